@@ -1,4 +1,4 @@
-//! How long it takes to encode a position: `cargo bench -p engine --bench encoding`.
+//! Time to encode a position: `cargo bench -p engine --bench encoding`.
 
 use std::hint::black_box;
 

@@ -1,7 +1,7 @@
-//! How many mates are found in how much time, on one core: `cargo bench -p engine --bench mates -- [SUITE.tsv …]`.
+//! Mates found per time on one core: `cargo bench -p engine --bench mates -- [SUITE.tsv …]`.
 //!
-//! A suite has a column `fen` and a column `dm`, the moves to mate; without one, it is the sample of the tests. The
-//! time is the processor's, so that other programs do little harm.
+//! A suite has a column `fen` and a column `dm`, the moves to mate; the default is the sample of the tests.
+//! Time is the processor's, so that other programs disturb little.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use engine::chess::position::Game;
 const TABLE: usize = 16 << 20;
 const LIMITS: [u64; 4] = [1, 10, 50, 100];
 
-/// The thread's time on the processor; where the system does not tell it, what `clock` says.
+/// The thread's processor time; where the system does not report it, the time since `clock`.
 fn on_processor(clock: Instant) -> Duration {
-    // The kernel brings the count up to date when a thread gives way.
+    // The kernel updates the count when a thread yields.
     std::thread::yield_now();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = text.split_whitespace().next().and_then(|nanos| nanos.parse().ok());
     nanos.map_or_else(|| clock.elapsed(), Duration::from_nanos)
 }
 
-/// Positions with the moves to mate.
+/// Positions with their moves to mate.
 fn read(path: &Path) -> Result<Vec<(Game, usize)>, Box<dyn Error>> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut lines = text.lines().filter(|line| !line.starts_with('#')).peekable();
@@ -55,7 +55,7 @@ fn table(path: &Path) -> Result<(), Box<dyn Error>> {
         let start = on_processor(clock);
         let end = start + Duration::from_millis(LIMITS[LIMITS.len() - 1]);
         let limits = MateLimits { shorten: false, ..MateLimits::default() };
-        // The look at the clock gives way to other programs, so it is not taken each time: every 2 to 3 ms.
+        // A look at the clock yields to other programs, so it happens only every 2 to 3 ms.
         let mut looks = 0;
         let result = search.search(game, limits, &mut || {
             looks += 1;

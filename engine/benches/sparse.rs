@@ -1,4 +1,4 @@
-//! How long a sparse network takes for a position: `cargo bench -p engine --bench sparse`.
+//! Time of a sparse network per position: `cargo bench -p engine --bench sparse`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::MoveList;
 
-/// The time that `iterations` of `work` take on the processor, so that other programs do little harm: Linux tells it of
-/// each thread; elsewhere it is the time that passes.
+/// The processor time of `iterations` of `work`, so that other programs disturb little. Only Linux reports it
+/// per thread; elsewhere it is wall time.
 fn timed(iterations: u64, mut work: impl FnMut()) -> Duration {
     let on_processor = || {
-        // The kernel brings the count up to date when a thread gives way.
+        // The kernel updates the count when a thread yields.
         std::thread::yield_now();
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
@@ -30,7 +30,7 @@ fn timed(iterations: u64, mut work: impl FnMut()) -> Duration {
     }
 }
 
-/// Positions of random games, as different from one another as those of a search are alike: the worst case.
+/// Positions of random games. They differ far more than those of a search: the worst case for caches.
 fn positions() -> Vec<(Game, MoveList)> {
     let mut random = SmallRng::seed_from_u64(3);
     let mut all = Vec::new();

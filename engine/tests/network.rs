@@ -1,5 +1,5 @@
-//! Unusable network files are rejected with one line that gives the reason, and a shipped network reproduces its
-//! card's answers.
+//! Unusable network files are refused with one line that gives the reason, and a shipped network reproduces
+//! its card's answers.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,6 @@ use engine::chess::position::Game;
 use engine::nets::eval::{Precision, Request};
 use engine::nets::onnx::{NetError, Network, NetworkPair, PrecisionCache};
 
-/// The ResNet that is shipped beside the program.
 fn resnet() -> NetworkPair {
     let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
     NetworkPair::beside(&nets.join("resnet.onnx")).expect("the shipped network")
@@ -22,7 +21,7 @@ fn shipped(name: &str) -> Vec<u8> {
     std::fs::read(nets.join(name)).expect("the shipped network")
 }
 
-/// A file in the target folder, which is removed at the end.
+/// A file in the target folder, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -39,7 +38,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Loads a file made of these bytes and returns why it was rejected.
+/// Why a file of these bytes is refused.
 fn rejection(name: &str, bytes: &[u8]) -> NetError {
     let file = Scratch::new(name, bytes);
     let Err(NetError::InFile(path, reason)) = Network::load(&file.0) else { panic!("{name} was loaded") };
@@ -48,7 +47,7 @@ fn rejection(name: &str, bytes: &[u8]) -> NetError {
     *reason
 }
 
-/// Replaces a text by one of the same length, so that the file's structure stays.
+/// Replaces a text by another of the same length, which keeps the file's structure.
 fn patched(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = resnet_bytes();
@@ -82,7 +81,7 @@ fn truncated_and_foreign_files_are_refused() {
         assert!(matches!(error, NetError::Leela), "{error}");
         assert!(error.to_string().contains("philidor-trainer convert-lc0 FILE --out NAME.onnx"), "{error}");
     }
-    // ONNX, but without a card of ours.
+    // ONNX without our card.
     let foreign = rejection("foreign.onnx", &patched("philidor.format", "somebody.format"));
     assert!(foreign.to_string().contains("not a Philidor network"), "{foreign}");
 }
@@ -225,7 +224,7 @@ fn what_is_faster_is_measured_once() {
     let text = std::fs::read_to_string(&file.0).expect("it was remembered");
     let verdict = format!("\"precision\": \"{first}\"");
     assert!(text.contains(&verdict) && text.contains("fp32_ms"), "{text}");
-    // A stored precision is used without measuring.
+    // A stored precision is used without a measurement.
     for precision in Precision::ALL {
         std::fs::write(&file.0, text.replace(&verdict, &format!("\"precision\": \"{precision}\""))).unwrap();
         assert_eq!(choice(&pair, None, &cache).0, precision.name());

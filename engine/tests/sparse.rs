@@ -1,4 +1,4 @@
-//! Sparse networks in integers: against floating-point arithmetic, and the same on every instruction set.
+//! Sparse networks in integers against floating-point arithmetic, and between instruction sets.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::moves1::{self, Rows};
@@ -10,7 +10,6 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Positions of random games.
 fn positions(count: usize) -> Vec<Game> {
     let mut random = SmallRng::seed_from_u64(11);
     let mut all = Vec::new();
@@ -37,7 +36,7 @@ fn softmax(logits: &[f64]) -> Vec<f64> {
     powers.into_iter().map(|power| power / sum).collect()
 }
 
-/// The sum of a bias and of the rows of a table.
+/// The bias plus the features' rows of a table.
 fn sums(bias: &[f32], table: &[f32], features: &[u16]) -> Vec<f64> {
     let mut sums: Vec<f64> = bias.iter().map(|x| f64::from(*x)).collect();
     for feature in features {
@@ -47,7 +46,7 @@ fn sums(bias: &[f32], table: &[f32], features: &[u16]) -> Vec<f64> {
     sums
 }
 
-/// The network as [`SparseTensors`] says it is: priors, then win, draw and loss.
+/// The network as [`SparseTensors`] defines it: priors, then win, draw and loss.
 fn reference(tensors: &SparseTensors, game: &Game) -> (Vec<f64>, Vec<f64>) {
     let view = View::of(game);
     let features = view.features();
@@ -93,7 +92,7 @@ fn evaluate(evaluator: &mut impl Evaluator, games: &[Game]) -> Vec<(Wdl, Vec<f32
     answers.collect()
 }
 
-/// The largest and the mean error of the priors, then of win, draw and loss.
+/// Largest and mean error of the priors, then of win, draw and loss.
 fn errors(tensors: &SparseTensors) -> [f64; 4] {
     let games = positions(200);
     let answers = evaluate(&mut SparseNetwork::new(tensors).unwrap().evaluator(), &games);
@@ -113,9 +112,9 @@ fn errors(tensors: &SparseTensors) -> [f64; 4] {
 fn integers_are_close_to_floating_point_numbers() {
     let mut tensors = SparseTensors::random(768, 256, 5);
     let any = errors(&tensors);
-    // Random weights don't cancel their rounding as trained ones do.
+    // Rounding errors of random weights don't cancel as those of trained ones do.
     assert!(any[0] < 0.05 && any[1] < 0.001 && any[2] < 0.05 && any[3] < 0.005, "{any:?}");
-    // Weights that are whole steps: what is left is the rounding of the hidden units.
+    // With weights in whole steps, only the hidden units are rounded.
     let round =
         |values: &mut [f32], steps: f32| values.iter_mut().for_each(|x| *x = (*x * steps).round() / steps);
     for values in [&mut tensors.policy_embedding, &mut tensors.value_embedding] {
@@ -141,7 +140,7 @@ fn the_values_layer_may_have_any_width() {
         let columns = |of: &[f32]| -> Vec<f32> { (0..width).map(|unit| of[unit % given]).collect() };
         let mut tensors = SparseTensors { layer_width: width, ..few.clone() };
         tensors.value_l1_weight = few.value_l1_weight.chunks(given).flat_map(columns).collect();
-        // Not twice the same.
+        // Another bias than before.
         tensors.value_l1_bias =
             (0..width).map(|unit| few.value_l1_bias[unit % given] - unit as f32 / 99.0).collect();
         let outputs = (0..3 * width).map(|index| few.value_out_weight[index % (3 * given)] / 2.0);
@@ -184,7 +183,7 @@ fn value_and_policy_can_be_asked_for_alone() {
         let mut alone = vec![0.0; legal.len()];
         evaluator.policy(&game, &legal, 1.0, &mut alone);
         assert_eq!((evaluator.value(&game), &alone), (wdl, &both));
-        // Priors of some of the moves are shares of the rest.
+        // Priors of some moves are shares of the rest.
         let some = &legal[..legal.len().div_ceil(2)];
         let mut priors = vec![0.0; some.len()];
         evaluator.policy(&game, some, 1.0, &mut priors);
@@ -195,7 +194,7 @@ fn value_and_policy_can_be_asked_for_alone() {
     }
 }
 
-/// ONNX Runtime on the graph of the shipped network is the reference for the kernels.
+/// ONNX Runtime on the shipped network's graph is the reference for the kernels.
 #[test]
 fn the_shipped_network_answers_the_same_in_onnx_runtime() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.int8.onnx");
@@ -224,7 +223,7 @@ fn the_shipped_network_answers_the_same_in_onnx_runtime() {
     }
     assert!(worst > 0.0 && worst < 0.02, "{worst}");
     assert!(same >= 396, "{same} of 400 positions have the same best move");
-    // Some of the legal moves may be asked for.
+    // Only some of the legal moves may be requested.
     let (game, legal) = (&games[0], games[0].legal_moves());
     let some = Request { game, moves: &legal[..legal.len().min(3)] };
     assert_eq!(reference.evaluate(&[some]).unwrap()[0].priors.len(), some.moves.len());

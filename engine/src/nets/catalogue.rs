@@ -4,49 +4,43 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// The file that is also inside the program.
+/// Also embedded in the program.
 pub const EMBEDDED_FILE: &str = "philidor.int8.onnx";
 
-/// The list of shipped networks, `nets/catalogue.json`.
+/// `nets/catalogue.json`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// The machine of the speeds.
+    /// On which the speeds were measured.
     pub machine: String,
-    /// The networks, the strongest first.
+    /// The strongest first.
     pub networks: Vec<ShippedNetwork>,
 }
 
-/// A shipped network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShippedNetwork {
-    /// The name of its file.
     pub file: String,
-    /// Its strength, as measured in matches.
+    /// As measured in matches.
     pub strength: String,
     /// Positions per second in a search with one worker.
     pub speed: u64,
 }
 
 impl Catalogue {
-    /// The list that this version of the program is shipped with.
-    ///
-    /// # Panics
-    ///
-    /// If it is damaged, which a test excludes.
+    /// The list of this version. A test has checked that it parses.
     pub fn shipped() -> Catalogue {
         let text = include_str!("../../../nets/catalogue.json");
         serde_json::from_str(text).expect("the catalogue is sound")
     }
 
-    /// The network of this file name.
+    /// By file name.
     pub fn named(&self, file: &str) -> Option<&ShippedNetwork> {
         self.networks.iter().find(|network| network.file == file)
     }
 }
 
-/// The installed file of a shipped network, if there is one.
+/// The installed file of a shipped network.
 pub fn find(file: &str) -> Option<PathBuf> {
     folders().into_iter().map(|folder| folder.join(file)).find(|path| path.is_file())
 }

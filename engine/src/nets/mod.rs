@@ -4,6 +4,8 @@
 pub mod encoding;
 /// The seam [`eval::Evaluator`], network cards, the evaluation cache.
 pub mod eval;
+/// ONNX files without ONNX Runtime: messages, metadata, constant tensors.
+pub mod onnx_file;
 /// ONNX Runtime behind the seam.
 pub mod onnx;
 /// Networks made for the CPU: sparse inputs, integer layers, vectorised kernels.

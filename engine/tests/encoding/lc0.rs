@@ -14,7 +14,7 @@ fn input(game: &Game) -> Vec<f32> {
     tensor
 }
 
-/// A plane of lc0's tests: its mask and its value.
+/// A plane of lc0's tests: mask and value.
 fn expected(row: &Value) -> Vec<f32> {
     let value = row.get(2).and_then(Value::as_f64).unwrap_or(1.0) as f32;
     match row[0].as_str().unwrap() {

@@ -1,5 +1,5 @@
-//! Every encoding against planes, indices and labels from other projects, against rows made by hand for
-//! what those lack, and against properties on random games.
+//! Every encoding against planes, indices and labels of other projects, against rows made by hand where those
+//! are silent, and against properties on random games.
 
 mod inputs;
 mod lc0;
@@ -38,7 +38,7 @@ fn only(squares: &[(usize, f32)]) -> Vec<f32> {
     plane
 }
 
-/// Plays `choices` (each modulo the number of legal moves) until the game ends.
+/// Plays `choices`, each modulo the number of legal moves, until the game ends.
 fn random_game(start: Game, choices: &[u16], mut visit: impl FnMut(&Game)) {
     let mut game = start;
     visit(&game);
@@ -52,7 +52,7 @@ fn random_game(start: Game, choices: &[u16], mut visit: impl FnMut(&Game)) {
     }
 }
 
-/// The same position with colours swapped and ranks mirrored.
+/// The position with colours swapped and ranks mirrored.
 fn mirrored(game: &Game) -> Game {
     let setup = game.position().to_setup(EnPassantMode::Always).into_mirrored();
     let mode = CastlingMode::detect(&setup);
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// A label's move as `turn` plays it: a queen's or a pawn's on an empty board; ranks are mirrored for Black.
+/// A label's move as `turn` plays it on an empty board, by a queen or a pawn; ranks are mirrored for Black.
 fn labelled(label: &str, turn: Color) -> Move {
     let square = |text: &str| {
         let square: Square = text.parse().expect("a square");

@@ -1,5 +1,5 @@
-//! `planes72/1` and `az4672/1` against planes and indices from another encoder, and against rows made by
-//! hand for what those lack.
+//! `planes72/1` and `az4672/1` against another encoder's planes and indices, and against rows made by hand
+//! where that is silent.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ fn matches_the_other_encoder() {
     assert!(check_rows(&root().join("tests/data/planes72_az4672.jsonl")) >= 30);
 }
 
-/// The whole file that the sample is from, if it is beside the checkout.
+/// Runs if the whole file that the sample is from lies beside the checkout.
 #[test]
 fn matches_the_other_encoder_on_its_whole_file() {
     let path = root().join("../shared/suites/encoding/planes72_az4672_expected.jsonl");

@@ -5,7 +5,7 @@ use shakmaty::Color;
 
 use super::{labelled, replay, root};
 
-/// The index of the last of these moves.
+/// Of the last of these moves.
 fn index(scheme: Policy, fen: Option<&str>, uci: &str) -> u16 {
     let (before, last) = uci.rsplit_once(' ').unwrap_or(("", uci));
     let game = replay(fen, before);

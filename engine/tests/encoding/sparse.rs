@@ -1,4 +1,5 @@
-//! `sparse/1` and `moves/1`: against plain encoders that ask shakmaty square by square, and laws on random games.
+//! `sparse/1` and `moves/1` against plain encoders that ask shakmaty square by square, and laws on random
+//! games.
 
 use std::collections::HashSet;
 
@@ -23,7 +24,7 @@ fn features(game: &Game) -> Vec<u16> {
     features
 }
 
-/// How squares are seen.
+/// The square as seen.
 fn seen(game: &Game) -> impl Fn(Square) -> usize + use<> {
     let king = game.position().board().king_of(game.turn()).unwrap();
     let ranks = if game.turn().is_white() { 0 } else { 56 };
@@ -31,7 +32,7 @@ fn seen(game: &Game) -> impl Fn(Square) -> usize + use<> {
     move |square| square as usize ^ ranks ^ files
 }
 
-/// `sparse/1` square by square.
+/// `sparse/1`, square by square.
 fn plain_features(game: &Game) -> Vec<u16> {
     let (position, us, seen) = (game.position(), game.turn(), seen(game));
     let board = position.board();
@@ -83,7 +84,7 @@ fn worth(role: Role) -> i32 {
     [100, 450, 450, 650, 1250, 100_000][role as usize - 1]
 }
 
-/// What `color` wins at best by taking on `to`, where a piece worth `there` stands.
+/// What `color` wins at best by capturing the piece worth `there` on `to`.
 fn recapture(board: &Board, color: Color, to: Square, there: i32, order: &impl Fn(Square) -> usize) -> i32 {
     let attackers = board.attacks_to(to, color, board.occupied());
     let least = attackers.into_iter().min_by_key(|square| (board.role_at(*square), order(*square)));
@@ -98,7 +99,7 @@ fn recapture(board: &Board, color: Color, to: Square, there: i32, order: &impl F
     (there - recapture(&after, !color, to, worth(role), order)).max(0)
 }
 
-/// The static exchange evaluation, by plain recursion.
+/// Static exchange evaluation by plain recursion.
 fn exchange(game: &Game, m: Move) -> i32 {
     let (us, seen) = (game.turn(), seen(game));
     let mut board = game.position().board().clone();
@@ -114,13 +115,13 @@ fn exchange(game: &Game, m: Move) -> i32 {
     taken + promoted - recapture(&board, !us, to, worth(piece), &seen)
 }
 
-/// What the rows say of exchange, check and capture.
+/// Exchange, check and capture, as the rows say.
 fn flags(rows: Rows) -> (bool, bool, bool) {
     assert_eq!(rows.a & 1, rows.b & 1, "both rows tell the same exchange");
     (rows.b & 1 != 0, rows.b & 2 != 0, rows.b & 4 != 0)
 }
 
-/// All that a single position must fulfil.
+/// The laws that every position obeys.
 fn obeys(game: &Game) {
     let fen = game.fen();
     let features = features(game);
@@ -149,14 +150,14 @@ fn obeys(game: &Game) {
     assert_eq!(triples.len(), legal.len(), "two moves share a row in {fen}");
 }
 
-/// The way back: from features to the position they are of, from rows to moves.
+/// From features back to the position, and from rows back to moves.
 fn leads_back(game: &Game) {
     let given = features(game);
     let decoded = decode_features(&given).unwrap_or_else(|error| panic!("{error} of {}", game.fen()));
     let again = features(&Game::from_fen(&decoded.fen).unwrap());
     let history: Vec<u16> = decoded.different.iter().map(|feature| *feature as u16).collect();
     assert!(history.iter().all(|feature| Feature::of(*feature).unwrap().is_history()), "{}", game.fen());
-    // Two of the last move, one of repetition.
+    // Two features of the last move, one of a repetition.
     let expected = 2 * usize::from(game.last_move().is_some()) + usize::from(game.repetitions() > 0);
     assert_eq!(history.len(), expected, "{}", game.fen());
     let mut all = [again, history].concat();
@@ -187,7 +188,7 @@ fn leads_back(game: &Game) {
     }
 }
 
-/// Rows of all legal moves but castling, whose target doesn't change with the mirror.
+/// Rows of all legal moves; castling only on request, because its target changes with the mirror.
 fn sorted_rows(game: &Game, castling: bool) -> Vec<(u16, u16)> {
     let moves: Vec<Move> = game.legal_moves().into_iter().filter(|m| castling || !m.is_castle()).collect();
     let mut rows: Vec<_> = rows(game, &moves).into_iter().map(|row| (row.a, row.b)).collect();
@@ -207,7 +208,7 @@ fn ranks_swapped(m: Move) -> Move {
     }
 }
 
-/// The same position with files a and h, b and g … swapped; without history.
+/// The position with files a and h, b and g … swapped, without history.
 fn files_swapped(game: &Game) -> Game {
     let mut setup = game.position().to_setup(EnPassantMode::Always);
     setup.board.flip_horizontal();
@@ -271,7 +272,7 @@ fn a_million_positions_are_what_plain_encoders_say() {
     }
 }
 
-/// A board full of pieces on random squares, so that many attack one another.
+/// Pieces on random squares, many of which attack one another.
 fn crowded(random: &mut SmallRng) -> Option<Game> {
     let mut board = Board::empty();
     for color in Color::ALL {

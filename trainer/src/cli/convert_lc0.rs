@@ -25,10 +25,7 @@ pub struct ConvertLc0Args {
 }
 
 impl ConvertLc0Args {
-    /// Converts, loads the result as the engine does, which checks its card, shapes and golden outputs, and prints it.
-    ///
-    /// # Errors
-    /// If the network cannot be read or is not supported, or the result cannot be written or loaded.
+    /// Loads the result as the engine does, which checks its card, shapes and golden outputs.
     pub fn run(&self) -> Result<()> {
         say!("{}", self.convert()?);
         Ok(())

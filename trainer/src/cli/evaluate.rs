@@ -55,7 +55,7 @@ enum EvaluateCommand {
 /// The networks, and where the result is written.
 #[derive(Args, Debug)]
 struct CommonArgs {
-    /// Network files, or embedded, embedded
+    /// Network files, or `embedded`
     #[arg(required = true, value_name = "NET")]
     nets: Vec<PathBuf>,
     /// Also write the numbers to this file, as JSON
@@ -91,7 +91,8 @@ struct AccuracyArgs {
     /// the results, and leave out positions without one
     #[arg(long)]
     searches: bool,
-    /// Also print top-1 and top-5 among all outputs of the networks, legal moves or not
+    /// Also print top-1 and top-5 among all outputs of the networks, legal moves or not; networks of the family sparse have
+    /// outputs for legal moves only
     #[arg(long)]
     raw: bool,
     /// What runs the networks, one column each: two columns of a network of the family sparse in fp32 show what the
@@ -159,11 +160,6 @@ enum SplitChoice {
 }
 
 impl EvaluateArgs {
-    /// Evaluates the networks and prints the table.
-    ///
-    /// # Errors
-    ///
-    /// If a network, games or positions cannot be read, or ONNX Runtime fails.
     pub fn run(&self) -> Result<()> {
         match &self.command {
             EvaluateCommand::Accuracy(args) => args.judge(),

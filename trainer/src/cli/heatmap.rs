@@ -10,7 +10,7 @@ use shakmaty::uci::UciMove;
 use crate::base::files::write_file;
 use crate::judge::plot::heatmap::{LinearWeights, draw_move, draw_piece, parse};
 
-/// Weights printed, of either sign.
+/// Per sign.
 const PRINTED: usize = 5;
 
 /// Draw the weights of a linear network for a move, or for a piece (PNG)
@@ -23,11 +23,12 @@ const PRINTED: usize = 5;
 pub struct HeatmapArgs {
     /// The network file, of the family `linear`
     net: PathBuf,
-    /// Draw the weights for this move (UCI notation): one board per piece, coloured by the square of the piece
+    /// Draw the weights for this move (UCI notation): one board per piece, coloured by the square of the
+    /// piece
     #[arg(long = "move", value_name = "UCI", required_unless_present = "piece", conflicts_with = "piece")]
     uci: Option<UciMove>,
-    /// Draw the weights of a piece for its own moves (PNBRQK White's, pnbrqk Black's): one board per square of the
-    /// piece, coloured by the target square
+    /// Draw the weights of a piece for its own moves (PNBRQK White's, pnbrqk Black's): one board per square
+    /// of the piece, coloured by the target square
     #[arg(long)]
     piece: Option<char>,
     /// The picture to write
@@ -39,11 +40,6 @@ pub struct HeatmapArgs {
 }
 
 impl HeatmapArgs {
-    /// Draws the picture and prints the largest weights.
-    ///
-    /// # Errors
-    ///
-    /// If the network is not linear, the move or piece is unknown, or the picture cannot be written.
     pub fn run(&self) -> Result<()> {
         say!("{}", self.draw()?.trim_end());
         Ok(())

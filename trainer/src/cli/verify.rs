@@ -7,15 +7,12 @@ use clap::{ArgAction, Args};
 use engine::chess::position::Game;
 
 use super::{sparse, torch};
-use crate::judge::export::{built_in_positions, positions_of_file};
+use crate::judge::export::{INTEGER_TOLERANCE, TOLERANCE, built_in_positions, positions_of_file};
 use crate::learn::sparse::SparseCheckpoint;
 
 /// Compare a network file with its checkpoint
 #[derive(Args, Debug)]
-#[command(after_help = "Example: philidor-trainer verify nets/mine.onnx --checkpoint \
-    runs/first/checkpoints/best.safetensors --games data/engine-00000.h5\n\
-    Fails if a probability differs by more than 1e-4, or a logit by more than 1e-4 times max(|logit|, 1); for a network \
-    of\nthe family sparse, in the engine's integers, if a probability differs by more than 0.02.")]
+#[command(after_help = after_help())]
 pub struct VerifyArgs {
     /// The network file
     pub(super) net: PathBuf,
@@ -36,11 +33,16 @@ pub struct VerifyArgs {
     pub(super) positions: usize,
 }
 
+fn after_help() -> String {
+    format!(
+        "Example: philidor-trainer verify nets/mine.onnx --checkpoint runs/first/checkpoints/best.safetensors --games \
+         data/engine-00000.h5\nFails if a probability differs by more than {TOLERANCE}, or a logit by more than \
+         {TOLERANCE} times max(|logit|, 1); for a network of the family sparse, in the engine's integers, if a \
+         probability differs by more than {INTEGER_TOLERANCE}."
+    )
+}
+
 impl VerifyArgs {
-    /// Compares the outputs and prints the largest differences.
-    ///
-    /// # Errors
-    /// If a file cannot be read, the network cannot be run, or a difference is too large.
     pub fn run(&self) -> Result<()> {
         if SparseCheckpoint::recognises(&self.checkpoint) {
             sparse::verify(self)
@@ -49,7 +51,6 @@ impl VerifyArgs {
         }
     }
 
-    /// The positions to compare on.
     pub(super) fn positions(&self) -> Result<Vec<Game>> {
         let positions = match &self.games {
             Some(path) => positions_of_file(path, self.positions)?,

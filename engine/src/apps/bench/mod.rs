@@ -1,8 +1,8 @@
 //! Benchmarks.
 //!
-//! [`signature`] searches fixed positions with evaluators whose answers are the same on every machine; [`speed`]
-//! measures the network; [`perft`] counts move sequences; [`lesson`] compares minimax and alpha-beta with the notebook
-//! that the classical players follow; [`version`] is the build's description.
+//! [`signature`] searches fixed positions with evaluators whose answers are the same on every machine;
+//! [`speed`] measures the network; [`perft`] counts move sequences; [`lesson`] compares minimax and
+//! alpha-beta with the notebook that the classical players follow; [`version`] is the build's description.
 
 pub mod lesson;
 pub mod perft;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::chess::position::Game;
 use crate::search::{Limits, Pool, SearchOutcome};
 
-/// Searches `game` for a number of visits, with an empty tree. Also returns the search's duration, without emptying the tree.
+/// Searches `game` with an empty tree. The duration excludes the emptying.
 fn search(pool: &mut Pool, game: &Game, visits: u64) -> (SearchOutcome, Duration) {
     pool.clear();
     let start = Instant::now();

@@ -1,7 +1,7 @@
 //! The positions that `bench` searches.
 
-/// Openings, middle games, endgames, and edge cases of move generation and search. Changing these changes the
-/// signature.
+/// Openings, middlegames, endgames, and edge cases of move generation and search. A change of these positions
+/// changes the signature.
 pub const POSITIONS: [&str; 22] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     // Castling both ways, pins, promotions close.

@@ -1,4 +1,5 @@
-//! A search of our own kernels taken apart: what it asks the network, and the same search with the answers read from a list.
+//! A search with our own kernels taken apart: it records what the search asks the network, and repeats the
+//! search with the recorded answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,27 +9,26 @@ use crate::chess::position::Game;
 use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
 use crate::nets::sparse::SparseEvaluator;
 
-/// The questions of a search with one worker, in their order, with the answers.
+/// What a search with one worker asks, in order, with the answers.
 #[derive(Default)]
 pub(super) struct Recording {
-    /// The positions that were asked for their value, with their legal moves.
+    /// Positions that were asked for their value, with their legal moves.
     pub positions: Vec<(Game, Vec<Move>)>,
     values: Vec<Wdl>,
-    /// How many were asked for their policy.
+    /// Positions that were also asked for their policy.
     pub policies: u64,
-    /// Their priors, one position after the other.
+    /// Of these positions, one after the other.
     priors: Vec<f32>,
 }
 
-/// A recording that an evaluator in a pool writes or reads.
+/// Written or read by an evaluator inside a pool.
 pub(super) type SharedRecording = Arc<Mutex<Recording>>;
 
-/// The recording, for the one who reads or writes it now.
 pub(super) fn lock(shared: &SharedRecording) -> MutexGuard<'_, Recording> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A network's evaluator that records what it is asked.
+/// Records what a network's evaluator is asked.
 pub(super) struct Recorder {
     pub evaluator: SparseEvaluator,
     pub recording: SharedRecording,
@@ -65,11 +65,12 @@ impl SplitEvaluator for Recorder {
     }
 }
 
-/// Answers as a recording does, whatever is asked: for the search that was recorded, made again.
+/// Answers from a recording, whatever is asked. Only the repetition of the recorded search makes sense with
+/// it.
 pub(super) struct Replayer {
-    /// Where the next recording is before a search, and the last one afterwards.
+    /// The next recording before a search, the previous one after it.
     next: SharedRecording,
-    /// The one that is being read, and how much of it was.
+    /// The recording that is being read, and the position in it.
     recording: Recording,
     values: usize,
     priors: usize,
@@ -98,7 +99,7 @@ impl Evaluator for Replayer {
 impl SplitEvaluator for Replayer {
     fn value(&mut self, _: &Game) -> Wdl {
         if self.values == self.recording.values.len() {
-            // The last one is freed where no search is timed.
+            // Frees the old recording outside the timed search.
             std::mem::swap(&mut self.recording, &mut *lock(&self.next));
             (self.values, self.priors) = (0, 0);
         }

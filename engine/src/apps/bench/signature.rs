@@ -1,5 +1,5 @@
-//! The signature: node count and checksum of searches of fixed positions with fixed visits and one worker. They are
-//! the same on every machine, and change only if the search does.
+//! The signature: node count and checksum of single-worker searches of fixed positions with fixed visits. It
+//! is the same on every machine and changes only with the search.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -28,26 +28,25 @@ impl Default for SignatureConfig {
     }
 }
 
-/// The signature, and the speed at which it was computed.
+/// The signature with the speeds of its computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Nodes on the paths of all evaluated visits.
+    /// On the paths of all evaluated visits.
     pub nodes: u64,
     /// FNV-1a hash of all root moves and their visits, in the order of the reports.
     pub checksum: u64,
-    /// Nodes per second.
     pub nps: u64,
-    /// Visits per second of the tree alone, one visit at a time: the evaluator takes no time.
+    /// Of the tree alone, one visit at a time: the evaluator takes next to no time.
     pub single_visits_per_second: u64,
-    /// The same in batches, with an evaluator that takes next to no time.
+    /// Of the tree alone, in batches.
     pub batched_visits_per_second: u64,
-    /// Visits per second with the embedded network.
+    /// With the embedded network.
     pub network_visits_per_second: u64,
-    /// One line about that network.
+    /// One line about the embedded network.
     pub network: String,
 }
 
-/// The parameters of the searches without a network: the speed is that of the tree alone.
+/// Parameters of the searches without a network, which measure the tree alone.
 fn plain() -> Params {
     Params {
         puct: Puct { factor: 0.0, ..Puct::default() },
@@ -59,14 +58,10 @@ fn plain() -> Params {
     }
 }
 
-/// Memory of each tree, in bytes; more than it needs.
+/// Bytes per tree, more than the searches need.
 const MEMORY: usize = 64 << 20;
 
-/// Computes the signature, and prints a line per position and evaluator to `out`.
-///
-/// # Errors
-///
-/// If writing to `out` fails.
+/// Prints a line per position and evaluator to `out`.
 pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Signature> {
     let nodes = Arc::new(AtomicU64::new(0));
     let mut checksum = Fnv::default();
@@ -114,12 +109,8 @@ fn per_second(count: u64, time: Duration) -> u64 {
     (count as f64 / time.as_secs_f64().max(1e-6)) as u64
 }
 
-/// Computes the signature and prints it: the tree's speeds, that of searches with the embedded network, the checksum, and
-/// last `N nodes M nps`, as OpenBench expects.
-///
-/// # Errors
-///
-/// If writing to `out` fails.
+/// Prints the tree's speeds, the speed with the embedded network, the checksum, and last `N nodes M nps`, as
+/// OpenBench expects.
 pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
     let signature = compute(config, out)?;
     writeln!(out, "the tree alone: {} visits/s", signature.single_visits_per_second)?;

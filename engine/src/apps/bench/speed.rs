@@ -1,4 +1,4 @@
-//! Speed of a network: its session alone, the evaluator, and a search.
+//! The speed of a network: its session alone, the evaluator, and a search.
 
 use std::fmt;
 use std::hint::black_box;
@@ -45,18 +45,12 @@ impl Default for SpeedConfig {
     }
 }
 
-/// Why the speed could not be measured.
 #[derive(Debug)]
 pub enum SpeedError {
-    /// The network cannot be loaded.
     Network(NetError),
-    /// The network of our own kernels cannot be loaded.
     Native(SparseError),
-    /// The network fails.
     Evaluation(EvalError),
-    /// A search with the network fails.
     Search(String),
-    /// The table cannot be written.
     Output(io::Error),
 }
 
@@ -77,32 +71,26 @@ impl std::error::Error for SpeedError {}
 /// Positions per second for one precision, batch size and number of workers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpeedRow {
-    /// The network's precision.
     pub precision: String,
-    /// Worker threads.
     pub workers: usize,
     /// Positions per batch.
     pub batch: usize,
     /// The session alone, on inputs encoded beforehand.
     pub session: f64,
-    /// The evaluator: encoding, network, softmax.
+    /// Encoding, network and softmax.
     pub evaluator: f64,
     /// Evaluations in a search.
     pub search: f64,
 }
 
-/// Visits of each measured search: a second or less, as in a fast game.
+/// Per search: a second or less, as in a fast game.
 const SEARCH_VISITS: u64 = 3000;
 
-/// The same for a network of our own kernels.
+/// Per search with our own kernels.
 pub const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
-/// Measures a network, the embedded one by default, and prints its name and a table: of ONNX Runtime in one precision or
-/// in both, or of our own kernels.
-///
-/// # Errors
-///
-/// If the network cannot be loaded or fails, or writing to `out` fails.
+/// Measures a network, the embedded one by default, and prints its name and a table: of ONNX Runtime in one
+/// or both precisions, or of our own kernels.
 pub fn print(
     weights: Option<&Path>,
     precision: Option<Precision>,
@@ -132,12 +120,8 @@ pub fn print(
     table(&networks, config, out).map(drop)
 }
 
-/// Measures all combinations in turn, repeatedly, so that changes of the machine's speed affect all of them alike, and
-/// prints the medians.
-///
-/// # Errors
-///
-/// If a network cannot be loaded or fails, or writing to `out` fails.
+/// Measures all combinations alternately, so that changes of the machine's speed affect all alike, and prints
+/// the medians.
 pub fn table(
     networks: &[Network],
     config: &SpeedConfig,
@@ -189,12 +173,8 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures a network of our own kernels in turn, repeatedly, and prints the medians: a search with one worker, taken apart, and the
-/// search by each number of workers.
-///
-/// # Errors
-///
-/// If a search fails, or writing to `out` fails.
+/// Measures our own kernels: the parts of a search with one worker, and searches with each number of workers,
+/// alternately. Prints the medians.
 pub fn native_table(
     network: &SparseNetwork,
     config: &SpeedConfig,
@@ -236,8 +216,8 @@ pub fn native_table(
     write(out).map_err(SpeedError::Output)
 }
 
-/// What is measured of searches with one worker: what the network alone answers for the positions that they evaluate, one after the
-/// other in their order; the search with these answers from a list; and the search itself.
+/// The parts of a search with one worker: the network alone on the positions of the search in their order;
+/// the search with recorded answers; the search itself.
 const PARTS: [&str; 5] = [
     "value of the search's positions",
     "policy of all of them",
@@ -246,10 +226,9 @@ const PARTS: [&str; 5] = [
     "the same search with it, new positions",
 ];
 
-/// Memory of the trees of a network of our own kernels, in bytes.
+/// Bytes per tree for our own kernels.
 const NATIVE_MEMORY: usize = 256 << 20;
 
-/// Takes searches with one worker apart.
 struct SearchParts {
     recording: SharedRecording,
     recorder: Pool,
@@ -275,8 +254,9 @@ impl SearchParts {
         }
     }
 
-    /// New positions per second of the [`PARTS`], in searches of the fixed positions, each of so many visits, until they have taken
-    /// `wanted`; and the share of these positions that is asked for its policy. A first search is not counted.
+    /// New positions per second of the [`PARTS`], and the share of positions that are asked for their policy.
+    /// Searches the fixed positions with `visits` each until they have taken `wanted`; the first search does
+    /// not count.
     fn rates(&mut self, visits: u64, wanted: Duration) -> Result<([f64; PARTS.len()], f64), SpeedError> {
         let (mut evaluations, mut asked, mut taken) = (0, 0, [Duration::ZERO; PARTS.len()]);
         for (number, game) in games().iter().cycle().enumerate() {
@@ -306,10 +286,10 @@ impl SearchParts {
         Ok((taken.map(rate), asked as f64 / evaluations as f64))
     }
 
-    /// How long the network takes for the value, the policy, and both of these positions.
+    /// The network's time for the values, the policies, and both.
     fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
         let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
-        // As in a search, a position has just been made when it is evaluated.
+        // In a search, too, a position has just been made when it is evaluated.
         let mut fresh = vec![(Game::new(), Vec::new()); 64];
         [0, 1, 2].map(|question| {
             let mut taken = Duration::ZERO;
@@ -334,7 +314,7 @@ impl SearchParts {
     }
 }
 
-/// The evaluations of a search of so many visits, with an empty tree, and its duration.
+/// Evaluations and duration of a search with an empty tree.
 fn evaluations_of(pool: &mut Pool, game: &Game, visits: u64) -> Result<(u64, Duration), SpeedError> {
     let (outcome, taken) = search(pool, game, visits);
     match outcome.error {
@@ -343,13 +323,12 @@ fn evaluations_of(pool: &mut Pool, game: &Game, visits: u64) -> Result<(u64, Dur
     }
 }
 
-/// The median; of an even number of samples the lower of the two in the middle.
+/// Of an even number of samples the lower of the two in the middle.
 fn median(samples: &mut [f64]) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples.get(samples.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-/// The sessions, evaluators and pools of one network.
 struct SpeedBench {
     time: Duration,
     games: Vec<Game>,
@@ -403,12 +382,8 @@ impl SpeedBench {
     }
 }
 
-/// Evaluations per second in searches of the fixed positions, each of so many visits, for at least `wanted`. A first search is
-/// not counted: it pays for the memory that all searches share.
-///
-/// # Errors
-///
-/// If a search fails.
+/// Evaluations per second in searches of the fixed positions with `visits` each, for at least `wanted`. The
+/// first search does not count: it allocates the memory that all of them share.
 pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64, SpeedError> {
     let (mut evaluations, mut taken) = (0, Duration::ZERO);
     for (number, game) in games().iter().cycle().enumerate() {
@@ -423,7 +398,7 @@ pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64
     Ok(evaluations as f64 / taken.as_secs_f64())
 }
 
-/// Positions per second in all, while each of `owners` runs batches on its own thread for `time`.
+/// Positions per second of all `owners`, each of which runs batches on its own thread for `time`.
 fn rate<T: Send>(
     owners: &mut [T],
     time: Duration,

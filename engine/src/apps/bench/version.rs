@@ -6,10 +6,6 @@ use crate::nets::encoding::{Input, Policy};
 use crate::nets::sparse::SparseNetwork;
 
 /// Prints the version with its commit, the encodings, and the embedded network with what runs it.
-///
-/// # Errors
-///
-/// If `out` cannot be written.
 pub fn print(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
     writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;

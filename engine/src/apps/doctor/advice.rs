@@ -1,27 +1,25 @@
-//! What follows from it: what to tell a GUI, and what should be mended.
+//! Conclusions from the diagnosis: settings for a GUI, and problems with their remedies.
 
 use serde::Serialize;
 
 use super::machine::{Machine, Runtime};
 use super::measure::Measurements;
 
-/// A load above which measurements, and games, are disturbed, per core.
+/// Load per core above which measurements and games are disturbed.
 const BUSY: f64 = 0.5;
 
-/// What a GUI or a bot should be told.
+/// Settings for a GUI or a bot.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct GuiAdvice {
     /// The command of the engine.
     pub command: String,
-    /// `Threads`
     pub threads: usize,
-    /// `Hash`, in MiB.
+    /// MiB.
     pub hash: u64,
-    /// `Move Overhead`, in milliseconds, for games on this machine.
+    /// Milliseconds, for games on this machine: the option `Move Overhead`.
     pub move_overhead: u64,
-    /// `Move Overhead`, in milliseconds, for games over a network.
+    /// Milliseconds, for games over a network.
     pub move_overhead_online: u64,
-    /// `WeightsFile`
     pub weights: &'static str,
 }
 
@@ -38,20 +36,19 @@ impl GuiAdvice {
     }
 }
 
-/// A quarter of the free memory, as a power of two from 16 MiB to 4 GiB.
+/// A quarter of the free memory in MiB, as a power of two from 16 MiB to 4 GiB.
 fn hash(free: u64) -> u64 {
     let quarter = (free / 4).clamp(16, 4096);
     1 << quarter.ilog2()
 }
 
-/// What should be mended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Problem {
     pub what: String,
     pub mend: String,
 }
 
-/// All problems, the worst first.
+/// The worst first.
 pub(super) fn problems(machine: &Machine, runtime: &Runtime, measured: &Measurements) -> Vec<Problem> {
     let mut all = Vec::new();
     let mut add = |what: String, mend: &str| all.push(Problem { what, mend: mend.to_owned() });

@@ -1,4 +1,4 @@
-//! What the machine has.
+//! The hardware and system of this machine.
 
 use serde::Serialize;
 use sysinfo::{Gpus, System};
@@ -6,28 +6,26 @@ use sysinfo::{Gpus, System};
 use crate::nets::onnx::runtime_library;
 use crate::setup::settings::processors;
 
-/// The parts of the machine that matter for the engine.
+/// What matters for the engine.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Machine {
-    /// The operating system.
     pub system: String,
-    /// The instruction set that the program was built for, as `x86_64`.
+    /// The architecture that the program was built for, such as `x86_64`.
     pub architecture: &'static str,
     pub processor: String,
-    /// Instructions of this processor that kernels can use.
+    /// Of this processor, as far as kernels can use them.
     pub features: Vec<&'static str>,
     /// Physical cores.
     pub cores: usize,
-    /// Processors that this program may use.
+    /// That this program may use.
     pub processors: usize,
-    /// Memory in MiB, of the control group if it has less.
+    /// MiB; of the control group, if it has less.
     pub memory: u64,
-    /// Memory in MiB that is free for programs.
+    /// MiB.
     pub free_memory: u64,
-    /// Programs that were running or waiting during the last minute, where the system says so.
+    /// Programs running or waiting, on average over the last minute, where the system reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// The graphics processors.
     pub gpus: Vec<String>,
 }
 
@@ -58,7 +56,7 @@ impl Machine {
         }
     }
 
-    /// Whether the kernels have to do without vector instructions.
+    /// The kernels run without vector instructions.
     pub fn is_without_vectors(&self) -> bool {
         self.architecture == "x86_64" && !self.features.contains(&"avx2")
     }
@@ -104,10 +102,9 @@ fn features() -> Vec<&'static str> {
     Vec::new()
 }
 
-/// ONNX Runtime, as far as it is there.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Runtime {
-    /// Its file, whose name usually has the version.
+    /// Its name usually has the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// Why it cannot be used.

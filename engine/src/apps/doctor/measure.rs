@@ -1,4 +1,4 @@
-//! How fast each installed network is here.
+//! The speed of each installed network on this machine.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,26 +14,25 @@ use crate::nets::onnx::{Network, NetworkPair, PrecisionCache};
 use crate::nets::sparse::{SparseEvaluator, SparseNetwork};
 use crate::search::{Params, Pool};
 
-/// The shortest duration of a measurement.
+/// At least, per measurement.
 const TIME: Duration = Duration::from_millis(1200);
-/// Visits of each search with a network that ONNX Runtime runs: the slowest does some hundred a second.
+/// Per search in ONNX Runtime, where the slowest network does some hundred a second.
 const VISITS: u64 = 300;
-/// Memory of a tree, in bytes.
+/// Bytes per tree.
 const MEMORY: usize = 128 << 20;
 
-/// The speed of a network in a search with one worker.
+/// In a search with one worker.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NetworkSpeed {
-    /// Its file's name.
     pub file: String,
     pub precision: String,
-    /// What runs it: our kernels with these instructions, or ONNX Runtime.
+    /// Our kernels with these instructions, or ONNX Runtime.
     pub by: String,
     /// Positions per second.
     pub rate: f64,
 }
 
-/// The speeds still to be measured, shown on stderr if that is a terminal.
+/// A bar on stderr, if that is a terminal.
 pub(super) fn progress() -> ProgressBar {
     let template = "{wide_bar} {pos}/{len} speeds, {msg}, {eta} left";
     let bar = ProgressBar::new(0);
@@ -41,24 +40,23 @@ pub(super) fn progress() -> ProgressBar {
     bar
 }
 
-/// All that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Measurements {
     /// The fastest first.
     pub networks: Vec<NetworkSpeed>,
-    /// Positions per second of the embedded network, by number of workers.
+    /// The embedded network's positions per second by number of workers.
     pub workers: Vec<(usize, f64)>,
-    /// Networks in two precisions, with the one that `Precision` `auto` takes here.
+    /// Networks in two precisions, with the one that `Precision auto` takes here.
     pub precisions: Vec<(String, String)>,
-    /// Networks that fail, with the reason.
+    /// Failed networks with the reason.
     pub failed: Vec<(String, String)>,
-    /// Networks that there was no time for.
+    /// Networks for which the time was too short.
     pub skipped: Vec<String>,
 }
 
 impl Measurements {
-    /// Measures the embedded network, and before `deadline` all others that are installed; remembers in `cache` which
-    /// precision is faster. `progress` has one step for each speed.
+    /// Measures the embedded network, and other installed networks until `deadline`; stores in `cache` which
+    /// precision is faster. `progress` advances once per speed.
     pub fn take(
         machine: &Machine,
         has_runtime: bool,
@@ -166,7 +164,7 @@ impl Measurements {
         Ok(())
     }
 
-    /// Whether a network in two precisions was measured.
+    /// Whether a network was measured in two precisions.
     pub fn has_pair(&self) -> bool {
         !self.precisions.is_empty()
     }

@@ -1,7 +1,7 @@
-//! `philidor doctor`: what this machine has, what is fastest on it, and what to tell a GUI.
+//! `philidor doctor`: the machine, what is fastest on it, and settings for a GUI.
 //!
-//! [`machine`] asks the system, [`measure`] searches with every network that is installed, and [`advice`] draws the
-//! conclusions; [`report`] puts them into words. Nothing is written without `--write`.
+//! [`machine`] asks the system, [`measure`] searches with every installed network, [`advice`] draws
+//! conclusions, [`report`] puts them into words. Nothing is written without `--write`.
 
 mod machine;
 mod measure;
@@ -20,7 +20,7 @@ use self::machine::{Machine, Runtime};
 use self::measure::Measurements;
 use crate::nets::onnx::PrecisionCache;
 
-/// When no further measurement is begun, so that the answer takes less than a minute.
+/// No measurement begins later, so that the answer takes less than a minute.
 const TIME: Duration = Duration::from_secs(40);
 
 /// Arguments of `philidor doctor`.
@@ -35,42 +35,33 @@ pub struct DoctorConfig {
     pub write: bool,
 }
 
-/// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum DoctorError {
-    /// The embedded network cannot be run.
     #[error("the embedded network fails: {0}")]
     Network(String),
-    /// The answer cannot be written.
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-/// What was found out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
-    /// Version and commit.
+    /// With the commit.
     version: String,
     /// The path of this program.
     program: String,
     machine: Machine,
     onnx_runtime: Runtime,
-    /// Positions per second, of each network that is installed.
     measured: Measurements,
     gui: GuiAdvice,
     problems: Vec<Problem>,
     /// The file that was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// Seconds that this took.
+    /// Seconds that the diagnosis took.
     seconds: f64,
 }
 
 /// Looks, measures and prints.
-///
-/// # Errors
-///
-/// If the embedded network fails, or `out` cannot be written.
 pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError> {
     let diagnosis = diagnose(config, Instant::now() + TIME, &measure::progress())?;
     if config.json {
@@ -89,7 +80,7 @@ fn diagnose(
 ) -> Result<Diagnosis, DoctorError> {
     let start = Instant::now();
     let (machine, onnx_runtime) = (Machine::look(), Runtime::look());
-    // Without a file it remembers nothing.
+    // A cache without a file remembers nothing.
     let cache = if config.write { PrecisionCache::of_user() } else { PrecisionCache::default() };
     let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline, progress)
         .map_err(DoctorError::Network)?;
@@ -117,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_embedded_network_is_always_measured_and_nothing_is_written_unasked() {
-        // The deadline is over: only what is always measured.
+        // Past the deadline, only what is always measured is measured.
         let progress = ProgressBar::hidden();
         let diagnosis = diagnose(DoctorConfig::default(), Instant::now(), &progress).unwrap();
         assert!((1..=progress.length().unwrap()).contains(&progress.position()), "{progress:?}");

@@ -1,4 +1,4 @@
-//! The golden answers of a file, by everything that can run it.
+//! The golden answers of a file, checked by everything that can run it.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,11 +7,8 @@ use crate::nets::card_file::FileCard;
 use crate::nets::onnx::{Network, OnnxSparseEvaluator, runtime_library};
 use crate::nets::sparse::{SparseFile, TOLERANCE};
 
-/// Checks the golden answers and writes a line for everything that was tried.
-///
-/// # Errors
-///
-/// If an answer is not reproduced, or nothing can run the network.
+/// Writes a line for each checked runtime. An error says which answer is wrong, or that nothing can run the
+/// network.
 pub(super) fn check(
     bytes: &[u8],
     card: &FileCard,

@@ -1,8 +1,7 @@
 //! `philidor net`: the shipped networks, and what a network file is.
 //!
-//! [`catalogue`] says which networks are shipped, how strong and how fast they were measured, and where they are
-//! installed. A file's [`card`] is read without ONNX Runtime; [`check`] has everything that can run the network reproduce
-//! its golden answers.
+//! [`catalogue`] lists the shipped networks with their measured strength and speed. A file's [`FileCard`] is
+//! read without ONNX Runtime; [`check`] has everything that can run the network reproduce its golden answers.
 
 mod check;
 
@@ -16,10 +15,9 @@ use crate::nets::card_file::{CardReadError, FileCard};
 use crate::nets::catalogue::{self, Catalogue, ShippedNetwork};
 use crate::nets::sparse::SparseNetwork;
 
-/// The name of the embedded network in the place of a path.
+/// Stands for a path.
 const EMBEDDED: &str = "<embedded>";
 
-/// The subcommands of `philidor net`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum NetCommand {
     /// List the shipped networks: where they are, their strength and speed as measured
@@ -42,28 +40,19 @@ pub enum NetCommand {
     },
 }
 
-/// Why there is no answer about a network.
 #[derive(Debug, Error)]
 pub enum NetCommandError {
-    /// The file cannot be read.
     #[error("{path}: {1}", path = .0.display())]
     File(PathBuf, io::Error),
-    /// The file has no card.
     #[error("{path}: {1}", path = .0.display())]
     Card(PathBuf, CardReadError),
     /// A golden answer is not reproduced, or nothing can run the network.
     #[error("{path}: {1}", path = .0.display())]
     Check(PathBuf, String),
-    /// The answer cannot be written.
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-/// Answers a question about networks.
-///
-/// # Errors
-///
-/// If the file cannot be read or fails its check.
 pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandError> {
     match command {
         NetCommand::List => list(&Catalogue::shipped(), out)?,
@@ -83,7 +72,7 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
     Ok(())
 }
 
-/// The name to show and the bytes of a file, or of the embedded network.
+/// The name to show and the bytes of a file; `None` is the embedded network.
 fn read(file: Option<&Path>) -> Result<(PathBuf, Vec<u8>), NetCommandError> {
     let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::embedded_file().to_vec())) };
     let bytes = std::fs::read(file).map_err(|error| NetCommandError::File(file.to_owned(), error))?;

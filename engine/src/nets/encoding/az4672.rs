@@ -4,13 +4,12 @@ use shakmaty::{Color, Move, Role};
 
 use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
 
-/// The scheme's name in network cards and game files.
 pub const NAME: &str = "az4672/1";
 
-/// Number of indices: 64 origin squares times [`TYPES`].
+/// 64 origin squares times [`TYPES`].
 pub const SIZE: usize = 64 * TYPES;
 
-/// Move types per origin square: 56 queen-like moves, 8 knight moves, 9 under-promotions.
+/// Per origin square: 56 queen-like moves, 8 knight moves, 9 under-promotions.
 pub const TYPES: usize = 73;
 
 /// (file, rank) steps of the queen-like types' directions: N NE E SE S SW W NW.
@@ -19,10 +18,9 @@ const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1
 /// (file, rank) steps of types 56–63.
 const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
-/// The first type of under-promotions.
 pub(super) const UNDERPROMOTIONS: u16 = 64;
 
-/// The index for every pair of squares joined by a queen's or a knight's move; else [`NO_MOVE`].
+/// [`NO_MOVE`] for squares that no queen's or knight's move joins.
 pub(super) static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -50,10 +48,9 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
     table
 }
 
-/// The index of a legal move of the side `turn`.
-///
-/// A queen promotion is its queen-like move. Castling is the king's two-square step if the king
-/// is on the e-file and the rook on the a- or h-file, else king takes rook.
+/// Of a legal move of the side `turn`. A queen promotion has the index of its queen-like move. Castling is
+/// the king's two-square step if the king is on the e-file and the rook on the a- or h-file, else king takes
+/// rook.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = squares(m);
     let (from, to) = (seen_by(turn, from), seen_by(turn, to));

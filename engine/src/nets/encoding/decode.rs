@@ -1,4 +1,4 @@
-//! Back from input tensors and lists of features to positions, as far as a scheme holds them.
+//! The way back from input tensors and feature lists to positions, as far as a scheme holds them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,57 +10,48 @@ use super::sparse1::{self, FEATURES, Feature, View};
 use super::{Input, onehot832};
 use crate::chess::position::{Game, PositionError};
 
-/// A position read from an input tensor or a list of features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The position in FEN.
     pub fen: String,
-    /// What the scheme does not hold and the FEN assumes: White to move, no castling rights, no en-passant square,
-    /// clocks of a new game.
+    /// What the scheme lacks and the FEN therefore assumes: White to move, no castling rights, no en-passant
+    /// square, clocks of a new game.
     pub assumed: Vec<&'static str>,
-    /// The planes (of `onehot832/1` the indices, of `sparse/1` the features) that this position alone, without a game
-    /// before it, does not have.
+    /// Planes (of `onehot832/1` indices, of `sparse/1` features) that differ when the FEN is encoded without
+    /// a game before it.
     pub different: Vec<usize>,
 }
 
-/// Why a tensor is no position.
 #[derive(Debug, Error)]
 pub enum DecodeError {
-    /// The tensor has another size than the scheme's.
+    /// Found and expected numbers.
     #[error("{0} numbers, expected {1}")]
     Size(usize, usize),
-    /// A square holds two pieces, or none of the scheme's states.
+    /// A square holds more than one piece or state, or none of the states.
     #[error("square {0} of the tensor: {1} pieces or states, expected one at most")]
     Square(Square, usize),
-    /// A number beyond those of `sparse/1`.
+    /// Not below [`FEATURES`].
     #[error("{0} is no index of {name}: its indices are 0 to {last}", name = sparse1::NAME, last = FEATURES - 1)]
     Feature(u16),
-    /// A list of features has two pieces on a square.
     #[error("square {0}: two pieces, expected one at most")]
     TwoPieces(Square),
-    /// The own king of a list of features is on the wrong side.
+    /// Not on one of the files e to h, where the scheme has it.
     #[error("own king {0}: {name} sees it on one of the files e to h", name = sparse1::NAME)]
     King(Square),
-    /// A list of features that contradicts itself.
+    /// The features contradict each other.
     #[error("no position has these features: {fen} differs in {}",
         features.iter().map(u16::to_string).collect::<Vec<_>>().join(" "))]
     Features {
-        /// What was read.
+        /// The position that the features describe best.
         fen: String,
-        /// Features of the list that this position lacks, and those that the list lacks.
+        /// Features that either the list or this position lacks.
         features: Vec<u16>,
     },
     /// The pieces are no legal position.
     #[error("{fen}: {source}")]
-    Position {
-        /// What was read.
-        fen: String,
-        /// What is wrong with it.
-        source: PositionError,
-    },
+    Position { fen: String, source: PositionError },
 }
 
-/// How a scheme turns the board for Black.
+/// How a scheme shows Black's board.
 #[derive(Clone, Copy)]
 enum Turned {
     /// Ranks mirrored.
@@ -69,15 +60,15 @@ enum Turned {
     Rotated,
 }
 
-/// Where the planes of a scheme are whose first twelve are own P N B R Q K and the opponent's.
+/// The planes of a scheme whose first twelve are own P N B R Q K and the opponent's.
 struct Layout {
     turned: Turned,
-    /// The plane that tells the side to move, and the side that it is all ones for.
+    /// The plane for the side to move, and the side for which it is all ones.
     side: Option<(usize, Color)>,
-    /// Own king side, own queen side, theirs, theirs.
+    /// Own king side, own queen side, the opponent's king side, queen side.
     castling: Option<[usize; 4]>,
     en_passant: Option<usize>,
-    /// The plane and the scale by which its value is multiplied.
+    /// The plane and the factor from its value to plies.
     clock: Option<(usize, f32)>,
     move_number: Option<(usize, f32)>,
 }
@@ -122,11 +113,7 @@ fn layout(input: Input) -> Option<Layout> {
     })
 }
 
-/// The position of an input tensor of `input`.
-///
-/// # Errors
-///
-/// If the tensor has another size, puts two pieces on a square, or is no legal position.
+/// The position of one position's tensor. It must be legal.
 pub fn decode(input: Input, tensor: &[f32]) -> Result<Decoded, DecodeError> {
     if tensor.len() != input.size() {
         return Err(DecodeError::Size(tensor.len(), input.size()));
@@ -180,11 +167,8 @@ pub fn decode(input: Input, tensor: &[f32]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { fen, assumed, different })
 }
 
-/// The position of a list of features of `sparse/1`: as it is seen, with White as the mover.
-///
-/// # Errors
-///
-/// If a number is no feature, or no position has these features.
+/// The position of a feature list of `sparse/1` in the view of the scheme, with White as the mover. The list
+/// must be exactly that of a position.
 pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let mut board = Board::empty();
     let mut castling = [false; 4];
@@ -212,7 +196,7 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let fen = format!("{} w {rights} {target} {clock} 1", board.board_fen());
     let game = Game::from_fen(&fen).map_err(|source| DecodeError::Position { fen: fen.clone(), source })?;
     let given: BTreeSet<u16> = features.iter().copied().collect();
-    // What came before the position is not known from the pieces: the last move's two squares, and a repetition.
+    // The pieces do not tell the last move's squares or a repetition.
     let history: Vec<u16> =
         given.iter().copied().filter(|f| Feature::of(*f).is_some_and(Feature::is_history)).collect();
     let kinds = history.iter().filter_map(|f| Feature::of(*f)).map(|feature| match feature {
@@ -239,7 +223,7 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { fen, assumed, different: before.into_iter().map(usize::from).collect() })
 }
 
-/// Whether a castling right, in the order of [`rights`] for White, could be that of more than one rook.
+/// Whether more than one rook could have a castling right. Rights in the order of [`rights`] for White.
 fn several_rooks(board: &Board, castling: [bool; 4]) -> bool {
     let sides = [(Color::White, true), (Color::White, false), (Color::Black, true), (Color::Black, false)];
     sides.into_iter().zip(castling).filter(|(_, set)| *set).any(|((color, towards_h), _)| {
@@ -265,7 +249,6 @@ fn board(tensor: &[f32], us: Color, turned: impl Fn(Square) -> Square) -> Result
     Ok(board)
 }
 
-/// The board of `onehot832/1`.
 fn one_hot(tensor: &[f32]) -> Result<Board, DecodeError> {
     let mut board = Board::empty();
     for square in Square::ALL {
@@ -280,7 +263,7 @@ fn one_hot(tensor: &[f32]) -> Result<Board, DecodeError> {
     Ok(board)
 }
 
-/// FEN's letters for own king side, own queen side, theirs, theirs.
+/// FEN's letters for rights in the order own king side, own queen side, the opponent's king side, queen side.
 fn rights(us: Color, [own_king, own_queen, their_king, their_queen]: [bool; 4]) -> String {
     let (white, black) = match us {
         Color::White => ([own_king, own_queen], [their_king, their_queen]),

@@ -9,13 +9,10 @@ use shakmaty::{Color, Move, Square};
 use super::az4672::{SQUARES_TO_INDEX, TYPES, UNDERPROMOTIONS, underpromotion};
 use super::moves::{PolicyIndex, joined, squares};
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "gym4672/1";
 
-/// Number of indices.
 pub const SIZE: usize = super::az4672::SIZE;
 
-/// The index of a legal move of the side `turn`.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let rotated = |square: Square| if turn.is_white() { square } else { square.rotate_180() };
     let (from, to) = squares(m);

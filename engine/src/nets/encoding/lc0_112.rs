@@ -9,31 +9,28 @@
 //! | 109 | half-move clock in plies, unscaled |
 //! | 110, 111 | zero; all ones |
 //!
-//! Missing history is zero if the game started from the initial position; otherwise the oldest board is repeated,
-//! as in lc0 with `HistoryFill` at `fen_only` (`src/neural/encoder.cc`), with a pawn that can be captured en passant
-//! back on its origin.
+//! Missing history is zero if the game started from the initial position; otherwise the oldest board is
+//! repeated, as in lc0 with `HistoryFill` at `fen_only` (`src/neural/encoder.cc`), with a pawn that can be
+//! captured en passant back on its origin.
 
 use shakmaty::{Bitboard, CastlingSide, Color, Position, Rank};
 
 use super::planes::{self, castling, pieces, whole, write};
 use crate::chess::position::Game;
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "lc0-112/1";
 
-/// Planes of the input tensor.
 pub const PLANES: usize = 112;
 
-/// Floats of one input tensor, `[112, 8, 8]`.
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Boards of an input: the current one and those before it.
+/// Including the current board.
 pub const HISTORY: usize = 8;
 
-/// The plane whose value is the half-move clock; the others hold ones.
+/// The plane of the half-move clock, the only one whose value is not 0 or 1.
 pub const CLOCK: usize = 109;
 
-/// Planes of each board.
+/// Planes per board.
 const BOARD: usize = 13;
 
 const REPEATED: usize = 12;
@@ -41,21 +38,16 @@ const CASTLING: usize = 104;
 const BLACK: usize = 108;
 const ONES: usize = 111;
 
-/// An encoded position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes112 {
     /// The squares of each plane, a1 = bit 0, mover's view; all ones for a constant plane.
     pub masks: [u64; PLANES],
-    /// The value of plane [`CLOCK`], in plies.
+    /// In plies.
     pub clock: f32,
 }
 
 impl Planes112 {
-    /// Writes the input tensor `[112, 8, 8]`, plane by plane, a1 first.
-    ///
-    /// # Panics
-    ///
-    /// Unless `out` holds [`INPUT_SIZE`] floats.
+    /// Writes the tensor `[112, 8, 8]`, a1 first. Panics unless `out` holds [`INPUT_SIZE`] floats.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
@@ -64,7 +56,6 @@ impl Planes112 {
     }
 }
 
-/// Encodes the current position of `game`.
 pub fn encode(game: &Game) -> Planes112 {
     let (position, us) = (game.position(), game.turn());
     let mut masks = [0; PLANES];
@@ -79,7 +70,7 @@ pub fn encode(game: &Game) -> Planes112 {
         let (known, missing) = boards.split_at_mut(game.ply() + 1);
         let mut oldest = known[game.ply()];
         if let Some(target) = game.start().en_passant {
-            // The pawn is on one side of the target; it came from the other.
+            // The pawn stands beyond the target, seen from its origin.
             let pusher = Color::from_white(target.rank() == Rank::Third);
             let pawns = if pusher == us { 0 } else { 6 };
             let target = Bitboard::from(target).0;

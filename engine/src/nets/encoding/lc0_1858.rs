@@ -8,16 +8,14 @@ use shakmaty::{Color, Move, Role};
 
 use super::moves::{NO_MOVE, PolicyIndex, joined, king_takes_rook, seen_by};
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "lc0-1858/1";
 
-/// Number of indices.
 pub const SIZE: usize = PROMOTIONS as usize + 66;
 
 /// The first promotion, `a7a8q`.
 const PROMOTIONS: u16 = 1792;
 
-/// The index for every pair of squares joined by a queen's or a knight's move; else [`NO_MOVE`].
+/// [`NO_MOVE`] for squares that no queen's or knight's move joins.
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -41,7 +39,7 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
     table
 }
 
-/// The index of a legal move of the side `turn`.
+/// Of a legal move of the side `turn`.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = king_takes_rook(m);
     let (from, to) = (seen_by(turn, from), seen_by(turn, to));
@@ -51,7 +49,7 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
         Some(Role::Bishop) => 2,
         _ => return joined(&SQUARES_TO_INDEX, from, to),
     };
-    // Three targets for each origin, but two from the a-file.
+    // Each file of origin has three targets, the a-file two.
     let pair = 2 * from.file() as u16 + to.file() as u16;
     PolicyIndex(PROMOTIONS + 3 * pair + promotion)
 }

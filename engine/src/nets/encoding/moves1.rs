@@ -1,12 +1,13 @@
-//! `moves/1`: two rows of a table for each legal move. The move's logit is the position's hidden vector times the
-//! sum of the two rows. Squares as in [`sparse1`](super::sparse1): mover's view, mirrored by the own king.
+//! `moves/1`: two table rows for each legal move, whose sum times the position's hidden vector is the move's
+//! logit. Squares as in [`sparse1`](super::sparse1): mover's view, mirrored by the own king.
 //!
-//! - Row A is `2·t + exchange`, where `t` counts (piece, from, to): P N B R Q K, each with its origins ascending, each
-//!   of these with its targets ascending, as far as geometry allows (pawns from ranks 2 to 6: one step, two from
-//!   rank 2, captures; kings from files e to h, one step); then promotions to N, B, R, Q in the same order (pawns on
-//!   rank 7); then castling by the king's target b1, c1, f1, g1 (b1 and f1 where files are mirrored).
-//! - Row B is `8·k + exchange + 2·check + 4·capture`, where `k` is `64·piece + to`, and `384 + 8·promoted + file` for
-//!   promotions to N, B, R, Q = 0 to 3. Castling is the king's move to its target.
+//! - Row A is `2·t + exchange`, where `t` counts (piece, from, to): P N B R Q K, each with its origins
+//!   ascending, each of these with its targets ascending, as far as geometry allows (pawns from ranks 2 to 6:
+//!   one step, two from rank 2, captures; kings from files e to h, one step); then promotions to N, B, R, Q
+//!   in the same order (pawns on rank 7); then castling by the king's target b1, c1, f1, g1 (b1 and f1 where
+//!   files are mirrored).
+//! - Row B is `8·k + exchange + 2·check + 4·capture`, where `k` is `64·piece + to`, and `384 + 8·promoted +
+//!   file` for promotions to N, B, R, Q = 0 to 3. Castling is the king's move to its target.
 //! - `exchange`: the move loses no material on its target (static exchange evaluation at least 0, with
 //!   [`VALUES`]). `check`: it gives check. `capture`: it takes, en passant included.
 //!
@@ -18,37 +19,35 @@ use super::static_exchange::{Capture, VALUES};
 use super::view::{BISHOP, KING, KNIGHT, NAMES, OWN, PAWN, QUEEN, ROOK, THEIRS, View, bishop, rook, squares};
 use crate::chess::position::Game;
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "moves/1";
 
-/// Number of rows of the first kind.
+/// Rows of table A.
 pub const ROWS_A: usize = 2 * TRIPLES;
-/// Number of rows of the second kind.
+/// Rows of table B.
 pub const ROWS_B: usize = 8 * (6 * 64 + 4 * 8);
 
 const TRIPLES: usize = CASTLING + 4;
 const CASTLING: usize = PROMOTIONS + 4 * PROMOTIONS_EACH;
 const PROMOTIONS: usize = TABLE.1 as usize;
-/// Pawn moves from the seventh rank to the eighth.
+/// Pawn moves from the seventh rank to the eighth, per promoted piece.
 const PROMOTIONS_EACH: usize = 22;
-/// Where the king can arrive by castling.
+/// The king's squares after castling, as seen: b1 and f1 where files are mirrored.
 const CASTLING_TARGETS: [usize; 4] = [1, 2, 5, 6];
 
-/// The rows of a legal move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rows {
-    /// Of the first kind, below [`ROWS_A`].
+    /// Row of table A, below [`ROWS_A`].
     pub a: u16,
-    /// Of the second kind, below [`ROWS_B`].
+    /// Row of table B, below [`ROWS_B`].
     pub b: u16,
 }
 
-/// In [`TABLE`]: the piece doesn't move like that.
+/// Marks a move that the piece cannot make, in [`TABLE`].
 const IMPOSSIBLE: u16 = u16::MAX;
 
 type Table = [[[u16; 64]; 64]; 6];
 
-/// By piece, origin and target: the index of the triple; and how many there are.
+/// The index `t` of each (piece, from, to), and the number of such triples.
 const TABLE: (Table, u16) = table();
 static TRIPLE: Table = TABLE.0;
 
@@ -93,11 +92,7 @@ const fn possible(piece: usize, from: i32, to: i32) -> bool {
     }
 }
 
-/// Writes the rows of legal moves of the position.
-///
-/// # Panics
-///
-/// Unless there is room for as many rows as moves.
+/// Writes the rows of legal moves. Panics unless `out` is at least as long as `moves`.
 #[inline(always)]
 pub fn rows(view: &View, moves: &[Move], out: &mut [Rows]) {
     assert_eq!(moves.len(), out.len(), "rows for each move");
@@ -107,7 +102,7 @@ pub fn rows(view: &View, moves: &[Move], out: &mut [Rows]) {
     }
 }
 
-/// The legal move of `game` with these rows, if there is one.
+/// The legal move of `game` with these rows.
 pub fn find(game: &Game, wanted: Rows) -> Option<Move> {
     let view = View::of(game);
     let checks = Checks::of(&view);
@@ -115,11 +110,8 @@ pub fn find(game: &Game, wanted: Rows) -> Option<Move> {
 }
 
 impl Rows {
-    /// What each of the two rows says of a move, squares as they are seen.
-    ///
-    /// # Panics
-    ///
-    /// Unless the rows are below [`ROWS_A`] and [`ROWS_B`].
+    /// What each row says of a move, in words, with squares as seen. Panics unless the rows are below
+    /// [`ROWS_A`] and [`ROWS_B`].
     pub fn meanings(self) -> [String; 2] {
         let exchange = |row: u16| if row & 1 != 0 { ", exchange at least 0" } else { ", exchange below 0" };
         let b = usize::from(self.b);
@@ -132,7 +124,7 @@ impl Rows {
     }
 }
 
-/// What moves from where to where, as the tables of the encoder have it.
+/// Piece, origin and target in words.
 fn triple_meaning(triple: usize) -> String {
     if let Some(kind) = triple.checked_sub(CASTLING) {
         return format!("castling, king to {}", named(CASTLING_TARGETS[kind]));
@@ -153,7 +145,7 @@ fn triple_meaning(triple: usize) -> String {
     format!("{} {} to {}", NAMES[piece], named(from), named(to))
 }
 
-/// What moves where.
+/// Piece and target in words.
 fn target_meaning(target: usize) -> String {
     match target.checked_sub(6 * 64) {
         Some(promotion) => format!("pawn to {}", promotion_meaning(promotion / 8, promotion % 8)),
@@ -169,13 +161,13 @@ fn named(square: usize) -> Square {
     Square::new(square as u32)
 }
 
-/// Where pieces of the mover give check.
+/// The squares from which the mover's pieces give check.
 struct Checks<'a> {
     view: &'a View,
     king: Square,
-    /// Targets from which each piece gives check.
+    /// Targets from which each piece gives check directly.
     targets: [u64; 6],
-    /// Own pieces that uncover a check if they leave the line to the king.
+    /// Own pieces that discover a check when they leave the line to the king.
     uncovering: u64,
 }
 
@@ -193,7 +185,7 @@ impl Checks<'_> {
             diagonal | straight,
             0,
         ];
-        // Own pieces next to the king on a line, and what is seen if they are taken away.
+        // Own pieces next to the king on a line: what is seen through them?
         let near = (diagonal | straight) & view.by_side[OWN];
         let without = view.occupied & !near;
         let [bishops, rooks] = view.sliders(OWN);
@@ -233,7 +225,7 @@ impl Checks<'_> {
         }
     }
 
-    /// The piece leaves the line on which it hides the king.
+    /// Whether the piece leaves the line on which it blocks a check.
     #[inline]
     fn uncovers(&self, from: u8, to: u8) -> bool {
         self.uncovering >> from & 1 != 0
@@ -281,7 +273,7 @@ impl Checks<'_> {
         together(CASTLING + kind, 64 * KING + to, true, check, false)
     }
 
-    /// A bishop, rook or queen of the mover attacks the king.
+    /// Whether a slider of the mover attacks the king.
     fn slides(&self, occupied: u64) -> bool {
         let [bishops, rooks] = self.view.sliders(OWN);
         let king = self.king as u8;

@@ -1,5 +1,5 @@
-//! `onehot832/1`: the state of each square, one of 13, with absolute colours. No side to move, castling rights or
-//! counters.
+//! `onehot832/1`: the state of each square, one of 13, with absolute colours. No side to move, castling
+//! rights or counters.
 //!
 //! Squares are a8, b8 … h8, a7 … h1; the states of each: empty, white P N B R Q K, black P N B R Q K.
 
@@ -8,16 +8,14 @@ use shakmaty::{Bitboard, Color, Position};
 use super::planes::pieces;
 use crate::chess::position::Game;
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "onehot832/1";
 
-/// States of a square.
+/// States per square.
 pub const STATES: usize = 13;
 
-/// Floats of one input tensor, `[832]`.
 pub const INPUT_SIZE: usize = 64 * STATES;
 
-/// Encodes the current position of `game`: the squares in each state, a1 = bit 0.
+/// The squares in each state, a1 = bit 0.
 pub fn encode(game: &Game) -> [u64; STATES] {
     let board = game.position().board();
     let mut masks = [0; STATES];
@@ -26,11 +24,7 @@ pub fn encode(game: &Game) -> [u64; STATES] {
     masks
 }
 
-/// Writes the input tensor `[832]`.
-///
-/// # Panics
-///
-/// Unless `out` holds [`INPUT_SIZE`] floats.
+/// Writes the tensor `[832]`. Panics unless `out` holds [`INPUT_SIZE`] floats.
 pub fn write(masks: &[u64; STATES], out: &mut [f32]) {
     assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
     out.fill(0.0);

@@ -1,5 +1,6 @@
-//! `planes119/1`: gym-chess's whole input, 119 planes of 8 × 8 in its order. For Black the boards are rotated by 180°,
-//! files included. gym-chess's array is `[8, 8, 119]` with the planes last; here they come first, as in every scheme.
+//! `planes119/1`: gym-chess's whole input, 119 planes of 8 × 8 in its order. For Black the boards are rotated
+//! by 180°, files included. gym-chess's array is `[8, 8, 119]` with the planes last; here they come first, as
+//! in every scheme.
 //!
 //! | planes | content |
 //! |---|---|
@@ -17,16 +18,13 @@ use shakmaty::{CastlingSide, Position};
 use super::planes::{boards, castling, pieces, whole, write};
 use crate::chess::position::Game;
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "planes119/1";
 
-/// Planes of the input tensor.
 pub const PLANES: usize = 119;
 
-/// Floats of one input tensor, `[119, 8, 8]`.
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Planes of each board.
+/// Planes per board.
 const BOARD: usize = 14;
 
 const REPEATED: usize = 12;
@@ -35,21 +33,16 @@ const MOVE_NUMBER: usize = 113;
 const CASTLING: usize = 114;
 const CLOCK: usize = 118;
 
-/// An encoded position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes119 {
     /// The squares of each plane, a1 = bit 0, rotated for Black; all ones for a constant plane.
     pub masks: [u64; PLANES],
-    /// The full-move number and the half-move clock in plies, the values of planes 113 and 118.
+    /// Planes 113 and 118: full-move number, half-move clock in plies.
     pub scalars: [f32; 2],
 }
 
 impl Planes119 {
-    /// Writes the input tensor `[119, 8, 8]`, plane by plane, a1 first.
-    ///
-    /// # Panics
-    ///
-    /// Unless `out` holds [`INPUT_SIZE`] floats.
+    /// Writes the tensor `[119, 8, 8]`, a1 first. Panics unless `out` holds [`INPUT_SIZE`] floats.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
@@ -63,7 +56,6 @@ impl Planes119 {
     }
 }
 
-/// Encodes the current position of `game`.
 pub fn encode(game: &Game) -> Planes119 {
     let (position, us) = (game.position(), game.turn());
     let mut masks = [0; PLANES];

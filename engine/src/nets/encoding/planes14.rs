@@ -1,5 +1,5 @@
-//! `planes14/1`: 14 planes of 8 × 8, the current board as in gym-chess's input. For Black the board is rotated
-//! by 180°, files included. No castling rights, counters or side to move.
+//! `planes14/1`: 14 planes of 8 × 8, the current board as in gym-chess's input. For Black the board is
+//! rotated by 180°, files included. No castling rights, counters or side to move.
 //!
 //! | planes | content |
 //! |---|---|
@@ -11,15 +11,14 @@ use shakmaty::Position;
 use super::planes::{pieces, whole};
 use crate::chess::position::Game;
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "planes14/1";
 
-/// Planes of the input tensor, `[14, 8, 8]`, which networks flatten to 896 numbers.
+/// Of the tensor `[14, 8, 8]`, which networks flatten to 896 numbers.
 pub const PLANES: usize = 14;
 
 const REPEATED: usize = 12;
 
-/// Encodes the current position of `game`: the squares of each plane, a1 = bit 0, rotated for Black.
+/// The squares of each plane, a1 = bit 0, rotated for Black.
 pub fn encode(game: &Game) -> [u64; PLANES] {
     let us = game.turn();
     let mut masks = [0; PLANES];

@@ -13,17 +13,16 @@ use shakmaty::{CastlingSide, Position};
 use super::planes::{castling, pieces, whole};
 use crate::chess::position::Game;
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "planes19/1";
 
-/// Planes of the input tensor, `[19, 8, 8]`.
+/// Of the tensor `[19, 8, 8]`.
 pub const PLANES: usize = 19;
 
 const REPEATED: usize = 12;
 const CASTLING: usize = 14;
 const BLACK: usize = 18;
 
-/// Encodes the current position of `game`: the squares of each plane, a1 = bit 0, mover's view.
+/// The squares of each plane, a1 = bit 0, mover's view.
 pub fn encode(game: &Game) -> [u64; PLANES] {
     let (position, us) = (game.position(), game.turn());
     let mut masks = [0; PLANES];

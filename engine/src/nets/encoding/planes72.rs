@@ -1,6 +1,6 @@
 //! `planes72/1`: 72 planes of 8 × 8, mover's view, after NeuralMatePlay.
 //!
-//! A position is first encoded as [`Planes72`], one bit mask per row, which training transfers to its device;
+//! [`Planes72`] holds a position as one bit mask per row, the form that training sends to its device;
 //! [`Planes72::write`] expands it to the network's input.
 //!
 //! | planes | content |
@@ -30,28 +30,25 @@ use shakmaty::{Bitboard, Board, CastlingSide, Color, Move, Position, Role, Squar
 use super::planes::{boards, castling, pieces, whole, write};
 use crate::chess::position::Game;
 
-/// The scheme's name in network cards and game files.
 pub const NAME: &str = "planes72/1";
 
-/// Planes of the input tensor.
 pub const PLANES: usize = 72;
 
-/// Bit masks of an encoded position: one per plane, and a second one for [`CENTRE`].
+/// One per plane, and a second one for [`CENTRE`].
 pub const ROWS: usize = PLANES + 1;
 
-/// The number of values that depend on the position: those of the rows in [`SCALAR_ROWS`].
+/// Rows whose value depends on the position.
 pub const SCALARS: usize = 3;
 
-/// The rows whose value is `scalars[0]`, `scalars[1]`, `scalars[2]`.
+/// The rows that `scalars[0]`, `scalars[1]` and `scalars[2]` multiply.
 pub const SCALAR_ROWS: [usize; SCALARS] = [MOVE_NUMBER, HALFMOVE_CLOCK, REPETITION];
 
-/// The plane that is the sum of two rows, itself and row 72, each of value 0.5.
+/// The plane that is the sum of rows 67 and 72, each of value 0.5.
 pub const CENTRE: usize = 67;
 
-/// Floats of one input tensor, `[72, 8, 8]`.
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Boards of an input: the current one and those before it.
+/// Including the current board.
 pub const HISTORY: usize = 4;
 
 const ONES: usize = 48;
@@ -77,17 +74,16 @@ const CORE: Bitboard = Bitboard(0x0000_0018_1800_0000);
 const WIDE_CENTRE: Bitboard = Bitboard(0x0000_3c3c_3c3c_0000);
 const FILE_A: u64 = 0x0101_0101_0101_0101;
 
-/// An encoded position: row `r` of the sum is 1 on the squares of `masks[r]` times its value.
+/// An encoded position: row `r` is `value(r)` on the squares of `masks[r]`, else zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes72 {
     /// The squares of each row, a1 = bit 0, mover's view; all ones for a constant plane.
     pub masks: [u64; ROWS],
-    /// Values of the rows [`SCALAR_ROWS`]: move number / 200, half-move clock / 100, repetition.
+    /// Move number / 200, half-move clock / 100, repetition 0, 0.5 or 1.
     pub scalars: [f32; SCALARS],
 }
 
 impl Planes72 {
-    /// The value of a row.
     pub fn value(&self, row: usize) -> f32 {
         match row {
             MOVE_NUMBER => self.scalars[0],
@@ -97,18 +93,14 @@ impl Planes72 {
         }
     }
 
-    /// Keeps only the last `boards` boards before the current one and clears the repetition, as if the game had
-    /// started there.
+    /// Clears the history beyond `boards` earlier boards, and the repetition, as if the game had started
+    /// there.
     pub fn forget(&mut self, boards: usize) {
         self.masks[12 * HISTORY.min(boards + 1)..12 * HISTORY].fill(0);
         self.scalars[2] = 0.0;
     }
 
-    /// Writes the input tensor `[72, 8, 8]`, plane by plane, a1 first.
-    ///
-    /// # Panics
-    ///
-    /// Unless `out` holds [`INPUT_SIZE`] floats.
+    /// Writes the tensor `[72, 8, 8]`, a1 first. Panics unless `out` holds [`INPUT_SIZE`] floats.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
@@ -121,17 +113,16 @@ impl Planes72 {
     }
 }
 
-/// The value of a row that is not one of [`SCALAR_ROWS`].
+/// Of a row that is not in [`SCALAR_ROWS`].
 pub const fn constant_value(row: usize) -> f32 {
     if row == CENTRE || row == CENTRE_CORE { 0.5 } else { 1.0 }
 }
 
-/// Encodes the current position of `game`.
 pub fn encode(game: &Game) -> Planes72 {
     encode_given(game, &game.legal_moves())
 }
 
-/// [`encode`] with the legal moves given.
+/// `legal` must be the legal moves of the position.
 pub fn encode_given(game: &Game, legal: &[Move]) -> Planes72 {
     let position = game.position();
     let us = position.turn();
@@ -206,7 +197,7 @@ fn attack_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     masks[ATTACKS_HIGHER] = ambitious.0;
 }
 
-/// The squares that each piece of `squares`, all of one colour, attacks.
+/// The attacked squares of each piece in `squares`, all of one colour.
 fn reaches(
     board: &Board,
     squares: Bitboard,
@@ -220,7 +211,7 @@ fn reaches(
     })
 }
 
-/// For an attacker of each role, P N B R Q K: the pieces of `theirs` worth more than it.
+/// For an attacker of each role, P N B R Q K: the pieces in `theirs` of higher value.
 fn higher_valued(board: &Board, theirs: Bitboard) -> [Bitboard; 6] {
     let minors = board.knights() | board.bishops();
     let above_minor = board.rooks_and_queens() & theirs;
@@ -233,7 +224,7 @@ fn higher_valued(board: &Board, theirs: Bitboard) -> [Bitboard; 6] {
 fn pawn_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     let own = (board.pawns() & board.by_color(us)).0;
     let theirs = (board.pawns() & board.by_color(!us)).0;
-    // Mirrored for Black, so that pawns always advance upwards.
+    // Mirrored for Black, so that pawns advance upwards.
     let up = |mask: u64| if us.is_white() { mask } else { mask.swap_bytes() };
     let (own_up, theirs_up) = (up(own), up(theirs));
 
@@ -251,7 +242,7 @@ fn pawn_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     masks[WEAK_SQUARES] = up(0xffff_ffff & !pawn_attacks);
 }
 
-/// The squares one file to the left or right of `mask`.
+/// The neighbouring files' squares.
 const fn beside(mask: u64) -> u64 {
     (mask & !FILE_A) >> 1 | (mask & !(FILE_A << 7)) << 1
 }
@@ -277,7 +268,7 @@ fn mobility_features(board: &Board, us: Color, legal: &[Move], masks: &mut [u64;
     masks[IMMOBILE] = (pieces & !twice).0;
 }
 
-/// Pieces of `us` that are alone between their king and an enemy slider.
+/// Pieces of `us` that stand alone between their king and an enemy slider.
 fn pinned(board: &Board, us: Color) -> Bitboard {
     let Some(king) = board.king_of(us) else { return Bitboard(0) };
     let theirs = board.by_color(!us);

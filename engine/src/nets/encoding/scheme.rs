@@ -1,4 +1,4 @@
-//! The schemes by name, as a network's card selects them.
+//! The schemes by the names that a network's card gives.
 
 use shakmaty::{Color, Move, Position};
 
@@ -9,25 +9,18 @@ use super::{
 };
 use crate::chess::position::Game;
 
-/// An input scheme: the encoding of a position.
+/// The encoding of a position as a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// `planes72/1`
     Planes72,
-    /// `planes19/1`
     Planes19,
-    /// `planes14/1`
     Planes14,
-    /// `onehot832/1`
     Onehot832,
-    /// `lc0-112/1`
     Lc0112,
-    /// `planes119/1`
     Planes119,
 }
 
 impl Input {
-    /// All input schemes.
     pub const ALL: [Input; 6] = [
         Input::Planes72,
         Input::Planes19,
@@ -37,7 +30,6 @@ impl Input {
         Input::Planes119,
     ];
 
-    /// The scheme's name in cards.
     pub const fn name(self) -> &'static str {
         match self {
             Input::Planes72 => planes72::NAME,
@@ -49,12 +41,11 @@ impl Input {
         }
     }
 
-    /// The scheme of this name.
     pub fn named(name: &str) -> Option<Input> {
         Input::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// The shape of one position's tensor.
+    /// Of one position's tensor, without the batch axis.
     pub const fn shape(self) -> &'static [usize] {
         match self {
             Input::Planes72 => &[planes72::PLANES, 8, 8],
@@ -66,16 +57,12 @@ impl Input {
         }
     }
 
-    /// Floats of one position's tensor.
+    /// Floats per position.
     pub fn size(self) -> usize {
         self.shape().iter().product()
     }
 
-    /// Writes the tensor of `game`'s current position.
-    ///
-    /// # Panics
-    ///
-    /// Unless `out` holds [`Input::size`] floats.
+    /// Writes the tensor of `game`'s current position. Panics unless `out` holds [`Input::size`] floats.
     pub fn write(self, game: &Game, out: &mut [f32]) {
         match self {
             Input::Planes72 => planes72::encode(game).write(out),
@@ -87,8 +74,8 @@ impl Input {
         }
     }
 
-    /// Passes the content of the tensor of `game`'s current position to `read`: bit masks, and the values that are
-    /// neither 0 nor 1. They are equal for two positions if and only if the tensors are.
+    /// Passes the bit masks, and the values other than 0 and 1, of the current position to `read`. Two
+    /// positions have the same of both if and only if their tensors are equal.
     pub fn read<T>(self, game: &Game, read: impl FnOnce(&[u64], &[f32]) -> T) -> T {
         match self {
             Input::Planes72 => {
@@ -109,7 +96,7 @@ impl Input {
         }
     }
 
-    /// The tensor `[n] + shape` of these positions.
+    /// The tensor `[n] + shape`.
     pub fn tensor(self, games: &[Game]) -> Vec<f32> {
         let mut tensor = vec![0.0; games.len() * self.size()];
         games.iter().zip(tensor.chunks_exact_mut(self.size())).for_each(|(game, out)| self.write(game, out));
@@ -117,27 +104,20 @@ impl Input {
     }
 }
 
-/// A policy scheme: the mapping of moves to outputs.
+/// The mapping of moves to indices of the policy output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// `az4672/1`
     Az4672,
-    /// `gym4672/1`
     Gym4672,
-    /// `uci1968/1`
     Uci1968,
-    /// `uci1968m/1`
     Uci1968m,
-    /// `lc0-1858/1`
     Lc01858,
 }
 
 impl Policy {
-    /// All policy schemes.
     pub const ALL: [Policy; 5] =
         [Policy::Az4672, Policy::Gym4672, Policy::Uci1968, Policy::Uci1968m, Policy::Lc01858];
 
-    /// The scheme's name in cards.
     pub const fn name(self) -> &'static str {
         match self {
             Policy::Az4672 => az4672::NAME,
@@ -148,12 +128,10 @@ impl Policy {
         }
     }
 
-    /// The scheme of this name.
     pub fn named(name: &str) -> Option<Policy> {
         Policy::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// The number of indices.
     pub const fn size(self) -> usize {
         match self {
             Policy::Az4672 => az4672::SIZE,
@@ -163,7 +141,7 @@ impl Policy {
         }
     }
 
-    /// The index of a legal move of the side `turn`.
+    /// `m` is a legal move of the side `turn`.
     pub fn index(self, turn: Color, m: Move) -> PolicyIndex {
         match self {
             Policy::Az4672 => az4672::index(turn, m),
@@ -174,7 +152,7 @@ impl Policy {
         }
     }
 
-    /// The legal move of `game` with this index, if there is one.
+    /// The legal move of `game` with this index.
     pub fn find(self, game: &Game, index: PolicyIndex) -> Option<Move> {
         let turn = game.position().turn();
         game.legal_moves().into_iter().find(|m| self.index(turn, *m) == index)

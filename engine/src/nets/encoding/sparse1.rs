@@ -14,7 +14,7 @@
 //! | 3279–3288 | half-move clock: 0–1, 2–5, 6–11, 12–19, 20–34, 35–49, 50–64, 65–79, 80–89, 90 and more |
 //! | 3289–3296 | pieces on the board, n: min((n − 1) / 4, 7) |
 //!
-//! A game that has just been set up has no last move. [`Feature`] is the way back: what a feature says.
+//! A game without a played move has no last move. [`Feature`] says what a number means.
 
 use std::fmt;
 use std::ops::Deref;
@@ -25,13 +25,11 @@ use super::view::{BISHOP, KING, KNIGHT, NAMES, OWN, QUEEN, ROOK, THEIRS};
 
 pub use super::view::View;
 
-/// The scheme's name in network cards.
 pub const NAME: &str = "sparse/1";
 
-/// Number of features.
 pub const FEATURES: usize = PIECES + 8;
 
-/// The most features that a position can have: 64 pieces and all the rest.
+/// 64 pieces and one feature of every other kind: the most that a position can have.
 pub const MAX_ACTIVE: usize = 64 + 4 + 1 + 2 + 1 + 1 + 1 + 1;
 
 const CASTLING: usize = 4 * 12 * 64;
@@ -43,10 +41,10 @@ const CHECK: usize = REPETITION + 2;
 const CLOCK: usize = CHECK + 1;
 const PIECES: usize = CLOCK + CLOCK_ENDS.len() + 1;
 
-/// Half-move clocks that the next bucket begins with.
+/// The first half-move clock of each bucket but the first.
 const CLOCK_ENDS: [u32; 9] = [2, 6, 12, 20, 35, 50, 65, 80, 90];
 
-/// The features that a position has, each once, in no order of meaning.
+/// The features of a position, each once, in no particular order.
 #[derive(Clone, Debug)]
 pub struct Features {
     active: [u16; MAX_ACTIVE],
@@ -71,7 +69,7 @@ impl Deref for Features {
 }
 
 impl View {
-    /// The features of the position, all below [`FEATURES`].
+    /// All below [`FEATURES`].
     #[inline(always)]
     pub fn features(&self) -> Features {
         let mut features = Features { active: [0; MAX_ACTIVE], len: 0 };
@@ -99,7 +97,8 @@ impl View {
         features
     }
 
-    /// A piece's feature is a sum of bits: three of its role, one each for its side, attacked and defended.
+    /// A piece's feature number is a sum of bits: three for its role, one each for side, attacked and
+    /// defended.
     #[inline(always)]
     fn push_pieces(&self, features: &mut Features) {
         let [own, theirs] = &self.pieces;
@@ -126,52 +125,47 @@ impl View {
     }
 }
 
-/// What a feature says of a position; sides, squares and files as they are seen.
+/// The meaning of a feature. Sides, squares and files are as seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// A piece on the board.
     Piece {
-        /// The mover's.
+        /// Of the mover.
         own: bool,
-        /// What it is.
         role: Role,
-        /// Where it stands.
         square: Square,
         /// By a piece of the other side.
         attacked: bool,
         /// By a piece of its own side.
         defended: bool,
     },
-    /// A castling right.
     Castling {
-        /// The mover's.
+        /// Of the mover.
         own: bool,
         /// Towards the h-file, else towards the a-file.
         towards_h: bool,
     },
-    /// File of the en-passant square.
+    /// Of the en-passant square.
     EnPassant(File),
-    /// Origin of the last move.
+    /// Of the last move.
     Origin(Square),
-    /// Target of the last move.
+    /// Of the last move.
     Target {
-        /// Where it went.
         square: Square,
-        /// Whether it took.
+        /// The last move was a capture.
         took: bool,
     },
-    /// The position has stood before: more often than once?
+    /// The position occurred before; true: more than once.
     Repetition(bool),
     /// The mover is in check.
     Check,
-    /// The smallest and, of the last range none, the largest half-move clock of a range.
+    /// Smallest and largest half-move clock; the last range has no largest.
     Clock(u32, Option<u32>),
-    /// The smallest and the largest number of pieces of a range.
+    /// Smallest and largest number of pieces; the last range has no largest.
     Pieces(u32, Option<u32>),
 }
 
 impl Feature {
-    /// What the feature of this number says, if it is below [`FEATURES`].
+    /// `None` from [`FEATURES`] on.
     pub fn of(feature: u16) -> Option<Feature> {
         let feature = usize::from(feature);
         let square = |first: usize| Square::new((feature - first) as u32 % 64);
@@ -205,7 +199,7 @@ impl Feature {
         })
     }
 
-    /// It says something of the game before the position, which no FEN holds.
+    /// Whether it depends on the game before the position, which no FEN holds.
     pub fn is_history(self) -> bool {
         matches!(self, Feature::Origin(_) | Feature::Target { .. } | Feature::Repetition(_))
     }
@@ -365,7 +359,7 @@ mod tests {
         assert_eq!(rest(None, moves), [&rights[..], &[3076 + 3, 3084 + 51, 3148 + 35]].concat());
         // It takes: e5 seen by Black is e4 = 28, d6 is d3 = 19.
         assert_eq!(rest(None, &format!("{moves} e5d6")), [&rights[..], &[3084 + 28, 3212 + 19]].concat());
-        // The pawn on e5 is pinned: the capture that the FEN announces is not legal.
+        // The pawn on e5 is pinned, so the FEN's en-passant capture is illegal.
         assert_eq!(rest(Some("4r1k1/8/8/3pP3/8/8/8/4K3 w - d6 0 1"), ""), Vec::<u16>::new());
         // Qxf7+: f7 seen by Black is f2 = 13, h5 is h4 = 31.
         let moves = "e2e4 e7e5 d1h5 a7a6 h5f7";

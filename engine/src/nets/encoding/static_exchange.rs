@@ -1,30 +1,30 @@
-//! Static exchange evaluation (SEE): whether a series of captures on one square loses material.
+//! Static exchange evaluation (SEE): whether a sequence of captures on one square loses material.
 
 use shakmaty::{Color, Square, attacks};
 
 use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, bishop, pawns_down, rook};
 
-/// Piece values in an exchange: P N B R Q in hundredths of a pawn, and 0 for the king, which is never lost.
+/// P N B R Q in hundredths of a pawn; 0 for the king, which is never lost.
 pub const VALUES: [i32; 6] = [100, 450, 450, 650, 1250, 0];
 
 /// The first move of an exchange, in the view's squares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capture {
     pub to: u8,
-    /// What stands on the target afterwards, 0 to 5.
+    /// The piece on the target afterwards, 0 to 5.
     pub piece: usize,
-    /// What the move wins: the piece taken, and what a promotion adds.
+    /// The value of the captured piece plus what a promotion adds.
     pub gain: i32,
     /// Squares that the move empties.
     pub emptied: u64,
 }
 
 impl View {
-    /// Whether the mover loses nothing by this move if both sides then take on its target as long as that pays:
-    /// the static exchange evaluation is at least 0.
+    /// Whether the static exchange evaluation of the move is at least 0, when both sides capture on its
+    /// target as long as that pays.
     ///
-    /// The least valuable piece takes first (of equal ones that on the lowest square), pieces behind it join in,
-    /// pins are ignored, a king takes only where it cannot be recaptured, recaptures do not promote.
+    /// The least valuable piece captures first (of equal ones that on the lowest square), pieces behind it
+    /// join in, pins are ignored, a king captures only what is undefended, recaptures do not promote.
     #[inline(always)]
     pub(super) fn keeps_material(&self, first: Capture) -> bool {
         let to = 1u64 << first.to;
@@ -47,7 +47,7 @@ impl View {
         let [diagonal, straight] = [own[0] | theirs[0], own[1] | theirs[1]];
         let mut occupied = self.occupied & !first.emptied;
         let mut attackers = self.attackers(square, occupied, diagonal, straight);
-        // What the side that has just taken has won if it loses its piece now.
+        // The balance of the side that has just captured, if it loses the capturing piece now.
         let mut balance = first.gain - VALUES[first.piece];
         let mut side = THEIRS;
         loop {
@@ -76,15 +76,15 @@ impl View {
                 break;
             }
         }
-        // The side to take next has no capture, or none that could still pay: it has lost the exchange.
+        // The side to capture next has no capture that could still pay: it has lost the exchange.
         side != OWN
     }
 
-    /// Pieces of both sides that attack `square`.
+    /// Of both sides.
     #[inline(always)]
     fn attackers(&self, square: Square, occupied: u64, diagonal: u64, straight: u64) -> u64 {
         let [own, theirs] = &self.pieces;
-        // A pawn of one side attacks the square if a pawn of the other on it would attack the pawn.
+        // A black pawn on the square would attack exactly the white pawns that attack the square.
         attacks::pawn_attacks(Color::Black, square).0 & own[PAWN]
             | attacks::pawn_attacks(Color::White, square).0 & theirs[PAWN]
             | attacks::knight_attacks(square).0 & (own[KNIGHT] | theirs[KNIGHT])

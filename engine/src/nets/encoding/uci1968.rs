@@ -10,13 +10,13 @@ use shakmaty::{Color, File, Move, Rank, Role, Square};
 
 use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
 
-/// The scheme's name in network cards: absolute squares.
+/// Absolute squares.
 pub const NAME: &str = "uci1968/1";
 
-/// The name of the scheme with ranks mirrored for Black.
+/// Ranks mirrored for Black.
 pub const MIRRORED: &str = "uci1968m/1";
 
-/// Number of indices of either.
+/// Of either scheme.
 pub const SIZE: usize = PROMOTIONS as usize + 22 * 4 * 2;
 
 /// The first promotion, `a2a1q`.
@@ -25,7 +25,7 @@ const PROMOTIONS: u16 = 1792;
 /// (file, rank) steps of a knight.
 const KNIGHT_STEPS: [(i8, i8); 8] = [(-2, -1), (-1, -2), (-2, 1), (1, -2), (2, -1), (-1, 2), (2, 1), (1, 2)];
 
-/// The index for every pair of squares joined by a queen's or a knight's move; else [`NO_MOVE`].
+/// [`NO_MOVE`] for squares that no queen's or knight's move joins.
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -61,13 +61,13 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
     table
 }
 
-/// The index of a legal move in `uci1968/1`.
+/// In `uci1968/1`.
 pub fn index(m: Move) -> PolicyIndex {
     let (from, to) = squares(m);
     between(from, to, m.promotion())
 }
 
-/// The index of a legal move of the side `turn` in `uci1968m/1`.
+/// In `uci1968m/1`, for the side `turn`.
 pub fn index_mirrored(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = squares(m);
     between(seen_by(turn, from), seen_by(turn, to), m.promotion())
@@ -82,7 +82,7 @@ fn between(from: Square, to: Square, promotion: Option<Role>) -> PolicyIndex {
         _ => return joined(&SQUARES_TO_INDEX, from, to),
     };
     let file = from.file() as u16;
-    // Three targets for each origin, but two from the edges; the a-file has none to the left.
+    // Each file of origin has three targets, the a- and the h-file two: nothing to the left of the a-file.
     let (targets, earlier) =
         (if matches!(from.file(), File::A | File::H) { 2 } else { 3 }, (3 * file).saturating_sub(1));
     let target = match to.file() as i16 - from.file() as i16 {

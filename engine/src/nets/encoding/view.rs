@@ -1,10 +1,10 @@
-//! The board as the schemes for sparse networks see it: bit boards in the mover's view, mirrored by the own king.
+//! The board as the sparse schemes see it: bitboards in the mover's view, mirrored by the own king.
 
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Role, Square};
 
 use crate::chess::position::Game;
 
-/// Index of the side to move in [`View`]'s pairs.
+/// Index of the mover in [`View`]'s pairs.
 pub(super) const OWN: usize = 0;
 /// Index of the opponent in [`View`]'s pairs.
 pub(super) const THEIRS: usize = 1;
@@ -16,7 +16,6 @@ pub(super) const ROOK: usize = 3;
 pub(super) const QUEEN: usize = 4;
 pub(super) const KING: usize = 5;
 
-/// The pieces in words.
 pub(super) const NAMES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
 const FILE_A: u64 = 0x0101_0101_0101_0101;
@@ -24,11 +23,11 @@ const FILE_H: u64 = FILE_A << 7;
 const RANK_1: u64 = 0xff;
 const RANK_8: u64 = RANK_1 << 56;
 
-/// A position in the view of [`sparse1`](super::sparse1): the side to move plays up the board and its king stands
-/// on one of the files e to h.
+/// A position in the view of [`sparse1`](super::sparse1): the side to move plays up the board and its king
+/// stands on one of the files e to h.
 ///
-/// Squares are `square ^ xor`: 56 of `xor` if Black moves, 7 if the king stands on one of the files a to d.
-/// Bit boards are a1 = bit 0, h8 = bit 63.
+/// A seen square is `square ^ xor`; `xor` has 56 if Black moves and 7 if the king stands on one of the files
+/// a to d. Bitboards have a1 = bit 0, h8 = bit 63.
 #[derive(Clone, Debug)]
 pub struct View {
     pub(super) xor: u8,
@@ -36,20 +35,19 @@ pub struct View {
     pub(super) pieces: [[u64; 6]; 2],
     pub(super) occupied: u64,
     pub(super) by_side: [u64; 2],
-    /// Squares that each side attacks: pins ignored, own pieces included.
+    /// By each side: pins ignored, own pieces included.
     pub(super) attacks: [u64; 2],
-    /// Squares that the opponent's bishops, rooks and queens attack.
+    /// Squares that the opponent's sliders attack.
     pub(super) their_slides: u64,
-    /// Castling rights: own towards the h-file, own towards the a-file, theirs, theirs.
+    /// Own towards the h-file, own towards the a-file, the opponent's towards h, towards a.
     pub(super) castling: [bool; 4],
-    /// Where an en-passant capture is legal.
+    /// The target square of a legal en-passant capture.
     pub(super) en_passant: Option<u8>,
     pub(super) last_move: Option<LastMove>,
     pub(super) repetitions: u32,
     pub(super) halfmoves: u32,
 }
 
-/// The squares of the move that led to a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastMove {
     pub from: u8,
@@ -58,13 +56,13 @@ pub(super) struct LastMove {
 }
 
 impl View {
-    /// The present position of `game`.
+    /// Of the current position.
     #[inline(always)]
     pub fn of(game: &Game) -> View {
         View::new(game.position(), game.last_move(), game.repetitions())
     }
 
-    /// A position, the move that led to it if it is known, and how often the position stood before.
+    /// `last_move` led to the position; `repetitions` counts its earlier occurrences.
     #[inline(always)]
     pub fn new(position: &Chess, last_move: Option<Move>, repetitions: u32) -> View {
         let board = position.board();
@@ -113,19 +111,18 @@ impl View {
         }
     }
 
-    /// The side to move is in check.
     #[inline]
     pub fn in_check(&self) -> bool {
         self.pieces[OWN][KING] & self.attacks[THEIRS] != 0
     }
 
-    /// The square, a1 = 0, as it is seen.
+    /// The square as seen, a1 = 0.
     #[inline]
     pub(super) fn square(&self, square: Square) -> u8 {
         square as u8 ^ self.xor
     }
 
-    /// Bishops and queens of a side; rooks and queens of a side.
+    /// Bishops and queens; rooks and queens.
     #[inline]
     pub(super) fn sliders(&self, side: usize) -> [u64; 2] {
         let pieces = &self.pieces[side];
@@ -133,7 +130,7 @@ impl View {
     }
 }
 
-/// Origin and target; of castling the king's, so that its target is on the c- or the g-file.
+/// Origin and target; of castling the king's, whose target is on the c- or the g-file.
 #[inline]
 pub(super) fn squares(m: Move) -> (Square, Square) {
     match m {
@@ -146,7 +143,7 @@ pub(super) fn squares(m: Move) -> (Square, Square) {
     }
 }
 
-/// File a becomes file h, and so on.
+/// Swaps the files a and h, b and g, and so on.
 #[inline]
 pub(super) fn files_mirrored(bits: u64) -> u64 {
     const K1: u64 = 0x5555_5555_5555_5555;
@@ -157,26 +154,25 @@ pub(super) fn files_mirrored(bits: u64) -> u64 {
     (bits >> 4) & K4 | (bits & K4) << 4
 }
 
-/// Squares that pawns moving up the board attack.
+/// For pawns that move up the board.
 #[inline]
 pub(super) fn pawns_up(pawns: u64) -> u64 {
     (pawns & !FILE_A) << 7 | (pawns & !FILE_H) << 9
 }
 
-/// Squares that pawns moving down the board attack.
+/// For pawns that move down the board.
 #[inline]
 pub(super) fn pawns_down(pawns: u64) -> u64 {
     (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7
 }
 
-/// Squares that pieces of one side attack, and those among them that a bishop, rook or queen attacks.
+/// Squares that one side attacks, and those that its sliders attack.
 #[inline(always)]
 fn attacks(pieces: &[u64; 6], occupied: u64, by_pawns: u64) -> (u64, u64) {
     let slides = slides(pieces[BISHOP] | pieces[QUEEN], pieces[ROOK] | pieces[QUEEN], occupied);
     (by_pawns | knights(pieces[KNIGHT]) | king(pieces[KING]) | slides, slides)
 }
 
-/// Squares that knights attack.
 #[inline(always)]
 fn knights(knights: u64) -> u64 {
     let one = (knights & !FILE_A) >> 1 | (knights & !FILE_H) << 1;
@@ -184,16 +180,15 @@ fn knights(knights: u64) -> u64 {
     one << 16 | one >> 16 | two << 8 | two >> 8
 }
 
-/// Squares that a king attacks.
 #[inline(always)]
 fn king(king: u64) -> u64 {
     let row = king | (king & !FILE_A) >> 1 | (king & !FILE_H) << 1;
     (row | row << 8 | row >> 8) & !king
 }
 
-/// Rotations to the left that are the eight directions: E N NE NW (rook, rook, bishop, bishop), then W S SW SE.
+/// Left rotations by direction: E N NE NW (rook, rook, bishop, bishop), then W S SW SE.
 const ROTATIONS: [u32; 8] = [1, 8, 9, 7, 63, 56, 55, 57];
-/// Where each direction can arrive.
+/// Squares where each direction can arrive without wrapping around an edge.
 const ARRIVALS: [u64; 8] = [
     !FILE_A,
     !RANK_1,
@@ -205,7 +200,7 @@ const ARRIVALS: [u64; 8] = [
     !(FILE_A | RANK_8),
 ];
 
-/// Squares that sliders attack, all directions at once (Kogge-Stone fill; chessprogramming.org).
+/// Squares that sliders attack, in all directions at once (Kogge-Stone fill; chessprogramming.org).
 #[inline(always)]
 fn slides(diagonal: u64, straight: u64, occupied: u64) -> u64 {
     let mut reached = [straight, straight, diagonal, diagonal, straight, straight, diagonal, diagonal];
@@ -223,14 +218,14 @@ fn slides(diagonal: u64, straight: u64, occupied: u64) -> u64 {
     reached.into_iter().fold(0, |all, squares| all | squares)
 }
 
-/// The lines through a square: a diagonal, the other one, the rank and the file, each as what lies below the square in
-/// the order of squares and what lies above it.
+/// The four lines through a square: diagonal, anti-diagonal, rank, file. Each is split into the squares below
+/// and above it in the order of squares.
 type Lines = [[u64; 2]; 4];
 
 static LINES: [Lines; 64] = lines();
 
 const fn lines() -> [Lines; 64] {
-    // A step east, north-east, north, north-west is above; its opposite below.
+    // A step east, north-east, north or north-west leads to higher squares.
     const STEPS: [(i32, i32); 4] = [(1, 1), (-1, 1), (1, 0), (0, 1)];
     let mut lines = [[[0; 2]; 4]; 64];
     let mut square = 0;
@@ -255,8 +250,8 @@ const fn lines() -> [Lines; 64] {
     lines
 }
 
-/// What is seen from a square along a line: from the nearest occupied square below to the nearest one above
-/// (obstruction difference; chessprogramming.org). The tables of magic bit boards do not fit the cache beside a network.
+/// The squares of a line up to the nearest occupied ones on both sides (obstruction difference;
+/// chessprogramming.org). Magic bitboards' tables would evict the network from the cache.
 #[inline(always)]
 fn seen_along([below, above]: [u64; 2], occupied: u64) -> u64 {
     let nearest_below = (1 << 63) >> ((below & occupied) | 1).leading_zeros();
@@ -264,14 +259,12 @@ fn seen_along([below, above]: [u64; 2], occupied: u64) -> u64 {
     nearest_above.wrapping_mul(2).wrapping_sub(nearest_below) & (below | above)
 }
 
-/// Squares that a bishop attacks.
 #[inline(always)]
 pub(super) fn bishop(square: u8, occupied: u64) -> u64 {
     let [one, other, ..] = LINES[usize::from(square)];
     seen_along(one, occupied) | seen_along(other, occupied)
 }
 
-/// Squares that a rook attacks.
 #[inline(always)]
 pub(super) fn rook(square: u8, occupied: u64) -> u64 {
     let [.., rank, file] = LINES[usize::from(square)];
@@ -320,7 +313,7 @@ mod tests {
                 let of = |squares: Bitboard| {
                     squares.into_iter().fold(Bitboard(0), |all, square| all | board.attacks_from(square)).0
                 };
-                // One king only is a king; here there is one a side.
+                // `king` handles one king only, and each side has one.
                 assert_eq!(all, of(board.by_color(color)), "{}", board.board_fen());
                 assert_eq!(slides, of(board.by_color(color) & board.sliders()), "{}", board.board_fen());
             }

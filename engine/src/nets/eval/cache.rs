@@ -1,4 +1,4 @@
-//! The evaluation cache: an evaluator that wraps another and passes it only the positions not in the cache.
+//! A cache of evaluations: an evaluator that passes only unknown positions to the evaluator it wraps.
 
 use std::hash::{BuildHasher, Hasher};
 use std::mem::size_of;
@@ -13,20 +13,20 @@ use super::{Answer, EvalError, Evaluator, Request};
 use crate::chess::position::PackedMove;
 use crate::nets::encoding::Input;
 
-/// Bytes of the map per answer besides the answer: key, weight, queue entries.
+/// Bytes of the map per entry besides the answer: key, weight, queue entries.
 const ENTRY_OVERHEAD: usize = 96;
 
-/// A cache of answers shared by all workers, bounded in bytes.
+/// A cache shared by all workers, bounded in bytes.
 ///
-/// The key covers exactly what the encoder reads (history, counters and repetition included if it reads them),
-/// the side to move and the requested moves, so that a hit is what the evaluator would answer.
+/// The key covers exactly what the encoder reads (history, counters and repetition if it reads them), the
+/// side to move and the requested moves, so that a hit is what the evaluator would answer.
 pub struct EvalCache {
     answers: Cache<u64, Arc<Answer>, Bytes, Identity>,
     hits: AtomicU64,
 }
 
 impl EvalCache {
-    /// A cache of at most `memory` bytes.
+    /// `memory` in bytes.
     pub fn new(memory: usize) -> EvalCache {
         let likely = memory / (size_of::<Answer>() + ENTRY_OVERHEAD + 35 * size_of::<f32>());
         EvalCache {
@@ -41,19 +41,18 @@ impl EvalCache {
         }
     }
 
-    /// Hits since the cache was created or cleared.
+    /// Since the cache was created or cleared.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Removes all answers.
     pub fn clear(&self) {
         self.answers.clear();
         self.hits.store(0, Ordering::Relaxed);
     }
 }
 
-/// An [`Evaluator`] that looks positions up in an [`EvalCache`] first.
+/// Looks positions up in an [`EvalCache`] before it asks `inner`.
 pub struct CachedEvaluator<E> {
     inner: E,
     input: Input,
@@ -61,7 +60,7 @@ pub struct CachedEvaluator<E> {
 }
 
 impl<E: Evaluator> CachedEvaluator<E> {
-    /// Wraps `inner`, whose encoder is `input`. Evaluators of the same network may share a cache.
+    /// `input` is the encoder of `inner`. Evaluators of the same network may share a cache.
     pub fn new(inner: E, input: Input, cache: Arc<EvalCache>) -> CachedEvaluator<E> {
         CachedEvaluator { inner, input, cache }
     }
@@ -101,13 +100,13 @@ impl<E: Evaluator> Evaluator for CachedEvaluator<E> {
 
 impl<E> CachedEvaluator<E> {
     fn find(&self, key: u64, moves: &[Move]) -> Option<Arc<Answer>> {
-        // A collision of keys, one in 2^64, also needs the same number of moves.
+        // A collision of keys, one in 2^64, goes unnoticed only if the number of moves is the same.
         self.cache.answers.get(&key).filter(|answer| answer.priors.len() == moves.len())
     }
 }
 
-/// Every input scheme contains the whole board, which together with the side to move determines the material value
-/// of a network without a value output.
+/// The key needs no material: it follows from the board, which every input scheme contains, and the side to
+/// move.
 fn key(input: Input, request: &Request<'_>) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     input.read(request.game, |masks, scalars| {
@@ -128,7 +127,7 @@ impl Weighter<u64, Arc<Answer>> for Bytes {
     }
 }
 
-/// The keys are hashes already. The hasher is deterministic, so that searches are reproducible.
+/// The keys are hashes already. A deterministic hasher keeps searches reproducible.
 #[derive(Clone, Copy, Default)]
 struct Identity(u64);
 
@@ -160,7 +159,7 @@ mod tests {
     use crate::chess::position::Game;
     use crate::nets::eval::Wdl;
 
-    /// Answers with a number that grows with every position evaluated.
+    /// Its answers count the positions evaluated.
     struct Counting(usize);
 
     impl Evaluator for Counting {
@@ -223,8 +222,8 @@ mod tests {
         ];
         ask(&mut evaluator, &games);
         assert_eq!(evaluator.inner.0, games.len());
-        // Other encoders read less: three stages of repetition; history, clock and the first repetition; or the
-        // board only. Positions with equal inputs are evaluated once.
+        // Other encoders read less: three stages of repetition; history, clock and the first repetition; or
+        // the board only. Positions with equal inputs are evaluated once.
         for (input, seen) in [
             (Input::Planes19, 4),
             (Input::Planes14, 4),

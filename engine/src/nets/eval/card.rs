@@ -7,57 +7,46 @@ use thiserror::Error;
 
 use crate::nets::encoding::{Input, Policy};
 
-/// The version of the card that this engine reads.
+/// The only version that this engine reads.
 pub const FORMAT: &str = "1";
 
-/// The families of networks. The family does not affect how a network is run.
+/// The family does not affect how a network is run.
 const FAMILIES: [&str; 5] = ["resnet", "mlp", "linear", "trm", "lc0"];
 
-/// The fewest golden answers that a card must have.
 pub const MIN_GOLDEN: usize = 4;
 
-/// A network's card.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
-    /// The network's name.
     pub name: String,
-    /// `resnet`, `mlp`, `linear`, `trm` or `lc0`.
+    /// One of [`FAMILIES`].
     pub family: String,
-    /// The schemes of its tensors.
     pub schemes: Schemes,
     /// `fp32` or `int8`.
     pub precision: String,
-    /// The training configuration, JSON.
+    /// JSON.
     pub config: String,
-    /// Answers that the network must reproduce.
+    /// Answers that the network must reproduce when it is loaded.
     pub golden: Vec<Golden>,
 }
 
-/// The schemes of a network's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schemes {
-    /// The input scheme.
     pub input: Input,
-    /// The policy scheme.
     pub policy: Policy,
-    /// The value scheme.
     pub value: ValueScheme,
 }
 
-/// The value output of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueScheme {
-    /// Win, draw and loss logits.
+    /// Logits of win, draw and loss.
     Wdl,
-    /// None: the network has a policy only, and positions are valued by [material](super::material).
+    /// Policy only: positions are valued by [material](super::material).
     None,
 }
 
 impl ValueScheme {
-    /// All value schemes.
     pub const ALL: [ValueScheme; 2] = [ValueScheme::Wdl, ValueScheme::None];
 
-    /// The name in cards.
     pub const fn name(self) -> &'static str {
         match self {
             ValueScheme::Wdl => "wdl",
@@ -65,22 +54,17 @@ impl ValueScheme {
         }
     }
 
-    /// The scheme of this name.
     pub fn named(name: &str) -> Option<ValueScheme> {
         ValueScheme::ALL.into_iter().find(|value| value.name() == name)
     }
 }
 
 impl Schemes {
-    /// The schemes of Leela's classical networks.
+    /// Of Leela's classical networks.
     pub const LC0: Schemes =
         Schemes { input: Input::Lc0112, policy: Policy::Lc01858, value: ValueScheme::Wdl };
 
-    /// Reads the schemes from a card's properties.
-    ///
-    /// # Errors
-    ///
-    /// As [`Card::read`].
+    /// `property` looks a property up by name.
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Schemes, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
         known(get, "philidor.format", &[FORMAT])?;
@@ -95,7 +79,7 @@ impl Schemes {
     }
 }
 
-/// The property's value, if it is one of `known`.
+/// The property's value, which must be one of `known`.
 fn known(
     get: impl Fn(&'static str) -> Result<String, CardError>,
     property: &'static str,
@@ -113,48 +97,35 @@ fn known(
     Err(CardError::Unknown { property, found, expected })
 }
 
-/// The network's answer for one position, as its exporter computed it.
+/// The network's output for one position, computed by its exporter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Golden {
-    /// The FEN at which the game starts.
+    /// Of the start of the game.
     pub fen: String,
-    /// The moves from there, in UCI notation, separated by spaces.
+    /// UCI moves from there, separated by spaces.
     pub moves: String,
-    /// Win, draw and loss for the mover; ignored for a network without a value.
+    /// For the mover; ignored for a network without a value.
     #[serde(default)]
     pub wdl: [f32; 3],
-    /// The probability of each legal move, by its UCI notation.
+    /// Probabilities of all legal moves by UCI move.
     pub policy: BTreeMap<String, f32>,
 }
 
-/// Why a card cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CardError {
-    /// The metadata have no property of this name: the file is not one of ours.
+    /// The file is not one of ours.
     #[error("not a Philidor network: the ONNX metadata lack {0}")]
     Missing(&'static str),
-    /// A property has an unknown value.
     #[error("{property} is \"{found}\", expected {expected}")]
-    Unknown {
-        /// The property.
-        property: &'static str,
-        /// Its value.
-        found: String,
-        /// The known values.
-        expected: String,
-    },
-    /// The golden answers cannot be parsed, or are too few.
+    Unknown { property: &'static str, found: String, expected: String },
+    /// They cannot be parsed, or are fewer than [`MIN_GOLDEN`].
     #[error("philidor.golden: {0}")]
     Golden(String),
 }
 
 impl Card {
-    /// Reads a card; `property` looks a property up by name.
-    ///
-    /// # Errors
-    ///
-    /// If a property is missing or has an unknown value.
+    /// `property` looks a property up by name.
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Card, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
         let schemes = Schemes::read(&property)?;
@@ -168,7 +139,7 @@ impl Card {
         })
     }
 
-    /// The card of a network written by lc0's own converter, which has none: it has no golden answers either.
+    /// A card for the files of lc0's own converter, which have none and no golden answers.
     pub(crate) fn of_lc0(name: String) -> Card {
         Card {
             name,
@@ -180,13 +151,13 @@ impl Card {
         }
     }
 
-    /// The largest allowed difference between an answer's probability and the golden one, at this precision.
+    /// Largest difference of a probability from its golden one.
     pub fn tolerance(&self) -> f32 {
         if self.precision == "int8" { 0.05 } else { 0.005 }
     }
 }
 
-fn parse_golden(text: &str) -> Result<Vec<Golden>, CardError> {
+pub(in crate::nets) fn parse_golden(text: &str) -> Result<Vec<Golden>, CardError> {
     let golden: Vec<Golden> =
         serde_json::from_str(text).map_err(|error| CardError::Golden(error.to_string()))?;
     if golden.len() < MIN_GOLDEN {

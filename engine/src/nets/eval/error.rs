@@ -1,8 +1,6 @@
-//! Errors of evaluators.
-
 use thiserror::Error;
 
-/// A batch could not be evaluated; the text says why, in one line.
+/// Why a batch could not be evaluated, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("evaluation failed: {0}")]
 pub struct EvalError(pub String);

@@ -1,4 +1,4 @@
-//! The check of a network against the golden answers of its card.
+//! The check of a network against its card's golden answers.
 
 use thiserror::Error;
 
@@ -6,32 +6,22 @@ use super::card::{Card, Golden, ValueScheme};
 use super::{EvalError, Evaluator, Request};
 use crate::chess::position::Game;
 
-/// Why a network failed the check.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GoldenError {
-    /// It cannot be run.
     #[error(transparent)]
     Evaluation(#[from] EvalError),
-    /// A golden position is invalid, or an answer differs by more than the card's tolerance.
+    /// A golden position is invalid, or an answer differs by more than the tolerance.
     #[error("{0}")]
     Wrong(String),
 }
 
-/// Evaluates the card's golden positions in one batch, or the initial position if it has none, and
-/// compares the answers within [`Card::tolerance`].
-///
-/// # Errors
-///
-/// If the evaluator fails, a golden position is invalid, or an answer differs.
+/// Evaluates the card's golden positions in one batch and compares the answers within [`Card::tolerance`]. A
+/// card without golden answers has the initial position evaluated.
 pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenError> {
     compare(evaluator, &card.golden, card.schemes.value, card.tolerance())
 }
 
-/// [`check`] with golden answers, value scheme and tolerance given apart, for networks whose card is another.
-///
-/// # Errors
-///
-/// As [`check`].
+/// [`check`] for networks without a [`Card`].
 pub fn compare(
     evaluator: &mut dyn Evaluator,
     golden: &[Golden],
@@ -40,7 +30,7 @@ pub fn compare(
 ) -> Result<(), GoldenError> {
     let mut games: Vec<Game> = golden.iter().map(game).collect::<Result<_, _>>()?;
     if games.is_empty() {
-        // Nothing to compare with, but the network must run.
+        // The network must run even if there is nothing to compare with.
         games.push(Game::new());
     }
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();

@@ -8,7 +8,7 @@ use shakmaty::Move;
 use super::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Uniform, Wdl};
 use crate::chess::position::{Game, PackedMove};
 
-/// [`Uniform`], asked one question at a time, as networks of our own kernels are.
+/// [`Uniform`] as a [`SplitEvaluator`], like our own kernels.
 #[derive(Clone, Copy, Debug, Default)]
 struct SplitUniform;
 
@@ -36,8 +36,8 @@ impl SplitEvaluator for SplitUniform {
     }
 }
 
-/// Derives its answers from the hash of the position: integers, each divided once by their sum. Unlike a network's
-/// kernels, an IEEE 754 division gives the same bits on every machine.
+/// Its answers are integers from the position's hash, each divided once by their sum: IEEE 754 division gives
+/// the same bits on every machine, a network's kernels do not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HashedEvaluator;
 
@@ -66,7 +66,7 @@ fn answer(request: &Request<'_>) -> Answer {
     Answer { wdl: Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] }, priors }
 }
 
-/// A pseudo-random weight from 1 to 256.
+/// 1 to 256.
 fn weight(seed: u64) -> u16 {
     (mix(seed) >> 56) as u16 + 1
 }
@@ -77,14 +77,14 @@ fn shares(weights: &[u16]) -> Vec<f32> {
     weights.iter().map(|&weight| f32::from(weight) / sum as f32).collect()
 }
 
-/// Wraps an evaluator and counts the nodes on the paths from the root to the positions evaluated.
+/// Counts the nodes on the paths from the root to the evaluated positions.
 pub struct CountingEvaluator<E> {
     inner: E,
     nodes: Arc<AtomicU64>,
 }
 
 impl<E> CountingEvaluator<E> {
-    /// Wraps `inner`; adds the nodes to `nodes`.
+    /// Adds to `nodes`.
     pub fn new(inner: E, nodes: Arc<AtomicU64>) -> CountingEvaluator<E> {
         CountingEvaluator { inner, nodes }
     }
@@ -127,8 +127,8 @@ impl<E: Evaluator> SplitEvaluator for CountingEvaluator<E> {
     }
 }
 
-/// The evaluators of the signature without a network: the uniform one, which is asked one question at a time, and the
-/// hashed one, which is asked in batches.
+/// The evaluators of `bench`'s signature, which need no network: a uniform split one, and a hashed one for
+/// batches.
 pub fn signature_evaluators(nodes: &Arc<AtomicU64>) -> [Box<dyn Evaluator>; 2] {
     [
         Box::new(CountingEvaluator::new(SplitUniform, Arc::clone(nodes))),
@@ -161,7 +161,7 @@ mod tests {
         assert_ne!(hashed(&start).wdl, hashed(&next).wdl);
     }
 
-    /// Fixes the numbers themselves: if this fails, all recorded signatures are invalid.
+    /// If this fails, all recorded signatures are invalid.
     #[test]
     fn the_initial_positions_answer_is_known() {
         let wdl = hashed(&Game::new()).wdl;

@@ -1,17 +1,16 @@
-//! The static evaluation of the classical players: material and piece squares, after the notebook of classical
+//! The static evaluation of the classical players: material and piece squares, from the notebook of classical
 //! players.
 
 use shakmaty::{Board, Chess, Color, Position, Role, Square};
 
 use super::Wdl;
 
-/// The value of each piece but the king, in centipawns.
+/// In centipawns; kings have none.
 const PIECE_VALUES: [(Role, i32); 5] =
     [(Role::Pawn, 100), (Role::Knight, 310), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
 
-/// The bonus of a piece for its square, in centipawns: `[rank][file]` from a1, the notebook's table. As in the
-/// notebook, Black's pieces use the same table, not its mirror image, although its halves differ by a few
-/// centipawns.
+/// Centipawns by `[rank][file]` from a1. Black's pieces use the same table, not its mirror image, as in the
+/// notebook; its halves differ by a few centipawns.
 #[rustfmt::skip]
 const SQUARE_BONUS: [[i32; 8]; 8] = [
     [-50, -40, -30, -30, -30, -30, -40, -50],
@@ -24,13 +23,13 @@ const SQUARE_BONUS: [[i32; 8]; 8] = [
     [-50, -40, -30, -30, -30, -30, -40, -50],
 ];
 
-/// Material and square bonuses in centipawns, White's less Black's. Kings do not count.
+/// Centipawns, White's minus Black's.
 pub fn for_white(board: &Board) -> i32 {
     sum(board, square_bonus)
 }
 
-/// The same with the table's rows read as files, as the notebook's program does although it writes them as ranks. Only
-/// the comparison with its numbers needs this.
+/// Reads the table's rows as files, as the notebook's program does although it writes them as ranks. Only the
+/// comparison with its numbers needs this.
 pub fn by_files_for_white(board: &Board) -> i32 {
     sum(board, |square| SQUARE_BONUS[square.file() as usize][square.rank() as usize])
 }
@@ -46,13 +45,13 @@ fn sum(board: &Board, bonus: impl Fn(Square) -> i32) -> i32 {
     of_color(Color::White) - of_color(Color::Black)
 }
 
-/// As [`for_white`], for the side to move.
+/// Centipawns for the side to move.
 pub fn for_mover(position: &Chess) -> i32 {
     position.turn().fold_wb(1, -1) * for_white(position.board())
 }
 
-/// The value of a position for a network without a value output: [`for_mover`] as win, draw and loss, from which the
-/// search reports the same centipawns.
+/// The value of a position for a network without a value output: [`for_mover`] as WDL, which the search
+/// reports as the same centipawns.
 pub fn wdl(position: &Chess) -> Wdl {
     Wdl::of_centipawns(for_mover(position))
 }

@@ -1,22 +1,19 @@
-//! The numeric precisions of networks.
-
 use std::fmt;
 use std::str::FromStr;
 
 /// The number format of a network's weights and activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
-    /// 32-bit floats, as trained.
+    /// As trained.
     Fp32,
-    /// 8-bit integers inside the network, floats at its outputs.
+    /// Integers inside the network, floats at its outputs.
     Int8,
 }
 
 impl Precision {
-    /// Both precisions.
     pub const ALL: [Precision; 2] = [Precision::Fp32, Precision::Int8];
 
-    /// The name in cards, file names and options.
+    /// In cards, file names and options.
     pub fn name(self) -> &'static str {
         match self {
             Precision::Fp32 => "fp32",
@@ -24,7 +21,6 @@ impl Precision {
         }
     }
 
-    /// The other precision.
     pub fn other(self) -> Precision {
         match self {
             Precision::Fp32 => Precision::Int8,

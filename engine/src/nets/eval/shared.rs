@@ -1,4 +1,4 @@
-//! One evaluator for several workers: for a GPU, which is fast only in large batches.
+//! One evaluator for several workers: a GPU is fast only in large batches.
 
 use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,18 +11,18 @@ use shakmaty::Move;
 use super::{Answer, EvalError, Evaluator, Request};
 use crate::chess::position::Game;
 
-/// A worker's part of an evaluator that a thread of its own runs: what several workers ask for while it is busy is its
-/// next batch.
+/// One worker's handle on an evaluator that runs on its own thread. What the workers request while it is busy
+/// becomes its next batch.
 ///
-/// The thread has ended when all parts are dropped.
+/// The thread ends when all handles are dropped.
 pub struct SharedEvaluator {
     tasks: Sender<Task>,
     max_batch: usize,
-    /// Dropped after the sender of tasks.
+    /// Declared last, so that the sender of tasks is dropped first.
     _thread: Arc<Joined>,
 }
 
-/// A thread that is joined when this is dropped.
+/// Joins the thread when dropped.
 struct Joined(Option<JoinHandle<()>>);
 
 impl Drop for Joined {
@@ -40,11 +40,8 @@ struct Task {
 }
 
 impl SharedEvaluator {
-    /// Starts the thread, and returns parts of its evaluator for so many workers.
-    ///
-    /// # Panics
-    ///
-    /// If the operating system cannot start a thread.
+    /// Starts the evaluator's thread and returns one handle per worker. Panics if the operating system cannot
+    /// start a thread.
     pub fn share(evaluator: Box<dyn Evaluator>, workers: usize) -> Vec<SharedEvaluator> {
         let max_batch = evaluator.max_batch();
         let (sender, tasks) = unbounded();
@@ -73,7 +70,7 @@ impl Evaluator for SharedEvaluator {
     }
 }
 
-/// Answers tasks, as many as wait at once, until there are no parts any more.
+/// Answers tasks, as many at once as are waiting, until all handles are dropped.
 fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
     let max_batch = evaluator.max_batch();
     let mut first = tasks.recv().ok();
@@ -90,7 +87,7 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
         }
         let positions = together.iter().flat_map(|task| &task.positions);
         let requests: Vec<Request<'_>> = positions.map(|(game, moves)| Request { game, moves }).collect();
-        // As the workers' own evaluators, it goes on after a panic.
+        // Goes on after a panic, as the workers' own evaluators do.
         let evaluated = catch_unwind(AssertUnwindSafe(|| evaluator.evaluate(&requests)));
         let failed = |_| Err(EvalError("the evaluator panicked".into()));
         let mut answers = evaluated.unwrap_or_else(failed).map(Vec::into_iter);
@@ -99,7 +96,7 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
                 Ok(answers) => Ok(answers.by_ref().take(task.positions.len()).collect()),
                 Err(error) => Err(error.clone()),
             };
-            // A worker that does not wait any more needs no answer.
+            // The worker may have stopped waiting.
             let _ = task.answers.send(own);
         }
         first = first.or_else(|| tasks.recv().ok());
@@ -113,7 +110,7 @@ mod tests {
     use super::*;
     use crate::nets::eval::HashedEvaluator;
 
-    /// Tells the size of each batch, and answers when it is told to.
+    /// Reports the size of each batch, and answers when told to.
     struct Gated {
         sizes: Sender<usize>,
         open: Receiver<Result<(), EvalError>>,
@@ -131,7 +128,7 @@ mod tests {
         }
     }
 
-    /// So many positions after one move each.
+    /// `count` positions, each after another first move.
     fn positions(from: usize, count: usize) -> Vec<(Game, Vec<Move>)> {
         let start = Game::new();
         let after = |m: &Move| {
@@ -179,7 +176,7 @@ mod tests {
             (0..3).for_each(|_| gate.send(Ok(())).unwrap());
             drop(gate);
         });
-        // Two, three and one fit into a batch of six; four don't any more.
+        // A batch of six has room for two, three and one, not for four.
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [6, 4]);
     }
 

@@ -1,25 +1,27 @@
-//! The centipawns that are shown to users: on the scale of classical engines, on which the thresholds of GUIs and bots
-//! for adjudication and resignation are.
+//! The centipawns that are shown to users. They are on the scale of classical engines, for which GUIs and
+//! bots have thresholds of adjudication and resignation.
 //!
-//! They are another scale than [`centipawns_of_q`](super::centipawns_of_q), lc0's conversion, which grows to a hundred
-//! pawns where a queen is won, and in which material is converted to results and self-play games are stored.
+//! The other scale, lc0's [`centipawns_of_q`](super::centipawns_of_q), grows to a hundred pawns where a queen
+//! is won; material is converted and self-play games are stored with it.
 
-/// Centipawns per unit of `atanh(q)`. The logistic form is that of "Pawn Advantage, Win Percentage, and Elo" (Chess
-/// Programming Wiki), where it would be 347. Fitted to Stockfish 15.1's centipawns at depth 12 by the least absolute
-/// deviation (within ±1,500), in positions of games at 1 s + 0.01 s: 440 in 984 of them, searched with 800 visits by the
-/// network `sparse`, and 370 in 283, with 200 visits by the embedded network. At 400 the mean deviations are 160 and 165
-/// centipawns, of lc0's conversion 204 and 223.
+/// Centipawns per unit of `atanh(q)`. The logistic form is that of "Pawn Advantage, Win Percentage, and Elo"
+/// (Chess Programming Wiki), where the factor would be 347.
+///
+/// Fitted by least absolute deviation to Stockfish 15.1's centipawns at depth 12 within ±1,500, in positions
+/// of games at 1 s + 0.01 s: 440 in 984 positions searched with 800 visits by the network `sparse`, 370 in
+/// 283 searched with 200 visits by the embedded network. At 400 the mean deviations are 160 and 165
+/// centipawns; those of lc0's conversion are 204 and 223.
 const SCALE: f32 = 400.0;
 
 /// What a certain result is shown as, and the bound of all others.
 const CERTAIN: f32 = 10_000.0;
 
-/// Centipawns to be shown for an expected result, −1 to 1: `400 · atanh(q)`.
+/// `400 · atanh(q)` for an expected result from −1 to 1.
 pub fn shown_centipawns(q: f32) -> i32 {
     (SCALE * q.clamp(-1.0, 1.0).atanh()).clamp(-CERTAIN, CERTAIN).round() as i32
 }
 
-/// The expected result of centipawns that were shown: the inverse of [`shown_centipawns`].
+/// The inverse of [`shown_centipawns`].
 pub fn q_of_shown_centipawns(centipawns: i32) -> f32 {
     match centipawns as f32 {
         shown if shown.abs() >= CERTAIN => shown.signum(),

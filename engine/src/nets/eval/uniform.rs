@@ -1,5 +1,3 @@
-//! The evaluator without a network.
-
 use super::{Answer, EvalError, Evaluator, Request, Wdl};
 
 /// Equal priors and a draw for every position.

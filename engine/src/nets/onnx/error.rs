@@ -1,5 +1,3 @@
-//! Errors of network files.
-
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -7,7 +5,6 @@ use thiserror::Error;
 use super::runtime::LIBRARY;
 use crate::nets::eval::{CardError, EvalError, GoldenError};
 
-/// ONNX Runtime's library was not found or is too old.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("ONNX Runtime's library ({LIBRARY} 1.31 or newer) cannot be loaded: {}; {MEND}", list(tried))]
 pub struct RuntimeError {
@@ -15,7 +12,7 @@ pub struct RuntimeError {
     pub(super) tried: Vec<String>,
 }
 
-/// What to do where the library is missing.
+/// The way out where the library is missing.
 const MEND: &str = if cfg!(windows) {
     "put it beside the program, or name it in ORT_DYLIB_PATH; it needs Microsoft's Visual C++ Redistributable for x64, \
      which Microsoft's site has under that name. The network inside the program needs neither"
@@ -28,56 +25,40 @@ fn list(tried: &[String]) -> String {
     if tried.is_empty() { "none was found".to_owned() } else { tried.join("; ") }
 }
 
-/// Why a network cannot be used; the text is one line and names the file.
+/// Why a network cannot be used, in one line. [`NetError::InFile`] names the file.
 #[derive(Debug, Error)]
 pub enum NetError {
-    /// ONNX Runtime is missing.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(std::io::Error),
-    /// ONNX Runtime rejects the file.
     #[error("not a usable ONNX file: {0}")]
     NotOnnx(String),
-    /// The file holds Leela's weights, not ONNX.
     #[error(
         "weights in Leela's own format: `philidor-trainer convert-lc0 FILE --out NAME.onnx` converts them to a \
          network that can be played with"
     )]
     Leela,
-    /// The card is missing or unknown.
     #[error(transparent)]
     Card(#[from] CardError),
-    /// A tensor is missing or has another shape or type than its scheme.
+    /// A tensor is missing, or has another type or shape than the card's schemes.
     #[error("tensor \"{name}\" is {found}, expected {expected}")]
-    Shape {
-        /// The tensor.
-        name: &'static str,
-        /// Its type and shape in the file.
-        found: String,
-        /// The type and shape that the card promises.
-        expected: String,
-    },
-    /// ONNX Runtime cannot use a GPU.
+    Shape { name: &'static str, found: String, expected: String },
     #[error(
         "Backend onnx-cuda needs an NVIDIA GPU with its driver, and ONNX Runtime for it, which scripts/setup.sh cuda \
          installs: {0}"
     )]
     Gpu(String),
-    /// The network cannot be run.
     #[error(transparent)]
     Evaluation(#[from] EvalError),
-    /// The network does not reproduce its golden answers.
     #[error("wrong answers, the file is damaged or misread: {0}")]
     Golden(String),
-    /// One of the above, in this file.
     #[error("network {path}: {1}", path = .0.display())]
     InFile(PathBuf, Box<NetError>),
 }
 
 impl NetError {
-    /// The error with the name of the network's file, unless the file has no part in it.
+    /// Adds the network's file, unless the file has no part in the error.
     pub fn in_file(self, path: &Path) -> NetError {
         match self {
             NetError::Runtime(_) | NetError::Gpu(_) => self,

@@ -1,4 +1,4 @@
-//! The evaluator of one worker: encodes positions, runs its own session, reads the legal moves' priors.
+//! One worker's evaluator: it encodes positions, runs a session of its own and reads the legal moves' priors.
 
 use shakmaty::{Move, MoveList};
 
@@ -8,7 +8,6 @@ use crate::chess::position::Game;
 use crate::nets::encoding::Policy;
 use crate::nets::eval::{Answer, EvalError, Evaluator, Request, Schemes, Wdl, material, softmax};
 
-/// An [`Evaluator`] on a session of its own.
 pub struct OnnxEvaluator {
     session: OnnxSession,
     max_batch: usize,
@@ -17,18 +16,17 @@ pub struct OnnxEvaluator {
 }
 
 impl OnnxEvaluator {
-    /// Wraps a session, for batches of up to `max_batch` positions; `limits` holds for recurrent networks.
+    /// `limits` applies to recurrent networks.
     pub(super) fn new(session: OnnxSession, max_batch: usize, limits: StepLimits) -> OnnxEvaluator {
         let input = Vec::with_capacity(max_batch * session.schemes().input.size());
         OnnxEvaluator { session, max_batch, limits, input }
     }
 
-    /// The session, for other uses.
     pub(super) fn into_session(self) -> OnnxSession {
         self.session
     }
 
-    /// The largest number of steps for a position.
+    /// Per position.
     fn max_steps(&self) -> usize {
         match (self.session.step_card(), self.limits.steps) {
             (None, _) => 1,
@@ -37,14 +35,15 @@ impl OnnxEvaluator {
         }
     }
 
-    /// Runs the network on the positions of `batch`, whose tensors are in `self.input`, step by step. Positions
-    /// that have settled leave the batch, which makes the remaining steps cheaper; positions do not affect one
-    /// another.
+    /// Runs a recurrent network step by step on the positions of `batch`, whose tensors are in `self.input`.
+    /// Positions that have settled leave the batch, which makes the remaining steps cheaper; positions do not
+    /// affect one another.
     fn run_steps(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         let schemes = self.session.schemes();
         let (steps, epsilon) = (self.max_steps(), self.limits.epsilon);
         let may_settle = epsilon > 0.0 && steps > 1;
-        // All legal moves decide whether a position has settled, also if priors of only some are requested.
+        // Whether a position has settled depends on all legal moves, even if the priors of only some are
+        // requested.
         let legal: Vec<MoveList> =
             batch.iter().filter(|_| may_settle).map(|request| request.game.legal_moves()).collect();
         let mut previous: Vec<Option<StepProbabilities>> = vec![None; batch.len()];
@@ -94,7 +93,7 @@ impl Evaluator for OnnxEvaluator {
         let scheme = self.session.schemes().input;
         self.input.resize(batch.len() * scheme.size(), 0.0);
         for (request, input) in batch.iter().zip(self.input.chunks_exact_mut(scheme.size())) {
-            // The input depends on all legal moves, also if priors of only some are requested.
+            // The input depends on all legal moves, even if the priors of only some are requested.
             scheme.write(request.game, input);
         }
         let answers = self.run_steps(batch)?;
@@ -110,7 +109,6 @@ impl Evaluator for OnnxEvaluator {
 }
 
 impl<'a> Logits<'a> {
-    /// The outputs of one position.
     fn position(&self, row: usize, schemes: Schemes) -> PositionOutput<'a> {
         let size = schemes.policy.size();
         let wdl = self.wdl.as_chunks::<3>().0.get(row).map(|wdl| Wdl::from_logits(*wdl));
@@ -118,7 +116,7 @@ impl<'a> Logits<'a> {
     }
 }
 
-/// A network's outputs for one position.
+/// For one position.
 struct PositionOutput<'a> {
     scheme: Policy,
     /// Logits over the scheme's indices.

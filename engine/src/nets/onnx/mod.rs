@@ -1,9 +1,9 @@
 //! ONNX Runtime behind the seam [`Evaluator`](crate::nets::eval::Evaluator).
 //!
-//! [`Network`] is a checked network file and makes evaluators that run it; [`NetworkPair`] is one network
-//! in two precisions and chooses the faster, as remembered in the [`PrecisionCache`]. An [`OnnxSession`] is
-//! a bare session, for measurements and for comparing logits. A file that holds a single step of a recurrent
-//! network is run repeatedly, as [`StepLimits`] says. An [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
+//! A [`Network`] is a checked file that makes evaluators. A [`NetworkPair`] is one network in two precisions;
+//! it chooses the faster one, which the [`PrecisionCache`] remembers. An [`OnnxSession`] is unchecked, for
+//! measurements and for comparing logits. [`StepLimits`] end the repetition of a recurrent network's single
+//! step. An [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
 
 mod error;
 mod runtime;

@@ -1,5 +1,3 @@
-//! A network file, loaded and checked.
-
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,33 +11,28 @@ use super::tensors::TensorNames;
 use super::timing::PrecisionTiming;
 use crate::nets::eval::{Card, Evaluator, Schemes, ValueScheme, golden};
 
-/// A network whose card is known, whose tensors have the shapes that the card promises, and whose
-/// golden answers were reproduced on this machine.
+/// A network whose card is known, whose tensors have the shapes of the card's schemes, and whose golden
+/// answers were reproduced on this machine.
 #[derive(Clone)]
 pub struct Network {
     bytes: Arc<[u8]>,
     card: Card,
     source: Option<PathBuf>,
     device: Device,
-    /// The number of steps that it was trained with, if it is recurrent.
+    /// The steps of its training, if it is recurrent.
     steps: Option<usize>,
-    /// The session of the check: it is reused by the first caller that needs a session.
+    /// The session of the check, which the first caller that needs one takes over.
     checked: Arc<Mutex<Option<OnnxSession>>>,
 }
 
 impl Network {
-    /// Loads a network file; [`super::NetworkPair`] chooses between the two precisions of a network.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, is not ONNX, has no card or an unknown one, has other tensors than its
-    /// card promises, or does not reproduce its golden answers.
+    /// Loads and checks a file. [`super::NetworkPair`] chooses between the two precisions of a network.
     pub fn load(path: &Path) -> Result<Network, NetError> {
         let bytes = std::fs::read(path).map_err(|error| NetError::Unreadable(error).in_file(path))?;
         Network::from_file(bytes.into(), Some(path.to_owned()), Device::Cpu)
     }
 
-    /// The network in the bytes of a file; `source` is `None` for the embedded one.
+    /// `source` is `None` for embedded bytes.
     pub(super) fn from_file(
         bytes: Arc<[u8]>,
         source: Option<PathBuf>,
@@ -73,12 +66,11 @@ impl Network {
         Ok(Network { bytes, card, source, device, steps, checked })
     }
 
-    /// The file's card.
     pub fn card(&self) -> &Card {
         &self.card
     }
 
-    /// The network's name, from its card.
+    /// From its card.
     pub fn name(&self) -> &str {
         &self.card.name
     }
@@ -94,31 +86,21 @@ impl Network {
         format!("{name} ({precision} {family}, {input} -> {policy}{value}{steps}, {size:.1} MB, {source})")
     }
 
-    /// What computes its answers.
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The schemes of the network's tensors.
     pub fn schemes(&self) -> Schemes {
         self.card.schemes
     }
 
-    /// An evaluator with a session of its own, one per worker, for batches of up to `max_batch` positions. A
-    /// recurrent network runs the number of steps that it was trained with.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime cannot open another session.
+    /// An evaluator with its own session, for one worker and batches of up to `max_batch` positions. A
+    /// recurrent network runs as many steps as in its training.
     pub fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, NetError> {
         self.evaluator_with(max_batch, StepLimits::default())
     }
 
-    /// As [`Network::evaluator`], with limits for a recurrent network.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime cannot open another session.
+    /// [`Network::evaluator`] with limits for a recurrent network.
     pub fn evaluator_with(
         &self,
         max_batch: usize,
@@ -127,17 +109,13 @@ impl Network {
         Ok(Box::new(OnnxEvaluator::new(self.session()?, max_batch, limits)))
     }
 
-    /// A bare session, for measurements and for comparing logits.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime cannot open another session.
+    /// An unchecked session, for measurements and for comparing logits.
     pub fn session(&self) -> Result<OnnxSession, NetError> {
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).take();
         checked.map_or_else(|| OnnxSession::open_on(self.device, &self.bytes), Ok)
     }
 
-    /// Measures both precisions of a network, in the sessions that they were checked with.
+    /// Measures both precisions, in the sessions that they were checked with.
     pub(super) fn time(fp32: &Network, int8: &Network, batch: usize) -> Result<PrecisionTiming, NetError> {
         let mut sessions = [fp32.session()?, int8.session()?];
         let [slow, fast] = &mut sessions;
@@ -149,10 +127,9 @@ impl Network {
     }
 }
 
-/// The first bytes of Leela's weights: gzip, or unpacked with their magic number.
+/// First bytes of Leela's weights: gzip, or unpacked with their magic number.
 const LEELA: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x0d, 0xc0, 0x01, 0x00, 0x00]];
 
-/// Checks all tensors of a session against the card's schemes.
 fn check_tensors(session: &OnnxSession, schemes: Schemes) -> Result<(), NetError> {
     let tensors = session.tensors();
     let (inputs, outputs) = (session.inner().inputs(), session.inner().outputs());
@@ -171,7 +148,7 @@ fn check_tensors(session: &OnnxSession, schemes: Schemes) -> Result<(), NetError
     Ok(())
 }
 
-/// Checks that a tensor is `[batch] + dimensions` of floats.
+/// The tensor must be `[batch] + dimensions` of floats.
 fn check_tensor(name: &'static str, outlets: &[Outlet], dimensions: &[usize]) -> Result<(), NetError> {
     let dimensions: Vec<i64> = dimensions.iter().map(|dimension| *dimension as i64).collect();
     let wrong = |found: String| {

@@ -11,17 +11,17 @@ use super::session::Device;
 use super::timing::measured_batch;
 use crate::nets::eval::Precision;
 
-/// The two files of a network, read but not parsed.
+/// The files of both precisions, read but not parsed.
 #[derive(Clone)]
 pub struct NetworkPair {
     fp32: NetworkFile,
     int8: NetworkFile,
-    /// The precision of the file that the user named: its error is reported if neither can be used.
+    /// Of the file that the user named; its error is reported if neither can be used.
     named: Precision,
     device: Device,
 }
 
-/// The file of one precision.
+/// One precision.
 #[derive(Clone)]
 struct NetworkFile {
     /// `None`: there is no such file.
@@ -30,20 +30,15 @@ struct NetworkFile {
     path: Option<PathBuf>,
 }
 
-/// The network chosen from a pair.
 pub struct ChosenNetwork {
-    /// The network, loaded and checked.
+    /// Loaded and checked.
     pub network: Network,
     /// One line for the user if a file is missing or unusable.
     pub note: Option<String>,
 }
 
 impl NetworkPair {
-    /// The network of which `file` is one precision; the other is looked for beside it and may be missing.
-    ///
-    /// # Errors
-    ///
-    /// If `file` itself cannot be read.
+    /// Reads `file` and the other precision beside it, which may be missing.
     pub fn beside(file: &Path) -> Result<NetworkPair, NetError> {
         let (named, sibling) = sibling(file);
         let bytes = std::fs::read(file).map_err(|error| NetError::Unreadable(error).in_file(file))?;
@@ -56,16 +51,11 @@ impl NetworkPair {
         })
     }
 
-    /// The same network on a device.
     pub fn on(self, device: Device) -> NetworkPair {
         NetworkPair { device, ..self }
     }
 
-    /// Loads the network in every precision that has a file.
-    ///
-    /// # Errors
-    ///
-    /// If one of them cannot be used.
+    /// Loads every precision that has a file.
     pub fn all(&self) -> Result<Vec<Network>, NetError> {
         let present = Precision::ALL.into_iter().filter(|precision| self.has(*precision));
         present.map(|precision| self.exactly(precision)).collect()
@@ -75,11 +65,7 @@ impl NetworkPair {
         self.file(precision).bytes.is_some()
     }
 
-    /// Loads the network in this precision only.
-    ///
-    /// # Errors
-    ///
-    /// If the file is missing or is not a usable network.
+    /// Loads this precision; the other one does not replace it.
     pub fn exactly(&self, precision: Precision) -> Result<Network, NetError> {
         let NetworkFile { bytes, path } = self.file(precision);
         let bytes = bytes.clone().ok_or_else(|| {
@@ -89,13 +75,9 @@ impl NetworkPair {
         Network::from_file(bytes, path.clone(), self.device)
     }
 
-    /// Loads the network in the `wanted` precision, or, with `None`, in the one that is faster in batches of
-    /// `batch` on this machine, which is measured once and stored in `cache`; on a GPU that is fp32. A missing file is
-    /// replaced by the other precision, with a note.
-    ///
-    /// # Errors
-    ///
-    /// If the file to be loaded cannot be used.
+    /// Loads the `wanted` precision. `None` stands for the faster one in batches of `batch` on this machine,
+    /// which is measured once and stored in `cache`; on a GPU it is fp32. The other precision replaces a
+    /// missing file, with a note.
     pub fn choose(
         &self,
         wanted: Option<Precision>,
@@ -118,7 +100,7 @@ impl NetworkPair {
         Ok(ChosenNetwork { network: self.exactly(precision)?, note })
     }
 
-    /// The faster of the two, both files being present.
+    /// Both files must be present.
     fn faster(&self, batch: usize, cache: &PrecisionCache) -> Result<ChosenNetwork, NetError> {
         let key = self.key(measured_batch(batch))?;
         if let Some(precision) = cache.recall(&key) {
@@ -157,7 +139,7 @@ impl NetworkPair {
         })
     }
 
-    /// The key of this pair with such batches in the precision cache.
+    /// Of this pair and batch size in the precision cache.
     fn key(&self, batch: usize) -> Result<String, NetError> {
         let version = version()?;
         let bytes = |file: &NetworkFile| file.bytes.clone().unwrap_or_default();
@@ -178,7 +160,7 @@ impl NetworkFile {
     }
 }
 
-/// The precision that a file's name implies, and the name of the file in the other one.
+/// The precision that a file's name implies, and the file's name in the other one.
 fn sibling(file: &Path) -> (Precision, PathBuf) {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match (name.strip_suffix(".int8.onnx"), name.strip_suffix(".onnx")) {

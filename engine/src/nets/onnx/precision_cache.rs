@@ -1,4 +1,4 @@
-//! The measured choice of precision for each network on this machine, kept between starts.
+//! Which precision of each network is faster on this machine, remembered between starts.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::timing::PrecisionTiming;
 use crate::nets::eval::Precision;
 
-/// The version of the file. Up to 1, keys had no batch size.
+/// Of the file. Up to 1, keys had no batch size.
 const VERSION: u32 = 2;
 
-/// The faster precision of each network measured, in a small JSON file. A file that cannot be read counts as
-/// empty; what cannot be written is measured again at the next start. The default has no file.
+/// A small JSON file. An unreadable one counts as empty, and what cannot be written is measured again at the
+/// next start. The default cache has no file.
 #[derive(Clone, Debug, Default)]
 pub struct PrecisionCache {
     file: Option<PathBuf>,
@@ -34,7 +34,7 @@ impl Default for CacheFile {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Measurement {
-    /// The network's name, for human readers.
+    /// For human readers.
     network: String,
     precision: String,
     fp32_ms: f64,
@@ -42,8 +42,7 @@ struct Measurement {
 }
 
 impl PrecisionCache {
-    /// The user's cache: `philidor/precision.json` in `$XDG_CACHE_HOME` or `~/.cache`, on Windows in
-    /// `%LOCALAPPDATA%`.
+    /// `philidor/precision.json` in `$XDG_CACHE_HOME` or `~/.cache`, on Windows in `%LOCALAPPDATA%`.
     pub fn of_user() -> PrecisionCache {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -53,23 +52,21 @@ impl PrecisionCache {
         PrecisionCache { file: cache.map(|cache| cache.join("philidor/precision.json")) }
     }
 
-    /// The file.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// A cache in `file`, which need not exist yet.
+    /// `file` need not exist yet.
     pub fn in_file(file: &Path) -> PrecisionCache {
         PrecisionCache { file: Some(file.to_owned()) }
     }
 
-    /// The faster precision stored under `key`.
     pub fn recall(&self, key: &str) -> Option<Precision> {
         self.read().verdicts.get(key)?.precision.parse().ok()
     }
 
-    /// Stores which precision of `network` was faster. If two programs write at once, one entry may be lost and
-    /// is measured again.
+    /// Stores which precision of `network` was faster. If two programs write at once, one entry may be lost,
+    /// and is measured again.
     pub fn remember(&self, key: &str, network: &str, timing: PrecisionTiming) {
         let Some(file) = &self.file else { return };
         let mut contents = self.read();
@@ -99,15 +96,15 @@ fn write(file: &Path, contents: &CacheFile) -> std::io::Result<()> {
     std::fs::rename(&temporary, file)
 }
 
-/// The key of a measurement: a hash of both files, the size of the batches, the CPU and the runtime. The hash function may change with
-/// a release of the program, which then measures again.
+/// A hash of both files, the batch size, the CPU and the runtime. The hash function may change with a
+/// release, which then measures again.
 pub fn key(fp32: &[u8], int8: &[u8], batch: usize, runtime: &str) -> String {
     let mut hasher = DefaultHasher::new();
     (fp32, int8, batch, runtime, cpu()).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// The CPU model, as far as the system reports it.
+/// Its model, as far as the system reports it.
 fn cpu() -> String {
     let identifying = ["vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features"];
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

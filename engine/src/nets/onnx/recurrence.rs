@@ -1,43 +1,37 @@
-//! Recurrent networks: the state carried from step to step, and when to stop.
+//! Recurrent networks: the state that steps pass on, and when to stop.
 //!
-//! A file of the family `trm` may hold a single step (`docs/formats.md`). Besides the position it takes the answer so
-//! far, `y` `[n, 1, d]`, and a scratchpad, `z` `[n, 64, d]`, and returns both refined, `y_out` and `z_out`, with
-//! the policy and the value read off the answer. The first step takes the card's `philidor.y0` and zeros, so
-//! that evaluation is deterministic.
+//! A file of the family `trm` may hold a single step (`docs/formats.md`). Besides the position it takes the
+//! answer so far, `y` `[n, 1, d]`, and a scratchpad, `z` `[n, 64, d]`, and returns both refined, `y_out` and
+//! `z_out`, with the policy and the value read off the answer. The first step takes the card's `philidor.y0`
+//! and zeros, so that evaluation is deterministic.
 
 use crate::nets::eval::{CardError, Wdl, softmax};
 
-/// Tokens of a scratchpad: one per square.
+/// Per scratchpad: one per square.
 pub const TOKENS: usize = 64;
 
-/// The largest number of steps that can be set.
 pub const MAX_STEPS: usize = 256;
 
-/// When to stop iterating a recurrent network; ignored by other networks.
+/// When to stop iterating a recurrent network. Other networks ignore it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepLimits {
-    /// The largest number of steps; 0 is the number that the network was trained with.
+    /// At most; 0: as many as in the network's training.
     pub steps: usize,
-    /// A position is halted when no probability, of a legal move or of win, draw or loss, changed by more than
-    /// this in the last step. 0 never halts early.
+    /// A position has settled when no probability, of a legal move or of win, draw or loss, changed by more
+    /// than this in the last step. 0 never stops early.
     pub epsilon: f32,
 }
 
-/// The properties of a single-step file's card.
+/// The entries of a single-step file's card.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepCard {
     /// `y0`, `[d]`: the answer before the first step.
     first_answer: Vec<f32>,
-    /// The number of steps that the network was trained with; its golden answers are those of the last.
+    /// Steps in training; the golden answers are those of the last one.
     pub steps: usize,
 }
 
 impl StepCard {
-    /// Reads the properties by name.
-    ///
-    /// # Errors
-    ///
-    /// If a property is missing or invalid.
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<StepCard, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
         let wrong = |property: &'static str, found: String, expected: String| {
@@ -57,7 +51,7 @@ impl StepCard {
         Ok(StepCard { first_answer, steps: number })
     }
 
-    /// `d`: floats of an answer, and of each token of a scratchpad.
+    /// `d`: floats of an answer and of each token of a scratchpad.
     pub fn width(&self) -> usize {
         self.first_answer.len()
     }
@@ -72,7 +66,7 @@ impl StepCard {
     }
 }
 
-/// The state carried from step to step, for a batch of `n` positions.
+/// Of a batch of `n` positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecurrentState {
     width: usize,
@@ -83,12 +77,10 @@ pub struct RecurrentState {
 }
 
 impl RecurrentState {
-    /// Positions of the batch.
     pub fn len(&self) -> usize {
         self.answers.len() / self.width
     }
 
-    /// `d`: floats of an answer.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -110,8 +102,7 @@ pub fn retain_rows(rows: &mut Vec<f32>, size: usize, keep: &[bool]) {
     rows.truncate(end);
 }
 
-/// The probabilities of one position after a step: of its legal moves, and of win, draw and loss if the network
-/// has a value.
+/// Of one position after a step: its legal moves, then win, draw and loss if the network has a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepProbabilities(Vec<f32>);
 
@@ -123,7 +114,7 @@ impl StepProbabilities {
         StepProbabilities(legal)
     }
 
-    /// Whether no probability differs by more than `epsilon` from `before`.
+    /// Whether no probability differs from `before` by more than `epsilon`.
     pub fn settled(&self, before: &StepProbabilities, epsilon: f32) -> bool {
         self.0.iter().zip(&before.0).all(|(now, before)| (now - before).abs() <= epsilon)
     }

@@ -10,17 +10,12 @@ use super::error::RuntimeError;
 
 static RUNTIME: OnceLock<Result<LoadedRuntime, RuntimeError>> = OnceLock::new();
 
-/// The library with its environment.
 struct LoadedRuntime {
     environment: Environment,
     library: PathBuf,
 }
 
-/// The process's ONNX Runtime environment, loaded on the first call.
-///
-/// # Errors
-///
-/// If none of the [`candidates`] can be loaded, or none is new enough.
+/// The process's environment. The first call loads the first usable library of [`candidates`].
 pub(super) fn environment() -> Result<&'static Environment, RuntimeError> {
     runtime().map(|runtime| &runtime.environment)
 }
@@ -29,28 +24,20 @@ fn runtime() -> Result<&'static LoadedRuntime, RuntimeError> {
     RUNTIME.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
-/// The file of the loaded ONNX Runtime; its name usually has the version.
-///
-/// # Errors
-///
-/// As [`environment`].
+/// The file of the loaded library; its name usually has the version.
 pub fn library() -> Result<PathBuf, RuntimeError> {
     let library = &runtime()?.library;
     Ok(dunce::canonicalize(library).unwrap_or_else(|_| library.clone()))
 }
 
-/// The version and build of the loaded ONNX Runtime, as it reports them.
-///
-/// # Errors
-///
-/// As [`environment`].
+/// Version and build, as the library reports them.
 pub(super) fn version() -> Result<&'static str, RuntimeError> {
     environment().map(|_| ort::info())
 }
 
 fn load() -> Result<LoadedRuntime, RuntimeError> {
-    // From 1.31 on it makes an identifier and a queue of events in the home folder, and sends them, before it can be
-    // told through its interface not to.
+    // From 1.31 on, loading makes an identifier and a queue of events in the home folder and sends them,
+    // before the library's interface can forbid it.
     temp_env::with_var("ORT_DISABLE_TELEMETRY", Some("1"), load_silent)
 }
 
@@ -72,8 +59,8 @@ fn load_silent() -> Result<LoadedRuntime, RuntimeError> {
     Err(RuntimeError { tried })
 }
 
-/// Loads what ONNX Runtime on a GPU uses, if it lies beside ONNX Runtime or where Python's packages have it; else the
-/// system's is used, if there is one.
+/// Loads the libraries that ONNX Runtime needs on a GPU from beside it or from Python's packages. Otherwise
+/// the system's are used.
 pub(super) fn preload_cuda() {
     let Some(folder) = library().ok().and_then(|library| library.parent().map(Path::to_owned)) else {
         return;
@@ -86,7 +73,7 @@ pub(super) fn preload_cuda() {
     }
 }
 
-/// The library's file name, without a version.
+/// Without a version.
 pub(super) const LIBRARY: &str = if cfg!(windows) {
     "onnxruntime.dll"
 } else if cfg!(target_os = "macos") {
@@ -95,13 +82,13 @@ pub(super) const LIBRARY: &str = if cfg!(windows) {
     "libonnxruntime.so"
 };
 
-/// `ORT_DYLIB_PATH` alone if it is set; else the files in [`folders`]. Except on Windows, which may have an older one of
-/// its own, the system's search path comes last.
+/// `ORT_DYLIB_PATH` alone if it is set, else the files in [`folders`]. The system's search path comes last,
+/// except on Windows, which may have an older version of its own.
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         return vec![path.into()];
     }
-    // The program may have been started through a link to it.
+    // The program may have been started through a link.
     let program = std::env::current_exe().ok();
     let real = program.as_ref().and_then(|program| dunce::canonicalize(program).ok());
     let mut all = Vec::new();
@@ -118,8 +105,8 @@ fn candidates() -> Vec<PathBuf> {
     all
 }
 
-/// Where the library is looked for, of a program in `folder`: beside it, where archives and packages put it, in the
-/// Python packages of the environment that it was installed in, and in `.deps` of each folder above, with CUDA first.
+/// Where a program in `folder` looks for the library: beside itself, where archives and packages put it, in
+/// the Python packages of its environment, and in `.deps` of each folder above, CUDA builds first.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned(), folder.join("../lib"), folder.join("../lib/philidor")];
     let mut packages = vec![folder.join("../Lib/site-packages")];
@@ -141,7 +128,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The library's files in a folder: the unversioned name first, then the newest version.
+/// The unversioned name first, then the newest version.
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
@@ -153,7 +140,7 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The text on one line: errors of ONNX Runtime span several.
+/// ONNX Runtime's errors span several lines.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

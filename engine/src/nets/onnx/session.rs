@@ -1,5 +1,3 @@
-//! One network in ONNX Runtime, on one CPU thread or on a GPU.
-
 use std::borrow::Cow;
 
 use ort::ep::CUDA;
@@ -17,47 +15,39 @@ use crate::nets::eval::{EvalError, Schemes};
 /// Where ONNX Runtime computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// On the CPU, one thread a session.
+    /// With one thread per session.
     #[default]
     Cpu,
-    /// On the first NVIDIA GPU.
+    /// The first NVIDIA GPU.
     Cuda,
 }
 
-/// One ONNX Runtime session: one thread, sequential execution, no spinning while idle.
+/// A session with one thread, sequential execution and no spinning while idle.
 pub struct OnnxSession {
     inner: Session,
     tensors: TensorNames,
     schemes: Schemes,
-    /// Present if the file holds a single step of a recurrent network.
+    /// If the file holds a single step of a recurrent network.
     step_card: Option<StepCard>,
 }
 
-/// The outputs of a session for a batch of `n`.
+/// Of a batch of `n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Logits<'a> {
-    /// `[n, size]`: logits over the policy scheme's indices.
+    /// `[n, size]`, over the policy scheme's indices.
     pub policy: &'a [f32],
-    /// `[n, 3]`: logits of win, draw and loss for the mover; empty if the network has no value.
+    /// `[n, 3]`: win, draw and loss for the mover; empty if the network has no value.
     pub wdl: &'a [f32],
 }
 
 impl OnnxSession {
-    /// Opens a session on the bytes of an ONNX file, on the CPU and without the checks of [`super::Network`].
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime is missing or rejects the file, or the schemes are known neither from a card nor
-    /// from the names of the tensors.
+    /// Opens a session on the CPU without the checks of [`super::Network`]. The schemes must be known from a
+    /// card or from the tensors' names.
     pub fn open(bytes: &[u8]) -> Result<OnnxSession, NetError> {
         OnnxSession::open_on(Device::Cpu, bytes)
     }
 
-    /// As [`OnnxSession::open`], on a device.
-    ///
-    /// # Errors
-    ///
-    /// Also if the device cannot be used.
+    /// [`OnnxSession::open`] on a device.
     pub fn open_on(device: Device, bytes: &[u8]) -> Result<OnnxSession, NetError> {
         let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
         let inner = open_session(device, bytes)?;
@@ -75,43 +65,37 @@ impl OnnxSession {
         Ok(OnnxSession { inner, tensors, schemes, step_card })
     }
 
-    /// ONNX Runtime's session, for its inputs, outputs and metadata.
+    /// For its inputs, outputs and metadata.
     pub(super) fn inner(&self) -> &Session {
         &self.inner
     }
 
-    /// The schemes of the network's tensors.
     pub fn schemes(&self) -> Schemes {
         self.schemes
     }
 
-    /// The names of the network's tensors.
     pub(super) fn tensors(&self) -> TensorNames {
         self.tensors
     }
 
-    /// The card's recurrence properties, if the file holds a single step.
+    /// If the file holds a single step.
     pub(super) fn step_card(&self) -> Option<&StepCard> {
         self.step_card.as_ref()
     }
 
-    /// The number of steps that the network was trained with: 1 unless it is recurrent.
+    /// The steps of a recurrent network's training; of other networks 1.
     pub fn steps(&self) -> usize {
         self.step_card.as_ref().map_or(1, |card| card.steps)
     }
 
-    /// The state before the first step for the positions of `input`, if the network is recurrent.
+    /// Before the first step on `input`; `None` unless the network is recurrent.
     pub(super) fn initial_state(&self, input: &[f32]) -> Option<RecurrentState> {
         let positions = input.len() / self.schemes.input.size();
         self.step_card.as_ref().map(|card| card.initial_state(positions))
     }
 
-    /// Runs the network on `input`, `[n] + shape`, and passes every float output to `read`, by name,
-    /// row-major; those of every step if the network is recurrent.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime fails, or `input` does not hold whole positions.
+    /// Runs the network on `input`, `[n] + shape`, and passes every float output with its name to `read`,
+    /// row-major. A recurrent network passes the outputs of every step.
     pub fn run_all(&mut self, input: &[f32], mut read: impl FnMut(&str, &[f32])) -> Result<(), EvalError> {
         let mut state = self.initial_state(input);
         for _ in 0..self.steps() {
@@ -126,12 +110,8 @@ impl OnnxSession {
         Ok(())
     }
 
-    /// Runs the network on `input`, `[n] + shape`, and passes its outputs to `read`; those of the last step
-    /// that it was trained with if the network is recurrent.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime fails, or `input` does not hold whole positions.
+    /// Runs the network on `input`, `[n] + shape`, and passes its outputs to `read`. A recurrent network runs
+    /// as many steps as in its training and passes those of the last.
     pub fn run<T>(&mut self, input: &[f32], read: impl FnOnce(Logits<'_>) -> T) -> Result<T, EvalError> {
         let mut state = self.initial_state(input);
         for _ in 1..self.steps() {
@@ -140,8 +120,7 @@ impl OnnxSession {
         self.step(input, &mut state, read)
     }
 
-    /// Runs the graph once on `input` and, if the network is recurrent, on the positions' `state`, which is
-    /// then updated. The outputs go to `read`.
+    /// Runs the graph once. If the network is recurrent, it takes and updates the positions' `state`.
     pub(super) fn step<T>(
         &mut self,
         input: &[f32],
@@ -183,11 +162,7 @@ impl OnnxSession {
     }
 }
 
-/// ONNX Runtime's session on a file's bytes: one thread, sequential execution, no spinning while idle.
-///
-/// # Errors
-///
-/// If ONNX Runtime is missing or rejects the file, or the device cannot be used.
+/// Opens the bytes of a file with one thread, sequential execution and no spinning while idle.
 pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetError> {
     let environment = environment()?;
     let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
@@ -203,7 +178,8 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     }
     if device == Device::Cuda {
         preload_cuda();
-        // Golden answers hold to four digits, TF32 has three; and batches of all sizes are not worth long trials.
+        // Golden answers hold to four digits and TF32 has only three. Many batch sizes occur, too many for an
+        // exhaustive search of algorithms in each.
         let cuda = CUDA::default()
             .with_tf32(false)
             .with_conv_algorithm_search(ConvAlgorithmSearch::Heuristic)
@@ -213,32 +189,31 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     }
     builder.commit_from_memory(bytes).map_err(|error| {
         let text = error.to_string();
-        // The GPU is first used here.
+        // This is the first use of the GPU.
         let is_gpus =
             device == Device::Cuda && ["CUDA", "CUDNN", "CUBLAS"].iter().any(|at| text.contains(at));
         if is_gpus { gpu_error(&text) } else { failed(&error) }
     })
 }
 
-/// The reason in an error of ONNX Runtime on a GPU: before it stands where in its sources it failed.
+/// The reason in an error of ONNX Runtime, without the place in its sources before it.
 fn gpu_error(text: &str) -> NetError {
     let text = one_line(text);
     let why = text.rsplit_once("FAIL : ").map_or(text.as_str(), |(_, why)| why);
     NetError::Gpu(why.trim_end_matches('.').to_owned())
 }
 
-/// The input and the output that hold the answer of a recurrent network.
+/// Input and output with a recurrent network's answer.
 pub(super) const ANSWER: (&str, &str) = ("y", "y_out");
 
-/// The input and the output that hold its scratchpad.
+/// Input and output with its scratchpad.
 pub(super) const SCRATCHPAD: (&str, &str) = ("z", "z_out");
 
-/// An error of ONNX Runtime on one line.
 pub(super) fn failed(error: ort::Error) -> EvalError {
     EvalError(one_line(&error.to_string()))
 }
 
-/// The output `name`, `[batch, width]` or as many numbers in another shape.
+/// The output `name` of `batch · width` numbers in any shape.
 pub(super) fn extract<'a>(
     outputs: &'a SessionOutputs<'_>,
     name: &str,
@@ -254,7 +229,7 @@ pub(super) fn extract<'a>(
     }
 }
 
-/// Replaces the state by that of a step's outputs.
+/// Takes the state over from a step's outputs.
 fn update(state: &mut Option<RecurrentState>, outputs: &SessionOutputs<'_>) -> Result<(), EvalError> {
     let Some(state) = state else { return Ok(()) };
     let (batch, width) = (state.len(), state.width());
@@ -263,9 +238,9 @@ fn update(state: &mut Option<RecurrentState>, outputs: &SessionOutputs<'_>) -> R
     Ok(())
 }
 
-/// Whether the CPU has instructions that accumulate int8 products in 32 bits. Without them ONNX Runtime's
-/// u8 × s8 sums on x86 saturate at 16 bits unless a slower kernel is requested; with them that kernel would
-/// be three times slower.
+/// Whether the CPU accumulates int8 products in 32 bits. Without such instructions ONNX Runtime's u8 × s8
+/// sums on x86 saturate at 16 bits unless a slower kernel is requested; with them, that kernel would be three
+/// times slower.
 fn has_exact_int8_dot_product() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");

@@ -1,4 +1,4 @@
-//! Networks of the family `sparse` in ONNX Runtime: the reference for our own kernels, and much slower than those.
+//! Networks of the family `sparse` in ONNX Runtime: the reference for our own kernels, and much slower.
 
 use ort::session::Session;
 use ort::value::TensorRef;
@@ -12,10 +12,10 @@ use crate::nets::eval::{
     Answer, CardError, EvalError, Evaluator, Golden, Request, ValueScheme, Wdl, golden, softmax,
 };
 
-/// Runs a network of the family `sparse` in a session of its own, on one thread.
+/// Runs a network of the family `sparse` on one thread.
 ///
-/// Inputs `features` `[n, active]`, `moves_a` and `moves_b` `[n, moves]`, int64, each padded with its table's row of
-/// zeros; outputs `policy` `[n, moves]` and `wdl` `[n, 3]`, logits.
+/// Inputs are `features` `[n, active]`, `moves_a` and `moves_b` `[n, moves]`, int64, each padded with its
+/// table's row of zeros. Outputs are the logits `policy` `[n, moves]` and `wdl` `[n, 3]`.
 pub struct OnnxSparseEvaluator {
     session: Session,
     max_batch: usize,
@@ -25,21 +25,12 @@ pub struct OnnxSparseEvaluator {
 }
 
 impl OnnxSparseEvaluator {
-    /// Opens a network file's bytes for batches of up to `max_batch` positions, and checks its golden answers.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime is missing or rejects the file, the card is missing or of another family, or a golden answer is
-    /// not reproduced.
+    /// Opens the bytes of a file for batches of up to `max_batch` positions, and checks its golden answers.
     pub fn open(bytes: &[u8], max_batch: usize) -> Result<OnnxSparseEvaluator, NetError> {
         OnnxSparseEvaluator::open_on(Device::Cpu, bytes, max_batch)
     }
 
-    /// As [`OnnxSparseEvaluator::open`], on a device.
-    ///
-    /// # Errors
-    ///
-    /// Also if the device cannot be used.
+    /// [`OnnxSparseEvaluator::open`] on a device.
     pub fn open_on(device: Device, bytes: &[u8], max_batch: usize) -> Result<OnnxSparseEvaluator, NetError> {
         let session = open_session(device, bytes)?;
         let metadata = session.metadata().map_err(|error| NetError::NotOnnx(one_line(&error.to_string())))?;
@@ -72,12 +63,12 @@ impl OnnxSparseEvaluator {
         Ok(OnnxSparseEvaluator { max_batch, ..evaluator })
     }
 
-    /// The card's precision, `fp32` or `int8`: that of the weights in the file.
+    /// Of the weights in the file: `fp32` or `int8`, from the card.
     pub fn precision(&self) -> &str {
         &self.precision
     }
 
-    /// Lays out the inputs of a batch; returns the widths of features and moves.
+    /// Fills the inputs; returns the widths of features and moves.
     fn lay_out(&mut self, batch: &[Request<'_>]) -> [usize; 2] {
         let views: Vec<View> = batch.iter().map(|request| View::of(request.game)).collect();
         let features: Vec<_> = views.iter().map(View::features).collect();
@@ -101,7 +92,7 @@ impl OnnxSparseEvaluator {
     }
 }
 
-/// The largest difference of a probability from its golden answer.
+/// Of a probability from its golden answer.
 const TOLERANCE: f32 = 0.005;
 
 impl Evaluator for OnnxSparseEvaluator {

@@ -1,19 +1,17 @@
-//! The names of a network file's tensors, and the meaning of its value output.
+//! The names of a file's tensors, and the meaning of its value output.
 
 use ort::session::Session;
 
 use crate::nets::eval::ValueScheme;
 
-/// The naming convention of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TensorNames {
-    /// Ours: `input`, `policy`, and `wdl` if the card names a value.
+    /// `input`, `policy`, and `wdl` if the card names a value.
     Ours,
-    /// That of lc0's converter (`lc0 leela2onnx`): `/input/planes`, `/output/policy`, and one of two values.
+    /// Of lc0's converter (`lc0 leela2onnx`): `/input/planes`, `/output/policy` and one of two values.
     Lc0(Lc0Value),
 }
 
-/// The value output of a network from lc0's converter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lc0Value {
     /// `/output/wdl`: probabilities of win, draw and loss.
@@ -22,11 +20,11 @@ pub(super) enum Lc0Value {
     Scalar,
 }
 
-/// The least probability whose logarithm is taken, so that logits stay finite.
+/// Keeps the logarithms of probabilities finite.
 const MIN_PROBABILITY: f32 = 1e-30;
 
 impl TensorNames {
-    /// The convention of a session, recognised by its tensors' names.
+    /// Recognises the naming convention.
     pub fn of(session: &Session) -> TensorNames {
         let lc0 = TensorNames::Lc0(Lc0Value::Wdl);
         let scalar = TensorNames::Lc0(Lc0Value::Scalar);
@@ -39,7 +37,6 @@ impl TensorNames {
         }
     }
 
-    /// The name of the input.
     pub fn input(self) -> &'static str {
         match self {
             TensorNames::Ours => "input",
@@ -47,7 +44,6 @@ impl TensorNames {
         }
     }
 
-    /// The name of the policy's logits.
     pub fn policy(self) -> &'static str {
         match self {
             TensorNames::Ours => "policy",
@@ -55,7 +51,7 @@ impl TensorNames {
         }
     }
 
-    /// The name of the value output and its floats per position; `None` if the network has no value.
+    /// Name and floats per position of the value output.
     pub fn value(self, value: ValueScheme) -> Option<(&'static str, usize)> {
         match (self, value) {
             (_, ValueScheme::None) => None,
@@ -66,7 +62,7 @@ impl TensorNames {
 }
 
 impl Lc0Value {
-    /// The name of the tensor and its floats per position.
+    /// Name and floats per position.
     fn output(self) -> (&'static str, usize) {
         match self {
             Lc0Value::Wdl => ("/output/wdl", 3),
@@ -74,8 +70,8 @@ impl Lc0Value {
         }
     }
 
-    /// Converts the network's `[n, 3]` or `[n, 1]` values to `[n, 3]` logits of win, draw and loss. An expected
-    /// result has no draw probability: it becomes 0, as in lc0.
+    /// `[n, 3]` logits of win, draw and loss from the network's `[n, 3]` or `[n, 1]` values. An expected
+    /// result alone gets a draw probability of 0, as in lc0.
     pub fn logits(self, values: &[f32]) -> Vec<f32> {
         let logit = |p: f32| p.max(MIN_PROBABILITY).ln();
         match self {

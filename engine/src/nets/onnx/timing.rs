@@ -6,39 +6,33 @@ use super::session::OnnxSession;
 use crate::chess::position::Game;
 use crate::nets::eval::{EvalError, Precision};
 
-/// The median time of a batch in either precision.
+/// The median times of a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrecisionTiming {
-    /// In fp32, milliseconds.
     pub fp32_ms: f64,
-    /// In int8, milliseconds.
     pub int8_ms: f64,
 }
 
-/// The speed-up below which int8 is not chosen: it is slightly less accurate.
+/// A lower speed-up isn't worth int8's lower accuracy.
 const MIN_SPEEDUP: f64 = 1.1;
 
-/// Duration of the measurement, unless a batch takes longer.
+/// Of the measurement, unless a batch takes longer.
 const TIME: Duration = Duration::from_millis(60);
 
-/// The fewest runs of each precision.
+/// Of each precision.
 const MIN_RUNS: usize = 3;
 
 /// Larger batches take longer and compare no differently.
 const LARGEST_BATCH: usize = 32;
 
-/// The batches that are measured for an evaluator of batches of up to `batch`.
+/// The size of the measured batches, for an evaluator of batches of up to `batch`.
 pub fn measured_batch(batch: usize) -> usize {
     batch.clamp(1, LARGEST_BATCH)
 }
 
 impl PrecisionTiming {
-    /// Runs both sessions alternately and takes the medians, so that changes of the machine's speed
-    /// affect both alike.
-    ///
-    /// # Errors
-    ///
-    /// If a session fails.
+    /// Runs both sessions alternately and takes the medians, so that changes of the machine's speed affect
+    /// both alike.
     pub fn measure(
         fp32: &mut OnnxSession,
         int8: &mut OnnxSession,
@@ -46,7 +40,7 @@ impl PrecisionTiming {
     ) -> Result<PrecisionTiming, EvalError> {
         let positions = vec![Game::new(); measured_batch(batch)];
         let input = fp32.schemes().input.tensor(&positions);
-        // The first run of a session allocates its memory.
+        // A session's first run allocates its memory.
         fp32.run(&input, |_| ())?;
         int8.run(&input, |_| ())?;
         let (mut slow, mut fast) = (Vec::new(), Vec::new());
@@ -61,7 +55,7 @@ impl PrecisionTiming {
         Ok(PrecisionTiming { fp32_ms: median(&mut slow), int8_ms: median(&mut fast) })
     }
 
-    /// The precision to play with: int8 if it is at least a tenth faster.
+    /// int8 if it is at least a tenth faster.
     pub fn better(self) -> Precision {
         if self.int8_ms * MIN_SPEEDUP <= self.fp32_ms { Precision::Int8 } else { Precision::Fp32 }
     }

@@ -1,4 +1,5 @@
-//! The evaluator: a position at a time, everything in one function that is compiled for the machine.
+//! The evaluator. It takes one position at a time, in a single function that is compiled for each instruction
+//! set.
 
 use std::sync::Arc;
 
@@ -15,7 +16,6 @@ use super::layers;
 use super::simd::{Level, PlacedNumbers, Plain, Simd};
 use super::softmax::{softmax, softmax3};
 
-/// Runs a [`SparseNetwork`](super::SparseNetwork) on one thread.
 #[derive(Clone, Debug)]
 pub struct SparseEvaluator {
     weights: Arc<Weights>,
@@ -23,7 +23,7 @@ pub struct SparseEvaluator {
     scratch: Scratch,
 }
 
-/// Memory that is used over and over.
+/// Buffers that every evaluation reuses.
 #[derive(Clone, Debug)]
 struct Scratch {
     sums: Vec<Lanes>,
@@ -34,7 +34,7 @@ struct Scratch {
     powers: Vec<f32>,
 }
 
-/// The most moves that a position is known to have is 218; room for more is made when it is needed.
+/// No known position has more than 218 moves; the buffers grow if one does.
 const MOVES: usize = 256;
 
 impl SparseEvaluator {
@@ -50,16 +50,13 @@ impl SparseEvaluator {
         SparseEvaluator { weights, level, scratch }
     }
 
-    /// The instruction set that it uses.
+    /// Of the kernels.
     pub fn instructions(&self) -> &'static str {
         self.level.name()
     }
 
-    /// The value of the present position, and the priors of `moves`, all or some of the legal ones.
-    ///
-    /// # Panics
-    ///
-    /// Unless there is a prior for each move.
+    /// The value of the current position; writes the priors of `moves`, all or some of the legal ones. Panics
+    /// unless `priors` is as long as `moves`.
     pub fn evaluate_into(&mut self, game: &Game, moves: &[Move], priors: &mut [f32]) -> Wdl {
         self.ask(game, Question::Both(moves, priors)).expect("the value is asked for")
     }
@@ -96,7 +93,7 @@ impl Evaluator for SparseEvaluator {
 }
 
 impl SplitEvaluator for SparseEvaluator {
-    /// Takes two fifths of the time of both.
+    /// Takes two fifths of the time of value and policy together.
     fn value(&mut self, game: &Game) -> Wdl {
         self.ask(game, Question::Value).expect("the value is asked for")
     }
@@ -106,14 +103,14 @@ impl SplitEvaluator for SparseEvaluator {
     }
 }
 
-/// What is asked of a position: moves, and where their priors go.
+/// What is asked of a position, with the place for the priors.
 enum Question<'a> {
     Value,
     Policy { moves: &'a [Move], temperature: f32, priors: &'a mut [f32] },
     Both(&'a [Move], &'a mut [f32]),
 }
 
-/// A question about a position, for an instruction set.
+/// A question for one instruction set.
 struct Job<'a, S> {
     simd: S,
     weights: &'a Weights,

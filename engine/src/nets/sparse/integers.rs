@@ -4,67 +4,63 @@ use super::network::SparseError;
 use super::tensors::SparseTensors;
 use crate::base::memory::{LargeArray, large_copy};
 
-/// 32 numbers of 16 bits: one register of AVX-512.
+/// 32 numbers of 16 bits, an AVX-512 register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Lanes(pub [i16; 32]);
 
-/// 64 numbers of 8 bits: one register of AVX-512.
+/// 64 numbers of 8 bits, an AVX-512 register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Bytes<T>(pub [T; 64]);
 
-/// Pairs of inputs in [`Lanes`], and units of the value's first layer that are computed together.
+/// Pairs of 16-bit numbers in [`Lanes`]; units of the value's first layer that are computed together.
 pub(super) const UNITS: usize = 16;
 
 impl Lanes {
     pub const ZERO: Lanes = Lanes([0; 32]);
 }
 
-/// Steps in 1 of the policy's hidden units, which are products of two clipped sums, divided by 512.
+/// Steps per 1.0 of the policy's hidden units: products of two clipped sums, divided by 512.
 const HIDDEN_STEPS: f64 = 255.0 * 255.0 / 512.0;
-/// Steps in 1 of the policy's logits.
+/// Steps per 1.0 of the policy's logits.
 pub(super) const LOGIT_STEPS: f64 = HIDDEN_STEPS * 64.0;
-/// Steps in 1 of the value's squared sums, which are divided by 16.
+/// Steps per 1.0 of the value's squared sums, which are divided by 16.
 const SQUARE_STEPS: f64 = 255.0 * 255.0 / 16.0;
-/// The largest squared sum.
 const MAX_SQUARE: i64 = (255 * 255 + 8) >> 4;
-/// Steps in 1 of the weights of the value's first layer.
+/// Steps per 1.0 of the weights of the value's first layer.
 const LAYER_STEPS: f64 = 512.0;
-/// Steps in 1 of the sums of the value's first layer.
+/// Steps per 1.0 of the sums of the value's first layer.
 pub(super) const LAYER_SUM_STEPS: f64 = SQUARE_STEPS * LAYER_STEPS;
 
-/// The integers of a network, and the floating-point weights of its last layer.
+/// A network's integers, and the floating-point weights of its last layer.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
-    /// [`Lanes`] of a row of the policy's embedding, and of the whole row.
+    /// [`Lanes`] per row of the policy's embedding, and of the whole row.
     pub policy_lanes: usize,
     pub lanes: usize,
     /// By feature: the policy's embedding, then the value's.
     pub embedding: LargeArray<Lanes>,
     pub bias: Vec<Lanes>,
-    /// [`Bytes`] of a move's row.
+    /// [`Bytes`] per move row.
     pub row_bytes: usize,
     pub rows_a: LargeArray<Bytes<i8>>,
     pub rows_b: LargeArray<Bytes<i8>>,
     pub row_bias_a: Vec<i32>,
     pub row_bias_b: Vec<i32>,
-    /// [`Lanes`] of the value's first layer for a pair of inputs: each has both weights of [`UNITS`] units.
+    /// [`Lanes`] of the value's first layer per pair of inputs; each holds both weights of [`UNITS`] units.
     pub layer_lanes: usize,
-    /// By pair of inputs, then by unit of the layer.
+    /// By pair of inputs, then by unit.
     pub layer: Vec<Lanes>,
     pub layer_bias: Vec<[i32; UNITS]>,
-    /// By unit of the layer.
+    /// By unit of the first layer.
     pub output: Vec<[f32; 3]>,
     pub output_bias: [f32; 3],
 }
 
 impl Weights {
-    /// Rounds a network's weights.
-    ///
-    /// # Errors
-    ///
-    /// If a weight is too large for its integer, or the sums of the value's first layer could be.
+    /// Rounds the weights. An error names a weight that its integer cannot hold, or a unit of the value's
+    /// first layer whose sum could overflow.
     pub fn new(tensors: &SparseTensors) -> Result<Weights, SparseError> {
         let (policy, value) = (tensors.policy_width, tensors.value_width);
         let steps = SparseTensors::EMBEDDING_STEPS;
@@ -89,14 +85,14 @@ impl Weights {
             layer_lanes: tensors.layer_width.div_ceil(UNITS),
             layer: lanes(&layer),
             layer_bias: blocks(&wide("value_l1_bias", &tensors.value_l1_bias, LAYER_SUM_STEPS)?),
-            output: tensors.value_out_weight.as_chunks::<3>().0.to_vec(),
-            output_bias: std::array::from_fn(|index| tensors.value_out_bias[index]),
+            output: finite("value_out_weight", &tensors.value_out_weight)?.as_chunks::<3>().0.to_vec(),
+            output_bias: finite("value_out_bias", &tensors.value_out_bias)?.try_into().expect("three biases"),
         })
     }
 }
 
-/// The weights of the value's first layer by pair of inputs, then by unit, then by input of the pair, with zeros up to a
-/// multiple of [`UNITS`]; if their sums fit into 32 bits.
+/// The value's first layer by pair of inputs, then by unit, then by input of the pair; zeros fill it up to a
+/// multiple of [`UNITS`]. The sums must fit into 32 bits.
 fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
     let name = "value_l1_weight";
     let (value, width) = (tensors.value_width, tensors.layer_width);
@@ -122,17 +118,17 @@ fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
     Ok(paired)
 }
 
-/// Filled up with zeros.
+/// Zeros fill the last block.
 fn blocks(values: &[i32]) -> Vec<[i32; UNITS]> {
     let filled = |block: &[i32]| std::array::from_fn(|index| block.get(index).copied().unwrap_or(0));
     values.chunks(UNITS).map(filled).collect()
 }
 
-/// Rounded to steps, half away from zero, within ±`limit` steps.
+/// Rounds to steps, half away from zero. The result must be within ±`limit` steps.
 fn rounded(name: &'static str, values: &[f32], steps: f64, limit: f64) -> Result<Vec<i32>, SparseError> {
     let round = |value: &f32| {
         let rounded = (f64::from(*value) * steps).round();
-        // NaN is refused too.
+        // Refuses NaN too.
         if rounded.abs() <= limit {
             Ok(rounded as i32)
         } else {
@@ -140,6 +136,16 @@ fn rounded(name: &'static str, values: &[f32], steps: f64, limit: f64) -> Result
         }
     };
     values.iter().map(round).collect()
+}
+
+/// The last layer's weights stay floats. NaN would give wrong but finite probabilities there.
+fn finite<'a>(name: &'static str, values: &'a [f32]) -> Result<&'a [f32], SparseError> {
+    match values.iter().find(|value| !value.is_finite()) {
+        None => Ok(values),
+        Some(value) => {
+            Err(SparseError::Shape { name, found: value.to_string(), expected: "finite numbers".into() })
+        }
+    }
 }
 
 fn sixteen(name: &'static str, values: &[f32], steps: f32, limit: f64) -> Result<Vec<i16>, SparseError> {

@@ -1,19 +1,19 @@
-//! The layers of a network, over its integers.
+//! The layers of a network on its integers.
 
 use crate::nets::encoding::moves1::Rows;
 
 use super::integers::{Bytes, LAYER_SUM_STEPS, Lanes, UNITS, Weights};
 use super::simd::{PlacedNumbers, Simd};
 
-/// The largest sum of embeddings that counts: 1.
+/// 1.0 in steps of the embeddings, where sums are clipped.
 const ONE: i16 = 255;
 
-/// Adds up the bias and the embeddings of the features, for [`Lanes`] `start` and following of a row.
+/// Adds the features' embeddings to the bias, for the [`Lanes`] from `start` on.
 #[inline(always)]
 pub(super) fn accumulate<S: Simd>(weights: &Weights, features: &[u16], start: usize, sums: &mut [Lanes]) {
     let mut done = 0;
     while done < sums.len() {
-        // Chunks are of one constant size for the compiler to keep them in registers; the rest is done in pairs.
+        // Chunks of one constant size let the compiler keep them in registers; pairs do the rest.
         let place = start + done;
         let size = match S::SUMS {
             8 if sums.len() - done >= 8 => add_up::<8>(weights, features, place, &mut sums[done..]),
@@ -42,7 +42,7 @@ fn add_up<const N: usize>(weights: &Weights, features: &[u16], place: usize, out
     N
 }
 
-/// The policy's hidden units: clipped sums of the first half times those of the second, 0 to 127.
+/// The clipped sums of the policy's first half times those of the second, 0 to 127.
 #[inline(always)]
 pub(super) fn hidden(sums: &[Lanes], hidden: &mut [Bytes<u8>]) {
     let (first, second) = sums.split_at(sums.len() / 2);
@@ -58,7 +58,7 @@ pub(super) fn hidden(sums: &[Lanes], hidden: &mut [Bytes<u8>]) {
     }
 }
 
-/// The logits of moves, in steps.
+/// One logit per move, in steps of 1 / [`LOGIT_STEPS`](super::integers::LOGIT_STEPS).
 #[inline(always)]
 pub(super) fn logits<S: Simd>(
     simd: S,
@@ -77,7 +77,7 @@ pub(super) fn logits<S: Simd>(
     }
 }
 
-/// The value's squared sums, 0 to 4064, in place.
+/// Clips and squares the value's sums in place: 0 to 4064.
 #[inline(always)]
 pub(super) fn squares(sums: &mut [Lanes]) {
     for sums in sums {
@@ -96,7 +96,7 @@ pub(super) fn value<S: Simd>(
     squares: &[Lanes],
     pairs: &mut PlacedNumbers,
 ) -> [f32; 3] {
-    // About half of the pairs of inputs are zero and are left out.
+    // About half of the pairs of inputs are zero and are skipped.
     pairs.clear();
     for (lanes, first) in squares.iter().zip((0..).step_by(UNITS)) {
         simd.append_nonzero(pulp::cast(lanes.0), first, pairs);
@@ -114,7 +114,8 @@ pub(super) fn value<S: Simd>(
     logits
 }
 
-/// Adds what N times [`UNITS`] units of the value's first layer, from `place` on, contribute to the logits.
+/// Adds the contribution of N times [`UNITS`] units of the value's first layer, from `place` on, to the
+/// logits.
 #[inline(always)]
 fn add_units<S: Simd, const N: usize>(
     simd: S,

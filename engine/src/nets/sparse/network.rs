@@ -1,5 +1,3 @@
-//! A network file, loaded and checked.
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,85 +5,57 @@ use thiserror::Error;
 
 use super::evaluator::SparseEvaluator;
 use super::integers::Weights;
-use super::protobuf::OnnxFile;
 use super::simd::Level;
 use super::tensors::SparseTensors;
 use crate::nets::encoding::{moves1, sparse1};
-use crate::nets::eval::{CARD_FORMAT, CardError, Golden, GoldenError, ValueScheme, golden};
+use crate::nets::eval::{CARD_FORMAT, CardError, Golden, GoldenError, ValueScheme, golden, parse_golden};
+use crate::nets::onnx_file::OnnxFile;
 
 /// Largest difference of a probability from its golden answer, which is computed in fp32.
 pub const TOLERANCE: f32 = 0.03;
 
-/// A network of the family `sparse` as integers: cheap to clone.
+/// A network of the family `sparse` in integers. Clones share the weights.
 #[derive(Clone, Debug)]
 pub struct SparseNetwork {
     weights: Arc<Weights>,
     name: String,
 }
 
-/// Why a file cannot be used as a network of the family `sparse`.
 #[derive(Debug, Error)]
 pub enum SparseError {
-    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(std::io::Error),
-    /// It is not an ONNX model.
     #[error("not an ONNX model: {0}")]
     NotOnnx(String),
-    /// Its card is missing or unknown.
     #[error(transparent)]
     Card(#[from] CardError),
-    /// A tensor is missing.
     #[error("there is no initialiser {0}")]
     Missing(&'static str),
-    /// A tensor has another shape or type than it must.
+    /// A tensor has another shape or type than the format asks for.
     #[error("{name} is {found}, expected {expected}")]
-    Shape {
-        /// The tensor.
-        name: &'static str,
-        /// What the file has.
-        found: String,
-        /// What it should have.
-        expected: String,
-    },
-    /// A weight is out of its integer's range.
+    Shape { name: &'static str, found: String, expected: String },
     #[error("{name} is too large for integers: {found}")]
-    TooLarge {
-        /// The tensor.
-        name: &'static str,
-        /// The weight.
-        found: String,
-    },
-    /// A golden answer is not reproduced.
+    TooLarge { name: &'static str, found: String },
     #[error("a golden answer is not reproduced: {0}")]
     Golden(#[from] GoldenError),
 }
 
-/// A decoded network file whose card says that it is of the family `sparse`.
+/// A decoded file whose card names the family `sparse`.
 pub struct SparseFile(OnnxFile);
 
 impl SparseFile {
-    /// Decodes a file's bytes; `None` if they are not a network of this family.
+    /// `None` if the bytes are not a network of this family.
     pub fn recognise(bytes: &[u8]) -> Option<SparseFile> {
         let file = OnnxFile::read(bytes).ok()?;
         let is_sparse = file.metadata.get("philidor.family").is_some_and(|family| family == "sparse");
         is_sparse.then_some(SparseFile(file))
     }
 
-    /// The weights.
-    ///
-    /// # Errors
-    ///
-    /// If a tensor is missing or has another shape or type than it must.
     pub fn tensors(&self) -> Result<SparseTensors, SparseError> {
         SparseTensors::read(&self.0)
     }
 
-    /// The network, its golden answers checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`SparseNetwork::load`], but for reading the file.
+    /// Rounds the weights and checks the golden answers.
     pub fn network(&self) -> Result<SparseNetwork, SparseError> {
         let SparseFile(file) = self;
         let golden = card(file)?;
@@ -95,63 +65,41 @@ impl SparseFile {
         Ok(network)
     }
 
-    /// Has an evaluator reproduce the card's golden answers.
-    ///
-    /// # Errors
-    ///
-    /// If the card is wrong or an answer differs by more than [`TOLERANCE`].
+    /// Has an evaluator reproduce the golden answers.
     pub fn check(&self, evaluator: &mut SparseEvaluator) -> Result<(), SparseError> {
         Ok(golden::compare(evaluator, &card(&self.0)?, ValueScheme::Wdl, TOLERANCE)?)
     }
 }
 
-/// The file of the network inside the program: static, as a constant would be there once for each of its uses.
+/// A `static`, because each use of a `const` could copy the bytes.
 static EMBEDDED: &[u8] = include_bytes!("../../../../nets/philidor.int8.onnx");
 
 impl SparseNetwork {
-    /// The file of the network inside the program.
     pub fn embedded_file() -> &'static [u8] {
         EMBEDDED
     }
 
-    /// Reads a network file and checks its golden answers.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, is no network of this family, has a weight out of its integer's range, or does not
-    /// reproduce its golden answers.
+    /// Reads a file and checks its golden answers.
     pub fn load(path: &Path) -> Result<SparseNetwork, SparseError> {
         SparseNetwork::read(&std::fs::read(path).map_err(SparseError::Unreadable)?)
     }
 
-    /// The network inside the program.
-    ///
-    /// # Panics
-    ///
-    /// If it is damaged, which a test excludes.
+    /// The network inside the program, which a test has checked.
     pub fn embedded() -> SparseNetwork {
         SparseNetwork::read(EMBEDDED).expect("the embedded network is sound")
     }
 
     /// [`SparseNetwork::load`] for a file's bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`SparseNetwork::load`].
     pub fn read(bytes: &[u8]) -> Result<SparseNetwork, SparseError> {
         SparseFile(OnnxFile::read(bytes).map_err(SparseError::NotOnnx)?).network()
     }
 
-    /// A network of these weights, without a card.
-    ///
-    /// # Errors
-    ///
-    /// If a weight is out of its integer's range.
+    /// A network without a card. The weights must fit into their integers.
     pub fn new(tensors: &SparseTensors) -> Result<SparseNetwork, SparseError> {
         Ok(SparseNetwork { weights: Arc::new(Weights::new(tensors)?), name: String::new() })
     }
 
-    /// The name on its card.
+    /// From its card.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -161,18 +109,18 @@ impl SparseNetwork {
         format!("{} (family sparse, native, {})", self.name, self.evaluator().instructions())
     }
 
-    /// An evaluator that uses the best instructions that this machine has.
+    /// Uses the best instruction set of this machine.
     pub fn evaluator(&self) -> SparseEvaluator {
         SparseEvaluator::new(self.weights.clone(), Level::best())
     }
 
-    /// An evaluator for each instruction set that this machine has, the best first: all give the same answers.
+    /// One per instruction set of this machine, the best first. All give the same answers.
     pub fn evaluators(&self) -> Vec<SparseEvaluator> {
         Level::all().into_iter().map(|level| SparseEvaluator::new(self.weights.clone(), level)).collect()
     }
 }
 
-/// The golden answers of a card that says that the file is of this family.
+/// The golden answers of a card, which must be of this family.
 fn card(file: &OnnxFile) -> Result<Vec<Golden>, CardError> {
     let get = |name: &'static str| file.metadata.get(name).ok_or(CardError::Missing(name));
     let schemes = [
@@ -189,14 +137,14 @@ fn card(file: &OnnxFile) -> Result<Vec<Golden>, CardError> {
             return Err(CardError::Unknown { property, found, expected });
         }
     }
-    serde_json::from_str(get("philidor.golden")?).map_err(|error| CardError::Golden(error.to_string()))
+    parse_golden(get("philidor.golden")?)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::chess::position::Game;
-    use crate::nets::sparse::protobuf::tests::file;
+    use crate::nets::onnx_file::tests::file;
 
     const PLACES: [(&str, &str); 4] = [
         ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ""),
@@ -245,7 +193,6 @@ pub(crate) mod tests {
         file(&named, &metadata)
     }
 
-    /// The file of a small network.
     pub fn small_file() -> Vec<u8> {
         let tensors = tensors();
         let golden = golden(&SparseNetwork::new(&tensors).unwrap());

@@ -1,7 +1,7 @@
-//! Instruction sets: what this machine has is found out when the program runs.
+//! Instruction sets, detected when the program runs.
 //!
-//! Every kernel is written once, for [`Simd`]; the compiler makes one copy for each implementation. All of them
-//! compute the same integers.
+//! Every kernel is written once, for [`Simd`], and compiled for each implementation. All of them compute the
+//! same integers.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
@@ -12,12 +12,11 @@ use pulp::cast;
 
 use super::integers::{Bytes, Lanes, UNITS};
 
-/// An instruction set that this machine has.
 pub(super) trait Simd: Copy {
-    /// [`Lanes`] that are added up at a time, as many as registers are free for.
+    /// [`Lanes`] that are summed at a time: as many as registers are free.
     const SUMS: usize;
 
-    /// Runs a function that is compiled for the instruction set; all that it calls must be inlined.
+    /// Runs `f` compiled for the instruction set. Everything that `f` calls must be inlined.
     fn vectorize<F: NullaryFnOnce>(self, f: F) -> F::Output;
 
     /// `hidden · a + hidden · b`, exact for hidden units of at most 127.
@@ -26,32 +25,30 @@ pub(super) trait Simd: Copy {
     /// [`UNITS`] numbers of 32 bits in registers.
     type Sums: Copy;
 
-    /// Puts numbers into registers.
     fn sums(self, numbers: [i32; UNITS]) -> Self::Sums;
 
-    /// The numbers in registers.
     fn numbers(self, sums: Self::Sums) -> [i32; UNITS];
 
-    /// Adds to each sum the products of a pair of numbers of 16 bits and the pair of its place in `row`; the sums must fit
-    /// into 32 bits.
+    /// Adds to each sum the dot product of `pair`, two numbers of 16 bits, and the pair at the sum's place in
+    /// `row`. The sums must fit into 32 bits.
     fn add_products(self, sums: Self::Sums, pair: i32, row: &Lanes) -> Self::Sums;
 
-    /// Appends the numbers that are not zero to a list, without a branch for each, which the processor could not foresee;
-    /// `first` is the place of `numbers[0]`.
+    /// Appends the numbers that are not zero. `first` is the place of `numbers[0]`. It does not branch on a
+    /// number: the processor could not predict that.
     fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers);
 }
 
-/// Numbers with their places among more.
+/// A list of numbers with their places in a longer list.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedNumbers {
-    /// Blocks of [`UNITS`] are written, of which what follows the list is meaningless.
+    /// Written in blocks of [`UNITS`]; what follows the first `len` is meaningless.
     numbers: Vec<i32>,
     places: Vec<u32>,
     len: usize,
 }
 
 impl PlacedNumbers {
-    /// A list for at most so many, a multiple of [`UNITS`].
+    /// `most`, a multiple of [`UNITS`], is the capacity.
     pub fn new(most: usize) -> PlacedNumbers {
         PlacedNumbers { numbers: vec![0; most], places: vec![0; most], len: 0 }
     }
@@ -61,7 +58,7 @@ impl PlacedNumbers {
         self.len = 0;
     }
 
-    /// Appends the first `count` of some numbers; the rest is overwritten by what follows.
+    /// Appends the first `count` numbers; later ones overwrite the rest.
     #[inline(always)]
     fn append<const N: usize>(&mut self, numbers: [i32; N], places: [u32; N], count: u32) {
         self.numbers[self.len..][..N].copy_from_slice(&numbers);
@@ -69,7 +66,7 @@ impl PlacedNumbers {
         self.len += count as usize;
     }
 
-    /// The numbers, each with its place.
+    /// Each number with its place.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = (i32, usize)> {
         let (numbers, places) = (&self.numbers[..self.len], &self.places[..self.len]);
@@ -77,7 +74,7 @@ impl PlacedNumbers {
     }
 }
 
-/// The best instruction set of this machine.
+/// An instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Level {
     #[cfg(target_arch = "x86_64")]
@@ -88,7 +85,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    /// All that this machine has, the best first.
+    /// Those of this machine, the best first.
     pub fn all() -> Vec<Level> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -100,12 +97,10 @@ impl Level {
         all
     }
 
-    /// The best one.
     pub fn best() -> Level {
         Level::all()[0]
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -117,7 +112,7 @@ impl Level {
     }
 }
 
-/// What every machine has.
+/// No special instructions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain;
 
@@ -171,7 +166,7 @@ impl Simd for Plain {
 
 #[cfg(target_arch = "x86_64")]
 pulp::simd_type! {
-    /// AVX-512 as server processors have had it since 2017, desktop processors since 2022.
+    /// Server processors have these instructions since 2017, desktop processors since 2022.
     pub(super) struct Avx512 {
         f: "avx512f",
         bw: "avx512bw",
@@ -250,7 +245,7 @@ impl Simd for Avx512 {
     }
 }
 
-/// By a number of eight bits: the places of those that are set, then zeros.
+/// For each byte, the places of its set bits, then zeros.
 #[cfg(target_arch = "x86_64")]
 static SET_BITS: [[u32; 8]; 256] = {
     let mut all = [[0; 8]; 256];
@@ -333,7 +328,6 @@ impl Simd for Avx2 {
 
 #[cfg(target_arch = "x86_64")]
 impl Avx2 {
-    /// The sum of eight numbers.
     #[inline(always)]
     fn reduced(self, sum: __m256i) -> i32 {
         let numbers: [i32; 8] = cast(sum);
@@ -368,7 +362,7 @@ mod tests {
             let expected: Vec<(i32, usize)> = numbered.filter(|(number, _)| *number != 0).collect();
             for level in Level::all() {
                 let mut list = PlacedNumbers::new(UNITS * blocks.len());
-                // What was in it before does not matter.
+                // Earlier contents must not matter.
                 for _ in 0..2 {
                     list.clear();
                     match level {

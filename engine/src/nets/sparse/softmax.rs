@@ -1,21 +1,21 @@
-//! Probabilities from logits, the same to the bit on every machine: no function of the system's library, sums in a
-//! fixed order.
+//! Probabilities from logits, the same to the bit on every machine: sums have a fixed order, and no function
+//! of the system's library is called.
 
-/// Sums are made of so many partial ones.
+/// Partial sums, which the compiler vectorises.
 const PARTS: usize = 16;
 
-/// Euler's number to the power of `x` ≤ 0, to about 2e-7 of it; 0 below −87.
+/// e to the power of `x` ≤ 0, to about 2e-7 of the result; 0 below −87.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    // Adding it rounds to a whole number, which the lowest bits then hold.
+    // Adding it rounds to an integer, which the lowest bits then hold.
     const MAGIC: f32 = 12_582_912.0;
-    // The logarithm of 2 in two parts; products of the first with small whole numbers are exact.
+    // ln 2 in two parts; products of the first part with small integers are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
     let x_or_least = x.max(-88.0);
     let shifted = x_or_least * std::f32::consts::LOG2_E + MAGIC;
     let whole = shifted - MAGIC;
     let rest = x_or_least - whole * LN_2[0] - whole * LN_2[1];
-    // e^rest for −0.35 to 0.35: the Taylor series.
+    // e^rest for −0.35 to 0.35 by its Taylor series.
     let mut fraction = 1.0 / 5040.0;
     for factorial in [720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0] {
         fraction = fraction * rest + 1.0 / factorial;
@@ -24,13 +24,10 @@ fn exp(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { fraction * power }
 }
 
-/// The softmax of logits that count `steps` to 1.
+/// The softmax of logits in steps of 1 / `steps`.
 ///
-/// `scratch` is overwritten; it must hold the logits, rounded up to a multiple of 16.
-///
-/// # Panics
-///
-/// Unless there is a probability for each logit.
+/// `scratch` is overwritten; it must hold the logits, rounded up to a multiple of 16. Panics unless `out` is
+/// as long as `logits`.
 #[inline(always)]
 pub(super) fn softmax(logits: &[i32], steps: f64, scratch: &mut [f32], out: &mut [f32]) {
     let largest = logits.iter().copied().max().unwrap_or(0);
@@ -54,7 +51,6 @@ pub(super) fn softmax(logits: &[i32], steps: f64, scratch: &mut [f32], out: &mut
     }
 }
 
-/// The softmax of three logits.
 #[inline(always)]
 pub(super) fn softmax3(logits: [f32; 3]) -> [f32; 3] {
     let largest = logits[0].max(logits[1]).max(logits[2]);

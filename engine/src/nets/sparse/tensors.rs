@@ -5,9 +5,9 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::network::SparseError;
-use super::protobuf::{OnnxFile, Values};
+use crate::nets::onnx_file::{OnnxFile, Values};
 
-/// The weights of a network, row-major. Tables that are gathered from have a last row for padding, all zeros.
+/// The weights of a network, row-major. Tables end with a row of zeros for padding.
 ///
 /// With the active features `f`, halves of the policy's vector in order, and all clipping to 0 … 1:
 ///
@@ -53,18 +53,18 @@ pub struct SparseTensors {
 }
 
 impl SparseTensors {
-    /// Steps in 1 of the integers of the embeddings.
+    /// Steps per 1.0 of the embeddings' integers.
     pub const EMBEDDING_STEPS: f32 = 255.0;
-    /// Steps in 1 of the integers of the moves' rows.
+    /// Steps per 1.0 of the move rows' integers.
     pub const ROW_STEPS: f32 = 64.0;
-    /// Rows of the embeddings, the padding included.
+    /// Of the embeddings, padding included.
     pub const FEATURE_ROWS: usize = sparse1::FEATURES + 1;
-    /// Rows of the first table of moves, the padding included.
+    /// Of the moves' table A, padding included.
     pub const A_ROWS: usize = moves1::ROWS_A + 1;
-    /// Rows of the second table of moves, the padding included.
+    /// Of the moves' table B, padding included.
     pub const B_ROWS: usize = moves1::ROWS_B + 1;
 
-    /// Random weights of a size that training ends with: for measurements and tests.
+    /// Random weights as large as trained ones, for measurements and tests.
     pub fn random(policy_width: usize, value_width: usize, seed: u64) -> SparseTensors {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut tensor = |rows: usize, width: usize, size: f32, padded: bool| -> Vec<f32> {
@@ -95,11 +95,6 @@ impl SparseTensors {
         }
     }
 
-    /// The weights of a file.
-    ///
-    /// # Errors
-    ///
-    /// If a tensor is missing or has another shape or type than it must.
     pub(super) fn read(file: &OnnxFile) -> Result<SparseTensors, SparseError> {
         let width = |name: &'static str, axis: usize| -> Result<usize, SparseError> {
             let initial = file.initialisers.get(name).ok_or(SparseError::Missing(name))?;
@@ -136,7 +131,7 @@ impl SparseTensors {
         Ok(tensors)
     }
 
-    /// Each tensor's name in a file, its shape and its values.
+    /// Name in a file, shape and values of each tensor.
     #[cfg(test)]
     pub(super) fn named(&self) -> Vec<(&'static str, Vec<usize>, &[f32])> {
         let (policy, value, layer) = (self.policy_width, self.value_width, self.layer_width);
@@ -157,7 +152,8 @@ impl SparseTensors {
     }
 }
 
-/// A tensor of this shape; integers are steps of the embeddings (16 bits) and of the move rows (8 bits).
+/// The tensor `name`, which must have this shape. Integers are steps of the embeddings (16 bits) and of the
+/// move rows (8 bits).
 fn tensor(file: &OnnxFile, name: &'static str, shape: &[usize]) -> Result<Vec<f32>, SparseError> {
     let initial = file.initialisers.get(name).ok_or(SparseError::Missing(name))?;
     let shaped = |found: String| SparseError::Shape { name, found, expected: format!("{shape:?}") };
@@ -173,8 +169,10 @@ fn tensor(file: &OnnxFile, name: &'static str, shape: &[usize]) -> Result<Vec<f3
             values.iter().map(|value| f32::from(*value) / SparseTensors::ROW_STEPS).collect()
         }
         Values::Other(data_type) => return Err(shaped(format!("ONNX data type {data_type}"))),
+        Values::Torn(bytes) => return Err(shaped(format!("{bytes} bytes, which end within a number"))),
     };
-    if values.len() != shape.iter().product::<usize>() {
+    // The shapes are the file's: their product may overflow.
+    if Some(values.len()) != shape.iter().try_fold(1, |product: usize, dim| product.checked_mul(*dim)) {
         return Err(shaped(format!("{} numbers", values.len())));
     }
     Ok(values)

@@ -7,10 +7,6 @@ use crate::cli::export::ExportArgs;
 use crate::judge::export::{network, onnx, unrolled, write_network};
 use crate::learn::torch::{Checkpoint, checkpoint};
 
-/// Exports a checkpoint.
-///
-/// # Errors
-/// If the checkpoint cannot be read, a file cannot be written, or the engine cannot load the result.
 pub fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.policy.is_none(), "--policy is for networks of the family sparse");
     let loaded = Checkpoint::load(&args.checkpoint)?;

@@ -8,10 +8,7 @@ use crate::cli::verify::VerifyArgs;
 use crate::judge::export::{OutputDifference, TOLERANCE, compare, network};
 use crate::learn::torch::Checkpoint;
 
-/// Compares a network in ONNX Runtime with its checkpoint in libtorch, and prints the largest differences.
-///
-/// # Errors
-/// If a file cannot be read, ONNX Runtime fails, or a difference exceeds [`TOLERANCE`].
+/// Compares the file in ONNX Runtime with the checkpoint in libtorch.
 pub fn verify(args: &VerifyArgs) -> Result<()> {
     let checkpoint = Checkpoint::load(&args.checkpoint)?;
     let (net, weights) = network(&checkpoint, args.averaged, args.steps)?;

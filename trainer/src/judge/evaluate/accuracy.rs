@@ -15,19 +15,14 @@ use crate::data::dataset;
 use crate::data::record::{FLAG_PUZZLE, GameRecord, SearchRecord, Split, split, wdl_of_search};
 use crate::data::samples::Phase;
 
-/// Games of one source.
 pub struct GameSet {
-    /// The name given by `import`.
+    /// From `import --source`.
     pub source: String,
-    /// The games of the split.
+    /// Of one split.
     pub games: Vec<GameRecord>,
 }
 
-/// Reads the games of a split (`None`: all) from files of games, grouped by source.
-///
-/// # Errors
-///
-/// If a file cannot be read, or no game belongs to the split.
+/// Reads the games of a split (`None`: all) from files, grouped by source.
 pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<GameSet>> {
     let mut sets: Vec<GameSet> = Vec::new();
     for file in files {
@@ -59,22 +54,18 @@ const MEASURES: [&str; 7] = [
     "top-1, all outputs",
     "top-5, all outputs",
 ];
-/// The measures among all outputs come last and are printed only where they were measured.
+/// Measures before those among all outputs, which are printed only where they were measured.
 const ALWAYS: usize = 5;
-/// The entropy among the measures.
+/// The index of the entropy among the measures.
 const ENTROPY: usize = 4;
 
-/// How well networks predict some sets: per set, network and phase.
+/// By set, network and phase.
 pub struct Accuracy {
     networks: Vec<String>,
     sets: Vec<(String, Vec<[AccuracyCounts; 3]>)>,
 }
 
-/// Measures every network on `count` positions, or as many as there are, spread evenly over each set.
-///
-/// # Errors
-///
-/// If a game is damaged, or ONNX Runtime fails.
+/// Measures every network on up to `count` positions, spread evenly over each set.
 pub fn measure(
     sets: &[GameSet],
     judge: Judge,
@@ -106,20 +97,19 @@ pub fn measure(
     Ok(Accuracy { networks: networks.iter().map(|network| network.name.clone()).collect(), sets: measured })
 }
 
-/// What is right in a position.
+/// Which answer counts as right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// The move played and the game's result.
     Game,
-    /// The best move of the recorded search and its win, draw and loss; positions without one are left out.
+    /// The best move and the WDL of the recorded search. Positions without one are left out.
     Search,
 }
 
-/// A position of a stored game.
 struct HeldOutPosition {
     game: Game,
     right: Move,
-    /// The probabilities of win, draw and loss for the mover; `None` if unknown.
+    /// WDL for the mover; `None` if unknown.
     outcome: Option<[f32; 3]>,
 }
 
@@ -143,7 +133,7 @@ fn measure_batch(
     Ok(())
 }
 
-/// Whether a position is measured: the opponent's moves of a puzzle are not.
+/// The opponent's moves of a puzzle are not measured.
 fn is_measured(game: &GameRecord, ply: usize, judge: Judge) -> bool {
     match judge {
         Judge::Game => game.flags & FLAG_PUZZLE == 0 || ply.is_multiple_of(2),
@@ -211,14 +201,16 @@ fn result(stored: &GameRecord, game: &Game) -> Option<[f32; 3]> {
 }
 
 impl Accuracy {
-    /// One row per set, phase and measure, one column per network, and the WDL loss of the base rates. Markdown.
+    /// Markdown: one row per set, phase and measure, one column per network and one for the WDL loss of the
+    /// base rates.
     pub fn table(&self) -> String {
         let mut head: Vec<String> = ["games", "phase", "positions", "measure"].map(str::to_owned).into();
         head.extend(self.networks.iter().cloned());
         head.push("base rates".into());
         let mut rows = Vec::new();
         for (source, phase, counts) in self.parts() {
-            let printed = if counts[0].raw()[0].is_some() { MEASURES.len() } else { ALWAYS };
+            let is_raw = counts.iter().any(|counts| counts.raw()[0].is_some());
+            let printed = if is_raw { MEASURES.len() } else { ALWAYS };
             for (measure, name) in MEASURES.into_iter().enumerate().take(printed) {
                 let number = |number: Option<f64>| match measure {
                     0 | 1 | 5 | 6 => per_cent(number),
@@ -241,7 +233,6 @@ impl Accuracy {
         markdown(head, rows)
     }
 
-    /// The same numbers as JSON.
     pub fn json(&self) -> Value {
         let part = |(source, phase, counts): (&str, &str, Vec<AccuracyCounts>)| {
             let networks: Value = self.networks.iter().zip(&counts).map(|(network, counts)| {
@@ -262,7 +253,8 @@ impl Accuracy {
         self.parts().into_iter().map(part).collect()
     }
 
-    /// Every set by phase and as a whole, with the counts of each network; phases without positions are left out.
+    /// Every set by phase and as a whole, with the counts of each network. Phases without positions are left
+    /// out.
     fn parts(&self) -> Vec<(&str, &'static str, Vec<AccuracyCounts>)> {
         let mut parts = Vec::new();
         for (source, counts) in &self.sets {

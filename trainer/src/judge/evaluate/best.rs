@@ -1,4 +1,4 @@
-//! The best network over many runs, by the validations in their `metrics.jsonl`.
+//! The best network of many runs, by the validations in their `metrics.jsonl`.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// Folders within folders that are searched for runs.
+use crate::judge::metrics_line::measured;
+
+/// Depth to which folders are searched for runs.
 const DEPTH: usize = 4;
 
 /// What runs are compared by.
@@ -22,25 +24,56 @@ pub enum BestMeasure {
     Top1,
 }
 
-/// The best validation of a run.
+/// The moves that a run's policy loss takes its softmax over. Losses over different moves are not comparable:
+/// over all outputs the loss is higher, as probability goes to illegal moves too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LossOver {
+    Legal,
+    /// All outputs of the network (`mask_illegal` false).
+    AllOutputs,
+    /// The run has no readable `config.json`.
+    Unknown,
+}
+
+impl LossOver {
+    /// From the run's `config.json`. The family `sparse` has outputs for legal moves only.
+    fn of_run(folder: &Path) -> LossOver {
+        let text = fs::read_to_string(folder.join("config.json")).ok();
+        match text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
+            None => LossOver::Unknown,
+            Some(config) if config["mask_illegal"] == false => LossOver::AllOutputs,
+            Some(_) => LossOver::Legal,
+        }
+    }
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            LossOver::Legal => "legal moves",
+            LossOver::AllOutputs => "all outputs, legal or not (mask_illegal false)",
+            LossOver::Unknown => "unknown moves (no config.json)",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestOfRun {
-    /// The run's folder.
     pub folder: PathBuf,
-    /// Training samples seen then.
+    /// Training samples at that validation.
     pub samples: u64,
-    /// Mean cross-entropy of the policy, nat.
+    /// Mean cross-entropy, nat.
     pub policy_loss: Option<f64>,
-    /// Mean cross-entropy of win, draw, loss, nat; `None` without a value.
+    pub loss_over: LossOver,
+    /// Mean cross-entropy, nat; `None` without a value.
     pub wdl_loss: Option<f64>,
     /// Share of positions whose move is ranked first.
     pub top1: Option<f64>,
-    /// The network: the run's best checkpoint, or its last.
+    /// The run's best checkpoint, or its last.
     pub network: Option<PathBuf>,
 }
 
 impl BestOfRun {
-    /// The measure, to be least.
+    /// Lower is better.
     fn key(&self, by: BestMeasure) -> Option<f64> {
         match by {
             BestMeasure::PolicyLoss => self.policy_loss,
@@ -50,11 +83,8 @@ impl BestOfRun {
     }
 }
 
-/// The runs in `folders` and below, best first. Runs without a validation that has the measure are left out.
-///
-/// # Errors
-///
-/// A folder or a file in it cannot be read, or there is no such run.
+/// The runs in `folders` and below, best first; at least one. Runs without a validation that has the measure
+/// are left out. By policy loss, runs come in groups by [`LossOver`].
 pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
     let mut files = Vec::new();
     for folder in folders {
@@ -64,7 +94,8 @@ pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRu
     for file in &files {
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let folder = file.parent().unwrap_or(Path::new("."));
-        let validations = text.lines().filter_map(|line| validation(folder, line));
+        let loss_over = LossOver::of_run(folder);
+        let validations = text.lines().filter_map(|line| validation(folder, loss_over, line));
         let known = validations.filter_map(|run| run.key(by).map(|key| (key, run)));
         runs.extend(known.min_by(|(a, _), (b, _)| a.total_cmp(b)));
     }
@@ -74,11 +105,12 @@ pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRu
         files.len(),
         folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
     );
-    runs.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let group = |run: &BestOfRun| (by == BestMeasure::PolicyLoss).then_some(run.loss_over);
+    runs.sort_by(|(a, first), (b, second)| group(first).cmp(&group(second)).then(a.total_cmp(b)));
     Ok(runs.into_iter().map(|(_, run)| BestOfRun { network: network(&run.folder), ..run }).collect())
 }
 
-/// Adds the `metrics.jsonl` in `folder` and, `depth` deep, below it.
+/// Adds the `metrics.jsonl` of `folder` and of folders up to `depth` below it.
 fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let metrics = folder.join("metrics.jsonl");
     if metrics.is_file() {
@@ -94,21 +126,22 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()>
     Ok(())
 }
 
-fn validation(folder: &Path, line: &str) -> Option<BestOfRun> {
+fn validation(folder: &Path, loss_over: LossOver, line: &str) -> Option<BestOfRun> {
     let line: Value = serde_json::from_str(line).ok()?;
     let measures = line.get("validation")?;
-    let number = |key: &str| measures[key].as_f64().filter(|number| number.is_finite());
+    let number = |key: &str| measured(measures, key);
     Some(BestOfRun {
         folder: folder.to_owned(),
         samples: line["samples"].as_u64()?,
         policy_loss: number("policy_loss"),
+        loss_over,
         wdl_loss: number("wdl_loss"),
         top1: number("top1"),
         network: None,
     })
 }
 
-/// `checkpoints/best.safetensors`, or else the last checkpoint by name.
+/// `checkpoints/best.safetensors`, else the last checkpoint by name.
 fn network(folder: &Path) -> Option<PathBuf> {
     let checkpoints = folder.join("checkpoints");
     let mut all: Vec<PathBuf> = fs::read_dir(&checkpoints)
@@ -171,5 +204,31 @@ mod tests {
         let error = best_of_runs(&[root.path().join("none")], BestMeasure::Top1).unwrap_err().to_string();
         assert!(error.contains("no validation in 1 metrics.jsonl"), "{error}");
         assert!(best_of_runs(&[root.path().join("missing")], BestMeasure::Top1).is_err());
+    }
+
+    /// An untrained network guesses among 30 legal moves: a loss of 3.4 nat over these, less than a trained
+    /// one has over all outputs.
+    #[test]
+    fn losses_over_other_moves_are_ranked_apart() {
+        let root = tempfile::tempdir().unwrap();
+        let line = |policy: f64, top1: f64| {
+            format!("{{\"samples\": 9, \"validation\": {{\"policy_loss\": {policy}, \"top1\": {top1}}}}}\n")
+        };
+        let with_config = |name: &str, policy, top1, config: &str| {
+            run(root.path(), name, &line(policy, top1), &[]);
+            fs::write(root.path().join(name).join("config.json"), config).unwrap();
+        };
+        with_config("untrained", 3.4, 0.03, r#"{"mask_illegal": true}"#);
+        with_config("sparse", 2.2, 0.5, r#"{"policy_width": 128}"#);
+        with_config("trained", 3.6, 0.4, r#"{"mask_illegal": false}"#);
+        with_config("worse", 3.9, 0.3, r#"{"mask_illegal": false}"#);
+        run(root.path(), "old", &line(2.0, 0.45), &[]);
+        with_config("value only", 0.0, 0.0, r#"{"mask_illegal": true}"#);
+        let names = |by| -> Vec<String> {
+            let found = best_of_runs(&[root.path().to_owned()], by).unwrap();
+            found.iter().map(|run| run.folder.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(BestMeasure::PolicyLoss), ["sparse", "untrained", "trained", "worse", "old"]);
+        assert_eq!(names(BestMeasure::Top1), ["sparse", "old", "trained", "worse", "untrained"]);
     }
 }

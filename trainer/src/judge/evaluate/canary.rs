@@ -1,10 +1,12 @@
 //! Canaries: built-in positions that show, by category, what a network has learnt.
 //!
-//! `trainer/data/canaries.tsv` holds them: the category, a name, the position as in UCI (with the preceding moves where a
-//! game led to it, for networks with history planes), the kind of question ([`Criterion`]), the expected answer, and the
-//! other position of a comparison. The positions come from games that a weakened Stockfish played against itself for
-//! this purpose, from random endgames, and some were composed by hand; no training data contains them.
-//! `scripts/canaries.py` checks them with Stockfish.
+//! `trainer/data/canaries.tsv` has the category, a name, the position as in UCI (with the preceding moves of
+//! a game, for networks with history planes), the kind of question ([`Criterion`]), the expected answer, and
+//! the other position of a comparison.
+//!
+//! The positions come from games that a weakened Stockfish played against itself for this purpose and from
+//! random endgames; some were composed by hand. No training data contains them. `scripts/canaries.py` checks
+//! them with Stockfish.
 
 use anyhow::{Context, Result};
 
@@ -13,17 +15,16 @@ use super::judge::TestPosition;
 use super::tsv;
 use super::tsv::TableRow;
 
-/// A skill that a group of canaries tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Category {
-    /// Its name in the table and in the data.
+    /// In the table and in the data.
     pub name: &'static str,
-    /// Its weight in the total: 3 for what wins or loses a game at once, 2 for what decides games over many moves and for
-    /// calibration of the value, 1 for finer points and for what a search corrects.
+    /// In the total. 3: wins or loses a game at once. 2: decides games over many moves, or calibrates the
+    /// value. 1: finer points, and what a search corrects.
     pub weight: u32,
 }
 
-/// All categories: first those of chess, by urgency, then those of the numbers (policy, WDL, search).
+/// First those of chess, by urgency, then those of the numbers (policy, WDL, search).
 pub const CATEGORIES: [Category; 26] = [
     Category { name: "free capture", weight: 3 },
     Category { name: "mate in one", weight: 3 },
@@ -53,27 +54,19 @@ pub const CATEGORIES: [Category; 26] = [
     Category { name: "history", weight: 1 },
 ];
 
-/// The weight of the category of this name; 0 if there is none.
+/// 0 for an unknown category.
 pub fn weight(name: &str) -> u32 {
     CATEGORIES.iter().find(|category| category.name == name).map_or(0, |category| category.weight)
 }
 
 const DATA: &str = include_str!("../../../data/canaries.tsv");
 
-/// The canaries of this program, in the order of [`CATEGORIES`].
-///
-/// # Panics
-///
-/// Never: a test parses them.
+/// In the order of [`CATEGORIES`]. A test has checked that they parse.
 pub fn canaries() -> Vec<TestPosition> {
     parse("canaries.tsv", DATA).expect("the program's own canaries are valid")
 }
 
-/// Reads a table of canaries.
-///
-/// # Errors
-///
-/// If a line is invalid (named by its number).
+/// An error names the line.
 fn parse(name: &str, text: &str) -> Result<Vec<TestPosition>> {
     let rows = tsv::rows(name, text, "position")?;
     let named = |row: &TableRow<'_>| canary(row).with_context(|| format!("{name}, line {}", row.line));
@@ -82,7 +75,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<TestPosition>> {
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// A canary with the index of its category.
+/// With the index of its category.
 fn canary(row: &TableRow<'_>) -> Result<(usize, TestPosition)> {
     let group = row.get("category");
     let place = CATEGORIES.iter().position(|category| category.name == group);

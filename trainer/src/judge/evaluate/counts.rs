@@ -1,18 +1,15 @@
-//! How well a network predicts moves and results: sums over positions.
+//! How well a network predicts moves and results, summed over positions.
 
 use engine::nets::eval::Wdl;
 use shakmaty::Move;
 
 use super::judged_network::Prediction;
 
-/// Sums over the positions on which one network is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccuracyCounts {
-    /// Number of positions.
     pub positions: usize,
     /// Positions with a known outcome.
     pub decided: usize,
-    // Sums.
     top1: usize,
     top5: usize,
     policy_loss: f64,
@@ -20,15 +17,15 @@ pub struct AccuracyCounts {
     wdl_loss: f64,
     /// Positions with a known outcome and a predicted WDL.
     with_wdl: usize,
-    /// Positions ranked among all outputs; how often the right move was first, and among the first five.
+    /// Positions ranked among all outputs; how many ranked the right move first, and among the first five.
     raw: [usize; 3],
-    /// Sums of the outcomes: where they are results, the numbers of positions whose mover won, drew, lost.
+    /// Sums of the outcomes. If these are results, they count the positions that the mover won, drew and
+    /// lost.
     outcomes: [f64; 3],
 }
 
 impl AccuracyCounts {
-    /// Adds a prediction, with the right move and the probabilities of win, draw and loss for the mover: those of a
-    /// search, or 1 for the game's result.
+    /// `outcome` is the WDL for the mover: of a search, or 1 for the game's result.
     pub fn add(&mut self, prediction: &Prediction, right: Move, outcome: Option<[f32; 3]>) {
         let prior = prediction.policy.iter().find(|(m, _)| *m == right).map_or(0.0, |(_, prior)| *prior);
         // The right move ranks behind its ties.
@@ -51,15 +48,14 @@ impl AccuracyCounts {
         }
     }
 
-    /// Adds the rank of the right move among all outputs of a network, legal or not: from 1, behind its ties; 0 if the
-    /// logit is not a number.
+    /// Adds the right move's rank among all outputs, legal or not: from 1, behind its ties; 0 if the logit is
+    /// NaN.
     pub fn add_raw(&mut self, rank: usize) {
         self.raw[0] += 1;
         self.raw[1] += usize::from(rank == 1);
         self.raw[2] += usize::from((1..=5).contains(&rank));
     }
 
-    /// The sums over these positions and the other's.
     pub fn merged(self, other: &AccuracyCounts) -> AccuracyCounts {
         AccuracyCounts {
             positions: self.positions + other.positions,
@@ -75,7 +71,7 @@ impl AccuracyCounts {
         }
     }
 
-    /// Top-1 and top-5 accuracy, mean policy and WDL loss in nats; no WDL loss for a network without a value head.
+    /// Top-1 and top-5 accuracy, mean policy and WDL loss in nats.
     pub fn measures(&self) -> [Option<f64>; 4] {
         let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
         [
@@ -86,18 +82,19 @@ impl AccuracyCounts {
         ]
     }
 
-    /// Mean entropy of the policy over the legal moves, in nats.
+    /// Mean, over legal moves, in nats.
     pub fn entropy(&self) -> Option<f64> {
         (self.positions > 0).then(|| self.entropy / self.positions as f64)
     }
 
-    /// Top-1 and top-5 accuracy among all outputs, if measured.
+    /// Top-1 and top-5 accuracy among all outputs.
     pub fn raw(&self) -> [Option<f64>; 2] {
         let [positions, first, five] = self.raw;
         [first, five].map(|count| (positions > 0).then(|| count as f64 / positions as f64))
     }
 
-    /// The WDL loss of always predicting the base rates of these positions: the entropy of their mean outcome.
+    /// The WDL loss of always predicting the base rates of these positions, which is the entropy of their
+    /// mean outcome.
     pub fn base_loss(&self) -> Option<f64> {
         let total = self.decided as f64;
         let entropy = |sum: &f64| if *sum > 0.0 { -(sum / total) * (sum / total).ln() } else { 0.0 };
@@ -109,7 +106,7 @@ fn sum(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-/// The cross-entropy of an outcome predicted with this probability, in nats.
+/// Cross-entropy of an outcome that was predicted with this probability.
 pub fn nats(probability: f32) -> f64 {
     -f64::from(probability.max(1e-9)).ln()
 }

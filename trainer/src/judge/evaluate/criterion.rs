@@ -11,55 +11,53 @@ use shakmaty::Move;
 use super::judged_network::{Prediction, SearchResult};
 use super::tsv;
 
-/// A kind of question with its right answers.
+/// A question about a position, with its right answers.
 #[derive(Clone, Debug)]
 pub enum Criterion {
-    /// Plays one of these moves: the most probable one alone, the best one after a search.
+    /// Plays one of these moves: the most probable one without a search, the best one after it.
     Plays(Vec<Move>),
-    /// Plays none of these moves.
     Avoids(Vec<Move>),
-    /// Plays one of these moves after a search; the network alone is not graded.
+    /// Plays one of these moves after a search. The network alone is not graded.
     Finds(Vec<Move>),
-    /// Reports mate in at most so many moves after a search; the network alone plays one of these moves, if any are
-    /// given.
+    /// After a search, reports mate in at most this many moves. The network alone plays one of the moves, if
+    /// there are any.
     Mates(u32, Vec<Move>),
-    /// All these bounds hold for the prediction.
+    /// The prediction is within all bounds.
     Says(Vec<Bound>),
-    /// All these bounds hold for the difference between the predictions here and in another position.
+    /// The difference between the predictions here and in another position is within all bounds.
     Differs(Box<Game>, Vec<Bound>),
 }
 
-/// A bound on one number of a prediction, such as `win > 0.5`.
+/// On one number of a prediction, such as `win > 0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     quantity: Quantity,
-    /// Whether the number must be above the bound, or below it.
+    /// The number must be above the bound, else below.
     above: bool,
     bound: f32,
 }
 
-/// A number of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
-    /// The probability that the mover wins. Between two positions this and all up to `Top` are differences, here − there.
+    /// Probability that the mover wins. Between two positions, this and all up to `Top` are differences, here
+    /// minus there.
     Win,
-    /// The probability of a draw.
     Draw,
-    /// The probability that the mover loses.
+    /// Probability that the mover loses.
     Loss,
-    /// Win − loss, −1 to 1.
+    /// Win minus loss, −1 to 1.
     Q,
-    /// The sum of win, draw and loss.
+    /// Win plus draw plus loss.
     Total,
     /// The effective number of moves: the exponential of the policy's entropy.
     Choices,
-    /// The prior of the most probable move.
+    /// Prior of the most probable move.
     Top,
-    /// Between two positions only: the total variation distance of the policies, by policy index.
+    /// Between two positions only: total variation distance of the policies by index.
     Policy,
-    /// Between two positions only: the greatest difference in win, draw or loss.
+    /// Between two positions only: largest difference in win, draw or loss.
     Wdl,
-    /// Between two positions with different movers only: |Q here + Q there|, 0 if they agree.
+    /// Between positions with different movers only: |Q here + Q there|, which is 0 if they agree.
     Opposed,
 }
 
@@ -77,11 +75,8 @@ const NAMES: [(&str, Quantity); 10] = [
 ];
 
 impl Criterion {
-    /// Parses a criterion for `game`: the kind of question, the expected answer, and the other position, or "".
-    ///
-    /// # Errors
-    ///
-    /// If a part is invalid or does not go with the kind.
+    /// Parses a criterion for `game` from the kind of question, the expected answer, and the other position
+    /// or "".
     pub fn parse(game: &Game, kind: &str, expected: &str, other: &str) -> Result<Criterion> {
         let moves = |text: &str| {
             let moves = tsv::moves(game, text)?;
@@ -101,17 +96,13 @@ impl Criterion {
         }
     }
 
-    /// A mate in `count` moves; `moves` are its first moves, if known.
-    ///
-    /// # Errors
-    ///
-    /// If `count` is not a number.
+    /// `moves` are the first moves of the mate, if known.
     pub fn mates(count: &str, moves: Vec<Move>) -> Result<Criterion> {
         let count = count.parse().with_context(|| format!("\"{count}\" is not a number of moves"))?;
         Ok(Criterion::Mates(count, moves))
     }
 
-    /// The other position that a prediction is needed for.
+    /// The other position for which a prediction is needed.
     pub fn other(&self) -> Option<&Game> {
         match self {
             Criterion::Differs(other, _) => Some(other),
@@ -119,8 +110,8 @@ impl Criterion {
         }
     }
 
-    /// Whether a network without search is right; `None` if it is not graded. `other` is its prediction for the other
-    /// position, if there is one.
+    /// Grades a network without search; `None` if the criterion does not apply. `other` is the prediction for
+    /// the other position.
     pub fn grade(&self, prediction: &Prediction, other: Option<&Prediction>) -> Option<bool> {
         let most_probable = || prediction.policy.first().map(|(m, _)| *m);
         match self {
@@ -136,7 +127,6 @@ impl Criterion {
         }
     }
 
-    /// Whether a search is graded.
     pub fn needs_search(&self) -> bool {
         match self {
             Criterion::Plays(_) | Criterion::Avoids(_) | Criterion::Finds(_) | Criterion::Mates(..) => true,
@@ -145,7 +135,7 @@ impl Criterion {
         }
     }
 
-    /// Whether a search is right; `None` if it is not graded.
+    /// Grades a search; `None` if the criterion does not apply.
     pub fn grade_search(&self, found: &SearchResult) -> Option<bool> {
         match self {
             Criterion::Plays(moves) | Criterion::Finds(moves) => Some(moves.contains(&found.best)),
@@ -160,7 +150,7 @@ impl Criterion {
     }
 }
 
-/// Parses bounds like `win > 0.5, draw < 0.2`.
+/// Such as `win > 0.5, draw < 0.2`.
 fn bounds(text: &str, between: bool) -> Result<Vec<Bound>> {
     let bound = |text: &str| {
         let invalid = || format!("\"{text}\" is not a bound like \"win > 0.5\"");
@@ -190,7 +180,7 @@ impl Bound {
 }
 
 impl Quantity {
-    /// The number of a prediction, or between two.
+    /// Of one prediction, or between two.
     fn of(self, here: &Prediction, there: Option<&Prediction>) -> f32 {
         let Some(there) = there else { return self.alone(here) };
         let wdl = |o: &Prediction| [o.wdl.win, o.wdl.draw, o.wdl.loss];
@@ -202,7 +192,7 @@ impl Quantity {
         }
     }
 
-    /// The number of one prediction; NaN for quantities that need two.
+    /// NaN for quantities that need two predictions.
     fn alone(self, prediction: &Prediction) -> f32 {
         let priors = || prediction.policy.iter().map(|(_, prior)| *prior);
         match self {
@@ -216,7 +206,7 @@ impl Quantity {
         }
     }
 
-    /// The number, if it follows from win, draw and loss.
+    /// `None` if it does not follow from the WDL.
     fn of_wdl(self, wdl: Wdl) -> Option<f32> {
         match self {
             Quantity::Win => Some(wdl.win),
@@ -229,7 +219,7 @@ impl Quantity {
     }
 }
 
-/// The total variation distance of two policies, 0 to 1.
+/// Total variation, 0 to 1.
 fn distance(p: &[(PolicyIndex, f32)], q: &[(PolicyIndex, f32)]) -> f32 {
     let mut differences: BTreeMap<usize, f32> = BTreeMap::new();
     for (index, prior) in p {
@@ -247,7 +237,6 @@ mod tests {
 
     const MATE: &str = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
 
-    /// A prediction with these priors and this WDL.
     fn prediction(game: &Game, priors: &[(&str, f32)], [win, draw, loss]: [f32; 3]) -> Prediction {
         let policy = priors.iter().map(|(text, prior)| (game.parse_uci(text).unwrap(), *prior));
         let policy: Vec<_> = policy.collect();

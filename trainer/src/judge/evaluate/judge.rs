@@ -8,37 +8,29 @@ use shakmaty::Move;
 use super::criterion::Criterion;
 use super::judged_network::JudgedNetwork;
 
-/// A position with a criterion for right answers.
 #[derive(Clone, Debug)]
 pub struct TestPosition {
-    /// Its row of the table: a suite or a category.
+    /// Suite or category: a row of the table.
     pub group: String,
-    /// Its name within the group.
+    /// Within the group.
     pub id: String,
-    /// The position.
     pub game: Game,
-    /// Which answers are right.
     pub criterion: Criterion,
 }
 
-/// A network's answers to one test position, graded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GradedAnswer {
-    /// Whether the network is right without a search; `None` if the criterion does not apply.
+    /// Without a search; `None` if the criterion does not apply.
     pub alone: Option<bool>,
-    /// Whether the search is right; `None` without a search or if the criterion does not apply.
+    /// After the search; `None` without one or if the criterion does not apply.
     pub search: Option<bool>,
-    /// The most probable move, its prior and Q, as text.
+    /// The most probable move, its prior and Q.
     pub network_text: String,
-    /// The search's best move, Q and mate, as text.
+    /// The search's best move, Q and mate.
     pub search_text: String,
 }
 
 /// Grades every network on every item: `[items][networks]`.
-///
-/// # Errors
-///
-/// If ONNX Runtime fails.
 pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
     let bar = progress(items.len() * networks.len(), "positions");
     let mut columns = Vec::new();
@@ -61,7 +53,6 @@ pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<V
     Ok((0..items.len()).map(|item| columns.iter().map(|column| column[item].clone()).collect()).collect())
 }
 
-/// The grades without a search.
 fn grade_alone(items: &[TestPosition], network: &mut JudgedNetwork) -> Result<Vec<GradedAnswer>> {
     let here: Vec<Game> = items.iter().map(|item| item.game.clone()).collect();
     let there: Vec<Game> = items.iter().filter_map(|item| item.criterion.other().cloned()).collect();
@@ -81,7 +72,7 @@ fn name(m: Move) -> String {
     Game::uci(m, false)
 }
 
-/// A progress bar on stderr, with rate and remaining time.
+/// On stderr, with rate and remaining time.
 pub fn progress(total: usize, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(total as u64);
     let template =
@@ -124,7 +115,7 @@ pub mod tests {
         TestPosition { group: group.into(), id: format!("{kind} {expected}"), game, criterion }
     }
 
-    /// The first move by name in the initial position is a2a3.
+    /// In the initial position the alphabetically first move is a2a3.
     pub fn items() -> Vec<TestPosition> {
         let mate = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
         vec![

@@ -1,4 +1,4 @@
-//! A network under evaluation: its predictions, and the results of its searches.
+//! A network under evaluation, with its predictions and the results of its searches.
 
 use std::path::Path;
 
@@ -11,70 +11,61 @@ use engine::nets::sparse::{SparseFile, SparseNetwork};
 use engine::search::{EndReason, Limits, Params, Pool, Score};
 use shakmaty::Move;
 
-use crate::base::network::{Backend, load_network};
+use crate::base::network::{Backend, LoadedNet, load_network};
 
-/// Positions per batch.
 pub const BATCH: usize = 64;
 
-/// Bytes for a search's tree: far more than a few thousand visits need.
+/// Bytes per tree, far more than a few thousand visits need.
 const TREE_MEMORY: usize = 64 << 20;
 
-/// What a network predicts for a position, without a search.
+/// Without a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// The WDL for the mover.
+    /// For the mover.
     pub wdl: Wdl,
-    /// Whether the WDL is the network's; for a network without a value head the engine estimates it from material.
+    /// Without a value head the engine estimates the WDL from material.
     pub has_value: bool,
-    /// The legal moves with their priors, the most probable first.
+    /// Legal moves with their priors, the most probable first.
     pub policy: Vec<(Move, f32)>,
-    /// The policy by index, in the same order: the same for a position and its mirror image.
+    /// Priors by `az4672/1` index, in the same order. A position and its mirror image have the same indices.
     pub indices: Vec<(PolicyIndex, f32)>,
 }
 
-/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchResult {
-    /// The best move.
     pub best: Move,
-    /// The WDL of the root, for the mover.
+    /// Of the root, for the mover.
     pub wdl: Wdl,
-    /// The proven mate for the mover, in moves.
+    /// Moves to the proven mate by the mover.
     pub mate: Option<u32>,
 }
 
-/// A network, ready to be evaluated.
 pub struct JudgedNetwork {
-    /// The heading of its column.
+    /// Heading of its column.
     pub name: String,
     evaluator: Box<dyn Evaluator>,
     search: Option<(Pool, u64)>,
-    /// Runs the network for the logits of all outputs.
+    /// For the logits of all outputs.
     raw: Option<OnnxSession>,
-    /// Whether the network has a value head.
     pub has_value: bool,
 }
 
 impl JudgedNetwork {
-    /// Predictions by `evaluator`; searches, if there is a `searcher`, with that evaluator and number of visits.
+    /// `searcher` is an evaluator for searches and their number of visits.
     pub fn new(
         name: &str,
         evaluator: Box<dyn Evaluator>,
         searcher: Option<(Box<dyn Evaluator>, u64)>,
     ) -> JudgedNetwork {
-        // Positions are unrelated: the previous tree is not reused.
+        // Positions are unrelated, so no tree is reused.
         let params = Params { reuse: false, ..Params::default() };
         let search =
             searcher.map(|(evaluator, nodes)| (Pool::new(vec![evaluator], params, TREE_MEMORY), nodes));
         JudgedNetwork { name: name.to_owned(), evaluator, search, raw: None, has_value: true }
     }
 
-    /// Loads a network file, or `embedded`, the network of this program; `nodes` is the number of visits per search, 0
-    /// for none. Searches run on one thread, so that results are reproducible.
-    ///
-    /// # Errors
-    ///
-    /// If the network cannot be loaded.
+    /// Loads a network file, or `embedded`. `nodes` is the number of visits per search, 0 for no searches.
+    /// Searches run on one thread, so that results are reproducible.
     pub fn load(net: &Path, nodes: u64) -> Result<JudgedNetwork> {
         let network = load_network(net)?;
         let open = |batch| Backend::evaluator(&network, batch);
@@ -84,11 +75,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value: network.has_value(), ..judged })
     }
 
-    /// The same without a search, in ONNX Runtime, also if its family has kernels of its own.
-    ///
-    /// # Errors
-    ///
-    /// If the network cannot be loaded.
+    /// Loads a network to run in ONNX Runtime, even if its family has kernels of its own; it doesn't search.
     pub fn load_in_onnx(net: &Path) -> Result<JudgedNetwork> {
         let name = format!("{}, ONNX Runtime", net.display());
         let bytes = match net == Path::new("embedded") {
@@ -103,21 +90,23 @@ impl JudgedNetwork {
         Ok(JudgedNetwork::new(&name, Box::new(evaluator), None))
     }
 
-    /// The same without a search, with [ranks](JudgedNetwork::raw_ranks) among all outputs.
-    ///
-    /// # Errors
-    ///
-    /// If the network cannot be loaded.
+    /// Loads a network with [ranks](JudgedNetwork::raw_ranks) among all outputs; it doesn't search. The
+    /// family `sparse` has outputs for legal moves only, so its networks have no such ranks.
     pub fn load_raw(net: &Path) -> Result<JudgedNetwork> {
-        let session = load_network(net)?.onnx("--raw, accuracy among all outputs,")?.session()?;
-        Ok(JudgedNetwork { raw: Some(session), ..JudgedNetwork::load(net, 0)? })
+        let raw = match load_network(net)? {
+            LoadedNet::Onnx(network) => Some(network.session()?),
+            LoadedNet::Native(network) => {
+                log::warn!(
+                    "--raw: {} has outputs for legal moves only: its column has no raw accuracy",
+                    network.name()
+                );
+                None
+            }
+        };
+        Ok(JudgedNetwork { raw, ..JudgedNetwork::load(net, 0)? })
     }
 
-    /// A recursive network without a search, run with this number of steps.
-    ///
-    /// # Errors
-    ///
-    /// If the network cannot be loaded.
+    /// Loads a recursive network to run with this number of steps; it doesn't search.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
         let limits = StepLimits { steps, ..StepLimits::default() };
         let network = load_network(net)?.onnx("--think-steps")?;
@@ -127,12 +116,8 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value, ..judged })
     }
 
-    /// The ranks of the moves played in these positions among all outputs of the network, legal or not: from 1, behind
-    /// ties, 0 for NaN. Empty unless the network was loaded by [`load_raw`](JudgedNetwork::load_raw).
-    ///
-    /// # Errors
-    ///
-    /// If the network fails.
+    /// Ranks of the moves played among all outputs of the network, legal or not: from 1, behind ties, 0 for
+    /// NaN. Empty unless the network was loaded by [`load_raw`](JudgedNetwork::load_raw).
     pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>> {
         let Some(session) = &mut self.raw else { return Ok(Vec::new()) };
         let Schemes { input, policy, .. } = session.schemes();
@@ -151,11 +136,7 @@ impl JudgedNetwork {
         self.search.as_ref().map_or(0, |(_, nodes)| *nodes)
     }
 
-    /// The predictions for these positions, each of which has a legal move.
-    ///
-    /// # Errors
-    ///
-    /// If the network fails.
+    /// Each position must have a legal move.
     pub fn predict(&mut self, games: &[Game]) -> Result<Vec<Prediction>> {
         let mut predictions = Vec::with_capacity(games.len());
         for batch in games.chunks(self.evaluator.max_batch()) {
@@ -175,11 +156,7 @@ impl JudgedNetwork {
         Ok(predictions)
     }
 
-    /// Searches a position that has a legal move; `None` without a search.
-    ///
-    /// # Errors
-    ///
-    /// If the network fails.
+    /// The position must have a legal move. `None` without a search.
     pub fn search(&mut self, game: &Game) -> Result<Option<SearchResult>> {
         let Some((pool, nodes)) = &mut self.search else { return Ok(None) };
         let outcome = pool.search(game, Limits { visits: Some(*nodes), ..Limits::default() });
@@ -243,6 +220,8 @@ mod tests {
         assert!(ranks.is_sorted() && ranks.iter().zip(1..).all(|(rank, among_legal)| *rank >= among_legal));
         assert!(ranks[0] > 0 && ranks[19] <= 4672, "{ranks:?}");
         assert!(uniform(0).raw_ranks(&games, &moves).unwrap().is_empty());
+        let mut sparse = JudgedNetwork::load_raw(Path::new("embedded")).unwrap();
+        assert!(sparse.raw_ranks(&games, &moves).unwrap().is_empty(), "it has no other outputs");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The strength of networks, side by side.
 //!
-//! A [`JudgedNetwork`] answers alone (policy and WDL) and by a search. `accuracy` compares its policy and WDL with the
-//! moves and results of held-out games. A [`TestPosition`] has a [`Criterion`] that says which answers are right:
-//! those of tactics suites (`suite`), and the canaries, built-in positions by category with weights (`canary`).
-//! `judge` grades every network on every position, `report` prints the grades as a table. `value` compares values with those
-//! of deep searches.
+//! A [`JudgedNetwork`] answers alone, with policy and WDL, and by a search. `accuracy` compares its policy
+//! and WDL with the moves and results of held-out games. A [`TestPosition`] has a [`Criterion`] that says
+//! which answers are right: those of tactics suites (`suite`), and the canaries, built-in positions by
+//! category with weights (`canary`). `judge` grades every network on every position, `report` prints the
+//! grades as a table. `value` compares values with those of deep searches.
 
 mod judged_network;
 mod tsv;
@@ -18,7 +18,7 @@ mod best;
 pub(crate) mod accuracy;
 pub(crate) mod value;
 
-pub use best::{BestMeasure, BestOfRun, best_of_runs};
+pub use best::{BestMeasure, BestOfRun, LossOver, best_of_runs};
 pub use canary::{CATEGORIES, Category, canaries, weight};
 pub use criterion::Criterion;
 pub use judge::{GradedAnswer, TestPosition, judge};

@@ -5,22 +5,20 @@ use serde_json::{Value, json};
 
 use super::judge::{GradedAnswer, TestPosition};
 
-/// All grades, to be printed and written.
 pub struct EvaluationReport<'a> {
-    /// The test positions.
     pub items: &'a [TestPosition],
-    /// `[items][networks]`, as from [`judge`](super::judge::judge).
+    /// `[items][networks]`, from [`judge`](super::judge::judge).
     pub graded: &'a [Vec<GradedAnswer>],
-    /// The names of the networks, each with the visits per search.
+    /// Each with the visits per search.
     pub networks: Vec<(String, u64)>,
-    /// The heading of the first column.
+    /// Heading of the first column.
     pub kind: &'static str,
-    /// A group's weight in the total; `None`: every answer has the same weight.
+    /// A group's weight in the total. `None`: every answer counts the same.
     pub weight: Option<fn(&str) -> u32>,
 }
 
 impl EvaluationReport<'_> {
-    /// One row per group, then the total; one column per network, alone and with search. Markdown.
+    /// Markdown: one row per group, then the total; one column per network, alone and with search.
     pub fn table(&self) -> String {
         let columns = self.columns();
         let mut head = vec![self.kind.to_owned()];
@@ -43,7 +41,7 @@ impl EvaluationReport<'_> {
         markdown(head, rows)
     }
 
-    /// One line for each wrong answer.
+    /// One line per wrong answer.
     pub fn failures(&self) -> String {
         let mut lines = String::new();
         for (item, graded) in self.items.iter().zip(self.graded) {
@@ -102,7 +100,7 @@ impl EvaluationReport<'_> {
         json!({ "total": shares(&|column| self.total(column)), "groups": groups, "positions": positions })
     }
 
-    /// The groups in the order of their first items.
+    /// In the order of their first items.
     fn groups(&self) -> Vec<&str> {
         let mut groups: Vec<&str> = Vec::new();
         for item in self.items {
@@ -132,7 +130,7 @@ impl EvaluationReport<'_> {
         of_group.filter_map(|(_, graded)| right(&graded[column.network])).collect()
     }
 
-    /// The weighted mean of the groups with an answer in this column.
+    /// The weighted mean of the groups that have an answer in this column.
     fn total(&self, column: &Column) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
         for group in self.groups() {
@@ -154,18 +152,17 @@ struct Column {
     search: bool,
 }
 
-/// The share of right answers; `None` without any.
+/// The share of right answers; `None` without answers.
 fn share(answers: &[bool]) -> Option<f64> {
     let right = answers.iter().filter(|right| **right).count();
     (!answers.is_empty()).then(|| right as f64 / answers.len() as f64)
 }
 
-/// A share as text, in per cent.
 pub fn per_cent(share: Option<f64>) -> String {
     share.map_or("–".into(), |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// A table in Markdown: first column left-aligned, the others right-aligned.
+/// A Markdown table: first column left-aligned, the others right-aligned.
 pub fn markdown(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).set_header(head).add_rows(rows);

@@ -4,27 +4,22 @@ use anyhow::{Result, bail, ensure};
 use engine::chess::position::Game;
 use shakmaty::Move;
 
-/// A line of a table.
 pub struct TableRow<'a> {
-    /// Its number in the file, from 1.
+    /// In the file, from 1.
     pub line: usize,
     head: &'a str,
     cells: &'a str,
 }
 
 impl<'a> TableRow<'a> {
-    /// The cell in a column, trimmed; empty if the table or the line lacks it.
+    /// The trimmed cell; empty if the table or the line lacks it.
     pub fn get(&self, column: &str) -> &'a str {
         let place = self.head.split('\t').position(|name| name.trim() == column);
         place.and_then(|place| self.cells.split('\t').nth(place)).unwrap_or_default().trim()
     }
 }
 
-/// The lines of a table after its header; empty lines and comments (`#`) are skipped.
-///
-/// # Errors
-///
-/// If there is no column `needed`.
+/// The lines after the header, without empty ones and comments (`#`). The column `needed` must exist.
 pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<'a>>> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (first, head) = lines.next().unwrap_or((0, ""));
@@ -33,11 +28,7 @@ pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<
     Ok(lines.map(|(index, cells)| TableRow { line: index + 1, head, cells }).collect())
 }
 
-/// The position that `text` describes as in UCI: a FEN or `startpos`, optionally followed by `moves` and moves.
-///
-/// # Errors
-///
-/// If the FEN or a move is invalid, or the game is over.
+/// A FEN or `startpos`, optionally followed by `moves` and moves, as in UCI. The game must not be over.
 pub fn position(text: &str) -> Result<Game> {
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
     let fen = Some(start.trim()).filter(|start| *start != "startpos");
@@ -48,11 +39,7 @@ pub fn position(text: &str) -> Result<Game> {
     }
 }
 
-/// The moves of `text`, in UCI notation, separated by blanks.
-///
-/// # Errors
-///
-/// If a move is not legal in `game`.
+/// Legal moves of `game` in UCI notation, separated by blanks.
 pub fn moves(game: &Game, text: &str) -> Result<Vec<Move>> {
     text.split_whitespace().map(|uci| Ok(game.parse_uci(uci)?)).collect()
 }

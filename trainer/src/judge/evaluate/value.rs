@@ -1,11 +1,12 @@
 //! Values against the truth: how far a network's expected points are from those of deep searches.
 //!
-//! A truth file is tab-separated: a kind, a FEN, the moves that led from there to the position in UCI notation, the expected
-//! points of the side to move (0 to 1); further columns and lines that begin with `#` are ignored. Networks are asked with
-//! those moves as history, as a search asks them.
+//! A truth file is tab-separated: a kind, a FEN, the moves that led from there to the position in UCI
+//! notation, the expected points of the side to move (0 to 1); further columns and lines that begin with `#`
+//! are ignored. Networks are asked with those moves as history, as a search asks them.
 //!
-//! A flat value orders positions as well as a sharp one, and the search's constants suit one sharpness. So each network is
-//! also judged after its win, draw and loss are raised to the power that fits the truth best ([`fitted_power`]).
+//! A flat value orders positions as well as a sharp one, and the search's constants suit one sharpness. So
+//! each network is also judged after its win, draw and loss are raised to the power that fits the truth best
+//! ([`fitted_power`]).
 
 use std::path::Path;
 
@@ -82,8 +83,8 @@ struct PartOfNetwork {
     rank: f64,
 }
 
-/// Asks every network for every position. Parts: each kind, each phase, and whether the side to move can win material by a
-/// capture.
+/// Asks every network for every position. Parts: each kind, each phase, and whether the side to move can win
+/// material by a capture.
 pub fn measure(positions: &[TruthPosition], networks: &mut [JudgedNetwork]) -> Result<ValueReport> {
     let games: Vec<Game> = positions.iter().map(|position| position.game.clone()).collect();
     let mut answers = Vec::new();
@@ -199,8 +200,8 @@ fn error(wdl: &[Wdl], points: &[f64], chosen: &[usize], power: f64) -> f64 {
     chosen.iter().map(square).sum::<f64>() / chosen.len() as f64
 }
 
-/// The power of win, draw and loss with the least squared error of expected points, from 1/8 to 8: above 1 the values are
-/// flatter than the truth, below 1 sharper.
+/// The power of win, draw and loss with the least squared error of expected points, from 1/8 to 8: above 1
+/// the values are flatter than the truth, below 1 sharper.
 fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     let at = |log: f64| error(wdl, points, chosen, log.exp2());
     // A coarse look first, because the error need not have one minimum only.

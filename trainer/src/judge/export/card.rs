@@ -1,4 +1,4 @@
-//! The metadata card of network files, and how a network file is written.
+//! The card of network files, and how such a file is written.
 
 use std::path::Path;
 
@@ -8,17 +8,15 @@ use engine::nets::onnx::Network;
 
 use crate::base::files::{make_folder_of, write_file};
 
-/// The entries of an fp32 network's card that depend on the network.
+/// What depends on the network in an fp32 network's card.
 pub struct CardFields<'a> {
-    /// The network's name.
     pub name: &'a str,
-    /// Its family, as in the configuration.
+    /// As in the configuration.
     pub family: &'a str,
-    /// Schemes of its input, policy and value.
     pub schemes: Schemes,
-    /// The configuration that it was trained with or converted from, JSON.
+    /// The configuration of its training or conversion, JSON.
     pub config: &'a str,
-    /// Outputs that it must reproduce when loaded.
+    /// Outputs that it must reproduce when it is loaded.
     pub golden: &'a [Golden],
 }
 
@@ -39,12 +37,11 @@ pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
     entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
 }
 
-/// Writes the network file `out` and loads it as the engine does, which checks its card, shapes and golden outputs.
+/// Writes the network file `out` and loads it as the engine does, which checks card, shapes and golden
+/// outputs.
 ///
-/// `bytes` makes the file's contents from the network's name: `name`, or the file's without its extension.
-///
-/// # Errors
-/// If `bytes` fails, the file cannot be written, or the engine cannot load it.
+/// `bytes` makes the contents for the network's name, which is `name` or the file's name without its
+/// extension.
 pub fn write_network(
     out: &Path,
     name: Option<&str>,

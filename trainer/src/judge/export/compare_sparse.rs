@@ -1,4 +1,4 @@
-//! Comparison of a network file of the family `sparse` with the checkpoint that it was exported from.
+//! Compares a network file of the family `sparse` with its checkpoint.
 
 use anyhow::Result;
 use engine::chess::position::Game;
@@ -6,10 +6,10 @@ use engine::nets::eval::{Evaluator, Request};
 
 use crate::learn::sparse::SparseModel;
 
-/// The largest difference of a probability that the engine's integers may cause.
+/// Largest difference of a probability that the engine's integers may cause.
 pub const INTEGER_TOLERANCE: f32 = 0.03;
 
-/// The largest differences of probabilities.
+/// Largest differences of probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SparseDifference {
     /// Of a legal move.
@@ -19,17 +19,12 @@ pub struct SparseDifference {
 }
 
 impl SparseDifference {
-    /// The larger of the two.
     pub fn worst(self) -> f32 {
         self.policy.max(self.wdl)
     }
 }
 
-/// Compares what `evaluator` answers for `positions` with what `model` computes in fp32.
-///
-/// # Errors
-///
-/// If the evaluator fails.
+/// Compares the answers of `evaluator` with those of `model` in fp32.
 pub fn compare_sparse(
     model: &SparseModel,
     evaluator: &mut dyn Evaluator,
@@ -67,7 +62,7 @@ mod tests {
     use crate::judge::export::{OnnxStorage, TOLERANCE, built_in_positions, sparse_onnx};
     use crate::learn::sparse::SparseShape;
 
-    /// Random weights, with rows as large as after training, so that priors differ.
+    /// Random weights. Rows are as large as after training, so that priors differ.
     fn model(seed: u64) -> SparseModel {
         let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
         let mut model = SparseModel::new(shape, seed);

@@ -1,4 +1,5 @@
-//! Golden outputs: what a network must compute for fixed positions, stored in its card and checked when it is loaded.
+//! Golden outputs: what a network must compute for fixed positions. They are stored in its card and checked
+//! when it is loaded.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +11,12 @@ use engine::nets::eval::Golden;
 use engine::nets::onnx::OnnxSession;
 use prost::Message;
 
-use super::proto::{ModelProto, StringStringEntryProto};
 use crate::data::record::INITIAL_FEN;
+use engine::nets::onnx_file::proto::{ModelProto, StringStringEntryProto};
 
-/// FEN and moves: the initial position; a middlegame with Black to move; a repetition; castling on both sides;
-/// promotions and an en-passant capture; an endgame with a high half-move clock; an en-passant capture for Black.
+/// FEN and moves of: the initial position; a middlegame with Black to move; a repetition; castling on both
+/// sides; promotions and an en-passant capture; an endgame with a high half-move clock; an en-passant capture
+/// for Black.
 pub(super) const POSITIONS: [(&str, &str); 7] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3"),
@@ -25,7 +27,7 @@ pub(super) const POSITIONS: [(&str, &str); 7] = [
     ("4k3/8/8/8/2pP4/8/8/4K2R b K d3 0 30", ""),
 ];
 
-/// The golden positions with their move history.
+/// With their history.
 pub fn golden_games() -> Vec<Game> {
     let replay = |(fen, moves): &(&str, &str)| {
         Game::from_uci(Some(fen), moves.split_whitespace()).expect("a legal game")
@@ -33,8 +35,8 @@ pub fn golden_games() -> Vec<Game> {
     POSITIONS.iter().map(replay).collect()
 }
 
-/// The golden outputs of policy logits `[n, size]` and WDL logits `[n, 3]` of the golden positions. `values` is empty for
-/// a network without a value head; its WDL is then stored as zeros.
+/// Golden outputs from logits for the golden positions, `[n, size]` and `[n, 3]`. Without a value head
+/// `values` is empty, and the WDL is stored as zeros.
 pub fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
     let output = |(index, game): (usize, &Game)| {
         let logits = values.as_chunks::<3>().0.get(index);
@@ -54,10 +56,8 @@ pub fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], value
     games.iter().enumerate().map(output).collect()
 }
 
-/// The bytes of `model` with `precision` and its own golden outputs, computed by ONNX Runtime, in its card.
-///
-/// # Errors
-/// If ONNX Runtime cannot load or run the model.
+/// The bytes of `model` with a card that has this precision and the golden outputs that ONNX Runtime
+/// computes.
 pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec<u8>> {
     let mut session = OnnxSession::open(&model.encode_to_vec())?;
     let schemes = session.schemes();
@@ -74,12 +74,11 @@ pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec
     Ok(model.encode_to_vec())
 }
 
-/// The value of the card's entry `key`.
+/// The value of an entry of a card.
 pub fn property<'a>(card: &'a mut [StringStringEntryProto], key: &str) -> Option<&'a mut String> {
     card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
 }
 
-/// The softmax of `logits`.
 pub fn softmax(logits: &[f32]) -> Vec<f32> {
     let mut probabilities = logits.to_vec();
     eval::softmax(&mut probabilities);

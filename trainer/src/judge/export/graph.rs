@@ -1,20 +1,20 @@
-//! Builder of ONNX graphs: one method per operator.
+//! Builds ONNX graphs, with one method per operator.
 
-use super::proto::{
+use engine::nets::onnx_file::proto::{
     AttributeProto, DimensionProto, FLOAT, GraphProto, INT64, ModelProto, NodeProto, OperatorSetIdProto,
     StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
 
-/// Operator set version: the first that has LayerNormalization.
+/// The first operator set with LayerNormalization.
 const OPSET: i64 = 17;
-/// ONNX IR version that belongs to [`OPSET`].
+/// Belongs to [`OPSET`].
 const IR_VERSION: i64 = 8;
 
-/// The name of a tensor of the graph.
+/// The name of a tensor.
 #[derive(Clone, Debug)]
 pub struct GraphValue(String);
 
-/// A graph under construction. Every shape starts with the batch axis: `[batch, …]`.
+/// A graph in the making. Every shape starts with the batch axis: `[batch, …]`.
 #[derive(Default)]
 pub struct GraphBuilder {
     graph: GraphProto,
@@ -33,13 +33,13 @@ fn ints(name: &str, ints: &[i64]) -> AttributeProto {
 }
 
 impl GraphBuilder {
-    /// Adds an input of shape `[batch] + dims`.
+    /// Of shape `[batch] + dims`.
     pub fn input(&mut self, name: &str, dims: &[i64]) -> GraphValue {
         self.graph.input.push(value_info(name, dims));
         GraphValue(name.into())
     }
 
-    /// Declares `value` as the graph's output `name` of shape `[batch] + dims`.
+    /// Declares `value` as the output `name` of shape `[batch] + dims`.
     pub fn output(&mut self, name: &str, value: &GraphValue, dims: &[i64]) {
         self.graph.output.push(value_info(name, dims));
         self.graph.node.push(NodeProto {
@@ -58,11 +58,12 @@ impl GraphBuilder {
             data_type,
             name: name.clone(),
             raw_data,
+            ..TensorProto::default()
         });
         GraphValue(name)
     }
 
-    /// A constant fp32 tensor of shape `dims`, row-major.
+    /// A constant in fp32, row-major.
     pub fn floats(&mut self, dims: &[i64], data: &[f32]) -> GraphValue {
         debug_assert_eq!(dims.iter().product::<i64>(), data.len() as i64);
         self.constant(dims, FLOAT, data.iter().flat_map(|x| x.to_le_bytes()).collect())
@@ -85,7 +86,7 @@ impl GraphBuilder {
         GraphValue(name)
     }
 
-    /// Convolution with weights `[out, in, kernel, kernel]`, stride 1 and padding that keeps the board's size.
+    /// Weights `[out, in, kernel, kernel]`, stride 1, padding that keeps the board's size.
     pub fn conv(
         &mut self,
         x: &GraphValue,
@@ -101,27 +102,26 @@ impl GraphBuilder {
         }
     }
 
-    /// `x · weightᵀ + bias` with weights `[out, in]`.
+    /// `x · weightᵀ + bias`, weights `[out, in]`.
     pub fn gemm(&mut self, x: &GraphValue, weight: &GraphValue, bias: &GraphValue) -> GraphValue {
         self.node("Gemm", &[x, weight, bias], vec![int("transB", 1)])
     }
 
-    /// Matrix product over the last two axes.
+    /// Over the last two axes.
     pub fn matmul(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("MatMul", &[a, b], Vec::new())
     }
 
-    /// Sum with broadcasting.
+    /// With broadcasting.
     pub fn add(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Add", &[a, b], Vec::new())
     }
 
-    /// Difference with broadcasting.
+    /// With broadcasting.
     pub fn sub(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Sub", &[a, b], Vec::new())
     }
 
-    /// Concatenation along an axis.
     pub fn concat(&mut self, values: &[&GraphValue], axis: i64) -> GraphValue {
         self.node("Concat", values, vec![int("axis", axis)])
     }
@@ -134,17 +134,15 @@ impl GraphBuilder {
         self.node("Expand", &[x, &shape], Vec::new())
     }
 
-    /// Product with broadcasting.
+    /// With broadcasting.
     pub fn mul(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Mul", &[a, b], Vec::new())
     }
 
-    /// max(x, 0)
     pub fn relu(&mut self, x: &GraphValue) -> GraphValue {
         self.node("Relu", &[x], Vec::new())
     }
 
-    /// The logistic function.
     pub fn sigmoid(&mut self, x: &GraphValue) -> GraphValue {
         self.node("Sigmoid", &[x], Vec::new())
     }
@@ -173,7 +171,7 @@ impl GraphBuilder {
         self.node("GlobalAveragePool", &[x], Vec::new())
     }
 
-    /// Instance normalisation of `[batch, c, …]`: per sample and channel, then scaled and shifted.
+    /// Of `[batch, c, …]`, per sample and channel, then scaled and shifted.
     pub fn instance_norm(
         &mut self,
         x: &GraphValue,
@@ -184,7 +182,7 @@ impl GraphBuilder {
         self.node("InstanceNormalization", &[x, scale, shift], vec![float("epsilon", epsilon as f32)])
     }
 
-    /// Layer normalisation over the last axis, scaled and shifted.
+    /// Over the last axis, then scaled and shifted.
     pub fn layer_norm(
         &mut self,
         x: &GraphValue,
@@ -196,17 +194,16 @@ impl GraphBuilder {
         self.node("LayerNormalization", &[x, scale, shift], attributes)
     }
 
-    /// Softmax over the last axis.
+    /// Over the last axis.
     pub fn softmax(&mut self, x: &GraphValue) -> GraphValue {
         self.node("Softmax", &[x], vec![int("axis", -1)])
     }
 
-    /// Permutes the axes.
     pub fn transpose(&mut self, x: &GraphValue, axes: &[i64]) -> GraphValue {
         self.node("Transpose", &[x], vec![ints("perm", axes)])
     }
 
-    /// Reshapes `x` to `[batch] + dims`; one dimension may be −1 (inferred).
+    /// To `[batch] + dims`; one dimension may be −1 (inferred).
     pub fn reshape(&mut self, x: &GraphValue, dims: &[i64]) -> GraphValue {
         // A dimension of 0 keeps the batch axis.
         let shape: Vec<i64> = std::iter::once(0).chain(dims.iter().copied()).collect();
@@ -214,19 +211,18 @@ impl GraphBuilder {
         self.node("Reshape", &[x, &shape], Vec::new())
     }
 
-    /// The element `index` of axis `axis`; the axis is removed.
+    /// The element `index` of an axis, which is removed.
     pub fn pick(&mut self, x: &GraphValue, axis: i64, index: i64) -> GraphValue {
         let index = self.constant(&[], INT64, index.to_le_bytes().to_vec());
         self.node("Gather", &[x, &index], vec![int("axis", axis)])
     }
 
-    /// The elements `indices` of axis `axis`; the axis is kept.
+    /// The elements `indices` of an axis, which is kept.
     pub fn select(&mut self, x: &GraphValue, axis: i64, indices: &[i64]) -> GraphValue {
         let indices = self.integers(indices);
         self.node("Gather", &[x, &indices], vec![int("axis", axis)])
     }
 
-    /// The finished model, with its metadata properties.
     pub fn finish(self, name: &str, metadata: Vec<(String, String)>) -> ModelProto {
         ModelProto {
             ir_version: IR_VERSION,

@@ -1,11 +1,6 @@
-//! ONNX files with their metadata card: export of checkpoints, verification against libtorch, conversion of lc0's
+//! ONNX files with their card: export of checkpoints, verification against libtorch, conversion of lc0's
 //! networks, quantisation to 8 bits.
 
-#[cfg_attr(
-    not(feature = "libtorch"),
-    expect(dead_code, reason = "kinds of numbers of quantised networks only")
-)]
-mod proto;
 #[cfg_attr(not(feature = "libtorch"), expect(dead_code, reason = "operators of trained networks only"))]
 mod graph;
 mod golden;

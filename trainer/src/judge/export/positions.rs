@@ -8,14 +8,11 @@ use engine::chess::position::{Game, PackedMove};
 use super::golden::golden_games;
 use crate::data::dataset;
 
-/// The largest difference allowed: absolute for probabilities, relative to max(|logit|, 1) for logits (those of illegal
-/// moves can be large).
+/// Largest difference: absolute for probabilities, relative to max(|logit|, 1) for logits, as those of
+/// illegal moves can be large.
 pub const TOLERANCE: f32 = 1e-4;
 
-/// Up to `count` positions spread over the games of the file `path`.
-///
-/// # Errors
-/// If the file cannot be read or holds a game with an invalid initial position.
+/// Up to `count` positions spread over the games of a file.
 pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
     let chunk = dataset::read(path)?;
     let games = chunk.games().max(1);
@@ -36,7 +33,7 @@ pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
     Ok(positions)
 }
 
-/// `count` positions: the golden positions and their successors by a fixed choice of moves.
+/// The golden positions and their successors by a fixed choice of moves.
 pub fn built_in_positions(count: usize) -> Vec<Game> {
     let mut positions = Vec::with_capacity(count);
     let mut starts = golden_games().into_iter().cycle();

@@ -1,4 +1,4 @@
-//! Networks of the family `sparse` as ONNX files, with their card.
+//! Networks of the family `sparse` as ONNX files with their card.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,25 @@ use engine::nets::eval::{CARD_FORMAT, Golden};
 use prost::Message;
 
 use super::golden::{POSITIONS, golden_games};
-use super::proto::{self, FLOAT, INT8, INT64};
 use crate::learn::sparse::{SparseModel, SparseTensor};
+use engine::nets::onnx_file::proto::{self, FLOAT, INT8, INT64};
 
-/// `TensorProto.DataType.INT16`
 const INT16: i32 = 5;
-/// Operator set and file format of all networks that this program writes.
+/// Operator set of all networks that this program writes.
 const OPSET: i64 = 17;
 const IR_VERSION: i64 = 8;
 
-/// How the tables that are gathered from are stored.
+/// How the gathered tables are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnnxStorage {
-    /// As fp32: the card says `fp32`.
+    /// fp32; the card says `fp32`.
     Float,
-    /// As the integers that the engine computes with, 16 bits for the bodies and 8 for the moves' rows: a third of the
-    /// size. The card says `int8`.
+    /// The integers of the engine, 16 bits for the bodies and 8 for the move rows: a third of the size. The
+    /// card says `int8`.
     Integer,
 }
 
-/// The bytes of a network file called `name`, trained as `config` (JSON) says.
+/// `config` is JSON.
 pub fn sparse_onnx(name: &str, network: &SparseModel, config: &str, storage: OnnxStorage) -> Vec<u8> {
     let answers = match storage {
         OnnxStorage::Float => golden(network),
@@ -64,7 +63,6 @@ pub fn sparse_onnx(name: &str, network: &SparseModel, config: &str, storage: Onn
     model.encode_to_vec()
 }
 
-/// What the network answers for the golden positions.
 fn golden(network: &SparseModel) -> Vec<Golden> {
     let answer = |(game, (fen, moves)): (Game, &(&str, &str))| {
         let answer = network.probabilities(&game);
@@ -79,7 +77,7 @@ fn golden(network: &SparseModel) -> Vec<Golden> {
     golden_games().into_iter().zip(&POSITIONS).map(answer).collect()
 }
 
-/// Steps of a table's integers in 1, if it is stored as integers.
+/// Steps per 1.0 and data type of a table that is stored as integers.
 fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
     match tensor.name {
         "policy_embedding" | "policy_bias" | "value_embedding" | "value_bias" => Some((255.0, INT16)),
@@ -174,7 +172,13 @@ impl GraphWriter {
     }
 
     fn constant(&mut self, name: &str, dims: &[i64], data_type: i32, raw_data: Vec<u8>) {
-        let tensor = proto::TensorProto { dims: dims.to_vec(), data_type, name: name.into(), raw_data };
+        let tensor = proto::TensorProto {
+            dims: dims.to_vec(),
+            data_type,
+            name: name.into(),
+            raw_data,
+            ..proto::TensorProto::default()
+        };
         self.graph.initializer.push(tensor);
     }
 
@@ -182,7 +186,7 @@ impl GraphWriter {
         self.constant(name, dims, INT64, numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
     }
 
-    /// A tensor's weights, with a row of zeros for padding if `padded`; vectors have one axis.
+    /// A tensor's weights, with a row of zeros for padding if `padded`. Vectors have one axis.
     fn weights(&mut self, tensor: &SparseTensor, padded: bool) {
         let mut numbers = tensor.plain(&tensor.w);
         if padded {
@@ -232,7 +236,7 @@ impl GraphWriter {
         });
     }
 
-    /// `value` as fp32 numbers, if it is integers in steps of `tensor`'s.
+    /// `value` in fp32; integers are steps of the table `tensor`.
     fn scaled(&mut self, value: String, tensor: &SparseTensor) -> String {
         let (OnnxStorage::Integer, Some((steps, _))) = (self.storage, steps(tensor)) else { return value };
         let float = self.node("Cast", &[&value], vec![int("to", i64::from(FLOAT))]);
@@ -288,7 +292,7 @@ mod tests {
         let mut sizes = Vec::new();
         for storage in [OnnxStorage::Float, OnnxStorage::Integer] {
             let bytes = sparse_onnx("test", &network, "{}", storage);
-            // The golden answers are checked as it is read.
+            // Reading checks the golden answers.
             assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");
             let read = SparseModel::of_tensors(&SparseFile::recognise(&bytes).unwrap().tensors().unwrap());
             let expected = if storage == OnnxStorage::Float { network.clone() } else { rounded(&network) };

@@ -1,4 +1,4 @@
-//! An RGB picture for drawing boards, written as PNG.
+//! An RGB picture of boards, written as PNG.
 
 use std::convert::Infallible;
 
@@ -9,49 +9,48 @@ use embedded_graphics::prelude::*;
 use embedded_graphics::primitives::{PrimitiveStyle, Rectangle};
 use embedded_graphics::text::{Baseline, Text};
 
-/// Height of a line of text with its spacing, in pixels.
+/// Pixels of a line of text with its spacing.
 pub const LINE: u32 = 12;
 
-/// Width of a line of text, in pixels.
+/// Pixels.
 pub fn width_of(text: &str) -> u32 {
     text.len() as u32 * FONT_6X10.character_size.width
 }
 
-/// The colour of zero.
+/// Of zero.
 const NEUTRAL: Rgb888 = Rgb888::new(247, 247, 247);
-/// The ends of the colour scale (ColorBrewer's RdBu, safe for colour-blind readers).
+/// Ends of the colour scale (ColorBrewer's RdBu, safe for colour-blind readers).
 const BELOW: Rgb888 = Rgb888::new(33, 102, 172);
 const ABOVE: Rgb888 = Rgb888::new(178, 24, 43);
-/// The colour of no value.
+/// Of a missing value.
 const NOTHING: Rgb888 = Rgb888::new(208, 208, 208);
 const INK: Rgb888 = Rgb888::new(32, 32, 32);
 
-/// An RGB picture, white at first.
+/// White at first.
 pub struct Canvas {
     size: Size,
     pixels: Vec<u8>,
 }
 
 impl Canvas {
-    /// A white picture of this size in pixels.
+    /// Size in pixels.
     pub fn new(width: u32, height: u32) -> Canvas {
         Canvas { size: Size::new(width, height), pixels: vec![255; (width * height * 3) as usize] }
     }
 
-    /// Fills a square with the colour of `value`: white for 0, full red for 1 and more, full blue for −1 and less;
-    /// grey for no value.
+    /// Fills a square with the colour of `value`: white for 0, full red from 1 on, full blue from −1 down,
+    /// grey for a missing value.
     pub fn square(&mut self, [x, y]: [u32; 2], side: u32, value: Option<f32>) {
         let colour = value.map_or(NOTHING, colour);
         self.fill(Rectangle::new(point(x, y), Size::new(side, side)), PrimitiveStyle::with_fill(colour));
     }
 
-    /// Draws the outline of a square.
     pub fn outline(&mut self, [x, y]: [u32; 2], side: u32) {
         let area = Rectangle::new(point(x, y), Size::new(side, side));
         self.fill(area, PrimitiveStyle::with_stroke(INK, 1));
     }
 
-    /// Writes a line of ASCII text whose upper left corner is here.
+    /// Writes a line of ASCII text with this upper left corner.
     pub fn text(&mut self, [x, y]: [u32; 2], text: &str) {
         let style = MonoTextStyle::new(&FONT_6X10, INK);
         let drawn = Text::with_baseline(text, point(x, y), style, Baseline::Top).draw(self);
@@ -62,7 +61,6 @@ impl Canvas {
         area.into_styled(style).draw(self).unwrap_or_else(|never| match never {});
     }
 
-    /// The bytes of a PNG file.
     pub fn png(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.size.width, self.size.height);

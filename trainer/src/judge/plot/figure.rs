@@ -1,4 +1,4 @@
-//! Panels of curves, written as SVG.
+//! Panels of curves as SVG.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,13 +9,13 @@ use plotters::prelude::*;
 
 use crate::base::files::write_file;
 
-/// Size of a panel, in pixels.
+/// Pixels.
 const PANEL: (u32, u32) = (480, 340);
 
 /// Curves with fewer points are drawn with dots, and in full.
 const MANY: usize = 20;
 
-/// Colours that colour-blind readers can distinguish (Okabe and Ito 2008); they repeat from the ninth curve on.
+/// Distinguishable for colour-blind readers (Okabe and Ito 2008). They repeat from the ninth curve on.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -27,22 +27,20 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(240, 228, 66),
 ];
 
-/// Points joined by a line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Its label in the legend; empty: none.
+    /// In the legend; empty: not listed.
     pub label: String,
-    /// (x, y), in the order in which they are joined.
+    /// (x, y) in the order in which they are joined. A y that is not finite is a gap in the line.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The axes of a panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axes {
-    /// The range of the curves; of long curves without their first twentieth.
+    /// The range of the curves. Long ones count without their first twentieth.
     #[default]
     Fitted,
-    /// The same, with a logarithmic x.
+    /// As fitted, with a logarithmic x.
     LogX,
     /// 0 to 1 on both axes, with the diagonal.
     Unit,
@@ -51,20 +49,16 @@ pub enum Axes {
 /// Curves that share their axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// The title, which names y.
+    /// Names y.
     pub title: String,
     /// The label of x.
     pub x: &'static str,
-    /// The ranges of x and y.
     pub axes: Axes,
-    /// The curves; the n-th has the same colour in every panel.
+    /// The n-th curve has the same colour in every panel.
     pub curves: Vec<Curve>,
 }
 
-/// Writes the panels to an SVG file, in rows of `columns`.
-///
-/// # Errors
-/// If the file's name does not end in `.svg`, or it cannot be written.
+/// Writes the panels in rows of `columns`. The file's name must end in `.svg`.
 pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<()> {
     let is_svg = path.extension().is_some_and(|extension| extension == "svg");
     ensure!(is_svg, "{}: pictures are SVG: give a name that ends in .svg", path.display());
@@ -120,15 +114,21 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), DrawError> {
         panel.curves.iter().zip(curves).enumerate().filter(|(_, c)| !c.1.is_empty())
     {
         let colour = COLOURS[index % COLOURS.len()];
-        let inside = |point: &(f64, f64)| y.start <= point.1 && point.1 <= y.end;
+        let inside = |point: &(f64, f64)| !(point.1 < y.start || y.end < point.1);
         let seen: Vec<(f64, f64)> = points.into_iter().filter(inside).collect();
+        let parts = || seen.split(|point| !point.1.is_finite()).filter(|part| !part.is_empty());
         // A single point would be invisible as a line.
-        let dots = if seen.len() < MANY { seen.as_slice() } else { &[] };
-        chart.draw_series(dots.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
-        chart
-            .draw_series(LineSeries::new(seen.iter().copied(), colour.stroke_width(1)))?
-            .label(&curve.label)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 14, y)], colour.stroke_width(2)));
+        let dotted = |part: &&[(f64, f64)]| seen.len() < MANY || part.len() == 1;
+        let dots = parts().filter(dotted).flatten();
+        chart.draw_series(dots.map(|point| Circle::new(*point, 2, colour.filled())))?;
+        let mut label = Some(&curve.label);
+        for part in parts() {
+            let line = chart.draw_series(LineSeries::new(part.iter().copied(), colour.stroke_width(1)))?;
+            if let Some(label) = label.take() {
+                line.label(label)
+                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 14, y)], colour.stroke_width(2)));
+            }
+        }
     }
     if panel.curves.iter().any(|curve| !curve.label.is_empty()) {
         chart
@@ -151,8 +151,8 @@ fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition
     }
 }
 
-/// The ranges of x and y. Of curves with many points, the first twentieth of x is left out of the range of y: losses
-/// are far higher there.
+/// The ranges of x and y. The first twentieth of long curves does not count for y: losses are far higher
+/// there.
 fn ranges(curves: &[Vec<(f64, f64)>]) -> [Range<f64>; 2] {
     let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
     let x = reach(curves.iter().flatten().filter(finite).map(|point| point.0));
@@ -176,7 +176,7 @@ fn reach(values: impl Iterator<Item = f64>) -> Range<f64> {
     }
 }
 
-/// A number for an axis label, with few digits.
+/// Few digits, for an axis.
 fn short(x: f64) -> String {
     match x.abs() {
         0.0 => "0".to_owned(),
@@ -205,6 +205,17 @@ mod tests {
             assert!(text.contains(part), "{part}");
         }
         assert_eq!(text.matches("<circle").count(), 2, "few points are drawn as dots, up to the edge");
+    }
+
+    #[test]
+    fn a_line_is_interrupted_where_a_value_is_missing() {
+        let points: Vec<(f64, f64)> = (0..40)
+            .map(|i| (f64::from(i), if i == 10 || i == 12 { f64::NAN } else { f64::from(i % 3) }))
+            .collect();
+        let text = svg(&[panel(Axes::Fitted, &points)], 1);
+        let blue = |line: &&str| line.contains("<polyline") && line.contains("#0072B2");
+        assert_eq!(text.lines().filter(blue).count(), 4, "three parts of the curve, and the legend\n{text}");
+        assert_eq!(text.matches("<circle").count(), 1, "a point between two gaps is a dot");
     }
 
     #[test]

@@ -10,34 +10,28 @@ use shakmaty::{Color, Move, Piece, Rank, Role, Square, attacks};
 use super::canvas::{Canvas, LINE, width_of};
 use crate::base::network::load_network;
 
-/// Unit vectors per batch.
 const BATCH: usize = 64;
 /// Pixels between boards.
 const GAP: u32 = 12;
-/// The share of a picture's weights within the colour scale; the largest outliers are clipped.
+/// Share of the weights within the colour scale; larger outliers are clipped.
 const IN_SCALE: f64 = 0.995;
 
-/// The weights of a linear network, without its biases.
+/// Without biases.
 pub struct LinearWeights {
     /// `[832, 1968]`
     weights: Vec<f32>,
 }
 
-/// A weight with its input and output.
+/// A weight, named by its input and output.
 pub struct WeightTerm {
-    /// The weight.
     pub weight: f32,
-    /// The piece, the square and the move.
+    /// Piece, square and move.
     pub name: String,
 }
 
 impl LinearWeights {
-    /// Reads the weights of a network file in any precision: the logits of each unit vector, minus those of the zero
-    /// vector.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be loaded or run, or the network is not linear with the schemes `onehot832` and `uci1968`.
+    /// Reads the weights of a network file in any precision as the logits of each unit vector minus those of
+    /// the zero vector. The network must be linear, with the schemes `onehot832/1` and `uci1968/1`.
     pub fn load(path: &Path) -> Result<LinearWeights> {
         let network = load_network(path)?.onnx("a heat map of weights")?;
         let schemes = network.schemes();
@@ -61,14 +55,14 @@ impl LinearWeights {
         Ok(LinearWeights { weights })
     }
 
-    /// How much `piece` on `square` adds to the logit of `m`; `None`: an empty square.
+    /// What `piece` on `square` (`None`: nothing on it) adds to the logit of `m`.
     fn weight(&self, piece: Option<Piece>, square: Square, m: Move) -> f32 {
         let state = piece.map_or(0, |Piece { color, role }| color.fold_wb(0, 6) + role as usize);
         let row = square.flip_vertical() as usize * onehot832::STATES + state;
         self.weights[row * Policy::Uci1968.size() + Policy::Uci1968.index(Color::White, m).offset()]
     }
 
-    /// The weights for a move: of every piece, and none, on every square.
+    /// Of every piece, and of none, on every square.
     pub fn of_move(&self, m: Move) -> Vec<WeightTerm> {
         let term = |piece: Option<Piece>| {
             Square::ALL.map(|square| WeightTerm {
@@ -79,7 +73,7 @@ impl LinearWeights {
         states().into_iter().flat_map(term).collect()
     }
 
-    /// The weights of a piece for its own moves between any two squares.
+    /// Of a piece for its own moves between any two squares.
     pub fn of_piece(&self, piece: Piece) -> Vec<WeightTerm> {
         let mut terms = Vec::new();
         for from in Square::ALL {
@@ -92,7 +86,7 @@ impl LinearWeights {
     }
 }
 
-/// The states of a square, in the order of the input: empty, White's pieces, Black's.
+/// Of a square, in the order of the input: empty, White's pieces, Black's.
 fn states() -> Vec<Option<Piece>> {
     let of = |color: Color| Role::ALL.map(move |role| Some(Piece { color, role }));
     [None].into_iter().chain(of(Color::White)).chain(of(Color::Black)).collect()
@@ -108,7 +102,7 @@ fn name(piece: Option<Piece>) -> String {
     }
 }
 
-/// The move between two squares, if the policy scheme has one; for a pawn to the last rank, the promotion to a queen.
+/// The policy scheme's move between two squares; for a pawn to the last rank, the promotion to a queen.
 fn joining(role: Role, from: Square, to: Square) -> Option<Move> {
     let queens = attacks::queen_attacks(from, shakmaty::Bitboard::EMPTY);
     let is_last = (from.rank(), to.rank()) == (Rank::Seventh, Rank::Eighth)
@@ -124,11 +118,7 @@ fn joining(role: Role, from: Square, to: Square) -> Option<Move> {
     })
 }
 
-/// The move of the policy scheme with this name.
-///
-/// # Errors
-///
-/// If the scheme has no such move.
+/// A move of the policy scheme.
 pub fn parse(uci: &UciMove) -> Result<Move> {
     let unknown = || anyhow!("no move is called {uci}");
     let UciMove::Normal { from, to, promotion } = *uci else { bail!(unknown()) };
@@ -154,19 +144,19 @@ fn scale(weights: impl Iterator<Item = f32>) -> f32 {
     sizes.get(within).copied().unwrap_or(0.0).max(f32::MIN_POSITIVE)
 }
 
-/// The upper left corner of a square, on a board of squares of `side` pixels whose upper left corner is `place`.
+/// The upper left corner of a square, on a board at `place` with squares of `side` pixels.
 fn corner([x, y]: [u32; 2], square: Square, side: u32) -> [u32; 2] {
     [x + square.file() as u32 * side, y + (7 - square.rank() as u32) * side]
 }
 
-/// A picture of at least this size, with a title.
+/// At least this large.
 fn titled(title: &str, [width, height]: [u32; 2]) -> Canvas {
     let mut canvas = Canvas::new(width.max(width_of(title) + 2 * GAP), height);
     canvas.text([GAP, GAP], title);
     canvas
 }
 
-/// Draws one board per state of a square: empty, White's pieces, Black's below them.
+/// One board per state of a square: empty, White's pieces, Black's below them.
 pub fn draw_move(weights: &LinearWeights, m: Move, uci: &UciMove, side: u32) -> Canvas {
     let step = [8 * side + GAP, 8 * side + LINE + GAP];
     let limit = scale(weights.of_move(m).iter().map(|term| term.weight));
@@ -188,7 +178,7 @@ pub fn draw_move(weights: &LinearWeights, m: Move, uci: &UciMove, side: u32) -> 
     canvas
 }
 
-/// Draws one small board per square of the piece.
+/// One small board per square of the piece.
 pub fn draw_piece(weights: &LinearWeights, piece: Piece, side: u32) -> Canvas {
     let side = side.div_ceil(2);
     let step = 8 * side + GAP / 2;
@@ -217,7 +207,6 @@ pub(crate) mod tests {
     use crate::learn::torch::families::{Net, Weights};
     use tch::{Device, Kind};
 
-    /// A network file and its weights.
     pub(crate) fn net(folder: &Path, model: &str) -> (PathBuf, Weights) {
         let config = TrainConfig::parse(model, &[]).unwrap();
         let net = Net::new(&config.model).unwrap();
@@ -237,7 +226,7 @@ pub(crate) mod tests {
         let (path, weights) = net(folder.path(), r#"{"model": {"family": "linear"}}"#);
         let linear = LinearWeights::load(&path).unwrap();
         let (_, w) = weights.layout().named_params(&weights.flat).swap_remove(0);
-        // White's pawn on e2 (the 13 states of e2 begin at (6 · 8 + 4) · 13) and e2e4, which is number 930.
+        // White's pawn on e2 (the 13 states of e2 begin at (6 · 8 + 4) · 13), and e2e4, move number 930.
         let e2e4 = parse(&"e2e4".parse().unwrap()).unwrap();
         let pawn = Piece { color: Color::White, role: Role::Pawn };
         let expected = w.get(930).get((6 * 8 + 4) * 13 + 1).double_value(&[]) as f32;

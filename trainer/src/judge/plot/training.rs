@@ -1,4 +1,4 @@
-//! The curves of training runs, from their `metrics.jsonl`.
+//! The curves of training runs from their `metrics.jsonl`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,23 @@ use serde_json::Value;
 use super::figure;
 use super::figure::{Axes, Curve, Panel};
 use crate::data::samples::Phase;
+use crate::judge::metrics_line::measured;
 
-/// Panels per row.
 const COLUMNS: usize = 4;
 
-/// Draws the curves of runs, given by their folders, into an SVG file.
-///
-/// # Errors
-///
-/// If a run has no metrics, or the figure cannot be written.
+/// Draws the runs in these folders into an SVG file.
 pub fn plot_runs(runs: &[PathBuf], out: &Path) -> Result<()> {
     let runs: Result<Vec<RunMetrics>> = runs.iter().map(|run| RunMetrics::read(run)).collect();
     figure::write(out, &panels(&runs?), COLUMNS)
 }
 
-/// A run's `metrics.jsonl`.
 struct RunMetrics {
     name: String,
     lines: Vec<Value>,
 }
 
 impl RunMetrics {
-    /// Reads the metrics of the run in `folder`; other lines are logged and skipped.
+    /// Skips and logs lines that are no metrics.
     fn read(folder: &Path) -> Result<RunMetrics> {
         let path = folder.join("metrics.jsonl");
         let text = std::fs::read_to_string(&path).with_context(|| {
@@ -39,15 +34,27 @@ impl RunMetrics {
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
         let (lines, broken) = parse(&text);
         for number in broken {
-            log::warn!("{}:{number}: not a line of metrics; skipped", path.display());
+            log::warn!(
+                "{}:{number}: no JSON object with `samples`, as `train` writes it; skipped",
+                path.display()
+            );
         }
-        ensure!(!lines.is_empty(), "{} holds no metrics yet", path.display());
+        ensure!(
+            !lines.is_empty(),
+            "{} has no metrics of `train` yet: the first come after `report_steps` steps",
+            path.display()
+        );
         Ok(RunMetrics { name, lines })
     }
 
-    /// The number at the JSON pointer `pointer` (RFC 6901) over the training samples, in millions.
-    fn curve(&self, label: &str, pointer: &str) -> Curve {
-        let point = |line: &Value| Some((line["samples"].as_f64()? / 1e6, line.pointer(pointer)?.as_f64()?));
+    /// A measure over millions of training samples, from the objects at the JSON pointer `pointer` (RFC 6901;
+    /// empty: the lines themselves). Where the object lacks the measure's value, the curve has a gap.
+    fn curve(&self, label: &str, pointer: &str, key: &str) -> Curve {
+        let point = |line: &Value| {
+            let measures = line.pointer(pointer)?;
+            measures.get(key)?;
+            Some((line["samples"].as_f64()? / 1e6, measured(measures, key).unwrap_or(f64::NAN)))
+        };
         Curve { label: label.to_owned(), points: self.lines.iter().filter_map(point).collect() }
     }
 
@@ -55,7 +62,7 @@ impl RunMetrics {
         self.lines.iter().filter_map(|line| line["sources"].as_object()).flat_map(|all| all.keys()).collect()
     }
 
-    /// Observed over predicted frequency, at the last validation.
+    /// Observed over predicted frequency at the last validation.
     fn reliability(&self, quantity: &str) -> Curve {
         let last = self.lines.iter().rev().find_map(|line| line["reliability"][quantity]["bins"].as_array());
         let point = |bin: &Value| Some((bin[0].as_f64()?, bin[1].as_f64()?));
@@ -63,7 +70,7 @@ impl RunMetrics {
     }
 }
 
-/// The lines of metrics in a text, and the numbers of the others, counted from 1.
+/// The lines of metrics, and the numbers of the other lines, from 1.
 fn parse(text: &str) -> (Vec<Value>, Vec<usize>) {
     let mut broken = Vec::new();
     let mut line = |(number, line): (usize, &str)| {
@@ -83,20 +90,20 @@ fn panels(runs: &[RunMetrics]) -> Vec<Panel> {
     };
     let learnt = |title: &str, key: &str| {
         over_samples(title, &|run| {
-            let mut curves = vec![run.curve("training", &format!("/{key}"))];
+            let mut curves = vec![run.curve("training", "", key)];
             let held_out =
-                |source: &&String| run.curve(source, &format!("/sources/{}/{key}", escaped(source)));
+                |source: &&String| run.curve(source, &format!("/sources/{}", escaped(source)), key);
             curves.extend(run.sources().iter().map(held_out));
-            curves.push(run.curve("all held out", &format!("/validation/{key}")));
+            curves.push(run.curve("all held out", "/validation", key));
             curves
         })
     };
     let by_phase = |title: &str, key: &str| {
         over_samples(title, &|run| {
-            Phase::ALL.map(Phase::name).map(|name| run.curve(name, &format!("/phases/{name}/{key}"))).into()
+            Phase::ALL.map(Phase::name).map(|name| run.curve(name, &format!("/phases/{name}"), key)).into()
         })
     };
-    let single = |title: &str, key: &str| over_samples(title, &|run| vec![run.curve("", &format!("/{key}"))]);
+    let single = |title: &str, key: &str| over_samples(title, &|run| vec![run.curve("", "", key)]);
     let mut all = vec![
         learnt("policy loss (nat)", "policy_loss"),
         learnt("WDL loss (nat)", "wdl_loss"),
@@ -112,11 +119,11 @@ fn panels(runs: &[RunMetrics]) -> Vec<Panel> {
         all.push(panel(&title, "predicted", Axes::Unit, runs, &|run| vec![run.reliability(key)]));
     }
     // Networks without a value head have no curves of win, draw and loss.
-    all.retain(|panel| panel.curves.iter().any(|curve| !curve.points.is_empty()));
+    all.retain(|panel| panel.curves.iter().any(|curve| curve.points.iter().any(|point| point.1.is_finite())));
     all
 }
 
-/// A panel with the curves of all runs; with several, the labels begin with the run's name.
+/// With several runs, labels begin with the run's name.
 fn panel(
     title: &str,
     x: &'static str,
@@ -132,7 +139,7 @@ fn panel(
     Panel { title: title.to_owned(), x, axes, curves: curves.collect() }
 }
 
-/// A key as part of a JSON pointer.
+/// As part of a JSON pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
@@ -174,6 +181,25 @@ mod tests {
         assert_eq!(of("win").curves[0].points, [(0.1, 0.2), (0.9, 0.8)]);
         assert_eq!(of("top-1, held out").curves[2].points, [(2e-5, 0.25)]);
         assert!(all.iter().all(|panel| !panel.title.starts_with("WDL")), "there is none to draw");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_gap() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |samples: u64, policy: Value, top1: Value| json!({"samples": samples, "policy_loss": policy, "top1": top1, "wdl_loss": 0.9});
+        let lines = [
+            line(1_000_000, json!(2.0), json!(0.3)),
+            line(2_000_000, Value::Null, Value::Null),
+            line(3_000_000, json!(0.0), json!(0.0)),
+            line(4_000_000, json!(1.5), json!(0.4)),
+        ];
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(folder.path().join("metrics.jsonl"), text).unwrap();
+        let run = RunMetrics::read(folder.path()).unwrap();
+        let points = run.curve("training", "", "policy_loss").points;
+        let known: Vec<bool> = points.iter().map(|point| point.1.is_finite()).collect();
+        assert_eq!(known, [true, false, false, true]);
+        assert_eq!(run.curve("training", "", "wdl_loss").points[1], (2.0, 0.9));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::gate::OpponentRole;
@@ -13,15 +13,17 @@ use crate::play::arena::{MatchResults, Rating};
 /// Panels per row.
 const COLUMNS: usize = 3;
 
-/// Draws the run in `folder` into its `curves.svg`.
-///
-/// # Errors
-///
-/// The file cannot be written.
-pub fn draw(folder: &Path) -> Result<()> {
+/// Whether a folder is that of a run of `rl`.
+pub fn is_run(folder: &Path) -> bool {
+    folder.join("state.json").is_file()
+}
+
+/// Draws the run in `folder` into an SVG file.
+pub fn draw_curves(folder: &Path, out: &Path) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    figure::write(&folder.join("curves.svg"), &panels(&lines), COLUMNS)
+    ensure!(!lines.is_empty(), "{} has no metrics yet: the first come after an iteration", folder.display());
+    figure::write(out, &panels(&lines), COLUMNS)
 }
 
 fn panels(lines: &[Value]) -> Vec<Panel> {
@@ -100,7 +102,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         std::fs::write(folder.path().join("metrics.jsonl"), text).unwrap();
-        draw(folder.path()).unwrap();
+        draw_curves(folder.path(), &folder.path().join("curves.svg")).unwrap();
         assert!(std::fs::read_to_string(folder.path().join("curves.svg")).unwrap().contains("Elo"));
     }
 }

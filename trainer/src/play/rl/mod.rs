@@ -19,6 +19,7 @@ mod torch;
 mod run;
 
 pub use buffer::{BufferEntry, ReplayBuffer};
+pub use curves::{draw_curves, is_run};
 pub use escalation::{Escalation, GateDecision, VetoResponse};
 pub use learner::LoopLearner;
 pub use run::{Others, RlLoop, RlOutcome, check_model_keys};

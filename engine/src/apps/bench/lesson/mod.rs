@@ -1,5 +1,5 @@
-//! The notebook's examples: minimax and alpha-beta, by the moves and the time they need to find a mate in one, and UCT,
-//! by the results of 5,000 random games.
+//! The notebook's examples: minimax and alpha-beta by the moves and the time they need for a mate in one, and
+//! UCT by the results of 5,000 random games.
 
 mod plain;
 
@@ -13,18 +13,18 @@ use crate::search::{Limits, SearchControl, SearchObserver, SearchOutcome, Search
 
 /// 1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6, and Qxf7 is mate.
 pub const FEN: &str = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
-/// The notebook's search depth, in plies.
+/// Plies, as in the notebook.
 pub const DEPTH: u32 = 4;
 
-/// The moves to the position of the notebook's UCT.
+/// The notebook's UCT starts after these moves.
 const UCT_MOVES: &str = "e2e4 e7e6 d2d4 d7d5 b1c3 g8f6 e4e5 f6d7 g1f3 f8b4 f1d3 e8g8";
-/// The notebook's random games.
+/// As in the notebook.
 const UCT_GAMES: u64 = 5000;
-/// The notebook's seed, of another generator.
+/// The notebook's, for another generator.
 const UCT_SEED: u64 = 42;
-/// The notebook's root: sum of White's payouts, visits.
+/// At the notebook's root: sum of White's payouts, visits.
 const NOTEBOOK_ROOT: (f64, u64) = (2519.5, 5000);
-/// The notebook's root moves with their sums of White's payouts and their visits, in the order of their first visits.
+/// The notebook's root moves with the sums of White's payouts and their visits, in the order of first visits.
 #[rustfmt::skip]
 const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("a2a4", 87.0, 166), ("g2g4", 83.5, 161), ("h2h4", 93.5, 176), ("a2a3", 64.0, 132),
@@ -38,17 +38,13 @@ const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("f3h4", 83.5, 161), ("f3g5", 55.5, 119),
 ];
 
-/// Why the first table's numbers differ, and what the second's are.
+/// Why the first table differs from the notebook's, and what the second shows.
 const NOTES: &str = "\
 Plain alpha-beta tries the moves in python-chess's order, with a full window for every root move, and reads the table of
 squares by files: as the notebook does, hence the same number. Read by ranks, as the table is written, it would be
 119,706. Our player tries captures first and gives later root moves the best value so far as a bound.";
 
-/// Prints the examples as tables in Markdown.
-///
-/// # Errors
-///
-/// If writing to `out` fails.
+/// Prints the examples as Markdown tables.
 pub fn print(out: &mut impl Write) -> io::Result<()> {
     print_full_width(out)?;
     writeln!(out, "\n{NOTES}\n")?;
@@ -87,7 +83,7 @@ fn print_full_width(out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody looks on.
+/// Discards what a search shows.
 struct Unseen;
 
 impl SearchObserver for Unseen {
@@ -111,7 +107,7 @@ fn print_uct(out: &mut impl Write) -> io::Result<()> {
     let start = Instant::now();
     let outcome = Player::Uct.think(&task, &mut Unseen, &AtomicBool::new(false));
     let seconds = start.elapsed().as_secs_f64();
-    // White's payouts: 1 for a win, half for a draw.
+    // White's payout is 1 for a win and ½ for a draw.
     let here = |text: &str| {
         let line = outcome.report.lines.iter().find(|line| Game::uci(line.pv[0], false) == text);
         line.map_or((0.0, 0), |line| {

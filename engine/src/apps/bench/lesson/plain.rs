@@ -1,8 +1,8 @@
 //! Alpha-beta as plain as the notebook's, to compare the number of moves tried.
 //!
-//! What decides that number is the same as there: the order of the moves (python-chess's generator, no captures first),
-//! a full window of ±10,000 for every root move, fail-soft values, no draws, mates that do not depend on the ply, and the
-//! table of squares read by files.
+//! Everything that decides this number is as in the notebook: python-chess's move order without captures
+//! first, a full window of ±10,000 for every root move, fail-soft values, no draws, mate values that do not
+//! depend on the ply, and the table of squares read by files.
 
 use std::cmp::Reverse;
 
@@ -10,19 +10,18 @@ use shakmaty::{Chess, Move, Position, Role, Square};
 
 use crate::nets::eval::material;
 
-/// The bounds of every root move's window.
+/// Of every root move.
 const WINDOW: i32 = 10_000;
-/// The value before any move was tried, for the side that wants less.
+/// The initial value of a node, for the minimising side.
 const WORST: i32 = 9_999;
-/// The value if White has mated; if Black has.
+/// Values of a mate by White and by Black.
 const MATED: [i32; 2] = [1_000_000, -100_000];
 
-/// The result of [`search`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainResult {
-    /// The first of the best root moves; `None` if there is no move.
+    /// The first of equally good root moves; `None` without a legal move.
     pub best: Option<Move>,
-    /// Its value for White.
+    /// For White.
     pub value: i32,
     /// Moves tried below the root.
     pub tried: u64,
@@ -42,7 +41,7 @@ pub fn search(position: &Chess, depth: u32) -> PlainResult {
     found
 }
 
-/// The value for White inside the window, otherwise a bound.
+/// The value for White if it is inside the window, else a bound.
 fn alpha_beta(position: &Chess, depth: u32, [mut alpha, mut beta]: [i32; 2], tried: &mut u64) -> i32 {
     let white = position.turn().is_white();
     if position.is_checkmate() {
@@ -75,8 +74,8 @@ fn after(position: &Chess, m: Move) -> Chess {
     after
 }
 
-/// The legal moves in the order in which python-chess generates them: squares from h8 down to a1; pieces by origin (in
-/// check the king first), castling, then the pawns' captures by origin, single and double steps by target, en passant.
+/// The legal moves in python-chess's order: squares from h8 down to a1; pieces by origin (in check the king
+/// first), castling, then the pawns' captures by origin, single and double steps by target, en passant.
 fn in_order(position: &Chess) -> Vec<Move> {
     let in_check = position.is_check();
     let mut moves = position.legal_moves().to_vec();

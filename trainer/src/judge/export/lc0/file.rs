@@ -1,5 +1,3 @@
-//! The network file of a converted lc0 network.
-
 use anyhow::Result;
 use engine::nets::eval::Schemes;
 use serde_json::json;
@@ -9,10 +7,7 @@ use super::network::{Lc0Net, Lc0PolicyHead};
 use crate::judge::export::card::{CardFields, card};
 use crate::judge::export::golden;
 
-/// The bytes of a network file called `name`, with golden outputs computed from the graph itself.
-///
-/// # Errors
-/// If ONNX Runtime cannot run the graph.
+/// Has golden outputs that the graph itself computes.
 pub fn onnx(name: &str, net: &Lc0Net) -> Result<Vec<u8>> {
     let card = card(&CardFields {
         name,
@@ -24,7 +19,7 @@ pub fn onnx(name: &str, net: &Lc0Net) -> Result<Vec<u8>> {
     golden::with_golden_outputs(graph(net).finish(name, card), "fp32")
 }
 
-/// Architecture, training steps and licence of the lc0 file, for the card's `config`.
+/// For the card's `config`: architecture, training steps and licence of the lc0 file.
 fn description(net: &Lc0Net) -> serde_json::Value {
     json!({
         "filters": net.input.out(),

@@ -8,14 +8,14 @@ use super::network::Lc0Activation;
 use super::network::{Lc0Block, Lc0Net, Lc0PolicyHead, Lc0Squeeze, Lc0ValueHead};
 use crate::judge::export::graph::{GraphBuilder, GraphValue};
 
-/// The draw logit of networks with a scalar value: its probability is negligible.
+/// For networks with a scalar value: its probability is negligible.
 const NO_DRAW: f32 = -100.0;
 
-/// The half-move clock plane is divided by this before the first layer, and that layer's weights for it are multiplied by
-/// it: unscaled, they are so small that 8-bit quantisation rounds them to zero.
+/// The half-move clock plane is divided by this before the first layer, whose weights for it are multiplied
+/// by it. Unscaled, these weights are so small that 8-bit quantisation would round them to zero.
 const CLOCK_SCALE: f32 = 64.0;
 
-/// The graph of `net`: input `input`, outputs `policy` and `wdl`.
+/// With the input `input` and the outputs `policy` and `wdl`.
 pub fn graph(net: &Lc0Net) -> GraphBuilder {
     let mut writer = Lc0GraphWriter { graph: GraphBuilder::default(), activation: net.activation };
     let input = writer.graph.input("input", &[lc0_112::PLANES as i64, 8, 8]);
@@ -30,7 +30,6 @@ pub fn graph(net: &Lc0Net) -> GraphBuilder {
     writer.graph
 }
 
-/// Adds an lc0 network's layers to a graph.
 struct Lc0GraphWriter {
     graph: GraphBuilder,
     activation: Lc0Activation,
@@ -58,7 +57,7 @@ impl Lc0GraphWriter {
         self.act(&sum)
     }
 
-    /// The input convolution, with the half-move clock scaled ([`CLOCK_SCALE`]).
+    /// The input convolution with the half-move clock scaled by [`CLOCK_SCALE`].
     fn first_layer(&mut self, input: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let mut scales = vec![1.0; lc0_112::PLANES];
         scales[lc0_112::CLOCK] = CLOCK_SCALE.recip();
@@ -132,7 +131,7 @@ impl Lc0GraphWriter {
     }
 }
 
-/// Replaces a scalar value layer, the tanh of whose output is the expected result q, by a layer of WDL logits with
+/// Turns a scalar value layer into a layer of WDL logits. The tanh of its output is the expected result q;
 /// P(win) = (1 + q)/2 and P(draw) ≈ 0, as in lc0: `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
 fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     let zero = vec![0.0; scalar.weight.len()];
@@ -145,8 +144,8 @@ fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
 
 /// For each of the 1,858 moves, the flat index of its logit in the `[73, 8, 8]` planes.
 ///
-/// The planes are those of `az4672/1`, except that the promotion planes are for rook, bishop and queen and a promotion
-/// to a knight uses the plane of the plain move (lc0, `neural/tables/policy_map.h`).
+/// The planes are those of `az4672/1`, except that the promotion planes stand for rook, bishop and queen, and
+/// a promotion to a knight uses the plane of the plain move (lc0, `neural/tables/policy_map.h`).
 fn plane_squares() -> Vec<i64> {
     const PROMOTIONS: i64 = 64;
     let mut all = Vec::with_capacity(lc0_1858::SIZE);

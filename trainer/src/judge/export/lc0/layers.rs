@@ -1,30 +1,30 @@
-//! Layers of an lc0 file: decoding of their values, folding of BatchNorm into convolutions.
+//! Layers of an lc0 file: their values are decoded, and BatchNorm is folded into convolutions.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::proto::{ProtoConvBlock, ProtoLayer};
 
-/// lc0's BatchNorm epsilon, added to the variance.
+/// Added to the variance, as in lc0.
 const EPSILON: f32 = 1e-5;
 
-/// A convolution with stride 1 and padding that keeps the board's size.
+/// Stride 1 and padding that keeps the board's size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Conv {
     /// `[out, in, kernel, kernel]`
     pub weight: Vec<f32>,
     /// `[out]`
     pub bias: Vec<f32>,
-    /// Side length of the kernel.
+    /// Side length.
     pub kernel: usize,
 }
 
 impl Lc0Conv {
-    /// Number of output channels.
+    /// Output channels.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
 
-    /// The convolution restricted to its first `out` output channels.
+    /// Keeps the first `out` output channels.
     pub fn first(mut self, out: usize) -> Lc0Conv {
         let row = self.weight.len() / self.out();
         self.weight.truncate(out * row);
@@ -33,7 +33,6 @@ impl Lc0Conv {
     }
 }
 
-/// A fully connected layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Dense {
     /// `[out, in]`
@@ -43,12 +42,12 @@ pub struct Lc0Dense {
 }
 
 impl Lc0Dense {
-    /// Number of outputs.
+    /// Outputs.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
 
-    /// The layer restricted to the outputs `range`.
+    /// Keeps the outputs `range`.
     pub fn rows(&self, range: std::ops::Range<usize>) -> Lc0Dense {
         let row = self.weight.len() / self.out();
         Lc0Dense {
@@ -58,10 +57,7 @@ impl Lc0Dense {
     }
 }
 
-/// Decodes the convolution `block` with `inputs` input channels; `place` is its name in error messages.
-///
-/// # Errors
-/// If the layer is missing, cannot be decoded, or has another size; the error names the layer.
+/// Decodes a convolution. `place` names the layer in errors.
 pub fn conv(block: Option<&ProtoConvBlock>, place: &str, inputs: usize, kernel: usize) -> Result<Lc0Conv> {
     let block = block.with_context(|| format!("{place} is missing"))?;
     let part = |layer: &Option<ProtoLayer>, part: &str| numbers(layer.as_ref(), &format!("{place}.{part}"));
@@ -94,11 +90,7 @@ pub fn conv(block: Option<&ProtoConvBlock>, place: &str, inputs: usize, kernel: 
     Ok(Lc0Conv { weight, bias, kernel })
 }
 
-/// Decodes the fully connected layer with `inputs` inputs from its weights and biases, each with its name in error
-/// messages.
-///
-/// # Errors
-/// As [`conv`].
+/// Decodes a fully connected layer from its weights and biases, each with its name for errors.
 pub fn dense(
     (weight, weight_place): (&Option<ProtoLayer>, &str),
     (bias, bias_place): (&Option<ProtoLayer>, &str),
@@ -109,7 +101,7 @@ pub fn dense(
     Ok(Lc0Dense { weight, bias })
 }
 
-/// `numbers`, if there are `expected` of them.
+/// The number of `numbers` must be `expected`.
 fn exactly(numbers: Vec<f32>, expected: usize, place: &str) -> Result<Vec<f32>> {
     ensure!(numbers.len() == expected, "{place} has {} numbers, expected {expected}", numbers.len());
     Ok(numbers)
@@ -121,7 +113,7 @@ impl ProtoLayer {
     }
 }
 
-/// The values of a layer, decoded as lc0 does (`utils/weights_adapter.cc`).
+/// Decodes a layer as lc0 does (`utils/weights_adapter.cc`).
 fn numbers(layer: Option<&ProtoLayer>, place: &str) -> Result<Vec<f32>> {
     let layer = layer.filter(|layer| !layer.is_empty()).with_context(|| format!("{place} is missing"))?;
     let bytes = layer.params.as_deref().unwrap_or_default();
@@ -155,7 +147,7 @@ const FLOAT16: i32 = 2;
 const BFLOAT16: i32 = 3;
 const FLOAT32: i32 = 4;
 
-/// Decodes an IEEE 754 half-precision number.
+/// IEEE 754 half precision.
 fn half(bits: u16) -> f32 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));

@@ -1,7 +1,7 @@
-//! Conversion of Leela Chess Zero's networks (`WEIGHTS.pb.gz`) to ONNX.
+//! Converts Leela Chess Zero's networks (`WEIGHTS.pb.gz`) to ONNX.
 //!
-//! Supported are residual networks with or without squeeze-and-excitation, with a convolutional or a dense policy head
-//! and a WDL or a scalar value head. Transformers are not. The moves-left head is omitted.
+//! Residual networks are supported, with or without squeeze-and-excitation, with a convolutional or a dense
+//! policy head and a WDL or a scalar value head. Transformers are not. The moves-left head is omitted.
 
 mod proto;
 mod layers;

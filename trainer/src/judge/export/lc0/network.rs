@@ -1,4 +1,4 @@
-//! An lc0 file decoded: its architecture and the values of its layers.
+//! An lc0 file decoded: its architecture and its layers.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,56 +12,49 @@ use super::layers::{Lc0Conv, Lc0Dense, conv, dense};
 use super::proto;
 use super::proto::{MAGIC, ProtoNetworkFormat, ProtoWeights};
 
-/// Planes of lc0's classical input.
+/// Of lc0's classical input.
 const PLANES: usize = 112;
 
-/// Output planes of a convolutional policy head that encode moves; files may have more.
+/// Output planes of a convolutional policy head that encode moves. Files may have more.
 const MOVE_PLANES: usize = 73;
 
-/// Number of policy logits.
+/// Policy logits.
 const MOVES: usize = 1858;
 
-/// The activation function of an lc0 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lc0Activation {
-    /// max(x, 0)
     Relu,
     /// x · tanh(ln(1 + eˣ))
     Mish,
 }
 
-/// A residual lc0 network.
+/// Residual networks only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Net {
-    /// Activation after every layer but the heads' last.
+    /// After every layer but the heads' last.
     pub activation: Lc0Activation,
-    /// Input convolution, 112 planes to the tower's channels.
+    /// From 112 planes to the tower's channels.
     pub input: Lc0Conv,
-    /// Residual tower.
     pub blocks: Vec<Lc0Block>,
-    /// Policy head.
     pub policy: Lc0PolicyHead,
-    /// Value head.
     pub value: Lc0ValueHead,
-    /// Training steps, if the file records them.
+    /// If the file records them.
     pub steps: Option<u32>,
-    /// Licence text of the file.
+    /// From the file.
     pub licence: Option<String>,
 }
 
-/// A residual block: two convolutions and a skip connection.
+/// Two convolutions and a skip connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Block {
-    /// First convolution.
     pub first: Lc0Conv,
-    /// Second convolution.
     pub second: Lc0Conv,
-    /// Squeeze-and-excitation after the second convolution.
+    /// After the second convolution.
     pub squeeze: Option<Lc0Squeeze>,
 }
 
-/// Squeeze-and-excitation with a scale and a shift per channel, computed by two layers from the channels' means.
+/// Squeeze-and-excitation: two layers compute a scale and a shift per channel from the channels' means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Squeeze {
     /// Channels to hidden units.
@@ -72,50 +65,40 @@ pub struct Lc0Squeeze {
     pub shift: Lc0Dense,
 }
 
-/// An lc0 policy head.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lc0PolicyHead {
     /// Two convolutions to 73 planes of move types, from which the 1,858 logits are gathered.
     Conv {
-        /// First convolution.
         hidden: Lc0Conv,
-        /// Last convolution, 73 output planes.
+        /// To 73 planes or more.
         out: Lc0Conv,
     },
-    /// A 1x1 convolution and a fully connected layer.
     Dense {
-        /// 1x1 convolution.
+        /// 1x1.
         hidden: Lc0Conv,
-        /// Fully connected layer to the 1,858 logits.
+        /// To the 1,858 logits.
         out: Lc0Dense,
     },
 }
 
-/// An lc0 value head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0ValueHead {
-    /// 1x1 convolution to few channels.
+    /// 1x1, to few channels.
     pub squeeze: Lc0Conv,
-    /// Fully connected layer over all squares.
+    /// Over all squares.
     pub hidden: Lc0Dense,
     /// To three WDL logits, or to one number whose tanh is the expected result in −1 to 1.
     pub out: Lc0Dense,
 }
 
 impl Lc0Net {
-    /// Reads an lc0 file, gzipped (`.pb.gz`) or not.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is damaged, is not an lc0 network, or has an unsupported architecture.
+    /// Reads a file, gzipped (`.pb.gz`) or not.
     pub fn load(path: &Path) -> Result<Lc0Net> {
         let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Lc0Net::decode(&file).with_context(|| path.display().to_string())
     }
 
-    /// Decodes the bytes of an lc0 file, gzipped or not.
-    ///
-    /// # Errors
-    /// As [`Lc0Net::load`].
+    /// Decodes a file's bytes, gzipped or not.
     pub fn decode(file: &[u8]) -> Result<Lc0Net> {
         let mut unpacked = Vec::new();
         let bytes = if file.starts_with(&[0x1f, 0x8b]) {
@@ -136,7 +119,7 @@ impl Lc0Net {
     }
 }
 
-/// The architecture that an lc0 file declares.
+/// As the file declares it.
 struct Lc0Format {
     activation: Lc0Activation,
     convolutional: bool,
@@ -144,7 +127,8 @@ struct Lc0Format {
 }
 
 impl Lc0Format {
-    /// Interprets the format as lc0 does (`neural/loader.cc`): missing fields have the oldest format's values.
+    /// Interprets the format as lc0 does (`neural/loader.cc`): missing fields have the oldest format's
+    /// values.
     fn new(format: &ProtoNetworkFormat) -> Result<Lc0Format> {
         match format.input.unwrap_or(1) {
             1 => {}
@@ -215,7 +199,7 @@ impl Lc0Format {
     }
 }
 
-/// Decodes the residual block `index` of a tower with `channels` channels.
+/// The block `index` of a tower with `channels` channels.
 fn residual(block: &proto::ProtoResidual, index: usize, channels: usize) -> Result<Lc0Block> {
     let place = |part: &str| format!("residual[{index}].{part}");
     let layer = |block: &Option<proto::ProtoConvBlock>, part: &str| {
@@ -239,7 +223,7 @@ fn residual(block: &proto::ProtoResidual, index: usize, channels: usize) -> Resu
     })
 }
 
-/// `layer`, if it has `out` outputs.
+/// The layer must have `out` outputs.
 fn sized(layer: Lc0Dense, out: usize, place: &str) -> Result<Lc0Dense> {
     ensure!(layer.out() == out, "{place} has {} numbers, expected {out}", layer.out());
     Ok(layer)

@@ -1,4 +1,6 @@
-//! The messages of lc0's protobuf schema (lczero-common, net.proto) that residual networks need, with the prefix `Proto`.
+//! The messages of lc0's protobuf schema that residual networks need, with the prefix `Proto`. The schema is
+//! `proto/net.proto` of <https://github.com/LeelaChessZero/lczero-common>; it is declared with `prost`'s
+//! derive, so that a build needs no `protoc`.
 
 use prost::Message;
 
@@ -23,14 +25,14 @@ pub struct ProtoNet {
 /// `Format`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoFormat {
-    /// Default encoding of layers; always 1 (16 bits, linear).
+    /// Default encoding of layers, always 1 (16 bits, linear).
     #[prost(int32, optional, tag = "1")]
     pub weights_encoding: Option<i32>,
     #[prost(message, optional, tag = "2")]
     pub network_format: Option<ProtoNetworkFormat>,
 }
 
-/// Formats of the input, the trunk and the heads, by their numbers in the schema.
+/// Input, trunk and heads, by their numbers in the schema.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoNetworkFormat {
     /// 1 classical, 112 planes.
@@ -87,12 +89,11 @@ pub struct ProtoWeights {
     /// The first convolution of a convolutional policy head.
     #[prost(message, optional, tag = "11")]
     pub policy1: Option<ProtoConvBlock>,
-    /// Transformer layers; not decoded, only counted, so that they can be rejected.
+    /// Transformer layers, which are counted to be refused but not decoded.
     #[prost(message, repeated, tag = "27")]
     pub encoder: Vec<ProtoIgnored>,
 }
 
-/// A message whose contents are not read.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoIgnored {}
 

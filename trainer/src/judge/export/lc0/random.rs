@@ -1,4 +1,4 @@
-//! lc0 files with random weights, one of each supported architecture.
+//! lc0 files with random weights, one per supported architecture.
 
 use std::io::Write;
 
@@ -12,10 +12,9 @@ use super::proto::{
     ProtoWeights,
 };
 
-/// An architecture of a random lc0 network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lc0Variant {
-    /// Name of its file.
+    /// Of its file.
     pub name: &'static str,
     pub squeeze: bool,
     pub convolutional: bool,
@@ -37,14 +36,13 @@ const FILTERS: usize = 16;
 const VALUE_CHANNELS: usize = 32;
 const VALUE_HIDDEN: usize = 128;
 
-/// The bytes of `NAME.pb.gz`; deterministic.
+/// Of `NAME.pb.gz`; deterministic.
 pub fn file(variant: Lc0Variant) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
     file.write_all(&net(variant).encode_to_vec()).unwrap();
     file.finish().unwrap()
 }
 
-/// The random network of an architecture.
 pub fn net(variant: Lc0Variant) -> ProtoNet {
     let mut layers = RandomLayers(Rng::with_seed(variant.name.len() as u64));
     let network_format = ProtoNetworkFormat {
@@ -64,7 +62,6 @@ pub fn net(variant: Lc0Variant) -> ProtoNet {
     }
 }
 
-/// Source of random layers.
 struct RandomLayers(Rng);
 
 impl RandomLayers {
@@ -79,12 +76,12 @@ impl RandomLayers {
         })
     }
 
-    /// Weights that preserve the scale of the activations.
+    /// Preserves the scale of the activations.
     fn matrix(&mut self, inputs: usize, out: usize) -> Option<ProtoLayer> {
         self.layer(inputs * out, 0.0, (4.0 / inputs as f32).sqrt())
     }
 
-    /// A convolution with BatchNorm and without bias, as in the tower.
+    /// With BatchNorm and without bias, as in the tower.
     fn normed(&mut self, inputs: usize, out: usize, kernel: usize) -> Option<ProtoConvBlock> {
         Some(ProtoConvBlock {
             weights: self.matrix(inputs * kernel * kernel, out),

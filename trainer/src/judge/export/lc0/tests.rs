@@ -1,8 +1,8 @@
-//! Converted networks compared with lc0's own outputs.
+//! Converted networks against lc0's own outputs.
 //!
-//! `tests/data/lc0/answers.jsonl` holds lc0's outputs for positions with the networks of [`random::VARIANTS`] and with
-//! Maia 1100 and 1900: the values of `VerboseMoveStats` after `go nodes 1` with the Eigen backend and policy
-//! temperature 1, printed with more digits, and WDL before it is rescaled for display.
+//! `tests/data/lc0/answers.jsonl` has lc0's outputs with the networks of [`random::VARIANTS`] and with Maia
+//! 1100 and 1900: the values of `VerboseMoveStats` after `go nodes 1` with the Eigen backend and policy
+//! temperature 1, printed with more digits, and the WDL before it is rescaled for display.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ use super::proto::ProtoNet;
 use super::random::{Lc0Variant, VARIANTS};
 use super::{onnx, random};
 use crate::judge::export::built_in_positions;
-use crate::judge::export::proto::{AttributeProto, ModelProto, NodeProto};
+use engine::nets::onnx_file::proto::{AttributeProto, ModelProto, NodeProto};
 
-/// Largest difference from lc0's probabilities.
+/// From lc0's probabilities.
 const TOLERANCE: f32 = 1e-3;
 
-/// lc0's outputs for a position.
+/// For one position.
 #[derive(Deserialize)]
 struct Row {
     net: String,
@@ -41,7 +41,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// lc0's outputs with the network `net`.
 fn rows(net: &str) -> Vec<Row> {
     let text = std::fs::read_to_string(root().join("tests/data/lc0/answers.jsonl")).unwrap();
     let rows = text.lines().map(|line| serde_json::from_str::<Row>(line).unwrap());
@@ -55,7 +54,7 @@ fn converted(name: &str, net: &Lc0Net) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Compares the outputs of the network file at `path` with lc0's outputs with the network `name`.
+/// Compares the network file with lc0's outputs with the network `name`.
 fn check(name: &str, path: &Path) {
     let mut evaluator = Network::load(path).unwrap().evaluator(1).unwrap();
     let rows = rows(name);
@@ -106,7 +105,7 @@ fn maia_matches_lc0() {
     }
 }
 
-/// Encodes and decodes `net`.
+/// Encodes and decodes.
 fn read(net: &ProtoNet) -> Result<Lc0Net> {
     Lc0Net::decode(&net.encode_to_vec())
 }
@@ -153,7 +152,7 @@ fn layers_of_wrong_size_are_named() {
     assert_eq!(read(&net).unwrap(), read(&random::net(VARIANTS[1])).unwrap());
 }
 
-/// The model as lc0's own converter writes it: its names of inputs and outputs, probabilities instead of logits.
+/// The model with lc0's own names of inputs and outputs, and probabilities instead of logits.
 fn as_lc0_exports(variant: Lc0Variant) -> ModelProto {
     let net = Lc0Net::decode(&random::file(variant)).unwrap();
     let mut model = graph(&net).finish("lc0", Vec::new());
@@ -182,11 +181,12 @@ fn as_lc0_exports(variant: Lc0Variant) -> ModelProto {
     last.output = vec!["x".into()];
     let mut bounds = |name: &str, number: i64| {
         let raw_data = number.to_le_bytes().to_vec();
-        let tensor = crate::judge::export::proto::TensorProto {
+        let tensor = engine::nets::onnx_file::proto::TensorProto {
             dims: vec![1],
-            data_type: crate::judge::export::proto::INT64,
+            data_type: engine::nets::onnx_file::proto::INT64,
             name: name.into(),
             raw_data,
+            ..Default::default()
         };
         graph.initializer.push(tensor);
         name.to_owned()

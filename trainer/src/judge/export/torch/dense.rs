@@ -5,12 +5,12 @@ use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::linear::LinearNet;
 use crate::learn::torch::families::mlp::Mlp;
 
-/// Adds the linear network; returns its policy logits.
+/// Returns the policy logits.
 pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue) -> GraphValue {
     writer.linear(input, &net.out)
 }
 
-/// Adds `net` for an input of `size` numbers; returns its policy logits and, if it has a value head, its WDL logits.
+/// Returns the policy logits and, with a value head, the WDL logits, for an input of `size` numbers.
 pub fn mlp(
     writer: &mut LayerWriter<'_>,
     net: &Mlp,

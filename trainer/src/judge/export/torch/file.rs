@@ -1,4 +1,4 @@
-//! A network file: the ONNX graph and its metadata card (`docs/formats.md`).
+//! A network file: the ONNX graph and its card (`docs/formats.md`).
 
 use anyhow::{Result, bail};
 use engine::nets::eval::Schemes;
@@ -12,16 +12,14 @@ use crate::judge::export::graph::GraphBuilder;
 use crate::learn::torch::Checkpoint;
 use crate::learn::torch::families::{Body, Net, Weights};
 
-/// The bytes of a network file called `name`.
+/// The bytes of a network file with `weights` in fp32; `config` is the configuration of their training.
 ///
-/// `weights` are exported in fp32; `config` is the configuration that they were trained with. Of a recursive network the
-/// graph holds a single step, which the engine repeats.
+/// The graph of a recursive network is a single step, which the engine repeats.
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, false), recursion_entries(net, weights))
 }
 
-/// As [`onnx`], but the graph of a recursive network holds all of its steps, so that the engine runs it like any other
-/// network.
+/// [`onnx`] with all steps of a recursive network in the graph, which the engine runs like any other network.
 pub fn unrolled(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, true), Vec::new())
 }
@@ -46,7 +44,7 @@ fn write(
     graph.finish(name, [card(&text), further_entries].concat()).encode_to_vec()
 }
 
-/// Further card entries of a recursive network's single step: number of steps and initial answer token
+/// Card entries of a recursive network's single step: number of steps and initial answer token
 /// (`docs/formats.md`).
 fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     let Body::Trm(net) = &net.body else { return Vec::new() };
@@ -56,8 +54,8 @@ fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     entries.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// The graph of `net` with `weights`: input `input`, outputs `policy` and, if it has a value head, `wdl`. Of a recursive
-/// network a single step, unless `unrolled`.
+/// With the input `input` and the outputs `policy` and, with a value head, `wdl`. A recursive network has a
+/// single step, unless `unrolled`.
 fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     let Schemes { input, policy, .. } = net.schemes();
     let mut writer = LayerWriter::new(weights);
@@ -86,11 +84,8 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     writer.graph
 }
 
-/// The network of a checkpoint on the CPU, in fp32; with averaged weights (EMA) if `averaged` and the checkpoint has
-/// them. `steps` overrides a recursive network's number of steps.
-///
-/// # Errors
-/// If the checkpoint's tensors do not match its configuration, or `steps` is given for a network without steps.
+/// The network of a checkpoint on the CPU, in fp32; with averaged weights (EMA) if `averaged` and the
+/// checkpoint has them. `steps` overrides a recursive network's number of steps.
 pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) -> Result<(Net, Weights)> {
     let mut model = checkpoint.config.model.clone();
     match (&mut model, steps) {

@@ -7,15 +7,15 @@ use tch::{Kind, Tensor};
 use crate::judge::export::golden::{golden_games, outputs_of_logits};
 use crate::learn::torch::families::{Net, Weights};
 
-/// The golden outputs of `net` in fp32.
+/// In fp32.
 pub fn golden_outputs(net: &Net, weights: &Weights) -> Vec<Golden> {
     let games = golden_games();
     let (policies, values) = logits(net, weights, &games);
     outputs_of_logits(net.schemes().policy, &games, &policies, &values)
 }
 
-/// Policy logits `[n, size]` and WDL logits `[n, 3]` in fp32, computed by libtorch; the latter are empty for a network
-/// without a value head.
+/// Policy logits `[n, size]` and WDL logits `[n, 3]` by libtorch in fp32. The latter are empty without a
+/// value head.
 pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
     let _guard = tch::no_grad_guard();
     let input = net.schemes().input;

@@ -15,7 +15,7 @@ pub use file::{network, onnx, unrolled};
 #[cfg(test)]
 pub(crate) use quantise::fixtures as quantise_fixtures;
 pub use quantise::{
-    LayerSensitivity, QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise,
-    quantise_and_compare,
+    ErrorStatistics, LayerSensitivity, PositionError, QuantisationQuality, QuantisedNetwork, SPEED_BATCH,
+    SPEED_REPEATS, quantise, quantise_and_compare,
 };
 pub use verify::{OutputDifference, compare};

@@ -1,4 +1,4 @@
-//! The residual network as an ONNX graph. BatchNorm is folded into the convolution before it.
+//! The residual network as an ONNX graph, with BatchNorm folded into the convolution before it.
 
 use super::writer::LayerWriter;
 use crate::config::model::resnet::ValueHead;
@@ -6,7 +6,7 @@ use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::resnet::{PolicyHeadLayers, ResidualBlock, Resnet, SCALAR_WDL};
 use crate::learn::torch::families::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
 
-/// Adds `net`; returns its policy logits and its WDL logits.
+/// Returns the policy logits and the WDL logits.
 pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> [GraphValue; 2] {
     writer.act = net.config.activation;
     let stem = writer.conv_norm(input, &net.stem);
@@ -78,8 +78,7 @@ impl LayerWriter<'_> {
         }
     }
 
-    /// Squeeze-and-excitation; its fully connected layers are written as 1x1 convolutions on the pooled
-    /// `[batch, c, 1, 1]`.
+    /// The fully connected layers are 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
     fn squeeze(&mut self, x: &GraphValue, squeeze: &SqueezeExcitation) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);

@@ -1,4 +1,4 @@
-//! Networks that libtorch evaluates answer as in ONNX Runtime.
+//! libtorch and ONNX Runtime give the same answers.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ use crate::data::record::INITIAL_FEN;
 use crate::learn::torch::Checkpoint;
 use crate::learn::torch::families::{Net, Torch, Weights};
 
-/// White and Black to move, with and without history: castling on both sides, promotions, en passant, a repetition,
-/// a check, the fifty-move limit, castling in Chess960.
+/// White and Black to move, with and without history: castling on both sides, promotions, en passant, a
+/// repetition, a check, the fifty-move limit, castling in Chess960.
 const POSITIONS: [(&str, &str); 11] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3"),
@@ -31,7 +31,7 @@ const POSITIONS: [(&str, &str); 11] = [
     ("1r1k1r2/pppppppp/8/8/8/8/PPPPPPPP/1R1K1R2 w BFbf - 0 1", "d1b1 g7g6"),
 ];
 
-/// The positions with their legal moves; the last position without its first move.
+/// With their legal moves; the last position lacks its first one.
 fn positions() -> Vec<(Game, MoveList)> {
     let replay = |(fen, moves): &(&str, &str)| {
         let game = Game::from_uci(Some(fen), moves.split_whitespace()).unwrap();
@@ -47,7 +47,7 @@ fn requests(positions: &[(Game, MoveList)]) -> Vec<Request<'_>> {
     positions.iter().map(|(game, moves)| Request { game, moves }).collect()
 }
 
-/// The largest difference of a probability.
+/// Largest difference of a probability.
 fn apart(ours: &[Answer], theirs: &[Answer]) -> f32 {
     assert_eq!(ours.len(), theirs.len());
     let chances = |answer: &Answer| {
@@ -62,7 +62,6 @@ fn apart(ours: &[Answer], theirs: &[Answer]) -> f32 {
     worst
 }
 
-/// A shipped network: structure, weights, ONNX file.
 fn shipped(name: &str) -> (Net, Weights, PathBuf) {
     let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
     let loaded = Checkpoint::load(&nets.join(format!("{name}.safetensors"))).unwrap();
@@ -103,8 +102,7 @@ fn libtorch_answers_like_onnx_runtime() {
     }
 }
 
-/// A network of this configuration with noisy weights, whose file is written into the folder: the initial weights give
-/// nearly uniform outputs.
+/// A network with noisy weights and its file: initial weights give nearly uniform outputs.
 fn noisy(config: &str, folder: &Path) -> (Net, Weights, PathBuf) {
     let config = TrainConfig::parse(config, &[]).unwrap();
     let net = Net::new(&config.model).unwrap();
@@ -147,7 +145,7 @@ fn a_network_without_a_value_head_gets_the_material_evaluation() {
     agree(&net, weights, &file);
 }
 
-/// The outputs of a shipped network in dtype `kind` after `change` of its weights.
+/// Of a shipped network in dtype `kind`, after `change` of its weights.
 fn answers(kind: Kind, change: impl Fn(&Tensor)) -> Result<Vec<Answer>, EvalError> {
     let (net, weights, _) = shipped("resnet");
     tch::no_grad(|| change(&weights.flat));

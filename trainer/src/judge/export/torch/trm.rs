@@ -4,15 +4,15 @@ use super::writer::LayerWriter;
 use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::trm::{PLANES, SQUARES, TransformerLayer, Trm};
 
-/// The state passed from one recursion step to the next.
+/// Passed from step to step.
 struct RecurrentState {
     /// Answer token, `[batch, 1, width]`.
     y: GraphValue,
-    /// Latent tokens of the squares, `[batch, 64, width]`; `None` means all zeros.
+    /// Latent tokens of the squares, `[batch, 64, width]`; `None`: all zeros.
     z: Option<GraphValue>,
 }
 
-/// Adds one step, with inputs `y` and `z` and outputs `y_out` and `z_out`; returns its policy logits and its WDL
+/// One step, with inputs `y` and `z` and outputs `y_out` and `z_out`. Returns the policy logits and the WDL
 /// logits.
 pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let width = net.config.width;
@@ -25,7 +25,7 @@ pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [Gra
     heads(writer, net, &state)
 }
 
-/// Adds `net.config.steps` steps; returns the policy logits and the WDL logits of the last.
+/// All steps. Returns the policy logits and the WDL logits of the last.
 pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let squares = embedded(writer, net, input);
     let first = writer.param(net.first_answer);
@@ -37,7 +37,7 @@ pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> 
     heads(writer, net, &state)
 }
 
-/// Embedded input planes plus positional embeddings: `[batch, 64, width]`.
+/// Embedded planes plus positional embeddings: `[batch, 64, width]`.
 fn embedded(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> GraphValue {
     let planes = writer.graph.reshape(input, &[PLANES, SQUARES]);
     let squares = writer.graph.transpose(&planes, &[0, 2, 1]);

@@ -1,4 +1,4 @@
-//! Comparison of a network file in ONNX Runtime with the checkpoint that it was exported from, in libtorch.
+//! Compares a network file in ONNX Runtime with its checkpoint in libtorch.
 
 use anyhow::{Result, ensure};
 use engine::chess::position::Game;
@@ -8,34 +8,27 @@ use super::golden::logits;
 use crate::judge::export::golden::softmax;
 use crate::learn::torch::families::{Net, Weights};
 
-/// Positions per batch.
 const BATCH: usize = 32;
 
-/// The largest differences between the outputs of two runtimes: absolute for probabilities, relative to max(|logit|, 1)
-/// for logits.
+/// Largest differences between two runtimes: absolute for probabilities, relative to max(|logit|, 1) for
+/// logits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OutputDifference {
-    /// Of a policy logit.
     pub policy_logit: f32,
     /// Of a legal move's probability.
     pub policy: f32,
-    /// Of a WDL logit.
     pub wdl_logit: f32,
     /// Of a probability of win, draw or loss.
     pub wdl: f32,
 }
 
 impl OutputDifference {
-    /// The largest of the four.
     pub fn worst(self) -> f32 {
         self.policy_logit.max(self.policy).max(self.wdl_logit).max(self.wdl)
     }
 }
 
-/// Evaluates `positions` with both and returns the largest differences of their outputs.
-///
-/// # Errors
-/// If ONNX Runtime fails, or the schemes of the file differ from those of `net`.
+/// The schemes of the file must be those of `net`.
 pub fn compare(net: &Net, weights: &Weights, file: &Network, positions: &[Game]) -> Result<OutputDifference> {
     let schemes = net.schemes();
     ensure!(file.schemes() == schemes, "the file holds another network: {}", file.describe());

@@ -368,7 +368,7 @@ impl RlLoop {
         self.state.unfinished.clear();
         self.save()?;
         if tested {
-            curves::draw(&self.folder)?;
+            curves::draw_curves(&self.folder, &self.folder.join("curves.svg"))?;
         }
         self.clean_up()
     }

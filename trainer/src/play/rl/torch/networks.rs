@@ -53,15 +53,15 @@ impl RunNetworks {
             Ok(done) => done,
             Err(why) => return Ok((fp32, Some(format!("network {name} plays in fp32: {why:#}")))),
         };
-        let wdl = quality.wdl_error.map_or(String::new(), |error| format!("WDL error {error:.4}, "));
+        let wdl = quality.wdl_error.map_or(String::new(), |error| format!("WDL error {:.4}, ", error.mean));
         let cost = format!(
             "network {name} in 8 bits: policy KL {:.4}, {wdl}same best move {:.1} % of {}",
-            quality.policy_kl,
+            quality.policy_kl.mean,
             100.0 * quality.same_move,
             quality.positions
         );
         // Not `>`: NaN is too much as well.
-        if !matches!(quality.policy_kl.partial_cmp(&WORST_KL), Some(Ordering::Less | Ordering::Equal)) {
+        if !matches!(quality.policy_kl.mean.partial_cmp(&WORST_KL), Some(Ordering::Less | Ordering::Equal)) {
             return Ok((fp32, Some(format!("{cost}; above {WORST_KL}, so it plays in fp32"))));
         }
         write_file(&path, &int8)?;

@@ -1,4 +1,4 @@
-//! Bias correction: biases that compensate the mean quantisation error of each output channel.
+//! Bias correction: biases compensate the mean quantisation error of each output channel.
 
 use std::collections::HashMap;
 
@@ -12,28 +12,26 @@ use super::progress::layers_bar;
 use super::qdq::quantised;
 use super::ranges::{BATCH, QuantisationRange, with_outputs};
 use super::rounding::{QuantisedWeights, constant, floats};
-use crate::judge::export::proto::ModelProto;
+use engine::nets::onnx_file::proto::ModelProto;
 
-/// Most positions that the means are taken over.
+/// For the means.
 const POSITIONS: usize = 2048;
 
-/// The output of a layer with a bias.
+/// Of a layer with a bias.
 struct LayerOutput {
-    /// Name of the output tensor.
+    /// The output tensor.
     name: String,
-    /// Name of the bias tensor, `[channels]`.
+    /// The bias tensor, `[channels]`.
     bias: String,
     channels: usize,
     channels_last: bool,
 }
 
-/// The fp32 model with biases corrected for its 8-bit form: the mean shift of each output channel by the quantisation of
-/// weights and activations is subtracted from its bias. Empirical bias correction (Nagel et al., "Data-Free Quantization
-/// Through Weight Equalization and Bias Correction", 2019, appendix D), layer by layer in the order of the graph with the
-/// preceding layers already corrected. Layers without a bias are unchanged.
-///
-/// # Errors
-/// If ONNX Runtime fails.
+/// The fp32 model with biases corrected for its 8-bit form: the mean shift of each output channel that
+/// quantisation causes is subtracted from its bias. This is empirical bias correction (Nagel et al.,
+/// "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D), layer by
+/// layer in the order of the graph, with preceding layers already corrected. Layers without a bias are
+/// unchanged.
 pub fn corrected(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -60,7 +58,7 @@ pub fn corrected(
     Ok(model)
 }
 
-/// The outputs of the plan's layers that have a bias, in the order of the graph.
+/// Of the plan's layers that have a bias, in the order of the graph.
 fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput> {
     let Some(graph) = &model.graph else { return Vec::new() };
     let layers = graph.node.iter().enumerate().filter(|(index, _)| plan.layers.contains(index));
@@ -74,7 +72,7 @@ fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput
     outputs.collect()
 }
 
-/// For each of these outputs, the mean of every channel over positions and squares.
+/// The mean of every channel over positions and squares, for each of these outputs.
 fn means(model: &ModelProto, layers: &[LayerOutput], games: &[Game]) -> Result<Vec<Vec<f64>>> {
     let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
     let mut session = OnnxSession::open(&with_outputs(model, &names))?;

@@ -1,4 +1,4 @@
-//! Comparison of a quantised network with the original: quantisation error and speed.
+//! Compares a quantised network with the original: quantisation error and speed.
 
 use std::time::{Duration, Instant};
 
@@ -10,86 +10,152 @@ use engine::nets::onnx::OnnxSession;
 use super::positions::LabelledPosition;
 use crate::judge::export::golden::softmax;
 
-/// Duration of each speed measurement.
+/// Per measurement.
 const TIME: Duration = Duration::from_millis(150);
 
-/// Quantisation error: differences between the outputs of the quantised network and the original's.
+/// The tail is one position in this many.
+const TAIL: usize = 100;
+
+/// What quantisation changes in the outputs for one position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PositionError {
+    pub fen: String,
+    /// Kullback–Leibler divergence of the quantised policy from the original over the legal moves, nat.
+    pub policy_kl: f64,
+    /// Mean absolute error of the three WDL probabilities; `None` without a value head.
+    pub wdl: Option<f64>,
+    /// Both networks prefer the same move.
+    pub same_move: bool,
+    /// The original prefers the played move.
+    pub right_before: bool,
+    /// The quantised network prefers the played move.
+    pub right_after: bool,
+}
+
+/// An error over positions: its mean, how well the mean is known, and the tail.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ErrorStatistics {
+    pub mean: f64,
+    /// Standard error of the mean.
+    pub error: f64,
+    /// The 99th percentile, but never the largest value: a single position does not decide.
+    pub high: f64,
+}
+
+impl ErrorStatistics {
+    /// NaN without values, or if one of them is NaN.
+    fn of(values: impl Iterator<Item = f64>) -> ErrorStatistics {
+        let mut values: Vec<f64> = values.collect();
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+        values.sort_by(f64::total_cmp);
+        let high = (values.len() - values.len() / TAIL).min(values.len().saturating_sub(1)).max(1);
+        let high = values.get(high - 1).copied().unwrap_or(f64::NAN);
+        ErrorStatistics { mean, error: (variance / count).sqrt(), high }
+    }
+}
+
+/// Differences between the outputs of the quantised network and the original's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QuantisationQuality {
-    /// Number of positions compared.
+    /// Positions compared.
     pub positions: usize,
-    /// Mean Kullback–Leibler divergence of the policies over legal moves, in nats.
-    pub policy_kl: f64,
-    /// Mean absolute error of the WDL probabilities; `None` for a network without a value head.
-    pub wdl_error: Option<f64>,
-    /// Share of positions where both assign the highest probability to the same legal move.
+    /// Of [`PositionError::policy_kl`].
+    pub policy_kl: ErrorStatistics,
+    /// Of [`PositionError::wdl`]; `None` for a network without a value head.
+    pub wdl_error: Option<ErrorStatistics>,
+    /// Share of positions where both prefer the same legal move.
     pub same_move: f64,
-    /// Top-1 accuracy of the original: share of positions where the played move has the highest probability.
+    /// Top-1 accuracy of the original: share of positions where it prefers the played move.
     pub top1_before: f64,
-    /// Top-1 accuracy of the quantised network.
     pub top1_after: f64,
-    /// Standard error of the difference of the two (paired by position).
+    /// Standard error of the difference of the two accuracies, paired by position.
     pub top1_error: f64,
 }
 
-/// Number of measurements of each network's speed.
+impl QuantisationQuality {
+    /// The means over positions: NaN, which exceeds every limit, if there are none.
+    pub fn of(errors: &[PositionError]) -> QuantisationQuality {
+        let total = errors.len() as f64;
+        let share = |is: fn(&PositionError) -> bool| errors.iter().filter(|e| is(e)).count() as f64 / total;
+        let (top1_before, top1_after) = (share(|e| e.right_before), share(|e| e.right_after));
+        let changed = share(|e| e.right_before != e.right_after);
+        let valued = errors.iter().any(|error| error.wdl.is_some());
+        let wdl = errors.iter().filter_map(|error| error.wdl);
+        QuantisationQuality {
+            positions: errors.len(),
+            policy_kl: ErrorStatistics::of(errors.iter().map(|error| error.policy_kl)),
+            wdl_error: valued.then(|| ErrorStatistics::of(wdl)),
+            same_move: share(|e| e.same_move),
+            top1_before,
+            top1_after,
+            // Each position adds 1, 0 or −1 to the difference: the variance of their mean.
+            top1_error: ((changed - (top1_after - top1_before).powi(2)) / total).sqrt(),
+        }
+    }
+}
+
+/// Per network.
 pub const SPEED_REPEATS: usize = 9;
 
 /// Positions per batch, in comparisons and in speed measurements.
 pub const SPEED_BATCH: usize = 8;
 
-/// Compares the outputs on `positions`.
-///
-/// # Errors
-/// If ONNX Runtime fails.
-pub fn quality(
+pub fn errors(
     original: &mut OnnxSession,
     quantised: &mut OnnxSession,
     positions: &[LabelledPosition],
-) -> Result<QuantisationQuality> {
-    let count = |is: bool| f64::from(u8::from(is));
-    let mut sum = QuantisationQuality::default();
-    let (mut changed, mut wdl_errors, mut valued) = (0.0, 0.0, 0usize);
+) -> Result<Vec<PositionError>> {
+    let mut errors = Vec::with_capacity(positions.len());
     for batch in positions.chunks(SPEED_BATCH) {
         let games: Vec<Game> = batch.iter().map(|position| position.game.clone()).collect();
         let input = original.schemes().input.tensor(&games);
         let before = probabilities(original, &games, &input)?;
         let after = probabilities(quantised, &games, &input)?;
-        for (position, (p, q)) in batch.iter().zip(before.iter().zip(&after)) {
-            if let (Some(p), Some(q)) = (p.wdl, q.wdl) {
-                valued += 1;
-                wdl_errors += p.iter().zip(&q).map(|(a, b)| f64::from((a - b).abs())).sum::<f64>() / 3.0;
-            }
-            let played = position.game.legal_moves().iter().position(|m| *m == position.played);
-            let [first, second] = [&p.policy, &q.policy].map(|policy| best(policy));
-            sum.positions += 1;
-            sum.policy_kl += divergence(&p.policy, &q.policy);
-            sum.same_move += count(first == second);
-            sum.top1_before += count(first == played);
-            sum.top1_after += count(second == played);
-            changed += count((first == played) != (second == played));
-        }
+        errors.extend(batch.iter().zip(before.iter().zip(&after)).map(|(at, (p, q))| error(at, p, q)));
     }
-    // Without positions every mean is NaN, which exceeds the limits.
-    let total = sum.positions as f64;
-    let difference = (sum.top1_after - sum.top1_before) / total;
-    Ok(QuantisationQuality {
-        positions: sum.positions,
-        policy_kl: sum.policy_kl / total,
-        wdl_error: (valued > 0).then(|| wdl_errors / valued as f64),
-        same_move: sum.same_move / total,
-        top1_before: sum.top1_before / total,
-        top1_after: sum.top1_after / total,
-        // Each position adds 1, 0 or −1 to the difference: the variance of their mean.
-        top1_error: ((changed / total - difference * difference) / total).sqrt(),
-    })
+    Ok(errors)
 }
 
-/// A network's output for a position.
+pub fn quality(
+    original: &mut OnnxSession,
+    quantised: &mut OnnxSession,
+    positions: &[LabelledPosition],
+) -> Result<QuantisationQuality> {
+    Ok(QuantisationQuality::of(&errors(original, quantised, positions)?))
+}
+
+fn error(position: &LabelledPosition, p: &Probabilities, q: &Probabilities) -> PositionError {
+    let played = position.game.legal_moves().iter().position(|m| *m == position.played);
+    let [first, second] = [&p.policy, &q.policy].map(|policy| best(policy));
+    let difference = |(p, q): ([f32; 3], [f32; 3])| {
+        p.iter().zip(&q).map(|(a, b)| f64::from((a - b).abs())).sum::<f64>() / 3.0
+    };
+    PositionError {
+        fen: position.game.fen(),
+        policy_kl: divergence(&p.policy, &q.policy),
+        wdl: p.wdl.zip(q.wdl).map(difference),
+        same_move: first == second,
+        right_before: first == played,
+        right_after: second == played,
+    }
+}
+
+/// The `count` positions with the largest errors, the largest first. KL and WDL error count alike, as in the
+/// limits.
+pub fn worst(errors: &[PositionError], count: usize) -> Vec<PositionError> {
+    let size = |error: &PositionError| error.policy_kl.max(error.wdl.unwrap_or(0.0));
+    let mut sorted: Vec<&PositionError> = errors.iter().collect();
+    sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    sorted.into_iter().take(count).cloned().collect()
+}
+
+/// Of one position.
 struct Probabilities {
-    /// Probabilities of the legal moves.
+    /// Of the legal moves.
     policy: Vec<f32>,
-    /// Probabilities of win, draw and loss, if the network has a value head.
+    /// `None` without a value head.
     wdl: Option<[f32; 3]>,
 }
 
@@ -112,7 +178,7 @@ fn probabilities(session: &mut OnnxSession, batch: &[Game], input: &[f32]) -> Re
     Ok(probabilities?)
 }
 
-/// Kullback–Leibler divergence D(p‖q), nat; NaN if a probability is NaN.
+/// D(p‖q), nat; NaN if a probability is NaN.
 fn divergence(p: &[f32], q: &[f32]) -> f64 {
     let term = |(p, q): (&f32, &f32)| {
         let (p, q) = (f64::from(*p), f64::from(*q));
@@ -127,11 +193,8 @@ fn best(p: &[f32]) -> Option<usize> {
     (0..p.len()).max_by(|a, b| p[*a].total_cmp(&p[*b]))
 }
 
-/// Positions per second of each session: median of `repeats` alternating measurements on one thread, in batches of
-/// [`SPEED_BATCH`].
-///
-/// # Errors
-/// If ONNX Runtime fails.
+/// Positions per second of each session: the median of `repeats` alternating measurements on one thread, in
+/// batches of [`SPEED_BATCH`].
 pub fn speeds(
     sessions: [&mut OnnxSession; 2],
     positions: &[LabelledPosition],
@@ -159,7 +222,7 @@ pub fn speeds(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -177,6 +240,37 @@ mod tests {
         {
             assert!(divergence(&p, &q).is_nan(), "{p:?} {q:?}");
         }
+    }
+
+    /// Of 200 positions, `bad` have a KL of 1 nat and lose the played move, the others are as good as the
+    /// original.
+    pub(crate) fn sample(bad: usize) -> Vec<PositionError> {
+        let error = |number: usize| {
+            let is_bad = number < bad;
+            PositionError {
+                fen: format!("position {number}"),
+                policy_kl: if is_bad { 1.0 } else { 0.001 },
+                wdl: Some(0.001),
+                same_move: !is_bad,
+                right_before: number % 2 == 0,
+                right_after: number % 2 == 0 && !is_bad,
+            }
+        };
+        (0..200).map(error).collect()
+    }
+
+    #[test]
+    fn statistics_are_means_errors_and_a_quantile_that_no_single_position_decides() {
+        let quality = QuantisationQuality::of(&sample(1));
+        assert!((quality.policy_kl.mean - 1.199 / 200.0).abs() < 1e-12);
+        assert!((quality.policy_kl.error - 0.005).abs() < 1e-4, "{quality:?}");
+        assert_eq!((quality.policy_kl.high, quality.top1_before), (0.001, 0.5));
+        assert_eq!(QuantisationQuality::of(&sample(3)).policy_kl.high, 1.0);
+        assert_eq!(ErrorStatistics::of([3.0, 1.0].into_iter()).high, 1.0);
+        assert_eq!(ErrorStatistics::of([3.0].into_iter()).high, 3.0);
+        assert!(QuantisationQuality::of(&[]).policy_kl.mean.is_nan());
+        let worst: Vec<String> = worst(&sample(2), 3).into_iter().map(|error| error.fen).collect();
+        assert_eq!(worst, ["position 0", "position 1", "position 2"]);
     }
 
     #[test]

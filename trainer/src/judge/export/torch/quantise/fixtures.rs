@@ -10,19 +10,19 @@ use crate::config::TrainConfig;
 use crate::data::dataset::{self, Chunk};
 use crate::data::record::GameRecord;
 use crate::judge::export::golden::with_golden_outputs;
-use crate::judge::export::proto::ModelProto;
 use crate::judge::export::torch::onnx;
 use crate::learn::torch::families::{Net, Weights};
+use engine::nets::onnx_file::proto::ModelProto;
 
-/// Configuration of a small residual network.
+/// A small residual network.
 pub const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
 
-/// The network file of a small residual network with random weights.
+/// Of [`RESNET`], with random weights.
 pub fn fp32(overrides: &[&str]) -> Vec<u8> {
     fp32_of(RESNET, overrides)
 }
 
-/// The network file of a network with random weights.
+/// With random weights.
 pub fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     let config = TrainConfig::parse(model, &overrides).unwrap();
@@ -38,8 +38,8 @@ pub fn with_a_sensitive_layer() -> (Vec<u8>, usize) {
     let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
     let name = graph.node[layer].input[1].clone();
     let weight = graph.initializer.iter_mut().find(|tensor| tensor.name == name).unwrap();
-    // A huge weight of a plane that is mostly zero (repetition) changes few outputs, but all other weights of its
-    // channel are then rounded to a few of the 255 steps.
+    // A huge weight of a mostly zero plane (repetition) changes few outputs, but rounds all other weights of
+    // its channel to a few of the 255 steps.
     let (channel, plane) = (72 * 9 * 4, 56 * 9 * 4);
     for bytes in weight.raw_data.chunks_exact_mut(channel) {
         bytes[plane..plane + 4].copy_from_slice(&1000f32.to_le_bytes());
@@ -47,7 +47,7 @@ pub fn with_a_sensitive_layer() -> (Vec<u8>, usize) {
     (with_golden_outputs(model, "fp32").unwrap(), layer)
 }
 
-/// A file of games of pseudo-random moves.
+/// Games of pseudo-random moves.
 pub fn games_file(folder: &Path, source: &str, games: usize) -> PathBuf {
     let mut random = fastrand::Rng::with_seed(games as u64);
     let mut chunk = Chunk::new(source);

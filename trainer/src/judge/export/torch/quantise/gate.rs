@@ -1,51 +1,74 @@
-//! Limits on the quantisation error, beyond which a network is rejected.
+//! Limits on the quantisation error. A network beyond them is refused.
 
-use std::cmp::Ordering;
+use super::compare::{ErrorStatistics, QuantisationQuality};
 
-use super::compare::QuantisationQuality;
+/// Limit of the mean policy divergence, nat, and of the mean absolute error of the WDL probabilities.
+const MEAN: f64 = 0.01;
 
-/// Limit of the policy's mean Kullback–Leibler divergence, nat.
-const POLICY_KL: f64 = 0.01;
-
-/// Limit of the mean absolute error of the WDL probabilities.
-const WDL_ERROR: f64 = 0.01;
+/// Limit of the same at the 99th percentile of the positions.
+const HIGH: f64 = 0.1;
 
 /// Limit of the decrease of the top-1 accuracy (share of positions whose played move is preferred).
 const TOP1_LOSS: f64 = 0.005;
 
+/// A mean must exceed its limit by this many standard errors: a few positions are not enough to refuse a
+/// network.
+const CONFIDENCE: f64 = 2.0;
+
 /// The limits that `quality` exceeds, one message each; NaN exceeds every limit.
 pub fn exceeded_limits(quality: &QuantisationQuality) -> Vec<String> {
-    let top1_loss = quality.top1_before - quality.top1_after;
-    let wdl = quality.wdl_error.map(|error| ("WDL error", error, WDL_ERROR));
-    let limits = [("policy KL", quality.policy_kl, POLICY_KL), ("loss of top-1", top1_loss, TOP1_LOSS)];
-    // Not `>`, so that NaN exceeds the limit too.
-    let exceeded = limits.into_iter().chain(wdl).filter(|(_, value, limit)| {
-        !matches!(value.partial_cmp(limit), Some(Ordering::Less | Ordering::Equal))
-    });
-    exceeded.map(|(what, value, limit)| format!("{what} {value:.5} is above {limit}")).collect()
+    let mut exceeded = Vec::new();
+    let errors = [("policy KL", Some(quality.policy_kl)), ("WDL error", quality.wdl_error)];
+    for (what, statistics) in errors.into_iter().filter_map(|(what, error)| Some((what, error?))) {
+        let ErrorStatistics { mean, error, high } = statistics;
+        if exceeds(mean - CONFIDENCE * error, MEAN) {
+            exceeded.push(format!("the mean {what}, {mean:.5} ± {error:.5}, is above {MEAN}"));
+        }
+        if exceeds(high, HIGH) {
+            exceeded.push(format!("the {what} of one position in a hundred, {high:.5}, is above {HIGH}"));
+        }
+    }
+    let loss = quality.top1_before - quality.top1_after;
+    if exceeds(loss - CONFIDENCE * quality.top1_error, TOP1_LOSS) {
+        exceeded
+            .push(format!("the loss of top-1, {loss:.5} ± {:.5}, is above {TOP1_LOSS}", quality.top1_error));
+    }
+    exceeded
+}
+
+/// Not `>`, so that NaN exceeds the limit too.
+fn exceeds(value: f64, limit: f64) -> bool {
+    !(value <= limit)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare::tests::sample;
     use super::*;
 
     #[test]
     fn each_limit_is_enforced_also_for_nan() {
+        let statistics = |mean, high| ErrorStatistics { mean, error: 0.0, high };
         let good = QuantisationQuality {
-            policy_kl: 0.01,
-            wdl_error: Some(0.01),
+            policy_kl: statistics(0.01, 0.1),
+            wdl_error: Some(statistics(0.01, 0.1)),
             top1_before: 0.5,
             top1_after: 0.496,
             ..QuantisationQuality::default()
         };
         assert!(exceeded_limits(&good).is_empty());
+        let kl = |policy_kl| QuantisationQuality { policy_kl, ..good };
+        let wdl = |wdl| QuantisationQuality { wdl_error: Some(wdl), ..good };
         let bad = [
-            (QuantisationQuality { policy_kl: 0.0101, ..good }, "policy KL"),
-            (QuantisationQuality { wdl_error: Some(0.0101), ..good }, "WDL error"),
-            (QuantisationQuality { wdl_error: Some(f64::NAN), ..good }, "WDL error"),
+            (kl(statistics(0.0101, 0.1)), "mean policy KL"),
+            (kl(statistics(f64::NAN, 0.1)), "mean policy KL"),
+            (kl(statistics(0.01, 0.101)), "policy KL of one position in a hundred"),
+            (kl(statistics(0.01, f64::NAN)), "policy KL of one position in a hundred"),
+            (wdl(statistics(0.0101, 0.1)), "mean WDL error"),
+            (wdl(statistics(f64::NAN, 0.1)), "mean WDL error"),
+            (wdl(statistics(0.01, 0.101)), "WDL error of one position in a hundred"),
             (QuantisationQuality { top1_after: f64::NAN, ..good }, "top-1"),
             (QuantisationQuality { top1_after: 0.494, ..good }, "top-1"),
-            (QuantisationQuality { policy_kl: f64::NAN, ..good }, "policy KL"),
         ];
         for (quality, what) in bad {
             let exceeded = exceeded_limits(&quality);
@@ -57,5 +80,16 @@ mod tests {
         );
         let better = QuantisationQuality { top1_after: 0.6, ..good };
         assert!(exceeded_limits(&better).is_empty());
+    }
+
+    #[test]
+    fn one_position_of_200_rejects_no_network_and_several_do() {
+        assert!(exceeded_limits(&QuantisationQuality::of(&sample(2))).is_empty());
+        let exceeded = exceeded_limits(&QuantisationQuality::of(&sample(20))).join("; ");
+        for what in ["mean policy KL", "one position in a hundred", "top-1"] {
+            assert!(exceeded.contains(what), "{exceeded}");
+        }
+        let none = exceeded_limits(&QuantisationQuality::of(&[]));
+        assert!(none.iter().any(|limit| limit.contains("policy KL")), "no positions: {none:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! Quantisation to 8 bits after training.
 //!
-//! [`positions`] samples positions of stored games; [`ranges`] calibrates the activations' ranges on them; [`plan`] decides
-//! which layers and tensors are quantised; [`rounding`] quantises the weights (GPTQ); [`qdq`] writes the graph with
-//! QuantizeLinear and DequantizeLinear nodes; [`bias`] corrects the biases; [`compare`] measures quantisation error and
-//! speed; [`gate`] holds the limits of the error; [`sensitivity`] measures the error of each layer alone.
+//! [`positions`] samples stored games; [`ranges`] calibrates the activations' ranges on them; [`plan`]
+//! chooses the layers and tensors to quantise; [`rounding`] quantises the weights (GPTQ); [`qdq`] writes the
+//! graph with QuantizeLinear and DequantizeLinear nodes; [`bias`] corrects the biases; [`compare`] measures
+//! error and speed; [`gate`] has the limits; [`sensitivity`] measures the error of each layer alone.
 
 mod positions;
 mod ranges;
@@ -29,8 +29,8 @@ use engine::nets::onnx::OnnxSession;
 use prost::Message;
 
 use crate::judge::export::golden::{property, with_golden_outputs};
-use crate::judge::export::proto::{GraphProto, ModelProto};
 use compare::speeds;
+use engine::nets::onnx_file::proto::{GraphProto, ModelProto};
 use gate::exceeded_limits;
 use plan::QuantisationPlan;
 use positions::LabelledPosition;
@@ -38,33 +38,35 @@ use ranges::QuantisationRange;
 use rounding::{QuantisedWeights, constant};
 use sensitivity::layer_sensitivities;
 
-pub use compare::{QuantisationQuality, SPEED_BATCH, SPEED_REPEATS};
+pub use compare::{ErrorStatistics, PositionError, QuantisationQuality, SPEED_BATCH, SPEED_REPEATS};
 pub use sensitivity::LayerSensitivity;
 
-/// Calibration positions, and as many for comparison, of [`quantise_and_compare`].
+/// Positions for the calibration, and again for the comparison, of [`quantise_and_compare`].
 const QUICK: usize = 512;
 
-/// A network quantised to 8 bits, compared with the fp32 network.
+/// Positions with the largest errors that are reported.
+const WORST: usize = 5;
+
+/// Compared with the fp32 network.
 #[derive(Clone, Debug)]
 pub struct QuantisedNetwork {
-    /// The bytes of the network file.
+    /// Of the network file.
     pub int8: Vec<u8>,
-    /// Quantisation error on held-out positions.
+    /// On held-out positions.
     pub quality: QuantisationQuality,
-    /// Positions per second in fp32 and in 8 bits: one thread, batches of [`SPEED_BATCH`], median of [`SPEED_REPEATS`].
+    /// Positions per second in fp32 and in 8 bits: one thread, batches of [`SPEED_BATCH`], median of
+    /// [`SPEED_REPEATS`].
     pub speeds: [f64; 2],
-    /// Limits of the quantisation error that are exceeded, one message each.
+    /// One message per exceeded limit.
     pub exceeded: Vec<String>,
-    /// If a limit is exceeded: the sensitivity of every layer, the largest first.
+    /// The positions with the largest errors, the largest first.
+    pub worst: Vec<PositionError>,
+    /// Of every layer, the largest first; only if a limit is exceeded.
     pub sensitivities: Vec<LayerSensitivity>,
 }
 
-/// Quantises the bytes of the network file `fp32`, calibrated on up to `calibration` positions of training games and
-/// compared on up to `held_out` positions of validation games of the files `games`.
-///
-/// # Errors
-/// If a file of games cannot be read or there are too few games, `fp32` is not an fp32 network file, or ONNX Runtime
-/// fails.
+/// Quantises the bytes of an fp32 network file. It is calibrated on up to `calibration` positions of training
+/// games and compared on up to `held_out` positions of validation games.
 pub fn quantise(
     fp32: &[u8],
     games: &[PathBuf],
@@ -78,7 +80,8 @@ pub fn quantise(
     let held_out = &positions.held_out;
     log::info!("comparing on {} held-out positions", held_out.len());
     let (mut before, mut after) = (OnnxSession::open(fp32)?, OnnxSession::open(&int8)?);
-    let quality = compare::quality(&mut before, &mut after, held_out)?;
+    let errors = compare::errors(&mut before, &mut after, held_out)?;
+    let quality = QuantisationQuality::of(&errors);
     log::info!("measuring the speed, {SPEED_REPEATS} times each");
     let speeds = speeds([&mut before, &mut after], held_out, SPEED_REPEATS)?;
     let exceeded = exceeded_limits(&quality);
@@ -88,15 +91,13 @@ pub fn quantise(
         log::info!("{}: measuring the sensitivity of each layer", exceeded.join("; "));
         layer_sensitivities(&mut before, &quantiser, held_out)?
     };
-    Ok(QuantisedNetwork { int8, quality, speeds, exceeded, sensitivities })
+    let worst = compare::worst(&errors, WORST);
+    Ok(QuantisedNetwork { int8, quality, speeds, exceeded, worst, sensitivities })
 }
 
-/// Quantises the bytes of the network file `fp32`, calibrated on a small sample of positions of the files `games` and
-/// compared on other positions of the same games: a quick version of [`quantise`] for a network in training. Returns the
-/// bytes of the network file in 8 bits and the quantisation error, on which there is no limit.
-///
-/// # Errors
-/// If a file of games cannot be read, there are no games in them, or the network cannot be quantised.
+/// The quick version for a network in training. It is calibrated on a small sample of positions and compared
+/// on other positions of the same games. Returns the bytes of the int8 file and the quantisation error, on
+/// which there is no limit.
 pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, QuantisationQuality)> {
     let sample = positions::sample(games, 2 * QUICK)?;
     let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
@@ -107,10 +108,10 @@ pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, 
     Ok((int8, quality))
 }
 
-/// A network with its quantisation plan, calibrated ranges and quantised weights.
+/// A network with its plan, calibrated ranges and quantised weights.
 struct Quantiser {
     model: ModelProto,
-    /// The model with biases corrected for its 8-bit form.
+    /// With biases corrected for its 8-bit form.
     corrected: ModelProto,
     plan: QuantisationPlan,
     ranges: HashMap<String, QuantisationRange>,
@@ -118,10 +119,7 @@ struct Quantiser {
 }
 
 impl Quantiser {
-    /// Plans the quantisation of the network file `fp32` and calibrates it on the positions `calibration`.
-    ///
-    /// # Errors
-    /// If the bytes are not an fp32 network file, or ONNX Runtime fails.
+    /// Plans and calibrates the bytes of an fp32 network file.
     fn new(fp32: &[u8], calibration: &[Game]) -> Result<Quantiser> {
         let mut model = ModelProto::decode(fp32).context("not an ONNX file")?;
         let graph = model.graph.get_or_insert_default();
@@ -138,28 +136,25 @@ impl Quantiser {
         Ok(Quantiser { model, corrected, plan, ranges, weights })
     }
 
-    /// The bytes of the network file in 8 bits, with that precision and new golden outputs in its card.
-    ///
-    /// # Errors
-    /// If ONNX Runtime fails.
+    /// The bytes of the 8-bit file, whose card has that precision and new golden outputs.
     fn file(&self) -> Result<Vec<u8>> {
         with_golden_outputs(qdq::quantised(&self.corrected, &self.plan, &self.ranges, &self.weights), "int8")
     }
 
-    /// The layers computed in integers: indices of their nodes, in the order of the graph.
+    /// Nodes of the layers that are computed in integers, in the order of the graph.
     fn layers(&self) -> Vec<usize> {
         let mut layers: Vec<usize> = self.plan.layers.iter().copied().collect();
         layers.sort_unstable();
         layers
     }
 
-    /// The bytes of the network with only one layer computed in integers and the rest in fp32.
+    /// The bytes of the network with only one layer in integers and the rest in fp32.
     fn single_layer(&self, layer: usize) -> Vec<u8> {
         let plan = self.plan.single_layer(self.graph(), layer);
         qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()
     }
 
-    /// Description of a layer: its node, its number, and the shape of its weights.
+    /// A layer's node, number and shape of weights.
     fn describe(&self, layer: usize) -> String {
         let node = &self.graph().node[layer];
         let weight = constant(self.graph(), &node.input[1]);

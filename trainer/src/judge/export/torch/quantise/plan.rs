@@ -1,48 +1,48 @@
-//! The quantisation plan: which layers of a graph are computed in integers and which tensors are quantised to 8 bits.
+//! The quantisation plan: which layers are computed in integers, and which tensors are quantised to 8 bits.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::judge::export::proto::{GraphProto, NodeProto};
+use engine::nets::onnx_file::proto::{GraphProto, NodeProto};
 
-/// The output with the WDL logits.
 const VALUE: &str = "wdl";
 
-/// Number of squeeze-and-excitation gates, from the input, that stay in float.
+/// Squeeze-and-excitation gates, from the input on, that stay in float.
 const FLOAT_GATES: usize = 1;
 
 /// The layers and tensors of a graph that are quantised.
 ///
 /// Every convolution and fully connected layer has 8-bit inputs, weights and outputs, with these exceptions:
 ///
-/// - The outputs of the last layers stay in float: quantised logits had four times the policy divergence at no measurable
-///   gain in speed.
-/// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are sensitive and take
-///   about 1 % of the time.
+/// - The outputs of the last layers stay in float: quantised logits had four times the policy divergence at
+///   no measurable gain in speed.
+/// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are
+///   sensitive and take about 1 % of the time.
 ///
-/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them and the tower
-/// is computed in integers throughout. The first gate stays in float ([`FLOAT_GATES`]): errors made early propagate
-/// through the network; that gate caused 1/14 of the value's error and its float form costs 1/40 of the speed.
+/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them
+/// and the tower is computed in integers throughout. The first gate stays in float ([`FLOAT_GATES`]): errors
+/// made early propagate through the network; that gate caused 1/14 of the value's error and its float form
+/// costs 1/40 of the speed.
 #[derive(Debug, Default)]
 pub struct QuantisationPlan {
-    /// Layers computed in integers: indices of their nodes.
+    /// Nodes of the layers computed in integers.
     pub layers: HashSet<usize>,
-    /// 1x1 convolutions whose output is used only by a transposition to squares × channels, with the index of that node:
-    /// written as a matrix product, whose output need not be quantised.
+    /// 1x1 convolutions whose output only goes through a transposition to squares × channels, with the index
+    /// of that node. They are written as matrix products, whose output need not be quantised.
     pub products: HashMap<usize, usize>,
-    /// Tensors quantised to 8 bits, in the order of the graph.
+    /// Quantised to 8 bits, in the order of the graph.
     pub tensors: Vec<String>,
-    /// Input tensor of the first layer: the network's input, possibly with scaled planes.
+    /// Of the first layer: the network's input, possibly with scaled planes.
     pub input: String,
 }
 
 impl QuantisationPlan {
-    /// The plan for a graph whose nodes are in topological order.
+    /// The graph's nodes must be in topological order.
     pub fn new(graph: &GraphProto) -> QuantisationPlan {
         let consumers = Consumers::new(graph);
         let first = graph.node.iter().find(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
         let input = first.map(|node| node.input[0].clone()).unwrap_or_default();
         let mut plan = QuantisationPlan { input, ..QuantisationPlan::default() };
-        // Tensors computed from a pooled tensor, with one number per channel.
+        // Computed from a pooled tensor, with one number per channel.
         let mut squeezed = HashSet::new();
         let mut gates = 0;
         for (index, node) in graph.node.iter().enumerate() {
@@ -81,7 +81,7 @@ impl QuantisationPlan {
         plan
     }
 
-    /// The plan restricted to one layer: its input, weights and output.
+    /// Restricted to one layer: its input, weights and output.
     pub fn single_layer(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
         let node = &graph.node[layer];
         let consumers = Consumers::new(graph);
@@ -105,7 +105,7 @@ impl QuantisationPlan {
     }
 }
 
-/// The nodes that consume each tensor.
+/// The consuming nodes of each tensor.
 struct Consumers<'a> {
     graph: &'a GraphProto,
     of: HashMap<&'a str, Vec<usize>>,
@@ -130,7 +130,8 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// The node's output, after its ReLU if that is its only consumer: quantisation to unsigned 8 bits implies the ReLU.
+    /// The node's output, after its ReLU if that is its only consumer: quantisation to unsigned 8 bits
+    /// implies the ReLU.
     fn activated<'b>(&'b self, node: &'b NodeProto) -> &'b str {
         match self.only(node) {
             Some((_, next)) if next.op_type == "Relu" => &next.output[0],
@@ -149,7 +150,7 @@ impl<'a> Consumers<'a> {
             .is_some_and(|(_, next)| shape_only.contains(&next.op_type.as_str()) && self.is_last(next))
     }
 
-    /// Whether every path from the node leads to the graph's output `output`.
+    /// Whether every path from the node leads to the output `output`.
     fn leads_only_to(&self, node: &NodeProto, output: &str) -> bool {
         let name = node.output[0].as_str();
         match self.of.get(name) {
@@ -160,7 +161,7 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// The transposition `[0, 2, 3, 1]` that is the only consumer of the output of a 1x1 convolution.
+    /// The transposition `[0, 2, 3, 1]` that alone consumes the output of a 1x1 convolution.
     fn transposed(&self, node: &NodeProto) -> Option<usize> {
         let ints = |node: &'a NodeProto, name: &str| {
             node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..])

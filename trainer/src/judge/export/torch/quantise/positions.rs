@@ -9,31 +9,25 @@ use shakmaty::Move;
 use crate::data::dataset::{self, Chunk};
 use crate::data::record::{GameView, Split, split};
 
-/// Most positions per game, so that a few games do not dominate a source.
+/// So that a few games do not dominate a source.
 const PER_GAME: usize = 8;
 
-/// A position and the move played in it.
 #[derive(Clone, Debug)]
 pub struct LabelledPosition {
-    /// The position.
     pub game: Game,
-    /// The move played, legal.
+    /// Legal.
     pub played: Move,
 }
 
-/// Positions for quantisation, split by game.
 #[derive(Clone, Debug, Default)]
 pub struct PositionSplit {
-    /// Of training games, for calibration.
+    /// Of training games.
     pub calibration: Vec<Game>,
-    /// Of validation games, for comparison.
+    /// Of validation games.
     pub held_out: Vec<LabelledPosition>,
 }
 
-/// Reads up to `calibration` and up to `held_out` positions from files of games, equally many of each source.
-///
-/// # Errors
-/// If a file cannot be read, or there are no training games or no validation games.
+/// Equally many positions of each source. There must be training games and validation games.
 pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<PositionSplit> {
     let mut pools: Vec<SourceGames> = Vec::new();
     for file in files {
@@ -64,10 +58,7 @@ pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Po
     Ok(positions)
 }
 
-/// Up to `count` positions, spread over all games of these files.
-///
-/// # Errors
-/// If a file cannot be read.
+/// Up to `count` positions, spread over all games.
 pub fn sample(files: &[PathBuf], count: usize) -> Result<Vec<LabelledPosition>> {
     let mut games = Vec::new();
     for file in files {
@@ -77,7 +68,6 @@ pub fn sample(files: &[PathBuf], count: usize) -> Result<Vec<LabelledPosition>> 
     spread(&games, count)
 }
 
-/// Games of one source.
 #[derive(Default)]
 struct SourceGames {
     source: String,
@@ -85,7 +75,6 @@ struct SourceGames {
     held_out: Vec<StoredGame>,
 }
 
-/// A game's initial position and moves.
 struct StoredGame {
     start: Option<String>,
     moves: Vec<u16>,
@@ -104,7 +93,7 @@ impl StoredGame {
         GameView { start, moves: &self.moves, puzzle: self.puzzle, ..GameView::default() }
     }
 
-    /// Number of positions that may be sampled from it.
+    /// Positions that may be sampled.
     fn targets(&self) -> usize {
         self.replay().targets()
     }
@@ -138,8 +127,8 @@ fn spread(games: &[StoredGame], count: usize) -> Result<Vec<LabelledPosition>> {
     Ok(positions)
 }
 
-/// The position number `turn` of those sampled from a game; `None` if its stored move is illegal. Their offset depends on
-/// the game's `index`, so that all phases of the game are covered.
+/// Sample number `turn` of a game; `None` if its stored move is illegal. The first one depends on the game's
+/// `index`, so that all phases are covered.
 fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<LabelledPosition>> {
     let replay = stored.replay();
     let mut game = replay.initial().context("invalid initial position of a game")?;
@@ -155,7 +144,7 @@ fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<
     Ok(game.legal_moves().contains(&played).then_some(LabelledPosition { game, played }))
 }
 
-/// At most `count` elements of `all`, at equal distances: positions are ordered by source.
+/// At most `count` elements at equal distances: positions are ordered by source.
 pub fn thinned<T: Clone>(all: &[T], count: usize) -> Vec<T> {
     all.iter().step_by(all.len().div_ceil(count).max(1)).cloned().collect()
 }

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A progress bar on stderr over `layers` layers.
+/// On stderr.
 pub fn layers_bar(layers: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(layers as u64), ProgressDrawTarget::stderr());
     bar.set_style(

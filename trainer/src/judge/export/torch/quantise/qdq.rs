@@ -1,23 +1,24 @@
-//! Quantised graphs in QDQ format: pairs of QuantizeLinear and DequantizeLinear nodes, which ONNX Runtime fuses into its
-//! integer operators.
+//! Quantised graphs in QDQ format: pairs of QuantizeLinear and DequantizeLinear nodes, which ONNX Runtime
+//! fuses into its integer operators.
 
 use std::collections::{HashMap, HashSet};
 
 use super::plan::QuantisationPlan;
 use super::ranges::QuantisationRange;
 use super::rounding::{QuantisedWeights, floats};
-use crate::judge::export::proto::{
+use engine::nets::onnx_file::proto::{
     AttributeProto, FLOAT, GraphProto, INT8, INT32, ModelProto, NodeProto, TensorProto, UINT8,
 };
 
-/// The network with the plan's tensors quantised to unsigned 8 bits (one scale per tensor) and its layers' `weights` to
-/// signed 8 bits (one scale per output channel).
+/// The network with the plan's tensors quantised to unsigned 8 bits (one scale per tensor) and its layers'
+/// `weights` to signed 8 bits (one scale per output channel).
 ///
-/// Activations are unsigned with a zero point, also where they have a sign: with AVX-512 VNNI, ONNX Runtime runs the whole
-/// network almost 5 times as fast on u8 × s8 as on s8 × s8.
+/// Activations are unsigned with a zero point even where they have a sign: with AVX-512 VNNI, ONNX Runtime is
+/// almost 5 times as fast on u8 × s8 as on s8 × s8.
 ///
 /// # Panics
-/// If the model has no graph, or a range of the plan's tensors or the weights of one of its layers are missing.
+/// If the model has no graph, or a range of the plan's tensors or the weights of one of its layers are
+/// missing.
 pub fn quantised(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -48,18 +49,17 @@ pub fn quantised(
     ModelProto { graph: Some(writer.graph), ..model.clone() }
 }
 
-/// Adds nodes to a quantised graph.
 struct QdqWriter<'a> {
     constants: HashMap<&'a str, &'a TensorProto>,
     graph: GraphProto,
-    /// Scales of the tensors quantised so far.
+    /// Of the tensors quantised so far.
     scales: HashMap<String, f32>,
-    /// Quantised weights by the name of their tensor.
+    /// By the name of their tensor.
     weights: &'a HashMap<String, QuantisedWeights>,
 }
 
 impl QdqWriter<'_> {
-    /// Adds a node that reads the quantised tensors where there are any, with quantised weights if it is a `layer`.
+    /// Reads quantised tensors where there are any, with quantised weights if it is a `layer`.
     fn node(&mut self, node: &NodeProto, layer: bool) {
         let mut node = node.clone();
         if layer {
@@ -78,7 +78,8 @@ impl QdqWriter<'_> {
         self.graph.node.push(node);
     }
 
-    /// Adds a 1x1 convolution and the transposition after it as the matrix product of `[n, 8, 8, in]` and `[in, out]`.
+    /// A 1x1 convolution and the transposition after it as the matrix product of `[n, 8, 8, in]` and `[in,
+    /// out]`.
     fn product(&mut self, conv: &NodeProto, output: &str) {
         let x = &conv.input[0];
         let weights = &self.weights[&conv.input[1]];
@@ -109,7 +110,7 @@ impl QdqWriter<'_> {
         }
     }
 
-    /// Adds quantisation and dequantisation of a tensor.
+    /// Quantises and dequantises a tensor.
     fn quantise(&mut self, tensor: &str, range: QuantisationRange) {
         let (scale, zero) = (range.scale(), range.zero());
         let parameters = [format!("{tensor}/scale"), format!("{tensor}/zero")];
@@ -122,13 +123,13 @@ impl QdqWriter<'_> {
         self.scales.insert(tensor.to_owned(), scale);
     }
 
-    /// Adds weights in 8 bits and their dequantisation; returns the name of its output.
+    /// Weights in 8 bits and their dequantisation; returns the name of its output.
     fn write_weights(&mut self, name: &str, dims: &[i64], weights: &QuantisedWeights, axis: i64) -> String {
         let bytes = weights.integers.iter().map(|x| *x as u8).collect();
         self.write_channels(name, dims, (INT8, bytes), &weights.scales, axis)
     }
 
-    /// Adds a bias in 32 bits, in units of the layer's accumulator (weight scale times input scale), and its
+    /// A bias in 32 bits, in units of the layer's accumulator (weight scale times input scale), and its
     /// dequantisation; returns the name of its output.
     fn write_bias(&mut self, name: &str, weights: &QuantisedWeights, input_scale: f32) -> String {
         let bias = self.constants[name];
@@ -150,7 +151,7 @@ impl QdqWriter<'_> {
         self.constant(&integers, dims, data_type, bytes);
         let bytes = scales.iter().flat_map(|scale| scale.to_le_bytes()).collect();
         self.constant(&scale, &[scales.len() as i64], FLOAT, bytes);
-        // Zero is the default, but some of ONNX Runtime's fusions require it explicitly.
+        // Zero is the default, but some of ONNX Runtime's fusions need it to be explicit.
         let zeros = vec![0; scales.len() * if data_type == INT32 { 4 } else { 1 }];
         self.constant(&zero, &[scales.len() as i64], data_type, zeros);
         let dequantised = format!("{name}/dequantised");
@@ -162,7 +163,13 @@ impl QdqWriter<'_> {
 
     fn constant(&mut self, name: &str, dims: &[i64], data_type: i32, raw_data: Vec<u8>) {
         let (dims, name) = (dims.to_vec(), name.to_owned());
-        self.graph.initializer.push(TensorProto { dims, data_type, name, raw_data });
+        self.graph.initializer.push(TensorProto {
+            dims,
+            data_type,
+            name,
+            raw_data,
+            ..TensorProto::default()
+        });
     }
 
     fn push(&mut self, op: &str, inputs: &[&str], output: &str, attribute: Vec<AttributeProto>) {

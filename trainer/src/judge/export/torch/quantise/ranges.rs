@@ -1,4 +1,4 @@
-//! Calibration: the ranges of a network's tensors, measured on positions of games.
+//! Calibration: the ranges of a network's tensors on positions of games.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,20 @@ use engine::nets::onnx::OnnxSession;
 use prost::Message;
 
 use super::plan::QuantisationPlan;
-use crate::judge::export::proto::{FLOAT, ModelProto, TensorTypeProto, TypeProto, ValueInfoProto};
+use engine::nets::onnx_file::proto::{FLOAT, ModelProto, TensorTypeProto, TypeProto, ValueInfoProto};
 
-/// Positions per batch.
 pub const BATCH: usize = 16;
 
-/// Number of bins of a histogram.
+/// Per histogram.
 const BINS: usize = 2048;
 
-/// Number of steps between the 256 values of 8 bits.
+/// Between the 256 values of 8 bits.
 const STEPS: f32 = 255.0;
 
-/// Number of clipping limits tried at each end.
+/// Clipping limits tried at each end.
 const LIMITS: usize = 24;
 
-/// Scale and zero point of a tensor in unsigned 8 bits: value = scale · (integer − zero).
+/// Unsigned 8 bits: value = scale · (integer − zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantisationRange {
     scale: f32,
@@ -31,7 +30,7 @@ pub struct QuantisationRange {
 }
 
 impl QuantisationRange {
-    /// The range from `low` (≤ 0) to `high` (≥ 0); 0 is represented exactly.
+    /// From `low` (≤ 0) to `high` (≥ 0); 0 is exact.
     fn between(low: f32, high: f32) -> QuantisationRange {
         // A tensor that is always zero can have any range.
         let width = if high > low { high - low } else { 1.0 };
@@ -39,7 +38,7 @@ impl QuantisationRange {
         QuantisationRange { scale, zero: (-low / scale).round() as u8 }
     }
 
-    /// The range of the network's input, whose values are represented exactly.
+    /// Represents the values of the network's input exactly.
     fn of_input(scheme: Input) -> QuantisationRange {
         let limit = match scheme {
             // Multiples of 1/200.
@@ -59,18 +58,16 @@ impl QuantisationRange {
         }
     }
 
-    /// The step size.
     pub fn scale(self) -> f32 {
         self.scale
     }
 
-    /// The zero point.
     pub fn zero(self) -> u8 {
         self.zero
     }
 }
 
-/// Minimum, maximum and histogram of a tensor's values.
+/// Minimum, maximum and histogram.
 #[derive(Clone, Debug)]
 struct ActivationHistogram {
     low: f32,
@@ -80,11 +77,9 @@ struct ActivationHistogram {
 
 /// Runs the network on `games` and returns the ranges of the plan's tensors.
 ///
-/// Values outside a range are clipped. The limits minimise the mean squared error of clipping and rounding together, which
-/// measured better than the full range (three quarters of its policy divergence) and than percentiles.
-///
-/// # Errors
-/// If ONNX Runtime fails or a tensor of the plan is not in the network.
+/// Values outside a range are clipped. The limits minimise the mean squared error of clipping and rounding
+/// together. This measured better than the full range (three quarters of its policy divergence) and than
+/// percentiles.
 pub fn ranges(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -145,7 +140,7 @@ impl ActivationHistogram {
         }
     }
 
-    /// The range with the least mean squared error of rounding and clipping together.
+    /// With the least mean squared error of rounding and clipping together.
     fn range(&self) -> QuantisationRange {
         let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
         let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });
@@ -155,7 +150,7 @@ impl ActivationHistogram {
         QuantisationRange::between(low, high)
     }
 
-    /// The sum of squared errors if values are clipped to `low`..`high` and rounded.
+    /// Sum of squared errors if values are clipped to `low`..`high` and rounded.
     fn cost(&self, (low, high): (f32, f32)) -> f64 {
         let width = (self.high - self.low) / BINS as f32;
         let rounding = f64::from((high - low) / STEPS).powi(2) / 12.0;

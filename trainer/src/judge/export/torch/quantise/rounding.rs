@@ -1,4 +1,4 @@
-//! Quantisation of weights to 8 bits by GPTQ, which minimises the error of a layer's outputs.
+//! Quantises weights to 8 bits by GPTQ, which minimises the error of a layer's outputs.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use super::plan::QuantisationPlan;
 use super::positions::thinned;
 use super::progress::layers_bar;
 use super::ranges::{BATCH, QuantisationRange, with_outputs};
-use crate::judge::export::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
+use engine::nets::onnx_file::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
 
-/// The largest 8-bit weight; −128 is not used, so that the range is symmetric.
+/// −128 is not used, so that the range is symmetric.
 const WEIGHT_STEPS: f32 = 127.0;
 
-/// The largest 32-bit bias, with room for the products accumulated onto it.
+/// Leaves room in 32 bits for the products that are added.
 const BIAS_STEPS: f32 = (1 << 30) as f32;
 
-/// Most positions that a layer's input moments are estimated from.
+/// For a layer's input moments.
 const POSITIONS: usize = 2048;
 
-/// Damping: added to the diagonal of the second-moment matrix, relative to its mean, because some inputs are always zero.
+/// Added to the diagonal of the second-moment matrix, relative to its mean, because some inputs are always
+/// zero.
 const DAMPING: f64 = 1e-3;
 
-/// A layer's quantised weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantisedWeights {
     /// `[out, inner]`, row-major.
@@ -34,15 +34,13 @@ pub struct QuantisedWeights {
     pub scales: Vec<f32>,
 }
 
-/// The quantised weights of the plan's layers, by the name of their tensor.
+/// The quantised weights of the plan's layers by the name of their tensor.
 ///
-/// GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993): a layer's weights are rounded input
-/// by input, the input with the largest second moment first, and the weights not yet rounded compensate for each rounding
-/// error, given the inputs' second moments on `games`. The gain is largest in the first layer, many of whose planes are
-/// constant over the board: with rounding to nearest, their errors shift every output.
-///
-/// # Errors
-/// If ONNX Runtime fails or a layer's inputs are not finite.
+/// GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993): a layer's weights are
+/// rounded input by input, the input with the largest second moment first, and the weights not yet rounded
+/// compensate each rounding error, given the inputs' second moments on `games`. The gain is largest in the
+/// first layer, many of whose planes are constant over the board: with rounding to nearest, their errors
+/// shift every output.
 pub fn rounded(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -70,24 +68,23 @@ pub fn rounded(
     Ok(all)
 }
 
-/// The graph's constant `name`.
 pub fn constant<'a>(graph: &'a GraphProto, name: &str) -> Option<&'a TensorProto> {
     graph.initializer.iter().find(|tensor| tensor.name == name)
 }
 
-/// The step size of each output of a layer with `inner` weights per output.
+/// Of each output of a layer with `inner` weights per output.
 fn scales(numbers: &[f32], inner: usize, bias: Option<&[f32]>, input_scale: f32) -> Vec<f32> {
     let scale = |(output, row): (usize, &[f32])| {
         let largest = row.iter().fold(0f32, |max, x| max.max(x.abs()));
-        // The bias is quantised with this scale times the input's: small weights with a large bias need a larger scale.
+        // The bias has this scale times the input's: small weights with a large bias need a larger scale.
         let bias = bias.map_or(0.0, |bias| bias[output].abs());
         (largest / WEIGHT_STEPS).max(bias / input_scale / BIAS_STEPS).max(f32::MIN_POSITIVE)
     };
     numbers.chunks_exact(inner).enumerate().map(scale).collect()
 }
 
-/// The second-moment matrix `[inner, inner]` of the layer's inputs: the mean of `x · xᵀ` over positions and squares, `x`
-/// being the inputs of one output (im2col for convolutions).
+/// The second-moment matrix `[inner, inner]` of the layer's inputs: the mean of `x · xᵀ` over positions and
+/// squares, where `x` is the inputs of one output (im2col for convolutions).
 fn moments(model: &ModelProto, node: &NodeProto, weight: &TensorProto, games: &[Game]) -> Result<Tensor> {
     let name = node.input[0].clone();
     let mut session = OnnxSession::open(&with_outputs(model, std::slice::from_ref(&name)))?;
@@ -131,17 +128,16 @@ fn columns(data: &[f32], weight: &TensorProto, positions: i64) -> Tensor {
     }
 }
 
-/// GPTQ for the outputs of one layer.
+/// For the outputs of one layer.
 struct GptqRounder {
-    /// The inputs in the order in which their weights are rounded: descending second moment.
+    /// Inputs in the order of rounding: descending second moment.
     order: Vec<usize>,
     /// The upper Cholesky factor of the inverse second-moment matrix in that order, row-major.
     factor: Vec<f64>,
 }
 
 impl GptqRounder {
-    /// # Errors
-    /// If the second moments are not finite or not positive definite.
+    /// The second moments must be finite and positive definite.
     fn new(moments: &Tensor) -> Result<GptqRounder> {
         let size = moments.size()[0];
         let diagonal = moments.diag(0);
@@ -156,7 +152,7 @@ impl GptqRounder {
         Ok(GptqRounder { order, factor: list(&factor) })
     }
 
-    /// The weights `row` of one output, rounded to multiples of `scale`.
+    /// One output's weights, rounded to multiples of `scale`.
     fn round(&self, row: &[f32], scale: f32) -> Vec<i8> {
         let size = row.len();
         let scale = f64::from(scale);
@@ -175,7 +171,7 @@ impl GptqRounder {
     }
 }
 
-/// The elements of an fp32 tensor.
+/// Of an fp32 tensor.
 pub fn floats(tensor: &TensorProto) -> Vec<f32> {
     tensor.raw_data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }

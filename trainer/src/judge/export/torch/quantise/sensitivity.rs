@@ -1,4 +1,4 @@
-//! Sensitivity analysis: the quantisation error of each layer alone.
+//! Sensitivity: the quantisation error of each layer alone.
 
 use anyhow::Result;
 use engine::nets::onnx::OnnxSession;
@@ -8,22 +8,19 @@ use super::compare::{QuantisationQuality, quality};
 use super::positions::{LabelledPosition, thinned};
 use super::progress::layers_bar;
 
-/// Most positions that the layers are compared on.
+/// For the comparison of layers.
 const POSITIONS: usize = 1024;
 
-/// The quantisation error of a network with only one layer computed in integers.
+/// With only this layer in integers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerSensitivity {
-    /// Name of the layer's node in the network file, its number and its size.
+    /// The layer's node, number and size.
     pub layer: String,
-    /// Comparison with the fp32 network.
+    /// Compared with the fp32 network.
     pub quality: QuantisationQuality,
 }
 
-/// The sensitivities of all layers that are computed in integers, the largest first.
-///
-/// # Errors
-/// If ONNX Runtime fails.
+/// Of all layers that are computed in integers, the largest first.
 pub fn layer_sensitivities(
     original: &mut OnnxSession,
     quantiser: &Quantiser,
@@ -40,9 +37,10 @@ pub fn layer_sensitivities(
         bar.inc(1);
     }
     bar.finish_and_clear();
-    // Policy KL and WDL error have the same limit, so their numbers are comparable.
-    let error =
-        |layer: &LayerSensitivity| layer.quality.policy_kl.max(layer.quality.wdl_error.unwrap_or(0.0));
+    // Policy KL and WDL error have the same limit, so they are comparable.
+    let error = |layer: &LayerSensitivity| {
+        layer.quality.policy_kl.mean.max(layer.quality.wdl_error.map_or(0.0, |wdl| wdl.mean))
+    };
     all.sort_by(|a, b| error(b).total_cmp(&error(a)));
     Ok(all)
 }

@@ -1,5 +1,9 @@
-//! The messages of ONNX's protobuf schema (onnx.proto, IR version 8) that an export needs, by their names there;
-//! [`TensorTypeProto`] and [`DimensionProto`] are nested messages (`TypeProto.Tensor`, `TensorShapeProto.Dimension`).
+//! The messages of ONNX's protobuf schema that the engine reads and the trainer writes, declared with `prost`'s derive, so
+//! that a build needs no `protoc`.
+//!
+//! The schema is `onnx/onnx.proto` of <https://github.com/onnx/onnx>, IR version 8. Names are those of the schema;
+//! [`TensorTypeProto`] and [`DimensionProto`] are nested there (`TypeProto.Tensor`, `TensorShapeProto.Dimension`). Fields
+//! that are not declared here are skipped by the reader and lost when a file is written again.
 
 use prost::Message;
 
@@ -9,6 +13,8 @@ pub const FLOAT: i32 = 1;
 pub const UINT8: i32 = 2;
 /// `TensorProto.DataType.INT8`
 pub const INT8: i32 = 3;
+/// `TensorProto.DataType.INT16`
+pub const INT16: i32 = 5;
 /// `TensorProto.DataType.INT32`
 pub const INT32: i32 = 6;
 /// `TensorProto.DataType.INT64`
@@ -95,9 +101,12 @@ pub struct TensorProto {
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
     pub data_type: i32,
+    /// The elements of a tensor of floats that has no `raw_data`.
+    #[prost(float, repeated, tag = "4")]
+    pub float_data: Vec<f32>,
     #[prost(string, tag = "8")]
     pub name: String,
-    /// Elements in row-major order, little-endian.
+    /// Row-major, little-endian.
     #[prost(bytes = "vec", tag = "9")]
     pub raw_data: Vec<u8>,
 }
