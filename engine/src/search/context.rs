@@ -2,7 +2,6 @@
 
 use shakmaty::MoveList;
 
-use super::damping::damped;
 use super::expansion::{Leaf, finished};
 use super::observer::EndReason;
 use super::params::{Limits, Params};
@@ -20,8 +19,6 @@ pub(super) struct SearchContext {
     pub params: Params,
     /// [`Params::progress`], or 0 if the root has no bare king or is decided by the tables.
     pub progress: f32,
-    /// Whether a damping is on.
-    damped: bool,
     pub limits: Limits,
     pub tables: Tables,
 }
@@ -45,8 +42,7 @@ impl SearchContext {
         let root_moves = tree.root_moves().iter().copied().collect();
         let wants_progress = is_bare_king(&root) && tables.root(&root).is_none();
         let progress = if wants_progress { params.progress } else { 0.0 };
-        let damped = params.fifty_moves_damping > 0.0 || params.material_damping > 0.0;
-        (SearchContext { root, root_moves, params, progress, damped, limits, tables }, kept)
+        (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
     }
 
     /// Visits that the limit still allows; without a limit more than any search makes.
@@ -73,9 +69,8 @@ impl SearchContext {
         }
     }
 
-    /// An evaluator's value of a leaf as it enters the tree: adjusted by the search's progress and dampings.
+    /// An evaluator's value of a leaf as it enters the tree: adjusted by the search's progress.
     pub fn adjusted(&self, game: &Game, wdl: Wdl) -> Wdl {
-        let wdl = if self.damped { damped(game, wdl, &self.params) } else { wdl };
         if self.progress == 0.0 { wdl } else { towards_mate(game, wdl, self.progress) }
     }
 

@@ -26,8 +26,6 @@ pub enum Leaf<'a> {
     Expanded(Wdl, &'a Expansion),
     /// An evaluated position whose moves are not known yet.
     Valued(Wdl),
-    /// The same with the value of the position elsewhere in the tree.
-    Known(Wdl),
 }
 
 /// The moves of a position with their priors. The memory is used again and again.
@@ -119,13 +117,6 @@ impl Expansion {
         write(&mut self.priors);
         let total: f32 = self.priors.iter().sum();
         debug_assert!(moves.is_empty() || (total - 1.0).abs() < 1e-3, "{:?}", self.priors);
-        self.sort();
-    }
-
-    /// Multiplies the priors and normalises them.
-    pub(super) fn scale(&mut self, factor: impl Fn(PackedMove) -> f32) {
-        self.priors.iter_mut().zip(&self.moves).for_each(|(prior, packed)| *prior *= factor(*packed));
-        normalise(&mut self.priors);
         self.sort();
     }
 

@@ -288,11 +288,6 @@ impl Node {
         self.add(q, draw, shared);
     }
 
-    /// Sets the evaluator's value, where it is not that of the visit that ended here.
-    pub fn set_value(&self, q: f32) {
-        self.value.store(q.to_bits(), Ordering::Relaxed);
-    }
-
     /// The evaluator's value for the side that moved into the node; `None` before its evaluation.
     pub fn value(&self) -> Option<f32> {
         (self.visits() > 0).then(|| f32::from_bits(self.value.load(Ordering::Relaxed)))
@@ -593,16 +588,6 @@ impl Link {
     #[inline]
     pub fn q(&self) -> f32 {
         f32::from_bits(self.q.load(Ordering::Relaxed))
-    }
-
-    /// Of a node's first head: the sum of the squared priors, if [it was counted](super::node_store::NodeStore::count_squares).
-    #[inline]
-    pub fn squared_priors(&self) -> f32 {
-        self.q()
-    }
-
-    pub fn set_squared_priors(&self, squares: f32) {
-        self.q.store(squares.to_bits(), Ordering::Relaxed);
     }
 
     /// Sets what a node's first head knows about the priors of visited moves: their sum, in units of 1/65535.

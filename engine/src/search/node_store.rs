@@ -395,14 +395,7 @@ impl NodeStore {
         if let Some(head) = self.head_of(id) {
             let visited = self.links_of(id).zip(self.moves_of(id)).filter(|(link, _)| link.visits() > 0);
             head.set_priors(visited.map(|(_, candidate)| candidate.get().steps()).sum());
-            self.count_squares(id);
         }
-    }
-
-    /// Stores the sum of the squared priors in the head of a node's links, which must exist.
-    pub fn count_squares(&self, id: NodeId) {
-        let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
-        self.links.get(self.node(id).first_link.load(Ordering::Relaxed)).set_squared_priors(squares);
     }
 
     /// A link by its id.

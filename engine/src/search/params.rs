@@ -22,15 +22,9 @@ pub struct Params {
     pub root_policy_temperature: f32,
     /// The temperature at the positions after the root's moves (Monty).
     pub reply_policy_temperature: f32,
-    /// The move to play has the best Q of those with at least this share of the most visited one's visits (Princhess).
-    /// 1 is off: the most visited move.
-    pub choice_share: f32,
     /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
     /// measurement: see `docs/search.md`.
     pub transpositions: bool,
-    /// A new leaf takes the mean result of the same position elsewhere in the tree, whatever its fifty-move counter and
-    /// repetitions, in place of an evaluation (Monty); for evaluators that answer question by question.
-    pub transposition_values: bool,
     /// Reuse the tree of the last search if it contains the new root.
     pub reuse: bool,
     /// Back up proven values (mate, stalemate, dead positions, tables) (Winands, Björnsson, Saito: Monte-Carlo Tree
@@ -52,23 +46,9 @@ pub struct Params {
     /// Progress in searches of positions with a [bare king](crate::chess::endgames::is_bare_king): the weight of
     /// [`towards_mate`](crate::chess::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
     pub progress: f32,
-    /// A win or loss at a leaf counts less the closer the fifty-move rule is: at 100 plies by half this part (Princhess).
-    /// 0 is off.
-    pub fifty_moves_damping: f32,
-    /// A win or loss at a leaf counts less the fewer pieces are left: without any by this part (Princhess). 0 is off.
-    pub material_damping: f32,
-    /// Butterfly history: the logits of a position's policy are raised by this weight times how well its moves did
-    /// elsewhere, −1 to 1 (Monty). 0 is off.
-    pub history: f32,
-    /// Correction history: an evaluator's value is corrected by this weight times the error of its earlier values in
-    /// positions with the same pawns or material. 0 is off.
-    pub correction: f32,
     /// The most visits of a node in a row before the node above gets their results, where each visit is evaluated by
     /// itself: 1 to [`Params::MOST_SERIES`]. 1 is off.
     pub series: u32,
-    /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
-    /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
-    pub widening: f32,
     /// Virtual loss per in-flight visit: 1 counts it as a loss, 0 leaves Q unchanged. Our own default: see
     /// `docs/search.md`.
     pub virtual_loss: f32,
@@ -93,19 +73,9 @@ pub struct Puct {
     pub deviation: f32,
     /// Factor on c at the root.
     pub root: f32,
-    /// Weight of the policy's Gini impurity g (1 − Σ prior²): c is multiplied by
-    /// `1 + weight · (min(2.1, 0.679 − 1.634 · ln(1 − g + 0.001)) − 1)`, so that a node with an undecided policy is
-    /// explored more (Monty). 0 is off.
-    pub gini: f32,
     /// Each worker but the first has its own factor on c, between 1 − jitter and 1 + jitter (Princhess). 0 is off.
     pub jitter: f32,
 }
-
-/// Moves that progressive widening always allows.
-const WIDENING_MOVES: usize = 6;
-
-/// Visits of a node from which progressive widening allows more moves.
-const WIDENING_VISITS: u32 = 8;
 
 /// The standard deviation of results that multiplies exploration by one.
 const TYPICAL_DEVIATION: f32 = 0.5;
@@ -122,7 +92,6 @@ impl Default for Puct {
             exponent: 0.5,
             deviation: 0.0,
             root: 1.0,
-            gini: 0.0,
             jitter: 0.0,
         }
     }
@@ -136,9 +105,7 @@ impl Default for Params {
             policy_temperature: 1.359,
             root_policy_temperature: 1.359,
             reply_policy_temperature: 1.359,
-            choice_share: 1.0,
             transpositions: true,
-            transposition_values: false,
             reuse: true,
             solver: true,
             mates: true,
@@ -148,12 +115,7 @@ impl Default for Params {
             uncertainty: 0.0,
             draw_sibling_fpu: false,
             progress: 0.6,
-            fifty_moves_damping: 0.0,
-            material_damping: 0.0,
-            history: 0.0,
-            correction: 0.0,
             series: 64,
-            widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,
         }
@@ -201,19 +163,12 @@ impl Params {
                 exponent: own(|params| params.puct.exponent),
                 deviation: own(|params| params.puct.deviation),
                 root: own(|params| params.puct.root),
-                gini: own(|params| params.puct.gini),
                 jitter: own(|params| params.puct.jitter),
             },
             fpu: own(|params| params.fpu),
             policy_temperature: own(|params| params.policy_temperature),
             root_policy_temperature: own(|params| params.root_policy_temperature),
             reply_policy_temperature: own(|params| params.reply_policy_temperature),
-            choice_share: own(|params| params.choice_share),
-            widening: own(|params| params.widening),
-            history: own(|params| params.history),
-            correction: own(|params| params.correction),
-            fifty_moves_damping: own(|params| params.fifty_moves_damping),
-            material_damping: own(|params| params.material_damping),
             ..self.clone()
         }
     }
@@ -255,15 +210,6 @@ impl Puct {
         let typical = TYPICAL_DEVIATION * TYPICAL_DEVIATION;
         let variance = (visits * variance() + prior * typical) / (visits + prior);
         1.0 + self.deviation * (variance.sqrt() / TYPICAL_DEVIATION - 1.0)
-    }
-
-    /// The factor on it for the sum of the squared priors.
-    #[inline]
-    pub fn indecision(&self, squares: impl FnOnce() -> f32) -> f32 {
-        if self.gini == 0.0 {
-            return 1.0;
-        }
-        1.0 + self.gini * ((0.679 - 1.634 * logf(squares() + 0.001)).min(2.1) - 1.0)
     }
 }
 
@@ -311,33 +257,6 @@ impl ExplorationTable {
     }
 }
 
-impl Params {
-    /// Whether progressive widening allows a node with so many visits to take one more move, after `taken` ones whose
-    /// priors sum up to `share`; `priors` are those of all moves in their order.
-    #[inline]
-    pub(super) fn widens(
-        &self,
-        visits: u32,
-        taken: usize,
-        share: f32,
-        priors: impl Iterator<Item = f32>,
-    ) -> bool {
-        // Rounding leaves sums of priors a little below 1.
-        if self.widening >= 1.0 || taken < WIDENING_MOVES || share < self.widening {
-            return true;
-        }
-        let mut sum = 0.0;
-        let reached = |prior: &f32| {
-            let before = sum;
-            sum += prior;
-            before < self.widening
-        };
-        let likely = priors.take_while(reached).count();
-        let doublings = (visits / WIDENING_VISITS).checked_ilog2().map_or(0, |doublings| doublings + 1);
-        taken < likely.max(WIDENING_MOVES) + 2 * doublings as usize
-    }
-}
-
 /// When a search ends by itself, and what it searches. The default has no limit and searches all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -371,16 +290,13 @@ mod tests {
 
     #[test]
     fn factors_by_hand() {
-        let puct = Puct { exponent: 1.0, deviation: 0.8, gini: 0.5, ..Puct::default() };
+        let puct = Puct { exponent: 1.0, deviation: 0.8, ..Puct::default() };
         assert_eq!(puct.growth(7.0), 7.0);
         // σ 0.25 in 30 visits and 0.5 in 10: variance (30/16 + 10/4)/40 = 0.109375, σ 0.3307.
         assert!((puct.spread(30, || 0.0625) - (1.0 + 0.8 * (0.3307 / 0.5 - 1.0))).abs() < 1e-3);
         assert!((puct.spread(0, || 9.0) - 1.0).abs() < 1e-6, "no visits: the typical deviation");
-        // Four equal priors: Σ prior² = ¼, 0.679 − 1.634·ln 0.251 = 2.94, at most 2.1.
-        assert!((puct.indecision(|| 0.25) - 1.55).abs() < 1e-6);
-        assert!((puct.indecision(|| 0.999) - (1.0 + 0.5 * (0.679 - 1.0))).abs() < 1e-6);
         let plain = Puct::default();
-        assert_eq!((plain.growth(9.0), plain.spread(5, || 3.0), plain.indecision(|| 0.1)), (3.0, 1.0, 1.0));
+        assert_eq!((plain.growth(9.0), plain.spread(5, || 3.0)), (3.0, 1.0));
     }
 
     #[test]
@@ -411,23 +327,5 @@ mod tests {
         let factors: Vec<f32> = (0..64).map(|worker| puct.of_worker(worker)).collect();
         assert!(factors.iter().all(|factor| (0.9..=1.1).contains(factor)));
         assert!(factors.iter().enumerate().all(|(n, factor)| !factors[..n].contains(factor)));
-    }
-
-    #[test]
-    fn widening_by_hand() {
-        let params = Params { widening: 0.7, ..Params::default() };
-        let steep = [0.5, 0.1, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.03];
-        let allowed = |params: &Params, visits, priors: &[f32]| {
-            let more = |taken: usize| {
-                params.widens(visits, taken, priors[..taken].iter().sum(), priors.iter().copied())
-            };
-            (0..priors.len()).take_while(|taken| more(*taken)).count()
-        };
-        assert_eq!(allowed(&params, 7, &steep), 6, "0.7 is reached by three, six are allowed");
-        assert_eq!((allowed(&params, 8, &steep), allowed(&params, 15, &steep)), (8, 8));
-        assert_eq!(allowed(&params, 16, &steep), 9);
-        // Of twenty equal priors fourteen sum up to 0.7.
-        assert_eq!(allowed(&params, 7, &[0.05001; 20]), 14);
-        assert_eq!(allowed(&Params::default(), 1, &steep), 9);
     }
 }

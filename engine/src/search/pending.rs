@@ -3,7 +3,7 @@
 use shakmaty::MoveList;
 
 use super::context::SearchContext;
-use super::expansion::Expansion;
+use super::expansion::{Expansion, Leaf};
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
 use crate::chess::position::Game;
@@ -116,14 +116,13 @@ impl PendingBatch {
         for (leaf, answer) in self.leaves[..self.waiting].iter_mut().zip(answers) {
             let temperature = context.temperature(leaf.path.plies());
             self.expansion.set(&leaf.moves, &answer.priors, temperature);
-            tree.recall(leaf.game.turn(), temperature, &mut self.expansion);
             let at_root = leaf.path.plies() == 0;
             if let Some(noise) = context.limits.noise.filter(|_| at_root && noisy) {
                 self.expansion.mix(noise);
             }
             root_expanded |= at_root;
             let wdl = context.adjusted(&leaf.game, answer.wdl);
-            tree.apply_value(&mut leaf.path, &leaf.game, wdl, Some(&self.expansion));
+            tree.apply(&mut leaf.path, Leaf::Expanded(wdl, &self.expansion));
         }
         self.waiting = 0;
         root_expanded

@@ -5,7 +5,7 @@ use shakmaty::Move;
 
 use super::counters::SearchCounters;
 use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node::{Known, Link, NodeId};
+use super::node::{Link, NodeId};
 use super::proof::Proof;
 use super::select::SelectionContext;
 use super::tree::Tree;
@@ -101,11 +101,10 @@ pub struct Report {
 }
 
 impl Tree {
-    /// The root move to play: proven wins first, proven losses last, else by visits, then mean result, then prior; of
-    /// those with [`Params::choice_share`](super::Params::choice_share) of the visits the one with the best mean
-    /// result. `None` before the root's evaluation.
+    /// The root move to play: proven wins first, proven losses last, else by visits, then mean result, then prior.
+    /// `None` before the root's evaluation.
     pub fn best(&self) -> Option<Move> {
-        let index = self.ranked_root().into_iter().next()?;
+        let index = self.ranked(self.root).into_iter().next()?;
         Some(self.nodes.candidate(self.root, index).packed().to_legal_move(self.game.position()))
     }
 
@@ -118,7 +117,7 @@ impl Tree {
     }
 
     fn stats_with(&self, terms: &impl SelectionTerms) -> Vec<MoveStats> {
-        self.stats_of(self.root, &self.game, self.ranked_root(), terms)
+        self.stats_of(self.root, &self.game, self.ranked(self.root), terms)
     }
 
     /// Statistics of the moves after `line`, which begins at the root: the best first, empty before the evaluation of
@@ -178,7 +177,7 @@ impl Tree {
     /// Before the root's evaluation it has one line if there is a legal move: the first move, with the score 0.
     pub fn report(&self, multipv: usize) -> Report {
         let mut lines: Vec<PvLine> =
-            self.ranked_root().into_iter().take(multipv.max(1)).map(|edge| self.line(edge)).collect();
+            self.ranked(self.root).into_iter().take(multipv.max(1)).map(|edge| self.line(edge)).collect();
         if lines.is_empty() {
             let unknown = |m: &Move| PvLine { pv: vec![*m], score: Score::Cp(0), wdl: Wdl::DRAW, visits: 0 };
             lines.extend(self.root_moves().first().map(unknown));
@@ -237,32 +236,6 @@ impl Tree {
             });
         }
         moves
-    }
-
-    /// The indices of the root's moves, the one to play first.
-    fn ranked_root(&self) -> Vec<usize> {
-        let mut order = self.ranked(self.root);
-        let links: Vec<&Link> = self.nodes.links_of(self.root).collect();
-        let Some(most) = order.first().and_then(|edge| links.get(*edge)).map(|link| link.visits()) else {
-            return order;
-        };
-        let share = self.params.choice_share;
-        if share < 1.0 && !self.is_proven() {
-            let enough = |edge: &usize| {
-                let link = links.get(*edge);
-                link.filter(|link| link.known() != Known::Lost && link.visits() as f32 >= share * most as f32)
-            };
-            let chosen = order
-                .iter()
-                .enumerate()
-                .filter_map(|(place, edge)| enough(edge).map(|link| (place, self.node(link.child()).q())))
-                // Of equals the most visited.
-                .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-            if let Some((place, _)) = chosen {
-                order[..=place].rotate_right(1);
-            }
-        }
-        order
     }
 
     /// The indices of a node's moves, best first.

@@ -45,7 +45,6 @@ impl Tree {
         // Moves are in order of falling prior: of the unvisited ones the first has the greatest score.
         if let Some(candidate) = untaken
             && context.hopeless_below == 0
-            && (context.widens(taken) || choice.is_none())
         {
             let score = context.unvisited_q + context.unvisited_u(candidate.prior());
             if score > best {
@@ -90,8 +89,6 @@ pub(super) struct SelectionContext<'a, T> {
     proven: bool,
     /// Moves with fewer visits than this cannot become the most visited.
     hopeless_below: u32,
-    /// The node, if progressive widening applies to it, with the sum of the priors of its visited moves.
-    widening: Option<(NodeId, f32)>,
 }
 
 impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
@@ -112,8 +109,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let puct = &params.puct;
         let mut exploration = factor
             * tree.exploration.of(puct, node.visits(), below.max(1))
-            * puct.spread(node.visits(), || node.variance())
-            * puct.indecision(|| tree.nodes.head_of(id).map_or(1.0, Link::squared_priors));
+            * puct.spread(node.visits(), || node.variance());
         if at_root {
             exploration *= puct.root;
         }
@@ -125,17 +121,8 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
             unvisited_q: -node.q() - reduction,
             unvisited_factor: terms.exploration_factor(|| node),
             proven: node.proof().is_some(),
-            widening: (params.widening < 1.0 && !at_root).then_some((id, visited_prior)),
             hopeless_below: if at_root { tree.hopeless_below.load(Ordering::Relaxed) } else { 0 },
         }
-    }
-
-    /// Whether one more move than these may be taken.
-    #[inline]
-    fn widens(&self, taken: usize) -> bool {
-        let Some((id, share)) = self.widening else { return true };
-        let priors = self.tree.nodes.moves_of(id).map(Candidate::prior);
-        self.tree.params.widens(self.tree.node(id).visits(), taken, share, priors)
     }
 
     fn child(&self, link: &Link) -> &'a Node {

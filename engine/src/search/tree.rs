@@ -5,14 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use shakmaty::Move;
 
-use super::correction::Corrections;
 use super::counters::{Counters, SearchCounters};
-use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node::{Candidate, Fate, Known, Link, MovePrior, Node, NodeId, Results};
 use super::node_store::NodeStore;
 use super::params::{ExplorationTable, Params};
-use super::position_values::PositionValues;
 use super::proof::Proof;
 use super::recycle::Recycler;
 use crate::chess::mates::ForcedMate;
@@ -36,14 +33,6 @@ pub struct NodeView {
     pub prior: f32,
     /// The evaluator's value for the side that moved into the node, −1 to 1; `None` before its evaluation.
     pub value: Option<f32>,
-}
-
-/// The table of [`Params::transposition_values`] takes this share of the tree's memory, in addition to it.
-const VALUES_SHARE: usize = 64;
-
-/// Keeps a table from search to search while it is wanted, beginning with a new one.
-fn keep_if<T>(wanted: bool, table: &mut Option<T>, new: impl FnOnce() -> T) {
-    *table = wanted.then(|| table.take().unwrap_or_else(new));
 }
 
 /// Visits of a search with a reused tree before the mean path length is meaningful.
@@ -82,12 +71,6 @@ pub struct Tree {
     pub(super) hopeless_below: AtomicU32,
     /// How exploration grows with the visits.
     pub(super) exploration: Arc<ExplorationTable>,
-    /// How well moves did in this search and those before it, if [`Params::history`] is on.
-    pub(super) history: Option<MoveHistory>,
-    /// The evaluator's errors in this search and those before it, if [`Params::correction`] is on.
-    pub(super) corrections: Option<Corrections>,
-    /// What positions of this tree are worth, if [`Params::transposition_values`] is on.
-    pub(super) position_values: Option<PositionValues>,
     // Grows.
     pub(super) nodes: NodeStore,
     pub(super) root: NodeId,
@@ -121,9 +104,6 @@ impl Tree {
             forced: None,
             hopeless_below: AtomicU32::new(0),
             exploration: Arc::default(),
-            history: None,
-            corrections: None,
-            position_values: None,
             nodes,
             root,
             base: root,
@@ -170,25 +150,13 @@ impl Tree {
             && params.root_policy_temperature == self.params.root_policy_temperature
             && params.reply_policy_temperature == self.params.reply_policy_temperature
             && params.transpositions == self.params.transpositions
-            && params.transposition_values == self.params.transposition_values
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
             && params.progress == self.params.progress
-            && params.fifty_moves_damping == self.params.fifty_moves_damping
-            && params.material_damping == self.params.material_damping
-            // Nodes made without it lack the sum of their squared priors.
-            && (params.puct.gini == 0.0 || self.params.puct.gini != 0.0)
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
         self.exploration = ExplorationTable::shared(&self.params.puct);
-        keep_if(self.params.history != 0.0, &mut self.history, MoveHistory::new);
-        keep_if(self.params.correction != 0.0, &mut self.corrections, Corrections::new);
-        if !self.params.transposition_values {
-            self.position_values = None;
-        } else if !kept || self.position_values.is_none() {
-            self.position_values = PositionValues::new(self.nodes.memory() / VALUES_SHARE);
-        }
         if !kept {
             self.nodes.clear();
             self.recycler = Recycler::default();
@@ -297,7 +265,7 @@ impl Tree {
             node.add_own(value, self.node(old).wdl_for_parent().draw, false);
             for (edge, link) in taken.iter().enumerate() {
                 let child = link.child();
-                let id = self.add_link(0, root, edge, child)?;
+                let id = self.nodes.add_link(0, root, edge, child)?;
                 node.unlock(edge + 1);
                 self.hold(child);
                 let (copy, after) = (self.nodes.link(id), self.node(child));
@@ -339,7 +307,7 @@ impl Tree {
             let places = self.nodes.moves_of(self.root).skip(taken);
             places.zip(untaken).for_each(|(place, value)| place.set(value));
             let Some(child) = self.nodes.add(0) else { return false };
-            if self.add_link(0, self.root, edge, child).is_none() {
+            if self.nodes.add_link(0, self.root, edge, child).is_none() {
                 self.nodes.free_node(child);
                 return false;
             }

@@ -12,12 +12,10 @@
 
 use std::cmp::Reverse;
 
-use shakmaty::{Color, Move};
+use shakmaty::Move;
 
-use super::correction::Corrections;
 use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
-use super::history::MoveHistory;
 use super::node::{Candidate, Fate, MovePrior, Node, NodeId, Results, SumError};
 use super::params::Params;
 use super::proof::Proof;
@@ -86,7 +84,6 @@ struct Step {
     link: u32,
     /// The move's prior in units of 1/65535.
     prior: u16,
-    packed: PackedMove,
 }
 
 impl Path {
@@ -197,7 +194,7 @@ impl Tree {
     /// After a visit of a series: hands its result up to the first node of the path that may be visited once more, where
     /// `game` goes back to, to descend from there. Returns whether there is one, and how many plies it is from the root.
     pub fn next_in_series(&self, path: &mut Path, game: &mut Game) -> Option<usize> {
-        while self.leave(path, game) {
+        while self.leave(path) {
             let series = path.series[path.plies()];
             // What is proven has nothing more to find.
             if series.left > 0 && (path.plies() == 0 || self.known_value(path.leaf).is_none()) {
@@ -214,16 +211,15 @@ impl Tree {
     }
 
     /// Ends a series, or gives up the visit that is under way: all nodes of the path get what was found, and nothing is in
-    /// flight any more. `game` is at the path's last node.
-    pub fn end_series(&self, path: &mut Path, game: &Game) {
-        while self.leave(path, game) {}
+    /// flight any more.
+    pub fn end_series(&self, path: &mut Path) {
+        while self.leave(path) {}
     }
 
-    /// Ends the series of the path's last node and goes back to the node above; returns whether there is one. `game` is at
-    /// that node or below.
+    /// Ends the series of the path's last node and goes back to the node above; returns whether there is one.
     #[inline]
-    fn leave(&self, path: &mut Path, game: &Game) -> bool {
-        self.hand_up(path, path.plies(), Some(game));
+    fn leave(&self, path: &mut Path) -> bool {
+        self.hand_up(path, path.plies());
         let Some(step) = path.steps.pop() else { return false };
         let in_flight = path.series.pop().map_or(0, |series| series.in_flight);
         if in_flight > 0 {
@@ -234,9 +230,9 @@ impl Tree {
     }
 
     /// Gives the node before so many plies what the series of the node after them has found; these visits are no longer in
-    /// flight. `game`, if there is one, is at one of these nodes or below.
+    /// flight.
     #[inline]
-    fn hand_up(&self, path: &mut Path, plies: usize, game: Option<&Game>) {
+    fn hand_up(&self, path: &mut Path, plies: usize) {
         let mut results = std::mem::take(&mut path.series[plies].results);
         if results.visits == 0 || plies == 0 {
             return;
@@ -252,9 +248,6 @@ impl Tree {
         *in_flight -= landed;
         let node = self.add_to_step(&step, child, results.visits, landed);
         node.add_results(&results, self.shared);
-        if let Some(game) = game.filter(|_| plies > 1) {
-            self.record_value(node, results.visits, || game.past()[self.game.ply() + plies - 1].hash());
-        }
         let above = &mut path.series[plies - 1];
         above.left -= results.visits;
         above.results.add(&results.for_parent());
@@ -262,7 +255,7 @@ impl Tree {
 
     /// Gives all nodes of the path what the visits so far have found; these are no longer in flight.
     fn catch_up(&self, path: &mut Path) {
-        (0..path.series.len()).rev().for_each(|plies| self.hand_up(path, plies, None));
+        (0..path.series.len()).rev().for_each(|plies| self.hand_up(path, plies));
     }
 
     /// A step of a path, which leads to `child`, has so many visits more and so many in flight less. Returns the node that
@@ -307,13 +300,6 @@ impl Tree {
             return Some(if node.claim() { Reached::Unexpanded } else { Reached::Collision });
         }
         self.nodes.prefetch_moves(path.leaf);
-        if let Some(corrections) = &self.corrections
-            && Corrections::is_due(node.visits())
-            && node.proof().is_none()
-            && let Some(value) = node.value()
-        {
-            corrections.learn(game, node.visits(), value - node.q());
-        }
         if path.in_series {
             path.mark(game);
         }
@@ -348,7 +334,7 @@ impl Tree {
             series.in_flight = series.left;
             self.nodes.link(taken.link).begin_visits(series.in_flight);
         }
-        path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
+        path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16 });
         path.series.push(series);
         path.leaf = taken.child;
         if taken.transposition && self.node(taken.child).visits() > 0 {
@@ -387,12 +373,12 @@ impl Tree {
         if key != 0
             && let Some(child) = self.nodes.find(key).filter(usable)
         {
-            let link = self.add_link(path.worker, parent, edge, child)?;
+            let link = self.nodes.add_link(path.worker, parent, edge, child)?;
             self.hold(child);
             return Some(Taken { link, child, transposition: true });
         }
         let child = self.nodes.add(path.worker)?;
-        let Some(link) = self.add_link(path.worker, parent, edge, child) else {
+        let Some(link) = self.nodes.add_link(path.worker, parent, edge, child) else {
             self.nodes.free_node(child);
             return None;
         };
@@ -405,16 +391,6 @@ impl Tree {
             return Some(Taken { link, child: other, transposition: true });
         }
         Some(Taken { link, child, transposition: false })
-    }
-
-    /// [`NodeStore::add_link`](super::node_store::NodeStore::add_link); with the first link, also stores what selection needs
-    /// in the head of its block.
-    pub(super) fn add_link(&self, worker: usize, parent: NodeId, edge: usize, child: NodeId) -> Option<u32> {
-        let link = self.nodes.add_link(worker, parent, edge, child)?;
-        if edge == 0 && self.params.puct.gini != 0.0 {
-            self.nodes.count_squares(parent);
-        }
-        Some(link)
     }
 
     /// Whether `id`, `plies` from the root, was a repetition in an earlier search and is none in this one: its first
@@ -514,10 +490,6 @@ impl Tree {
                 kind = VisitKind::Evaluation;
                 wdl
             }
-            Leaf::Known(wdl) => {
-                kind = VisitKind::Transposition;
-                wdl
-            }
         };
         if let Some(proof) = proof {
             node.set_fate(Fate::Proven(proof));
@@ -536,49 +508,6 @@ impl Tree {
         }
         // Last, so that no other visit takes the leaf for one to evaluate.
         self.uncount(path);
-    }
-
-    /// [`Tree::apply`] for an evaluator's value `wdl` of the position at the leaf, `game`, with its moves if they are known
-    /// already: the value is corrected by what earlier ones of like positions came to.
-    pub(super) fn apply_value(&self, path: &mut Path, game: &Game, wdl: Wdl, expansion: Option<&Expansion>) {
-        let corrected = match &self.corrections {
-            Some(corrections) => corrections.correct(game, wdl, self.params.correction),
-            None => wdl,
-        };
-        match expansion {
-            Some(expansion) => self.apply(path, Leaf::Expanded(corrected, expansion)),
-            None => self.apply(path, Leaf::Valued(corrected)),
-        }
-        if self.corrections.is_some() {
-            self.node(path.leaf).set_value(-wdl.q());
-        }
-    }
-
-    /// The value, for the side to move, of the position of `game` elsewhere in the tree.
-    #[inline]
-    pub(super) fn position_value(&self, game: &Game) -> Option<Wdl> {
-        self.position_values.as_ref()?.get(game.hash())
-    }
-
-    /// Records the value of a position with this hash for [`Tree::position_value`], if the last so many visits of its node
-    /// have brought their number to a power of two or beyond it.
-    #[inline]
-    pub(super) fn record_value(&self, node: &Node, last: u32, hash: impl FnOnce() -> u64) {
-        let Some(values) = &self.position_values else { return };
-        let visits = node.visits();
-        // A draw by repetition is one of the path, not of the position.
-        let of_path = matches!(node.fate(), Fate::Threefold | Fate::Twofold(_));
-        if visits.checked_ilog2() != visits.saturating_sub(last).checked_ilog2() && !of_path {
-            values.put(hash(), node.wdl_for_parent().flipped(), visits);
-        }
-    }
-
-    /// The same for the position at a path's end, which was visited; `game` is there.
-    #[inline]
-    pub(super) fn record_leaf(&self, path: &Path, game: &Game) {
-        if path.plies() > 0 {
-            self.record_value(self.node(path.leaf), 1, || game.hash());
-        }
     }
 
     /// Ends a visit that reached a known value.
@@ -604,31 +533,6 @@ impl Tree {
             self.catch_up(path);
         }
         self.counters.add(path.worker, kind, path.steps.len());
-        if let Some(history) = &self.history {
-            self.remember(history, path, value.q());
-        }
-    }
-
-    /// Adds the result `q` for the side to move at the leaf to the moves of its path.
-    fn remember(&self, history: &MoveHistory, path: &Path, q: f32) {
-        let mut side = self.game.turn();
-        let at_leaf = if path.steps.len().is_multiple_of(2) { side } else { !side };
-        for step in &path.steps {
-            // What is proven needs no guess.
-            if self.node(self.nodes.link(step.link).child()).proof().is_none() {
-                history.add(side, step.packed, if side == at_leaf { q } else { -q });
-            }
-            side = !side;
-        }
-    }
-
-    /// Changes the policy of a position, with `turn` to move, by how well its moves did; `temperature` is the policy's.
-    #[inline]
-    pub(super) fn recall(&self, turn: Color, temperature: f32, expansion: &mut Expansion) {
-        if let Some(history) = &self.history {
-            let weight = self.params.history / temperature;
-            expansion.scale(|packed| libm::expf(weight * history.of(turn, packed)));
-        }
     }
 
     /// The most visited line from the root of what is not known, as far as its moves have so many visits, at most so many
@@ -661,7 +565,7 @@ impl Tree {
                 return;
             };
             let link_id = self.nodes.link_id(node, edge);
-            path.steps.push(Step { node, link: link_id, prior: candidate.get().steps() as u16, packed });
+            path.steps.push(Step { node, link: link_id, prior: candidate.get().steps() as u16 });
             path.leaf = link.child();
         }
         let leaf = self.node(path.leaf);

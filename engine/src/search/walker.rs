@@ -85,7 +85,7 @@ impl Walker {
             #[cfg(test)]
             let steps = self.path.links();
             let next = if end != VisitEnd::Applied || tree.is_proven() {
-                tree.end_series(&mut self.path, &self.game);
+                tree.end_series(&mut self.path);
                 None
             } else {
                 tree.next_in_series(&mut self.path, &mut self.game)
@@ -114,7 +114,6 @@ impl Walker {
             match reached {
                 Reached::Known { wdl, transposition } => {
                     tree.finish(&mut self.path, wdl, transposition);
-                    tree.record_leaf(&self.path, &self.game);
                     return VisitEnd::Applied;
                 }
                 Reached::Leaf if !tree.shared || tree.count(&mut self.path) => {
@@ -135,7 +134,7 @@ impl Walker {
                         tree.give_up_expansion(&self.path);
                         break VisitEnd::Collided;
                     }
-                    self.ask_policy(context, tree, evaluator, &moves);
+                    self.ask_policy(context, evaluator, &moves);
                     if !tree.expand(&self.path, &self.expansion) {
                         break VisitEnd::Full;
                     }
@@ -155,32 +154,24 @@ impl Walker {
             tree.apply(&mut self.path, known);
             return;
         }
-        if let Some(wdl) = tree.position_value(&self.game).filter(|_| plies > 0) {
-            tree.apply(&mut self.path, Leaf::Known(wdl));
-            tree.record_leaf(&self.path, &self.game);
-            return;
-        }
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
         if plies == 0 {
             // The root's moves are wanted even after a single visit.
-            self.ask_policy(context, tree, evaluator, &context.root_moves);
-            tree.apply_value(&mut self.path, &self.game, wdl, Some(&self.expansion));
+            self.ask_policy(context, evaluator, &context.root_moves);
+            tree.apply(&mut self.path, Leaf::Expanded(wdl, &self.expansion));
         } else {
-            tree.apply_value(&mut self.path, &self.game, wdl, None);
+            tree.apply(&mut self.path, Leaf::Valued(wdl));
         }
-        tree.record_leaf(&self.path, &self.game);
     }
 
     fn ask_policy(
         &mut self,
         context: &SearchContext,
-        tree: &Tree,
         evaluator: &mut dyn SplitEvaluator,
         moves: &[shakmaty::Move],
     ) {
         let temperature = context.temperature(self.path.plies());
         self.expansion.fill(moves, |priors| evaluator.policy(&self.game, moves, temperature, priors));
-        tree.recall(self.game.turn(), temperature, &mut self.expansion);
         if let Some(noise) = context.limits.noise.filter(|_| self.path.plies() == 0) {
             self.expansion.mix(noise);
         }
@@ -193,7 +184,7 @@ mod tests {
     use crate::chess::tables::Tables;
     use crate::nets::sparse::SparseNetwork;
     use crate::search::visit::SERIES_SHARE;
-    use crate::search::{Limits, Params, Puct};
+    use crate::search::{Limits, Params};
 
     /// As another worker leaves it that has counted its visit of an ended game, before this one sees why.
     #[test]
@@ -226,19 +217,6 @@ mod tests {
             (done, walks) = (done + more, walks + 1);
         }
         (tree, walks)
-    }
-
-    #[test]
-    fn nodes_know_the_sum_of_their_squared_priors_if_exploration_asks_for_it() {
-        let native = Params::native();
-        let params = Params { puct: Puct { gini: 1.0, ..native.puct }, ..native };
-        let (tree, _) = visited(params, 1, 500);
-        let child = tree.nodes.links_of(tree.root).max_by_key(|link| link.visits()).unwrap().child();
-        for id in [tree.root, child] {
-            let squares: f32 = tree.nodes.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
-            let known = tree.nodes.head_of(id).unwrap().squared_priors();
-            assert!(squares > 0.02 && (known - squares).abs() < 1e-6, "{known} {squares}");
-        }
     }
 
     /// Otherwise the next search would end at once, without the move that mates.

@@ -2,8 +2,8 @@
 
 use engine::chess::position::Game;
 use engine::nets::eval::HashedEvaluator;
-use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Pool, Puct, Reached, Tree};
+use engine::nets::eval::{Answer, Wdl};
+use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Puct, Reached, Tree};
 
 use super::support::*;
 
@@ -150,47 +150,6 @@ fn a_reply_that_becomes_the_root_gets_its_temperature() {
     near(manual.child("a8a7").prior, 0.8);
 }
 
-/// Equal priors, Q 0 and no other exploration: without a bound every reply would be visited once before any twice.
-#[test]
-fn widening_bounds_the_replies() {
-    let replies = |widening| {
-        let params = Params { widening, ..plain() };
-        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4", params, Scripted::default());
-        let mut seen = std::collections::HashSet::new();
-        // The root, e2e4 and 14 visits below it: with 15 visits its node is allowed 6 + 2 moves.
-        for _ in 0..16 {
-            assert_eq!(manual.search.gather(1), 1);
-            let game = manual.search.requests().next().unwrap().game.clone();
-            seen.extend((game.ply() > 1).then(|| game.past().get(2).map_or(game.hash(), |past| past.hash())));
-            manual.answer();
-        }
-        seen.len()
-    };
-    assert_eq!((replies(1.0), replies(0.3)), (14, 8));
-}
-
-#[test]
-fn dampings_reduce_the_value_of_a_leaf() {
-    // After a2a3 no ply counts for the fifty-move rule, after c6b6 ninety do; there are only pawns.
-    let script = Scripted::default().value("a2a3", wdl(0.0, 0.2, 0.8)).value("c6b6", wdl(0.0, 0.2, 0.8));
-    let q = |params| {
-        let fen = TWO_REPLIES.replace("0 1", "89 90");
-        // Unvisited moves first.
-        let params = Params { fpu: -5.0, ..params };
-        let mut manual = ManualSearch::new(&fen, "a2a3 c6b6", params, script.clone());
-        (0..3).for_each(|_| manual.visit());
-        (manual.child("a2a3").q, manual.child("c6b6").q)
-    };
-    assert_eq!(q(plain()), (0.8, 0.8));
-    // (70 + 38)/256 of it is lost.
-    let (advance, king) = q(Params { fifty_moves_damping: 1.0, ..plain() });
-    near(advance, 0.8);
-    near(king, 0.8 * (1.0 - 108.0 / 256.0));
-    let (advance, king) = q(Params { material_damping: 0.25, ..plain() });
-    near(advance, 0.6);
-    near(king, 0.6);
-}
-
 #[test]
 fn each_worker_explores_by_its_own_factor() {
     let game = Game::new();
@@ -220,63 +179,6 @@ fn each_worker_explores_by_its_own_factor() {
     assert_eq!((chosen(0, 0.0), chosen(1, 0.0)), (moves[0], moves[0]));
     // Factors 1, 1 + 0.9 · 0.236 and 1 − 0.9 · 0.528.
     assert_eq!([0, 1, 2].map(|worker| chosen(worker, 0.9)), [moves[0], moves[1], moves[0]]);
-}
-
-/// A move that did well makes the policy of positions that are expanded later prefer it, in the next search too.
-#[test]
-fn history_prefers_moves_that_did_well() {
-    let script = Scripted::default()
-        .prior("e2e4", 0.5)
-        .prior("d2d4", 0.5)
-        .value("e2e4", wdl(0.9, 0.0, 0.1))
-        .value("d2d4", wdl(0.1, 0.0, 0.9));
-    let prior = |history, visited| {
-        // Unvisited moves first.
-        let params = Params { history, reuse: false, fpu: -5.0, ..plain() };
-        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params.clone(), script.clone());
-        (0..visited).for_each(|_| manual.visit());
-        let game = Game::from_fen(KINGS_AND_PAWNS).unwrap();
-        let root_moves = ["e2e4", "d2d4"].map(|m| game.parse_uci(m).unwrap()).to_vec();
-        manual.search.start(&game, Limits { root_moves, ..Limits::default() }, params);
-        manual.visit();
-        manual.child("d2d4").prior
-    };
-    near(prior(0.0, 3), 0.5);
-    near(prior(0.5, 0), 0.5);
-    // One visit each, Q ±0.8: ±400/8140 · ln 9 = ±0.108; e^(0.5 · 0.216) = 1.114 times the other.
-    near(prior(0.5, 3), 1.114 / 2.114);
-}
-
-/// The root looks level, and everything below it is better for White.
-struct WrongAboutTheRoot;
-
-impl Evaluator for WrongAboutTheRoot {
-    fn max_batch(&self) -> usize {
-        1
-    }
-
-    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        let mut answers = WhiteWins.evaluate(batch)?;
-        for (answer, _) in answers.iter_mut().zip(batch).filter(|(_, request)| request.game.ply() == 0) {
-            answer.wdl = wdl(0.5, 0.0, 0.5);
-        }
-        Ok(answers)
-    }
-}
-
-/// What one search finds out about a value corrects the next one's.
-#[test]
-fn the_error_of_like_positions_corrects_a_leaf() {
-    let root = |correction| {
-        // Blocked pawns: they and the material stay as they are.
-        let game = Game::from_fen("4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1").unwrap();
-        let params = Params { correction, reuse: false, ..plain() };
-        let mut pool = Pool::new(vec![Box::new(WrongAboutTheRoot)], params, 16 << 20);
-        search_by(&mut pool, &game, visits(500));
-        search_by(&mut pool, &game, visits(1)).report.lines[0].wdl
-    };
-    assert_eq!(root(0.0), wdl(0.5, 0.0, 0.5));
-    assert!(root(1.0).q() > 0.005, "{:?}", root(1.0));
 }
 
 #[test]

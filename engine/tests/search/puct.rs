@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use engine::chess::position::Game;
 use engine::search::{Params, Puct};
 
 use super::support::*;
@@ -147,8 +146,6 @@ fn each_factor_of_exploration_changes_the_visits() {
     assert_eq!((visits(base)[2], visits(Puct { root: 3.0, ..base })[2]), (0, 1));
     for other in [
         Puct { exponent: 0.9, ..base },
-        // Σ prior² = 0.505: factor 1.79.
-        Puct { gini: 1.0, ..base },
         // Results that differ less than is typical: less exploration.
         Puct { deviation: 1.0, ..base },
     ] {
@@ -164,19 +161,4 @@ fn the_root_has_a_temperature_of_its_own() {
     manual.visit();
     // √0.8 : √0.2 = 2 : 1.
     near(manual.child("e2e4").prior, 2.0 / 3.0);
-}
-
-#[test]
-fn of_the_well_visited_the_best_mean_is_played() {
-    // e2e4 has most visits by its prior, d2d4 the better result.
-    let script = Scripted::default().prior("e2e4", 0.7).prior("d2d4", 0.3).value("d2d4", wdl(0.2, 0.4, 0.4));
-    let best = |choice_share| {
-        let params = Params { choice_share, ..plain() };
-        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
-        (0..6).for_each(|_| manual.visit());
-        assert!(manual.visits()["e2e4"] > manual.visits()["d2d4"], "{:?}", manual.visits());
-        assert!(manual.child("d2d4").q > manual.child("e2e4").q);
-        Game::uci(manual.tree().best().unwrap(), false)
-    };
-    assert_eq!((best(1.0).as_str(), best(0.4).as_str()), ("e2e4", "d2d4"));
 }

@@ -153,17 +153,3 @@ fn a_search_of_some_moves_keeps_to_them() {
     assert_eq!(report.lines.len(), 2);
     assert!(report.lines.iter().all(|line| moves.contains(&line.pv[0])));
 }
-
-/// Two orders of reversible moves lead to one position with different positions behind it: no shared node, one value.
-#[test]
-fn a_value_is_taken_from_the_same_position_elsewhere() {
-    let evaluations = |transposition_values| {
-        let params = Params { transposition_values, ..Params::default() };
-        let game = Game::from_fen("4k1n1/4p3/8/8/8/8/4P3/4K1N1 w - - 0 1").unwrap();
-        let counters = search_with(params, split(1), &game, visits(20_000)).report.counters;
-        assert_eq!(counters.playouts, 20_000);
-        (counters.evaluations, counters.transpositions)
-    };
-    let (without, with) = (evaluations(false), evaluations(true));
-    assert!(with.0 * 10 < without.0 * 9 && with.1 > without.1, "{with:?}, {without:?}");
-}

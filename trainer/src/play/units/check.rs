@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use engine::chess::tables::Tables;
-use engine::search::Params;
 
 use super::match_result::read_match;
 use super::task::UnitTask;
@@ -161,10 +160,8 @@ fn search_one_of_match_again(
     check: &ResultCheck,
 ) -> Result<()> {
     let (setup, networks) = match_setup([first, second], &rules.rules, check.tables.clone(), check.seed);
-    // What a search has learnt from those before it in the game is not known here.
-    let learns = |params: &Params| params.history != 0.0 || params.correction != 0.0;
     let exact: [Option<usize>; 2] = std::array::from_fn(|player| match setup.sides[player] {
-        Side::Search(index, _) if networks[index].is_exact() && !learns(&setup.params[player]) => Some(index),
+        Side::Search(index, _) if networks[index].is_exact() => Some(index),
         _ => None,
     });
     // In an opening's first game the first player has White.
