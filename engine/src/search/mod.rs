@@ -53,7 +53,7 @@ pub use gumbel::{Gumbel, ImprovedPolicy};
 pub use multi_pool::{MultiPool, RunningId, SearchTask};
 pub use noise::{Noise, sample_by_visits};
 pub use observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
-pub use params::{Limits, Params, Puct};
+pub use params::{Limits, ParamSettings, Params, Puct};
 pub use pool::Pool;
 pub use proof::Proof;
 pub use report::{MoveStats, PvLine, Report, Score};

@@ -111,16 +111,11 @@ impl MultiPool {
         self.capacity
     }
 
-    /// The parameters with which searches are made: those of a task, with the defaults that its evaluators have.
-    pub fn params(&self, params: &Params) -> Params {
-        Params { reuse: false, ..params.for_evaluators(self.native) }
-    }
-
     /// Starts a search and returns at once. The observer receives its outcome, if there is nothing to search before this
     /// returns.
     pub fn start(&self, task: SearchTask, observer: Box<dyn SearchObserver>) -> RunningId {
         let SearchTask { root, limits, params, priority, memory } = task;
-        let (params, workers) = (self.params(&params), self.threads.len());
+        let (params, workers) = (Params { reuse: false, ..params }, self.threads.len());
         let (mut tree, mates) = empty_memory(memory, self.native);
         let (context, _) =
             SearchContext::start(&mut tree, root, limits, params, self.tables.clone(), workers);

@@ -8,20 +8,20 @@ use shakmaty::Move;
 use super::noise::Noise;
 
 /// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted; a native network has
-/// [its own](Params::native).
+/// [its own](Params::native) for those of type `T`, which [`ParamSettings`] may leave open.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Params {
+pub struct Params<T = f32> {
     /// Exploration.
-    pub puct: Puct,
+    pub puct: Puct<T>,
     /// First-play urgency (FPU): Q of an unvisited move is the parent's Q minus this value times √(sum of the priors of
     /// visited moves).
-    pub fpu: f32,
+    pub fpu: T,
     /// Softmax temperature of the policy: priors are raised to `1 / temperature` and normalised.
-    pub policy_temperature: f32,
+    pub policy_temperature: T,
     /// The temperature at the root.
-    pub root_policy_temperature: f32,
+    pub root_policy_temperature: T,
     /// The temperature at the positions after the root's moves (Monty).
-    pub reply_policy_temperature: f32,
+    pub reply_policy_temperature: T,
     /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
     /// measurement: see `docs/search.md`.
     pub transpositions: bool,
@@ -59,22 +59,22 @@ pub struct Params {
 /// Exploration in PUCT (Rosin 2011; Silver et al. 2017): a move's U is
 /// `c(N) · prior · M^exponent / (1 + visits of the move)` at a node with N visits, of which M are those of its moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Puct {
+pub struct Puct<T = f32> {
     /// Exploration of a new node: `c(N) = c + factor · ln((N + base) / base)` (Silver et al. 2018).
-    pub c: f32,
+    pub c: T,
     /// Visits from which on exploration grows noticeably.
     pub base: f32,
     /// How fast it grows.
     pub factor: f32,
     /// 0.5 in AlphaZero; Princhess has 0.62.
-    pub exponent: f32,
+    pub exponent: T,
     /// Weight of the results' standard deviation σ below a node: c is multiplied by `1 + weight · (σ / 0.5 − 1)`
     /// (Monty, after KataGo's dynamic c). 0 is off.
-    pub deviation: f32,
+    pub deviation: T,
     /// Factor on c at the root.
-    pub root: f32,
+    pub root: T,
     /// Each worker but the first has its own factor on c, between 1 − jitter and 1 + jitter (Princhess). 0 is off.
-    pub jitter: f32,
+    pub jitter: T,
 }
 
 /// The standard deviation of results that multiplies exploration by one.
@@ -145,32 +145,65 @@ impl Params {
             ..Params::default()
         }
     }
+}
 
-    /// These parameters for evaluators that are native or not: in the second case those that have the native default take
-    /// the general one.
-    pub fn for_evaluators(&self, are_native: bool) -> Params {
-        if are_native {
-            return self.clone();
-        }
-        let (native, general) = (Params::native(), Params::default());
-        let own =
-            |value: fn(&Params) -> f32| value(if value(self) == value(&native) { &general } else { self });
-        Params {
-            puct: Puct {
-                c: own(|params| params.puct.c),
-                base: own(|params| params.puct.base),
-                factor: own(|params| params.puct.factor),
-                exponent: own(|params| params.puct.exponent),
-                deviation: own(|params| params.puct.deviation),
-                root: own(|params| params.puct.root),
-                jitter: own(|params| params.puct.jitter),
-            },
-            fpu: own(|params| params.fpu),
-            policy_temperature: own(|params| params.policy_temperature),
-            root_policy_temperature: own(|params| params.root_policy_temperature),
-            reply_policy_temperature: own(|params| params.reply_policy_temperature),
-            ..self.clone()
-        }
+/// Parameters as a person sets them: `None` leaves one to the default of the network that plays.
+pub type ParamSettings = Params<Option<f32>>;
+
+impl ParamSettings {
+    /// Nothing is set.
+    pub fn unset() -> ParamSettings {
+        let defaults = Params::default();
+        combine(&defaults, &defaults, |_, _| None)
+    }
+
+    /// The parameters for a network that is native or not.
+    pub fn resolve(&self, native: bool) -> Params {
+        let defaults = if native { Params::native() } else { Params::default() };
+        combine(self, &defaults, |set, default| set.unwrap_or(default))
+    }
+}
+
+impl From<Params> for ParamSettings {
+    /// Everything is set.
+    fn from(params: Params) -> ParamSettings {
+        combine(&params, &params, |value, _| Some(value))
+    }
+}
+
+/// Combines the parameters whose default depends on the network; the others are the first's.
+fn combine<A: Copy, B: Copy, C>(
+    first: &Params<A>,
+    second: &Params<B>,
+    each: impl Fn(A, B) -> C,
+) -> Params<C> {
+    Params {
+        puct: Puct {
+            c: each(first.puct.c, second.puct.c),
+            base: first.puct.base,
+            factor: first.puct.factor,
+            exponent: each(first.puct.exponent, second.puct.exponent),
+            deviation: each(first.puct.deviation, second.puct.deviation),
+            root: each(first.puct.root, second.puct.root),
+            jitter: each(first.puct.jitter, second.puct.jitter),
+        },
+        fpu: each(first.fpu, second.fpu),
+        policy_temperature: each(first.policy_temperature, second.policy_temperature),
+        root_policy_temperature: each(first.root_policy_temperature, second.root_policy_temperature),
+        reply_policy_temperature: each(first.reply_policy_temperature, second.reply_policy_temperature),
+        transpositions: first.transpositions,
+        reuse: first.reuse,
+        solver: first.solver,
+        mates: first.mates,
+        twofold_draws: first.twofold_draws,
+        smart_pruning: first.smart_pruning,
+        contempt: first.contempt,
+        uncertainty: first.uncertainty,
+        draw_sibling_fpu: first.draw_sibling_fpu,
+        progress: first.progress,
+        series: first.series,
+        virtual_loss: first.virtual_loss,
+        batch: first.batch,
     }
 }
 
@@ -280,12 +313,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_that_is_not_native_has_the_general_defaults_and_what_was_chosen() {
+    fn what_is_not_set_is_the_networks_default() {
+        let unset = ParamSettings::unset();
         assert_ne!(Params::native(), Params::default());
-        assert_eq!(Params::native().for_evaluators(false), Params::default());
-        let chosen = Params { fpu: 0.11, batch: 32, ..Params::native() };
-        assert_eq!(chosen.for_evaluators(false), Params { fpu: 0.11, batch: 32, ..Params::default() });
-        assert_eq!(chosen.for_evaluators(true), chosen);
+        assert_eq!((unset.resolve(true), unset.resolve(false)), (Params::native(), Params::default()));
+    }
+
+    /// Also where it is the default of the other kind of network.
+    #[test]
+    fn what_is_set_is_kept_whatever_the_network() {
+        let mut settings = ParamSettings { batch: 32, ..ParamSettings::unset() };
+        settings.puct.c = Some(Params::native().puct.c);
+        settings.puct.deviation = Some(1.0);
+        let general = settings.resolve(false);
+        let puct = Puct { c: 0.72, deviation: 1.0, ..Puct::default() };
+        assert_eq!(general, Params { puct, batch: 32, ..Params::default() });
+        settings.puct.c = Some(1.745);
+        assert_eq!(settings.resolve(true).puct, Puct { c: 1.745, ..Params::native().puct });
+        for params in [Params::native(), Params::default()] {
+            let settings = ParamSettings::from(params.clone());
+            assert_eq!((settings.resolve(true), settings.resolve(false)), (params.clone(), params));
+        }
     }
 
     #[test]

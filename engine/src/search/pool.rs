@@ -57,8 +57,7 @@ pub(super) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bool {
 
 impl Pool {
     /// Starts one worker for each of `evaluators`, of which there must be at least one. `memory` in bytes bounds the
-    /// tree and the table of the mate search. If the evaluators are not native, searches are
-    /// [for such](Params::for_evaluators).
+    /// tree and the table of the mate search.
     ///
     /// # Panics
     ///
@@ -97,7 +96,7 @@ impl Pool {
         self.stop();
         self.wait();
         let (mut tree, mates) = self.take_memory().unwrap_or_else(|| empty_memory(self.memory, self.native));
-        let params = self.params.for_evaluators(self.native);
+        let params = self.params.clone();
         let (tables, workers) = (self.tables.clone(), self.jobs.len());
         let (context, kept) = SearchContext::start(&mut tree, root, limits, params, tables, workers);
         if kept {
@@ -150,6 +149,11 @@ impl Pool {
     /// The tree and the memory of the mate search, of the last search or emptied.
     fn take_memory(&mut self) -> Option<(Tree, MateProbe)> {
         self.current.take().and_then(|search| search.take_memory()).or_else(|| self.empty.take())
+    }
+
+    /// Whether the evaluators answer value and policy apart.
+    pub fn is_native(&self) -> bool {
+        self.native
     }
 
     /// Sets the parameters of the following searches.

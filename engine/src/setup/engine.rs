@@ -74,10 +74,10 @@ impl Engine {
 
     fn new_pool(&mut self, settings: &Settings, notes: &mut Vec<String>) -> Result<Pool, LoadError> {
         self.load_missing(settings, notes)?;
-        let WorkerEvaluators { evaluators, cache, tree_memory } =
+        let WorkerEvaluators { evaluators, cache, tree_memory, native } =
             WorkerEvaluators::new(self.network.as_ref(), settings)?;
         self.cache = cache;
-        Ok(Pool::new(evaluators, settings.search_params(), tree_memory))
+        Ok(Pool::new(evaluators, settings.search_params(native), tree_memory))
     }
 
     /// Loads the network, if it is needed and not loaded yet.
@@ -176,6 +176,8 @@ pub struct WorkerEvaluators {
     pub cache: Option<Arc<EvalCache>>,
     /// The bytes of `Hash` that are left for trees.
     pub tree_memory: usize,
+    /// Whether the network is run by our own kernels.
+    pub native: bool,
 }
 
 impl WorkerEvaluators {
@@ -193,15 +195,16 @@ impl WorkerEvaluators {
             Some(network) => network.evaluators(settings, workers)?,
             None => (0..workers).map(|_| Box::new(Uniform) as Box<_>).collect(),
         };
+        let native = matches!(used(network, settings), Some(LoadedNetwork::Native(_)));
         let (tree, cache) = settings.memory();
         let input = used(network, settings).map_or(Some(Input::Planes72), LoadedNetwork::cached_input);
         let Some(input) = input.filter(|_| cache > 0) else {
-            return Ok(WorkerEvaluators { evaluators, cache: None, tree_memory: tree + cache });
+            return Ok(WorkerEvaluators { evaluators, cache: None, tree_memory: tree + cache, native });
         };
         let shared = Arc::new(EvalCache::new(cache));
         let cached = |inner| Box::new(CachedEvaluator::new(inner, input, Arc::clone(&shared))) as Box<_>;
         let evaluators = evaluators.into_iter().map(cached).collect();
-        Ok(WorkerEvaluators { evaluators, cache: Some(shared), tree_memory: tree })
+        Ok(WorkerEvaluators { evaluators, cache: Some(shared), tree_memory: tree, native })
     }
 }
 

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::settings::Settings;
 use super::table::TABLE;
+use crate::search::Params;
 
 /// One option.
 pub struct UciOption {
@@ -31,6 +32,8 @@ pub enum OptionKind {
     Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
     /// `string` holding a number: minimum, maximum, read, write.
     Number(f32, f32, fn(&Settings) -> f32, fn(&mut Settings, f32)),
+    /// `string` holding a number, or `auto` for the default of the network that plays: minimum, maximum, read, write.
+    Tuned(f32, f32, fn(&Settings) -> Option<f32>, fn(&mut Settings, Option<f32>)),
     /// `string`; an empty value is `None` and shown as the word given here.
     Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
     /// `string` for information: setting it is ignored.
@@ -150,6 +153,10 @@ impl UciOption {
                 format!("type spin default {} min {min} max {max}", get(now))
             }
             OptionKind::Number(_, _, get, _) => format!("type string default {}", get(now)),
+            OptionKind::Tuned(_, _, get, _) => match get(now) {
+                Some(number) => format!("type string default {number}"),
+                None => format!("type string default {AUTO}"),
+            },
             OptionKind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
             OptionKind::Fixed(text) => format!("type string default {}", text()),
             OptionKind::Choice(names, get, _) => {
@@ -169,6 +176,10 @@ impl UciOption {
             OptionKind::Check(get, _) => format!("check, {}", get(now)),
             OptionKind::Spin(min, max, get, _) => format!("spin, {}, {min}..{max}", get(now)),
             OptionKind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
+            OptionKind::Tuned(min, max, get, _) => {
+                let [native, other] = tuned_defaults(*get);
+                format!("string, `{AUTO}`: {native} with native networks, else {other}; {min}..{max}")
+            }
             OptionKind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
             OptionKind::Fixed(_) => "string".to_owned(),
             OptionKind::Choice(names, get, _) => {
@@ -208,6 +219,18 @@ impl UciOption {
                 set(settings, clamped);
                 Ok((number != clamped).then(|| self.clamped(text, &clamped)))
             }
+            OptionKind::Tuned(min, max, _, set) => {
+                let text = given()?;
+                if text.eq_ignore_ascii_case(AUTO) {
+                    set(settings, None);
+                    return Ok(None);
+                }
+                let number = text.parse().ok().filter(|number: &f32| number.is_finite());
+                let number = number.ok_or_else(|| wrong("a number or auto", text))?;
+                let clamped = number.clamp(*min, *max);
+                set(settings, Some(clamped));
+                Ok((number != clamped).then(|| self.clamped(text, &clamped)))
+            }
             OptionKind::Text(none, _, set) => {
                 let text = given()?;
                 let empty = text.is_empty() || text == "<empty>" || text == *none;
@@ -226,6 +249,17 @@ impl UciOption {
     fn clamped(&self, found: &str, clamped: &impl fmt::Display) -> String {
         format!("option {} cannot be {found}: set to {clamped}", self.name)
     }
+}
+
+/// The value that leaves a parameter to the default of the network that plays.
+const AUTO: &str = "auto";
+
+/// The defaults of a parameter with a native network, and with any other.
+fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
+    [Params::native(), Params::default()].map(|params| {
+        let settings = Settings { params: params.into(), ..Settings::default() };
+        get(&settings).expect("everything is set")
+    })
 }
 
 /// A choice by its index.
@@ -265,6 +299,9 @@ mod tests {
             match &option.kind {
                 OptionKind::Spin(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
                 OptionKind::Number(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
+                OptionKind::Tuned(min, max, get, _) => {
+                    assert!(tuned_defaults(*get).iter().all(|default| (*min..=*max).contains(default)));
+                }
                 _ => {}
             }
         }
@@ -335,7 +372,14 @@ mod tests {
         assert_eq!(settings.precision, Some(Precision::Int8));
         set(&mut settings, "Precision", Some("Auto")).unwrap();
         assert_eq!(settings.precision, None);
-        assert_eq!(settings.params.puct.c, 2.5);
+        assert_eq!(settings.params.puct.c, Some(2.5));
+        // Set is set, also to what is the default of one kind of network.
+        set(&mut settings, "CPuct", Some("0.72")).unwrap();
+        set(&mut settings, "CPuctDeviation", Some("1")).unwrap();
+        let resolved = settings.search_params(false).puct;
+        assert_eq!((resolved.c, resolved.deviation), (0.72, 1.0));
+        set(&mut settings, "CPuct", Some("Auto")).unwrap();
+        assert_eq!([true, false].map(|native| settings.search_params(native).puct.c), [0.72, 1.745]);
         for none in ["", "<empty>", "<embedded>"] {
             settings.weights = Some("x".into());
             set(&mut settings, "WeightsFile", Some(none)).unwrap();

@@ -7,9 +7,9 @@ use super::strength::{FULL_SKILL, Strength};
 use crate::chess::tables::ProbeRules;
 use crate::nets::eval::Precision;
 use crate::nets::onnx::StepLimits;
-use crate::search::Params;
 use crate::search::players::{Player, UctParams};
 use crate::search::time::TimeParams;
+use crate::search::{ParamSettings, Params};
 
 /// Share of `Hash` used for the evaluation cache, in per cent; the tree gets the rest.
 const CACHE_SHARE: usize = 12;
@@ -74,7 +74,7 @@ pub struct Settings {
     /// The log file of the UCI traffic.
     pub log_file: Option<String>,
     /// The parameters of the search.
-    pub params: Params,
+    pub params: ParamSettings,
     /// The parameters of time management; smart pruning is the search's.
     pub time: TimeParams,
 }
@@ -134,7 +134,7 @@ impl Default for Settings {
             tables: None,
             table_rules: ProbeRules::default(),
             log_file: None,
-            params: Params::native(),
+            params: ParamSettings::unset(),
             time: TimeParams::default(),
         }
     }
@@ -175,10 +175,10 @@ impl Settings {
         (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
     }
 
-    /// The parameters of the search, with the effects of the other settings.
-    pub fn search_params(&self) -> Params {
-        let mut params =
-            self.strength().map_or_else(|| self.params.clone(), |strength| strength.limit(&self.params));
+    /// The parameters of the search by a network that is native or not, with the effects of the other settings.
+    pub fn search_params(&self, native: bool) -> Params {
+        let params = self.params.resolve(native);
+        let mut params = self.strength().map_or_else(|| params.clone(), |strength| strength.limit(&params));
         if self.analyse {
             (params.smart_pruning, params.contempt) = (0.0, 0.0);
         }
@@ -187,7 +187,8 @@ impl Settings {
 
     /// The parameters of time management, with the effects of the other settings.
     pub fn time_params(&self) -> TimeParams {
-        TimeParams { smart_pruning: self.search_params().smart_pruning, ..self.time }
+        let smart_pruning = if self.analyse { 0.0 } else { self.params.smart_pruning };
+        TimeParams { smart_pruning, ..self.time }
     }
 }
 
@@ -199,7 +200,8 @@ mod tests {
     fn nothing_is_limited_by_default() {
         let settings = Settings::default();
         assert_eq!(settings.strength(), None);
-        assert_eq!(settings.search_params(), settings.params);
+        assert_eq!(settings.search_params(true), Params::native());
+        assert_eq!(settings.search_params(false), Params::default());
         assert_eq!(settings.time_params(), TimeParams::default());
         assert_eq!(Settings { elo: 900, ..settings }.strength(), None);
     }
@@ -224,7 +226,7 @@ mod tests {
     fn a_rating_overrides_a_skill_level_and_analysis_both() {
         let skilled = Settings { skill: 3, elo: 2000, ..Settings::default() };
         assert_eq!(skilled.strength(), Strength::of_skill(3));
-        let (limited, full) = (skilled.search_params(), &skilled.params);
+        let (limited, full) = (skilled.search_params(true), Params::native());
         assert!(limited.policy_temperature > full.policy_temperature);
         assert!(limited.root_policy_temperature > full.root_policy_temperature);
         let rated = Settings { limit_strength: true, ..skilled };
@@ -232,8 +234,7 @@ mod tests {
         assert_eq!(Settings { player: Some(Player::Minimax), ..rated.clone() }.strength(), None);
         let analysing = Settings { analyse: true, ..rated };
         assert_eq!(analysing.strength(), None);
-        let plain = Params { smart_pruning: 0.0, ..analysing.params.clone() };
-        assert_eq!(analysing.search_params(), plain);
+        assert_eq!(analysing.search_params(true), Params { smart_pruning: 0.0, ..Params::native() });
         assert_eq!(analysing.time_params().smart_pruning, 0.0);
     }
 }

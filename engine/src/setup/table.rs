@@ -302,7 +302,7 @@ pub static TABLE: &[UciOption] = &[
     UciOption {
         name: "CPuct",
         aliases: &[],
-        kind: OptionKind::Number(0.0, 100.0, |s| s.params.puct.c, |s, v| s.params.puct.c = v),
+        kind: OptionKind::Tuned(0.0, 100.0, |s| s.params.puct.c, |s, v| s.params.puct.c = v),
         effect: OptionEffect::Params,
         doc: "exploration constant of PUCT",
     },
@@ -323,42 +323,42 @@ pub static TABLE: &[UciOption] = &[
     UciOption {
         name: "CPuctExponent",
         aliases: &[],
-        kind: OptionKind::Number(0.0, 1.0, |s| s.params.puct.exponent, |s, v| s.params.puct.exponent = v),
+        kind: OptionKind::Tuned(0.0, 1.0, |s| s.params.puct.exponent, |s, v| s.params.puct.exponent = v),
         effect: OptionEffect::Params,
         doc: "exponent of the visits of all moves in the exploration of one: 0.5 is the square root",
     },
     UciOption {
         name: "CPuctDeviation",
         aliases: &[],
-        kind: OptionKind::Number(0.0, 1.0, |s| s.params.puct.deviation, |s, v| s.params.puct.deviation = v),
+        kind: OptionKind::Tuned(0.0, 1.0, |s| s.params.puct.deviation, |s, v| s.params.puct.deviation = v),
         effect: OptionEffect::Params,
         doc: "weight of the standard deviation of a node's results in its exploration",
     },
     UciOption {
         name: "CPuctRoot",
         aliases: &[],
-        kind: OptionKind::Number(0.0, 100.0, |s| s.params.puct.root, |s, v| s.params.puct.root = v),
+        kind: OptionKind::Tuned(0.0, 100.0, |s| s.params.puct.root, |s, v| s.params.puct.root = v),
         effect: OptionEffect::Params,
         doc: "factor on the exploration at the root",
     },
     UciOption {
         name: "CPuctJitter",
         aliases: &[],
-        kind: OptionKind::Number(0.0, 1.0, |s| s.params.puct.jitter, |s, v| s.params.puct.jitter = v),
+        kind: OptionKind::Tuned(0.0, 1.0, |s| s.params.puct.jitter, |s, v| s.params.puct.jitter = v),
         effect: OptionEffect::Params,
         doc: "each worker but the first explores more or less, by a factor between 1 − this and 1 + this",
     },
     UciOption {
         name: "FpuValue",
         aliases: &[],
-        kind: OptionKind::Number(-100.0, 100.0, |s| s.params.fpu, |s, v| s.params.fpu = v),
+        kind: OptionKind::Tuned(-100.0, 100.0, |s| s.params.fpu, |s, v| s.params.fpu = v),
         effect: OptionEffect::Params,
         doc: "first-play urgency reduction: an unvisited move's Q is the parent's less this times √(visited prior)",
     },
     UciOption {
         name: "PolicyTemperature",
         aliases: &[],
-        kind: OptionKind::Number(
+        kind: OptionKind::Tuned(
             0.1,
             10.0,
             |s| s.params.policy_temperature,
@@ -370,7 +370,7 @@ pub static TABLE: &[UciOption] = &[
     UciOption {
         name: "RootPolicyTemperature",
         aliases: &[],
-        kind: OptionKind::Number(
+        kind: OptionKind::Tuned(
             0.1,
             10.0,
             |s| s.params.root_policy_temperature,
@@ -382,7 +382,7 @@ pub static TABLE: &[UciOption] = &[
     UciOption {
         name: "ReplyPolicyTemperature",
         aliases: &[],
-        kind: OptionKind::Number(
+        kind: OptionKind::Tuned(
             0.1,
             10.0,
             |s| s.params.reply_policy_temperature,

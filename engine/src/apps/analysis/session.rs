@@ -42,7 +42,7 @@ impl AnalysisSession {
         AnalysisSession {
             out,
             defaults: QueryDefaults { nodes, multipv: settings.multipv, chess960: settings.chess960 },
-            params: pool.params(&settings.search_params()),
+            params: settings.search_params(evaluators.native),
             network,
             threads: workers(&settings),
             queue: JobQueue::new(pool.capacity(), evaluators.tree_memory),

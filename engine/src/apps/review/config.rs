@@ -120,7 +120,7 @@ pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> 
     let workers = WorkerEvaluators::new(Some(&network), settings).map_err(|error| error.to_string())?;
     let mut knowledge = Knowledge::default();
     knowledge.open_tables(settings).map_err(|error| error.to_string())?;
-    let mut pool = Pool::new(workers.evaluators, settings.search_params(), workers.tree_memory);
+    let mut pool = Pool::new(workers.evaluators, settings.search_params(workers.native), workers.tree_memory);
     pool.set_tables(knowledge.tables().clone());
     let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), network.name());
     Ok(OwnJudge::new(name, pool, limit))

@@ -192,7 +192,7 @@ impl Session {
             OptionEffect::None => {}
             OptionEffect::Params => {
                 if let Some(pool) = self.engine.existing_pool() {
-                    pool.set_params(settings.search_params());
+                    pool.set_params(settings.search_params(pool.is_native()));
                 }
             }
             OptionEffect::Clear => self.engine.clear(),

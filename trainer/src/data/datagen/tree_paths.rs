@@ -38,8 +38,8 @@ impl TreePaths {
         ensure!(network.has_value(), "{}: a network without a value cannot search", file.display());
         let fingerprint = network.fingerprint();
         // All visits are wanted, each tree for itself.
-        let params = Params { reuse: false, smart_pruning: 0.0, ..Params::native() };
-        let params = params.for_evaluators(network.is_exact());
+        let params = if network.is_exact() { Params::native() } else { Params::default() };
+        let params = Params { reuse: false, smart_pruning: 0.0, ..params };
         Ok((TreePaths { network: Box::new(network), idle: Mutex::default(), visits, params }, fingerprint))
     }
 

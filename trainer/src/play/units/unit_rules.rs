@@ -37,7 +37,7 @@ impl MatchUnitRules {
         if own.is_empty() {
             return Ok(None);
         }
-        let mut settings = Settings { params: self.rules.params(), ..Settings::default() };
+        let mut settings = Settings { params: self.rules.params().into(), ..Settings::default() };
         for (name, value) in own {
             let change = options::set(&mut settings, name, Some(value));
             let change = change.with_context(|| format!("option {name}"))?;
@@ -45,7 +45,7 @@ impl MatchUnitRules {
                 bail!("option {name} is no parameter of the search, which alone a match compares");
             }
         }
-        Ok(Some(Params { reuse: false, batch: 1, ..settings.params }))
+        Ok(Some(Params { reuse: false, batch: 1, ..settings.params.resolve(false) }))
     }
 
     /// A network as the player of this index, with its parameters.
