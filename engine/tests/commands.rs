@@ -1,6 +1,7 @@
 //! The program's commands besides UCI.
 
-use std::process::{Command, Output};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 
 fn philidor(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_philidor")).args(arguments).output().expect("the program runs")

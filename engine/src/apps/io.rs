@@ -1,16 +1,15 @@
 //! Lines in and out of a program that answers other programs: one thread reads stdin, another writes stdout.
 
 use std::fmt::Display;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::mem;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use thiserror::Error;
+
+use crate::setup::TrafficLog;
 
 /// The longest line that is read, in bytes: ten times the longest possible game.
 pub const LONGEST_LINE: usize = 512 * 1024;
@@ -36,32 +35,6 @@ pub enum LineError {
     /// Not UTF-8.
     #[error("line is not UTF-8")]
     Encoding,
-}
-
-/// The log of the UCI traffic in both directions, while `Debug Log File` names a file.
-#[derive(Clone, Debug, Default)]
-pub struct TrafficLog(Arc<Mutex<Option<File>>>);
-
-impl TrafficLog {
-    /// Starts a new log at `path`, or ends logging with `None`.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be created; the previous log is then kept.
-    pub fn log_to(&self, path: Option<&Path>) -> io::Result<()> {
-        let file = path.map(File::create).transpose()?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = file;
-        Ok(())
-    }
-
-    fn note(&self, direction: &str, line: &str) {
-        if let Some(file) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            // A full disk must not end a game.
-            if let Err(error) = writeln!(file, "{direction} {line}") {
-                log::warn!("the log of the UCI traffic cannot be written: {error}");
-            }
-        }
-    }
 }
 
 /// Starts the thread that reads lines until the input ends; then the channel closes.
@@ -202,6 +175,8 @@ fn write(mut output: impl Write, items: &Receiver<OutputItem>, traffic: &Traffic
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
 
     fn lines(input: impl Into<Vec<u8>>) -> Vec<Result<String, LineError>> {

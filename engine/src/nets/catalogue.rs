@@ -47,7 +47,7 @@ pub fn find(file: &str) -> Option<PathBuf> {
 
 /// Where networks are looked for: `nets` beside the program and one and two folders above it, and
 /// `../share/philidor/nets`.
-fn folders() -> Vec<PathBuf> {
+pub fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().and_then(dunce::canonicalize);
     program.ok().as_deref().and_then(Path::parent).map(folders_of).unwrap_or_default()
 }

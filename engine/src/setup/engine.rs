@@ -1,27 +1,70 @@
-//! What a session searches with: the network and its pool of workers, or a classical player.
+//! [`Engine`]: what a program searches with. It has the settings, and what they name: the network with its workers, the
+//! classical players, the book, the endgame tables.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
+use shakmaty::Move;
+use thiserror::Error;
+
+use super::evaluators::{WorkerEvaluators, evaluator};
+use super::knowledge::Knowledge;
 use super::loaded::{LoadError, LoadedNetwork};
-use super::settings::{Backend, Settings, processors};
+use super::options::{self, OptionEffect, OptionError};
+use super::settings::{Backend, Settings};
+use super::traffic_log::TrafficLog;
 use crate::chess::position::Game;
-use crate::chess::tables::Tables;
-use crate::nets::encoding::Input;
-use crate::nets::eval::{Answer, CachedEvaluator, EvalCache, EvalError, Evaluator, Request, Uniform};
+use crate::nets::eval::{Answer, EvalCache, EvalError, Request};
 use crate::search::players::{PlayerTask, PlayerThread};
-use crate::search::{Limits, Pool, Report, SearchCounters, SearchObserver};
+use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, SearchObserver};
 
-/// Workers that may be started on any machine; on large ones, four per processor that may be used.
-const MIN_WORKER_LIMIT: usize = 16;
+/// Positions that a worker evaluates at once when several searches run: `docs/results/speed.md`.
+const SHARED_BATCH: usize = 64;
 
-/// The network and the workers, created when first needed, and the thread of the classical players.
+/// What a program searches with. Network and workers are created when first needed.
+///
+/// The settings of the network (`WeightsFile`, `Backend`, `Precision`, `ThinkSteps`, `ThinkEpsilon`) are one request:
+/// while it cannot be met, nothing plays in its place.
 #[derive(Default)]
 pub struct Engine {
+    settings: Settings,
+    knowledge: Knowledge,
+    traffic: TrafficLog,
+
+    refused: Refusals,
     network: Option<LoadedNetwork>,
     pool: Option<Pool>,
     /// The workers' evaluation cache; created with them.
     cache: Option<Arc<EvalCache>>,
     player: PlayerThread,
+}
+
+/// Why the network that was asked for cannot be used.
+#[derive(Debug, Default)]
+struct Refusals {
+    /// By option: values that are none.
+    values: BTreeMap<&'static str, String>,
+    /// The last attempt to load it.
+    load: Option<String>,
+}
+
+impl Refusals {
+    fn first(&self) -> Option<&String> {
+        self.values.values().next().or(self.load.as_ref())
+    }
+}
+
+/// Why a program has nothing to search with.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// What an option names cannot be used.
+    #[error("option {0}: {1}")]
+    Unusable(&'static str, String),
+    #[error(transparent)]
+    Network(#[from] LoadError),
 }
 
 /// One search to be started.
@@ -30,71 +73,264 @@ pub struct SearchRequest {
     pub game: Game,
     /// When the search ends by itself.
     pub limits: Limits,
-    /// The endgame tables.
-    pub tables: Tables,
     /// Seed of a classical player's random numbers.
     pub seed: u64,
     /// Follows the search and receives its outcome.
     pub observer: Box<dyn SearchObserver>,
 }
 
+/// Collects settings, then opens all that they name.
+#[derive(Default)]
+pub struct EngineBuilder {
+    settings: Settings,
+    traffic: TrafficLog,
+}
+
+impl EngineBuilder {
+    pub fn new(settings: Settings) -> EngineBuilder {
+        EngineBuilder { settings, traffic: TrafficLog::default() }
+    }
+
+    /// Sets a UCI option. A number out of range is clamped, with a warning in the log.
+    pub fn option(mut self, name: &str, value: &str) -> Result<EngineBuilder, OptionError> {
+        if let Some(note) = options::set(&mut self.settings, name, Some(value))?.note {
+            log::warn!("{note}");
+        }
+        Ok(self)
+    }
+
+    /// Analyses: no strength limit, no smart pruning, no contempt, no book.
+    #[must_use]
+    pub fn analysing(mut self) -> EngineBuilder {
+        self.settings.analyse = true;
+        self
+    }
+
+    /// Records the session's lines in this log, if `Debug Log File` names a file.
+    #[must_use]
+    pub fn traffic(mut self, traffic: TrafficLog) -> EngineBuilder {
+        self.traffic = traffic;
+        self
+    }
+
+    /// Opens the book, the tables and the log, and loads the network. What the user should be told is logged.
+    pub fn build(self) -> Result<Engine, SetupError> {
+        self.build_with_batch(1)
+    }
+
+    /// As [`EngineBuilder::build`], for many searches at once ([`Engine::multi_pool`]): workers evaluate larger batches.
+    pub fn build_shared(self) -> Result<Engine, SetupError> {
+        self.build_with_batch(SHARED_BATCH)
+    }
+
+    fn build_with_batch(self, batch: usize) -> Result<Engine, SetupError> {
+        let EngineBuilder { mut settings, traffic } = self;
+        settings.least_batch = batch;
+        let unusable = |option: &'static str| move |error: String| SetupError::Unusable(option, error);
+        let log_file = settings.log_file.as_deref().map(Path::new);
+        traffic.log_to(log_file).map_err(|error| unusable("Debug Log File")(error.to_string()))?;
+        let mut knowledge = Knowledge::default();
+        knowledge.open_tables(&settings).map_err(|error| unusable("SyzygyPath")(error.to_string()))?;
+        knowledge.open_book(&settings).map_err(|error| unusable("BookFile")(error.to_string()))?;
+        let mut engine = Engine { settings, knowledge, traffic, ..Engine::default() };
+        if engine.needs_network() {
+            engine.load_missing()?.iter().for_each(|note| log::warn!("{note}"));
+        }
+        Ok(engine)
+    }
+}
+
 impl Engine {
-    /// Creates the workers, unless they exist or a classical player is set, so that a search can start at once.
+    /// With the default settings; nothing is loaded yet.
+    pub fn new(traffic: TrafficLog) -> Engine {
+        Engine { traffic, ..Engine::default() }
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
+    }
+
+    /// The book's move; `None` in analysis, beyond `BookDepth`, or if the book is off or has none.
+    pub fn book_move(&mut self, game: &Game) -> Option<Move> {
+        self.knowledge.book_move(game, &self.settings)
+    }
+
+    /// Whether the network's search plays, with a network.
+    fn needs_network(&self) -> bool {
+        self.settings.player.is_none() && self.settings.backend != Backend::Uniform
+    }
+
+    /// Sets a UCI option, and applies it. Returns what the user should be told, one line each.
     ///
-    /// Returns what the user should be told, one line each.
-    ///
-    /// # Errors
-    ///
-    /// If the network of the settings cannot be used.
-    pub fn prepare(&mut self, settings: &Settings) -> Result<Vec<String>, LoadError> {
-        let mut notes = Vec::new();
-        if settings.player.is_none() && self.pool.is_none() {
-            self.pool = Some(self.new_pool(settings, &mut notes)?);
+    /// A setting of the network holds even if the network is then refused: it is a part of the request that
+    /// [`Engine::prepare`] refuses. Any other setting that is refused changes nothing.
+    pub fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<Vec<String>, String> {
+        let mut settings = self.settings.clone();
+        let change = match options::set(&mut settings, name, value) {
+            Ok(change) => change,
+            Err(error) => {
+                let text = error.to_string();
+                if let Some((option, OptionEffect::Network)) = error.option() {
+                    self.refused.values.insert(option, text.clone());
+                }
+                return Err(text);
+            }
+        };
+        let mut notes = match change.effect {
+            OptionEffect::Network => {
+                let before = self.refused.values.remove(change.option);
+                self.request_network(settings, before.is_some())?
+            }
+            effect => {
+                let notes = self.apply(effect, &settings)?;
+                self.settings = settings;
+                notes
+            }
+        };
+        notes.extend(change.note);
+        Ok(notes)
+    }
+
+    /// Loads the network of these settings; it may have been refused before.
+    fn request_network(&mut self, settings: Settings, was_refused: bool) -> Result<Vec<String>, String> {
+        // The embedded network cannot change; a file may have been overwritten.
+        let is_same = settings == self.settings && settings.weights.is_none();
+        if is_same && !was_refused && self.refused.first().is_none() {
+            return Ok(Vec::new());
+        }
+        self.settings = settings;
+        (self.pool, self.cache, self.network, self.refused.load) = (None, None, None, None);
+        if self.settings.backend == Backend::Uniform && self.settings.weights.is_none() {
+            return Ok(Vec::new());
+        }
+        self.load_missing().map_err(|error| {
+            let text = error.to_string();
+            self.refused.load = Some(text.clone());
+            text
+        })
+    }
+
+    /// Applies settings that are not the network's.
+    fn apply(&mut self, effect: OptionEffect, settings: &Settings) -> Result<Vec<String>, String> {
+        match effect {
+            OptionEffect::None | OptionEffect::Network => {}
+            OptionEffect::Params => {
+                if let Some(pool) = &mut self.pool {
+                    pool.set_params(settings.search_params(pool.is_native()));
+                }
+            }
+            OptionEffect::Clear => self.clear(),
+            OptionEffect::Memory | OptionEffect::Workers => (self.pool, self.cache) = (None, None),
+            OptionEffect::Book => self.knowledge.open_book(settings).map_err(|error| error.to_string())?,
+            OptionEffect::Tables => {
+                self.knowledge.open_tables(settings).map_err(|error| error.to_string())?;
+                self.clear_tree();
+                if settings.tables.is_some() {
+                    return Ok(vec![self.knowledge.tables().to_string()]);
+                }
+            }
+            OptionEffect::TableRules => {
+                self.knowledge.set_rules(settings);
+                self.clear_tree();
+            }
+            OptionEffect::Log => {
+                let path = settings.log_file.as_deref();
+                let failed = |error| format!("cannot write the log {}: {error}", path.unwrap_or_default());
+                self.traffic.log_to(path.map(Path::new)).map_err(failed)?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Creates the workers, unless they exist or a classical player is set, so that a search can start at once. Returns
+    /// what the user should be told, one line each. Fails if the network that was asked for cannot be used.
+    pub fn prepare(&mut self) -> Result<Vec<String>, LoadError> {
+        if self.settings.player.is_some() || self.pool.is_some() && self.refused.first().is_none() {
+            return Ok(Vec::new());
+        }
+        let notes = self.load_missing()?;
+        if self.pool.is_none() {
+            let made = WorkerEvaluators::new(self.network.as_ref(), &self.settings)?;
+            let WorkerEvaluators { evaluators, cache, tree_memory, native } = made;
+            self.cache = cache;
+            self.pool = Some(Pool::new(evaluators, self.settings.search_params(native), tree_memory));
         }
         Ok(notes)
     }
 
-    /// Starts a search with the player of the settings and returns at once. The workers of the network search must have
-    /// been created by [`Engine::prepare`].
-    pub fn start(&mut self, settings: &Settings, request: SearchRequest) {
-        let SearchRequest { game, limits, tables, seed, observer } = request;
-        match (settings.player, &mut self.pool) {
+    /// Loads the network, if one is needed and not loaded yet.
+    fn load_missing(&mut self) -> Result<Vec<String>, LoadError> {
+        let mut notes = Vec::new();
+        if !self.needs_network() && self.settings.weights.is_none() {
+            return Ok(notes);
+        }
+        if let Some(why) = self.refused.first().filter(|_| self.needs_network()) {
+            return Err(LoadError::Refused(why.clone()));
+        }
+        if self.network.is_none() && self.refused.load.is_none() {
+            self.network = Some(LoadedNetwork::load(&self.settings, &mut notes)?);
+        }
+        Ok(notes)
+    }
+
+    /// Starts a search with the player of the settings and returns at once. [`Engine::prepare`] must have created the
+    /// workers of the network search.
+    pub fn start(&mut self, request: SearchRequest) {
+        let SearchRequest { game, limits, seed, observer } = request;
+        match (self.settings.player, &mut self.pool) {
             (Some(player), _) => {
-                let (tree, cache) = settings.memory();
-                let (lines, memory, uct) = (settings.multipv, tree + cache, settings.uct);
+                let (tree, cache) = self.settings.memory();
+                let (lines, memory, uct) = (self.settings.multipv, tree + cache, self.settings.uct);
                 self.player.start(player, PlayerTask { game, limits, lines, memory, uct, seed }, observer);
             }
             (None, Some(pool)) => {
-                pool.set_tables(tables);
+                pool.set_tables(self.knowledge.tables().clone());
                 pool.start(game, limits, observer);
             }
             (None, None) => log::error!("there are no workers"),
         }
     }
 
-    fn new_pool(&mut self, settings: &Settings, notes: &mut Vec<String>) -> Result<Pool, LoadError> {
-        self.load_missing(settings, notes)?;
-        let WorkerEvaluators { evaluators, cache, tree_memory, native } =
-            WorkerEvaluators::new(self.network.as_ref(), settings)?;
-        self.cache = cache;
-        Ok(Pool::new(evaluators, settings.search_params(native), tree_memory))
+    /// The workers of a program that searches one position after the other.
+    pub fn into_pool(mut self) -> Result<Pool, LoadError> {
+        self.prepare()?.iter().for_each(|note| log::info!("{note}"));
+        let mut pool = self.pool.take().ok_or(LoadError::NoWorkers)?;
+        pool.set_tables(self.knowledge.tables().clone());
+        Ok(pool)
     }
 
-    /// Loads the network, if it is needed and not loaded yet.
-    fn load_missing(&mut self, settings: &Settings, notes: &mut Vec<String>) -> Result<(), LoadError> {
-        if self.network.is_none() && settings.backend != Backend::Uniform {
-            self.network = Some(LoadedNetwork::load(settings, notes)?);
-        }
-        Ok(())
+    /// Workers that share many searches, with the parameters of each, and the bytes of memory of all their trees. For an
+    /// engine of [`EngineBuilder::build_shared`].
+    pub fn multi_pool(&self) -> Result<(MultiPool, Params, usize), LoadError> {
+        let batch =
+            self.network.as_ref().map_or(self.settings.batch(), |network| network.batch(&self.settings));
+        let WorkerEvaluators { evaluators, tree_memory, native, .. } =
+            WorkerEvaluators::new(self.network.as_ref(), &self.settings)?;
+        let pool = MultiPool::new(evaluators, self.knowledge.tables().clone(), batch);
+        Ok((pool, self.settings.search_params(native), tree_memory))
     }
 
-    /// The workers, if they exist.
+    /// The workers of the network search, if they exist.
     pub fn existing_pool(&mut self) -> Option<&mut Pool> {
-        self.pool.as_mut()
+        self.pool.as_mut().filter(|_| self.settings.player.is_none())
+    }
+
+    /// The network's name; `none` without one.
+    pub fn network_name(&self) -> &str {
+        self.network.as_ref().map_or("none", LoadedNetwork::name)
+    }
+
+    /// The network in one line; `none` without one.
+    pub fn describe_network(&self) -> String {
+        self.network.as_ref().map_or_else(|| "none".to_owned(), LoadedNetwork::describe)
     }
 
     /// Clears the tree, with everything proven in it.
-    pub fn clear_tree(&mut self) {
+    fn clear_tree(&mut self) {
         self.pool.iter_mut().for_each(Pool::clear);
     }
 
@@ -115,43 +351,11 @@ impl Engine {
         )
     }
 
-    /// Ends the workers; new ones are created with the settings of that time.
-    pub fn drop_pool(&mut self) {
-        (self.pool, self.cache) = (None, None);
-    }
-
-    /// Loads the network of the settings for the next workers and returns what the user should be told.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be loaded; the previous network and the workers are then kept.
-    pub fn load(&mut self, settings: &Settings) -> Result<Vec<String>, LoadError> {
-        let mut notes = Vec::new();
-        if settings.backend == Backend::Uniform && settings.weights.is_none() {
-            (self.pool, self.network) = (None, None);
-            return Ok(notes);
-        }
-        let network = LoadedNetwork::load(settings, &mut notes)?;
-        self.pool = None;
-        self.network = Some(network);
-        Ok(notes)
-    }
-
     /// Evaluates one position without a search; what the user should be told goes to `notes`.
-    ///
-    /// # Errors
-    ///
-    /// One line, if the network cannot be loaded or fails.
-    pub fn evaluate(
-        &mut self,
-        game: &Game,
-        settings: &Settings,
-        notes: &mut Vec<String>,
-    ) -> Result<Answer, String> {
-        let mut evaluator = self
-            .load_missing(settings, notes)
-            .and_then(|()| evaluator(self.network.as_ref(), settings))
-            .map_err(|error| error.to_string())?;
+    pub fn evaluate(&mut self, game: &Game, notes: &mut Vec<String>) -> Result<Answer, String> {
+        notes.extend(self.load_missing().map_err(|error| error.to_string())?);
+        let evaluator = evaluator(self.network.as_ref(), &self.settings);
+        let mut evaluator = evaluator.map_err(|error| error.to_string())?;
         let moves = game.legal_moves();
         let request = [Request { game, moves: &moves }];
         let answers = evaluator.evaluate(&request).map_err(|error: EvalError| error.to_string())?;
@@ -159,61 +363,113 @@ impl Engine {
     }
 }
 
-/// The number of workers to start: as set, bounded because each has a session with memory of its own. A
-/// classical player has one thread.
-pub fn workers(settings: &Settings) -> usize {
-    match settings.player {
-        None => settings.threads.clamp(1, MIN_WORKER_LIMIT.max(4 * processors())),
-        Some(_) => 1,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The evaluators of the workers, with what they share.
-pub struct WorkerEvaluators {
-    /// One for each worker.
-    pub evaluators: Vec<Box<dyn Evaluator>>,
-    /// The cache of their answers, if that is faster than asking again.
-    pub cache: Option<Arc<EvalCache>>,
-    /// The bytes of `Hash` that are left for trees.
-    pub tree_memory: usize,
-    /// Whether the network is run by our own kernels.
-    pub native: bool,
-}
+    const MLP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx");
 
-impl WorkerEvaluators {
-    /// As many as the settings say, of this network; it may be missing only with [`Backend::Uniform`].
-    ///
-    /// # Errors
-    ///
-    /// If an evaluator cannot be made.
-    pub fn new(network: Option<&LoadedNetwork>, settings: &Settings) -> Result<WorkerEvaluators, LoadError> {
-        let workers = workers(settings);
-        if workers < settings.threads {
-            log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
+    /// All orders of these settings.
+    fn orders<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
+        if all.is_empty() {
+            return vec![Vec::new()];
         }
-        let evaluators = match used(network, settings) {
-            Some(network) => network.evaluators(settings, workers)?,
-            None => (0..workers).map(|_| Box::new(Uniform) as Box<_>).collect(),
-        };
-        let native = matches!(used(network, settings), Some(LoadedNetwork::Native(_)));
-        let (tree, cache) = settings.memory();
-        let input = used(network, settings).map_or(Some(Input::Planes72), LoadedNetwork::cached_input);
-        let Some(input) = input.filter(|_| cache > 0) else {
-            return Ok(WorkerEvaluators { evaluators, cache: None, tree_memory: tree + cache, native });
-        };
-        let shared = Arc::new(EvalCache::new(cache));
-        let cached = |inner| Box::new(CachedEvaluator::new(inner, input, Arc::clone(&shared))) as Box<_>;
-        let evaluators = evaluators.into_iter().map(cached).collect();
-        Ok(WorkerEvaluators { evaluators, cache: Some(shared), tree_memory: tree, native })
+        let mut orders = Vec::new();
+        for first in 0..all.len() {
+            let mut rest = all.to_vec();
+            let head = rest.remove(first);
+            orders.extend(orders_after(&head, &rest));
+        }
+        orders
     }
-}
 
-fn evaluator(network: Option<&LoadedNetwork>, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
-    used(network, settings)
-        .map_or_else(|| Ok(Box::new(Uniform) as Box<_>), |network| network.evaluator(settings))
-}
+    fn orders_after<T: Clone>(head: &T, rest: &[T]) -> Vec<Vec<T>> {
+        orders(rest).into_iter().map(|order| [vec![head.clone()], order].concat()).collect()
+    }
 
-/// The network, unless the settings do without.
-fn used<'a>(network: Option<&'a LoadedNetwork>, settings: &Settings) -> Option<&'a LoadedNetwork> {
-    network.filter(|_| settings.backend != Backend::Uniform)
+    fn set(engine: &mut Engine, (name, value): (&str, &str)) -> bool {
+        engine.set_option(name, Some(value)).is_ok()
+    }
+
+    /// Whatever the order of the settings, a network that was refused is not replaced by another, and said so again.
+    #[test]
+    fn a_refused_request_stays_refused_until_it_is_valid_or_withdrawn() {
+        let (threads, hash, steps) = (("Threads", "1"), ("Hash", "16"), ("ThinkSteps", "2"));
+        let auto = ("Backend", "auto");
+        let int8 = ("Precision", "int8");
+        let nowhere = ("WeightsFile", "no/such.onnx");
+        for (request, withdrawal) in [
+            ([nowhere, auto, int8, steps], ("WeightsFile", "<embedded>")),
+            ([("Backend", "gpu"), ("WeightsFile", "<embedded>"), int8, steps], auto),
+            // It needs ONNX Runtime, which is not what was asked for.
+            ([("WeightsFile", MLP), ("Backend", "native"), int8, steps], ("WeightsFile", "<embedded>")),
+            ([("Precision", "fp16"), ("WeightsFile", "<embedded>"), auto, steps], int8),
+        ] {
+            for (number, order) in orders(&request).into_iter().enumerate() {
+                let mut engine = Engine::default();
+                let place = number % (order.len() + 1);
+                let mut refused = 0;
+                for (index, setting) in order.iter().enumerate() {
+                    if index == place {
+                        assert!(set(&mut engine, threads) && set(&mut engine, hash));
+                    }
+                    refused += usize::from(!set(&mut engine, *setting));
+                }
+                assert!(set(&mut engine, threads) && set(&mut engine, hash) && refused > 0, "{order:?}");
+                for _ in 0..2 {
+                    let why = engine.prepare().expect_err("refused").to_string();
+                    assert!(why.contains("no other network plays in its place"), "{order:?}: {why}");
+                }
+                assert!(engine.evaluate(&Game::new(), &mut Vec::new()).is_err(), "{order:?}");
+                if number == 0 {
+                    engine.set_option(withdrawal.0, Some(withdrawal.1)).unwrap();
+                    engine.prepare().unwrap();
+                    assert!(engine.existing_pool().is_some());
+                    // A request that is refused later is refused all the same.
+                    assert!(!set(&mut engine, request[0]) || !set(&mut engine, request[1]), "{request:?}");
+                    assert!(engine.prepare().is_err(), "{request:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_orders_of_the_settings_that_can_be_met_ask_for_the_same() {
+        let request = [("Threads", "2"), ("Hash", "8"), ("Precision", "int8"), ("Backend", "uniform")];
+        for order in orders(&request) {
+            let mut engine = Engine::default();
+            assert!(order.iter().all(|setting| set(&mut engine, *setting)), "{order:?}");
+            engine.prepare().unwrap();
+            let settings = engine.settings();
+            assert_eq!((settings.threads, settings.hash, settings.backend), (2, 8, Backend::Uniform));
+        }
+    }
+
+    #[test]
+    fn what_needs_no_network_plays_although_one_was_refused() {
+        for setting in [("Backend", "uniform"), ("Player", "random")] {
+            let mut engine = Engine::default();
+            assert!(!set(&mut engine, ("WeightsFile", "no/such.onnx")));
+            let _ = engine.set_option(setting.0, Some(setting.1));
+            engine.prepare().unwrap();
+            let back = if setting.0 == "Backend" { ("Backend", "auto") } else { ("Player", "network") };
+            let _ = engine.set_option(back.0, Some(back.1));
+            assert!(engine.prepare().is_err(), "{setting:?}");
+        }
+    }
+
+    #[test]
+    fn a_builder_names_the_option_that_cannot_be_used() {
+        let built = |name, value| EngineBuilder::default().option(name, value).unwrap().build();
+        for (name, value) in [
+            ("SyzygyPath", "/no/such/folder"),
+            ("BookFile", "/no/such/book"),
+            ("WeightsFile", "/no/such.onnx"),
+        ] {
+            let error = built(name, value).err().expect("refused").to_string();
+            assert!(error.contains(value) && (name == "WeightsFile" || error.contains(name)), "{error}");
+        }
+        assert!(EngineBuilder::default().option("Threads", "many").is_err());
+        assert_eq!(built("Backend", "uniform").unwrap().network_name(), "none");
+    }
 }

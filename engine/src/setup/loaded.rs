@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::settings::{Backend, Settings};
+use crate::nets::catalogue;
 use crate::nets::encoding::Input;
-use crate::nets::eval::{Evaluator, SharedEvaluator};
-use crate::nets::onnx::{Device, NetError, Network, NetworkPair, OnnxSparseEvaluator, PrecisionCache};
+use crate::nets::eval::{Evaluator, Precision, SharedEvaluator};
+use crate::nets::onnx::{
+    Device, NetError, Network, NetworkPair, OnnxSparseEvaluator, PrecisionCache, StepLimits,
+};
 use crate::nets::sparse::{SparseError, SparseFile, SparseNetwork};
 
 /// The most positions of a batch on a GPU, of all workers together, unless one worker's are more.
@@ -30,6 +33,9 @@ pub enum LoadError {
     /// It was refused when it was set, for this reason.
     #[error("{0}; no other network plays in its place")]
     Refused(String),
+    /// There is no file of this name in these folders.
+    #[error("network {name}: no such file{looked}", looked = looked_in(.1), name = .0.display())]
+    Missing(PathBuf, Vec<PathBuf>),
     /// It cannot be loaded into ONNX Runtime.
     #[error(transparent)]
     Onnx(#[from] NetError),
@@ -39,16 +45,48 @@ pub enum LoadError {
     /// It is of another family, and `Backend` is `native`.
     #[error("Backend native needs a network of the family sparse: choose auto, onnx-cpu or onnx-cuda")]
     NeedsOnnx,
+    #[error("a classical player has no workers")]
+    NoWorkers,
+}
+
+fn looked_in(folders: &[PathBuf]) -> String {
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    if folders.is_empty() { String::new() } else { format!(", looked in {}", folders.join(", ")) }
+}
+
+/// The file that `WeightsFile` names. A relative path is looked for in the working directory, beside the program and in
+/// the networks' folders, from which it may be `NAME` or `nets/NAME`.
+fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
+    let missing = |looked| LoadError::Missing(weights.to_owned(), looked);
+    if weights.is_file() {
+        return Ok(weights.to_owned());
+    }
+    if weights.is_absolute() {
+        return Err(missing(Vec::new()));
+    }
+    let mut looked: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
+    looked.extend(std::env::current_exe().ok().as_deref().and_then(Path::parent).map(Path::to_owned));
+    looked.extend(catalogue::folders().into_iter().filter(|folder| folder.is_dir()));
+    let inside = weights.strip_prefix("nets").unwrap_or(weights);
+    let names = |folder: &PathBuf| [folder.join(weights), folder.join(inside)];
+    let found = looked.iter().flat_map(names).find(|path| path.is_file());
+    found.ok_or_else(|| missing(looked))
 }
 
 impl LoadedNetwork {
     /// Loads the network that the settings name; what the user should be told goes to `notes`.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be loaded, or not by the backend of the settings.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
-        let path = Path::new(settings.weights.as_deref().unwrap_or("<embedded>"));
+        let network = LoadedNetwork::load_noting(settings, notes)?;
+        notes.extend(network.ignored(settings));
+        Ok(network)
+    }
+
+    fn load_noting(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
+        let path = match &settings.weights {
+            Some(weights) => locate(Path::new(weights))?,
+            None => PathBuf::from("<embedded>"),
+        };
+        let path = path.as_path();
         let bytes = match settings.weights {
             Some(_) => std::fs::read(path)
                 .map(Cow::Owned)
@@ -71,7 +109,7 @@ impl LoadedNetwork {
         }
         let chosen = NetworkPair::beside(path)?.on(device).choose(
             settings.precision,
-            settings.params.batch,
+            settings.batch(),
             &PrecisionCache::of_user(),
         )?;
         notes.extend(chosen.note);
@@ -88,13 +126,38 @@ impl LoadedNetwork {
         }
     }
 
+    /// Settings that say nothing about this network, for the user.
+    fn ignored(&self, settings: &Settings) -> Option<String> {
+        let is_sparse = !matches!(self, LoadedNetwork::Onnx(_));
+        let thinks = settings.step_limits != StepLimits::default();
+        let has_no_steps = match self {
+            LoadedNetwork::Onnx(network) => !network.is_recurrent(),
+            LoadedNetwork::Native(_) | LoadedNetwork::OnnxSparse(..) => true,
+        };
+        let name = self.name();
+        if is_sparse && settings.precision == Some(Precision::Fp32) {
+            Some(format!(
+                "Precision fp32 is not there: networks of the family sparse, as {name}, play in int8"
+            ))
+        } else if thinks && has_no_steps {
+            Some(format!("ThinkSteps and ThinkEpsilon have no effect: {name} is not recurrent"))
+        } else {
+            None
+        }
+    }
+
+    /// The most positions that a worker evaluates at once.
+    pub fn batch(&self, settings: &Settings) -> usize {
+        match self {
+            // ONNX Runtime gathers the rows of a large batch outside the processor's cache.
+            LoadedNetwork::OnnxSparse(_, Device::Cpu) => settings.params.batch,
+            _ => settings.batch(),
+        }
+    }
+
     /// An evaluator for one worker; on a GPU it is shared by all.
-    ///
-    /// # Errors
-    ///
-    /// If a session cannot be opened.
     pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
-        let batch = settings.params.batch.max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
+        let batch = self.batch(settings).max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
         match self {
             LoadedNetwork::Onnx(network) => Ok(network.evaluator_with(batch, settings.step_limits)?),
             LoadedNetwork::Native(network) => Ok(Box::new(network.evaluator())),
@@ -104,11 +167,6 @@ impl LoadedNetwork {
         }
     }
 
-    /// Evaluators for so many workers.
-    ///
-    /// # Errors
-    ///
-    /// If a session cannot be opened.
     pub fn evaluators(
         &self,
         settings: &Settings,
@@ -164,6 +222,15 @@ mod tests {
             let settings = Settings { weights, backend, ..Settings::default() };
             LoadedNetwork::load(&settings, &mut Vec::new()).map(|network| (network, settings))
         };
+        let missing =
+            load(Some(Path::new("no/such.onnx")), Backend::Auto).err().expect("refused").to_string();
+        let here = std::env::current_dir().unwrap();
+        assert!(missing.starts_with("network no/such.onnx: no such file, looked in"), "{missing}");
+        assert!(missing.contains(here.to_str().unwrap()) && missing.contains("nets"), "{missing}");
+        // In the networks' folder, with and without its name.
+        for name in ["philidor.int8.onnx", "nets/philidor.int8.onnx"] {
+            assert!(load(Some(Path::new(name)), Backend::Auto).is_ok(), "{name}");
+        }
         for backend in [Backend::Auto, Backend::Native] {
             let (network, settings) = load(Some(&path), backend).unwrap();
             assert!(matches!(network, LoadedNetwork::Native(_)) && network.cached_input().is_none());

@@ -1,19 +1,24 @@
-//! All that a program needs to start a search.
+//! All that a program needs to start a search: an [`Engine`], made by an [`EngineBuilder`] or changed option by option.
 
 /// Limited strength: `UCI_Elo` and `Skill Level`.
 pub mod strength;
 /// The settings behind the options.
 pub mod settings;
 mod engine_args;
-/// The table of options.
+/// The options: parsing, clamping, and how they are listed.
 pub mod options;
 mod table;
 mod loaded;
-/// The network, its workers, and the classical players.
-pub mod engine;
+mod evaluators;
 mod knowledge;
+mod traffic_log;
+mod engine;
+mod legal;
 
-pub use self::engine::{WorkerEvaluators, workers};
+pub use self::engine::{Engine, EngineBuilder, SearchRequest, SetupError};
 pub use self::engine_args::EngineArgs;
+pub use self::evaluators::workers;
 pub use self::knowledge::Knowledge;
-pub use self::loaded::{LoadError, LoadedNetwork};
+pub use self::legal::{first_legal, legal_part};
+pub use self::loaded::LoadError;
+pub use self::traffic_log::TrafficLog;

@@ -72,6 +72,8 @@ pub enum OptionEffect {
 /// The result of setting an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionChange {
+    /// The option's name in the table.
+    pub option: &'static str,
     /// What the change requires.
     pub effect: OptionEffect,
     /// A note to the GUI if the value was out of range.
@@ -99,6 +101,17 @@ pub enum OptionError {
     },
 }
 
+impl OptionError {
+    /// The option whose value is wrong, and what a change of it would require.
+    pub fn option(&self) -> Option<(&'static str, OptionEffect)> {
+        let (OptionError::NoValue(wrong) | OptionError::Value { name: wrong, .. }) = self else {
+            return None;
+        };
+        let option = TABLE.iter().find(|option| option.name == *wrong)?;
+        Some((option.name, option.effect))
+    }
+}
+
 /// Sets the option `name` (in any case, or by an alias). Numbers out of range are clamped.
 ///
 /// # Errors
@@ -111,7 +124,7 @@ pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<O
         .find(|option| option.names().any(|known| known.eq_ignore_ascii_case(&words)))
         .ok_or(OptionError::Unknown(words))?;
     let note = option.write(settings, value)?;
-    Ok(OptionChange { effect: option.effect, note })
+    Ok(OptionChange { option: option.name, effect: option.effect, note })
 }
 
 /// The `option` lines, in the table's order, each alias after its option.
@@ -233,7 +246,8 @@ impl UciOption {
             }
             OptionKind::Text(none, _, set) => {
                 let text = given()?;
-                let empty = text.is_empty() || text == "<empty>" || text == *none;
+                let is = |word: &str| text.eq_ignore_ascii_case(word);
+                let empty = is("") || is("<empty>") || is(none);
                 set(settings, (!empty).then(|| text.to_owned()));
                 Ok(None)
             }
@@ -361,7 +375,8 @@ mod tests {
             ("CPuct", Some("2.5"), OptionEffect::Params),
             ("Clear Hash", None, OptionEffect::Clear),
         ] {
-            assert_eq!(set(&mut settings, name, value), Ok(OptionChange { effect, note: None }), "{name}");
+            let change = set(&mut settings, name, value).unwrap();
+            assert_eq!((change.effect, change.note), (effect, None), "{name}");
         }
         assert_eq!((settings.hash, settings.threads), (64, 3));
         assert_eq!(settings.memory().0 + settings.memory().1, 64 << 20);
@@ -380,7 +395,7 @@ mod tests {
         assert_eq!((resolved.c, resolved.deviation), (0.72, 1.0));
         set(&mut settings, "CPuct", Some("Auto")).unwrap();
         assert_eq!([true, false].map(|native| settings.search_params(native).puct.c), [0.72, 1.745]);
-        for none in ["", "<empty>", "<embedded>"] {
+        for none in ["", "<empty>", "<embedded>", "<EMBEDDED>"] {
             settings.weights = Some("x".into());
             set(&mut settings, "WeightsFile", Some(none)).unwrap();
             assert_eq!(settings.weights, None);

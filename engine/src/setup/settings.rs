@@ -75,6 +75,8 @@ pub struct Settings {
     pub log_file: Option<String>,
     /// The parameters of the search.
     pub params: ParamSettings,
+    /// Positions that a worker evaluates at once where many searches share it, if `MinibatchSize` is less.
+    pub least_batch: usize,
     /// The parameters of time management; smart pruning is the search's.
     pub time: TimeParams,
 }
@@ -135,6 +137,7 @@ impl Default for Settings {
             table_rules: ProbeRules::default(),
             log_file: None,
             params: ParamSettings::unset(),
+            least_batch: 1,
             time: TimeParams::default(),
         }
     }
@@ -156,6 +159,11 @@ impl Settings {
         let all = self.hash.saturating_mul(1 << 20);
         let cache = all / 100 * CACHE_SHARE;
         (all - cache, cache)
+    }
+
+    /// The most positions that a worker evaluates at once.
+    pub fn batch(&self) -> usize {
+        self.params.batch.max(self.least_batch)
     }
 
     /// The strength limit, if there is one; it does not apply to classical players.

@@ -141,7 +141,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &["EvalFile"],
         kind: OptionKind::Text("<embedded>", |s| s.weights.as_deref(), |s, v| s.weights = v),
         effect: OptionEffect::Network,
-        doc: "network file (ONNX); while one that is refused has not been replaced by another, the program does not play",
+        doc: "network file (ONNX); a relative path is looked for in the working directory, beside the program and in the networks' folder",
     },
     UciOption {
         name: "Precision",
@@ -163,14 +163,14 @@ pub static TABLE: &[UciOption] = &[
             |s| spin(s.step_limits.steps),
             |s, v| s.step_limits.steps = usize::try_from(v).unwrap_or(0),
         ),
-        effect: OptionEffect::Workers,
+        effect: OptionEffect::Network,
         doc: "refinement steps of a recurrent network per position; 0 is the number that it was trained with",
     },
     UciOption {
         name: "ThinkEpsilon",
         aliases: &[],
         kind: OptionKind::Number(0.0, 1.0, |s| s.step_limits.epsilon, |s, v| s.step_limits.epsilon = v),
-        effect: OptionEffect::Workers,
+        effect: OptionEffect::Network,
         doc: "halting threshold of a recurrent network: a position is final when no probability changed by more than this in a step; 0 never halts early",
     },
     UciOption {

@@ -269,6 +269,43 @@ fn a_network_that_was_refused_is_not_replaced_by_accident() {
     }
 }
 
+/// `Backend onnx-cuda` is refused here, as on a machine without a GPU.
+#[test]
+fn no_other_setting_replaces_a_network_that_was_refused() {
+    let mlp = concat!("WeightsFile value ", env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx");
+    let (cuda, auto, nowhere) =
+        ("Backend value onnx-cuda", "Backend value auto", "WeightsFile value nope.onnx");
+    let played = |settings: &[&str]| {
+        let lines: String = settings.iter().map(|setting| format!("setoption name {setting}\n")).collect();
+        let Output { status, stdout, .. } =
+            without_onnx_runtime(&format!("{lines}position startpos\ngo nodes 20\n"));
+        let stdout = String::from_utf8(stdout).unwrap();
+        assert_eq!(status.success(), stdout.contains("bestmove"), "{settings:?}: {stdout}");
+        assert!(status.success() || status.code() == Some(1), "{settings:?}: {stdout}");
+        assert!(status.success() || stdout.lines().last().unwrap().starts_with("info string "), "{stdout}");
+        status.success()
+    };
+    for refused in [
+        &[cuda, mlp][..],
+        &[mlp, cuda],
+        &[cuda, "Threads value 1"],
+        &[nowhere, "Precision value int8"],
+        &[nowhere, auto],
+        &["Precision value int8", nowhere, "ThinkSteps value 4", "Hash value 16"],
+        &["Backend value steam"],
+    ] {
+        assert!(!played(refused), "{refused:?}");
+    }
+    for withdrawn in [
+        &[nowhere, "WeightsFile value <embedded>"][..],
+        &[cuda, auto],
+        &[cuda, mlp, auto, "EvalFile value <embedded>"],
+        &["Backend value steam", auto],
+    ] {
+        assert!(played(withdrawn), "{withdrawn:?}");
+    }
+}
+
 #[test]
 fn what_needs_no_onnx_runtime_plays_without_it() {
     let sparse = concat!("WeightsFile value ", env!("CARGO_MANIFEST_DIR"), "/../nets/philidor.int8.onnx");

@@ -10,6 +10,7 @@ use super::request::{Include, Query, QueryId, RequestError};
 use crate::chess::position::{DrawReason, Game, Outcome};
 use crate::nets::eval::Wdl;
 use crate::search::{MoveStats, Proof, PvLine, Report, Score};
+use crate::setup::legal_part;
 
 /// An answer about one position; all values are for the side to move there.
 #[derive(Debug, Serialize)]
@@ -129,15 +130,16 @@ impl Asked<'_> {
 
     fn line(&self, line: &PvLine) -> Line {
         let include = self.query.include;
+        let moves = legal_part(self.game, &line.pv, self.query.chess960);
         Line {
-            m: line.pv.first().map_or_else(String::new, |m| self.name(*m)),
+            m: moves.first().map_or_else(String::new, |m| self.name(*m)),
             score: match line.score {
                 Score::Cp(centipawns) => LineScore::Cp(centipawns),
                 Score::Mate(moves) => LineScore::Mate(moves),
             },
             visits: line.visits,
             wdl: include.wdl.then(|| shares(line.wdl)),
-            pv: include.pv.then(|| line.pv.iter().map(|m| self.name(*m)).collect()),
+            pv: include.pv.then(|| moves.iter().map(|m| self.name(*m)).collect()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Analysis for programs: one line of JSON in, answers out (`philidor analyse`; `docs/analysis.md`).
 //!
-//! The path of a line: `uci::io::read` (a thread that owns stdin) → [`request::parse`] → [`session::AnalysisSession`], which
+//! The path of a line: `io::read` (a thread that owns stdin) → [`request::parse`] → [`session::AnalysisSession`], which
 //! queues the positions asked about and starts their searches on one [`MultiPool`](crate::search::MultiPool), with an
 //! [`AnswerWriter`](observer::AnswerWriter) each; that writes the [`answer`]s to the one thread that owns stdout, and
 //! tells the session when the search has ended.
@@ -23,7 +23,8 @@ use crossbeam_channel::{never, select};
 
 use self::config::{AnalyseConfig, AnalyseError};
 use self::session::AnalysisSession;
-use crate::apps::io::{OutputThread, TrafficLog, read};
+use crate::apps::io::{OutputThread, read};
+use crate::setup::{SetupError, TrafficLog};
 
 /// Answers queries until the input has ended and all of them are answered, or until the output is closed.
 ///
@@ -36,9 +37,9 @@ pub fn run(
     output: impl Write + Send + 'static,
 ) -> Result<(), AnalyseError> {
     let traffic = TrafficLog::default();
-    let setup = config.setup(&traffic)?;
+    let engine = config.engine(&traffic)?;
     let (writer, output) = OutputThread::start(output, traffic.clone());
-    let mut session = AnalysisSession::new(setup, writer);
+    let mut session = AnalysisSession::new(engine, config.nodes, writer).map_err(SetupError::Network)?;
     let mut lines = read(input, traffic);
     let mut has_ended = false;
     while !(has_ended && session.is_idle()) {

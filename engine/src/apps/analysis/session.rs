@@ -8,13 +8,12 @@ use crossbeam_channel::{Receiver, Sender, at, never, unbounded};
 use shakmaty::Move;
 
 use super::answer::{ActionReply, AnalysisAnswer, ErrorReply, line};
-use super::config::AnalysisSetup;
 use super::observer::{AnswerWriter, EndedSearch};
 use super::queue::{Job, JobQueue, RunningJob};
 use super::request::{self, AnalysisRequest, Query, QueryDefaults, QueryId, RequestError};
 use crate::apps::io::{InputLine, Writer};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
-use crate::setup::{Knowledge, workers};
+use crate::setup::{Engine, LoadError, workers};
 
 /// The most positions that wait.
 pub const MOST_WAITING: usize = 100_000;
@@ -23,10 +22,8 @@ pub const MOST_WAITING: usize = 100_000;
 pub struct AnalysisSession {
     out: Writer,
     defaults: QueryDefaults,
-    knowledge: Knowledge,
+    engine: Engine,
     params: Params,
-    network: String,
-    threads: usize,
     pool: MultiPool,
     queue: JobQueue,
     sender: Sender<EndedSearch>,
@@ -34,23 +31,21 @@ pub struct AnalysisSession {
 }
 
 impl AnalysisSession {
-    /// A session that was asked nothing.
-    pub fn new(setup: AnalysisSetup, out: Writer) -> AnalysisSession {
-        let AnalysisSetup { settings, knowledge, workers: evaluators, batch, network, nodes } = setup;
-        let pool = MultiPool::new(evaluators.evaluators, knowledge.tables().clone(), batch);
+    /// A session in which nothing was asked yet; `nodes` holds for queries without a limit.
+    pub fn new(engine: Engine, nodes: u64, out: Writer) -> Result<AnalysisSession, LoadError> {
+        let (pool, params, memory) = engine.multi_pool()?;
+        let settings = engine.settings();
         let (sender, ended) = unbounded();
-        AnalysisSession {
+        Ok(AnalysisSession {
             out,
             defaults: QueryDefaults { nodes, multipv: settings.multipv, chess960: settings.chess960 },
-            params: settings.search_params(evaluators.native),
-            network,
-            threads: workers(&settings),
-            queue: JobQueue::new(pool.capacity(), evaluators.tree_memory),
-            knowledge,
+            params,
+            queue: JobQueue::new(pool.capacity(), memory),
+            engine,
             pool,
             sender,
             ended,
-        }
+        })
     }
 
     /// Whether everything is answered.
@@ -98,8 +93,8 @@ impl AnalysisSession {
                 id,
                 version: env!("CARGO_PKG_VERSION"),
                 commit: env!("PHILIDOR_COMMIT"),
-                network: &self.network,
-                threads: self.threads,
+                network: &self.engine.describe_network(),
+                threads: workers(self.engine.settings()),
                 searches: self.pool.capacity(),
             })),
         }
@@ -149,7 +144,7 @@ impl AnalysisSession {
     pub fn end(&mut self, ended: EndedSearch) {
         self.queue.end(ended.number);
         self.out.line(ended.answer);
-        self.knowledge.tables().warnings().iter().for_each(|warning| log::warn!("{warning}"));
+        self.engine.knowledge().tables().warnings().iter().for_each(|warning| log::warn!("{warning}"));
         self.start_searches();
     }
 
@@ -170,7 +165,7 @@ impl AnalysisSession {
         // They were legal when the query was read.
         let asked: Vec<Move> =
             query.searchmoves.iter().filter_map(|text| game.parse_uci(text).ok()).collect();
-        let (root_moves, root_hits) = self.knowledge.root_moves(&game, asked, query.multipv);
+        let (root_moves, root_hits) = self.engine.knowledge().root_moves(&game, asked, query.multipv);
         let begin = Instant::now();
         let is_terminated = Arc::<AtomicBool>::default();
         let observer = AnswerWriter {

@@ -9,6 +9,7 @@ use super::PlayConfig;
 use crate::apps::review::{JudgeError, JudgedLine, OwnJudge, judged_line, own_judge};
 use crate::apps::uci_client::Limit;
 use crate::chess::position::Game;
+use crate::setup::first_legal;
 use crate::setup::settings::Settings;
 use crate::setup::strength::{self, Strength};
 
@@ -52,7 +53,7 @@ impl Opponent {
         let index =
             self.strength.map_or(0, |strength| strength.choose(&report, strength::seed(game, self.seed)));
         let line = report.lines.get(index).and_then(|line| line.pv.first().copied());
-        line.ok_or_else(|| JudgeError::Failed("the search found no move".to_owned()))
+        first_legal(game, line).ok_or_else(|| JudgeError::Failed("the search found no move".to_owned()))
     }
 
     /// The best line at full strength, with its value.

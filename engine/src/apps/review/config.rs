@@ -12,9 +12,8 @@ use super::run::{ReviewError, ReviewPaths};
 use crate::apps::uci_client::{
     EngineCommand, EngineError, Limit, UciEngine, command_words, find_program, name_and_value,
 };
-use crate::search::Pool;
 use crate::setup::settings::Settings;
-use crate::setup::{EngineArgs, Knowledge, LoadedNetwork, WorkerEvaluators};
+use crate::setup::{EngineArgs, EngineBuilder};
 
 /// How long another engine may take to answer, beyond its time for a search.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -114,15 +113,9 @@ impl OwnSearchArgs {
 ///
 /// What is wrong with the network or the tables.
 pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> {
-    let mut notes = Vec::new();
-    let network = LoadedNetwork::load(settings, &mut notes).map_err(|error| error.to_string())?;
-    notes.iter().for_each(|note| log::info!("{note}"));
-    let workers = WorkerEvaluators::new(Some(&network), settings).map_err(|error| error.to_string())?;
-    let mut knowledge = Knowledge::default();
-    knowledge.open_tables(settings).map_err(|error| error.to_string())?;
-    let mut pool = Pool::new(workers.evaluators, settings.search_params(workers.native), workers.tree_memory);
-    pool.set_tables(knowledge.tables().clone());
-    let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), network.name());
+    let engine = EngineBuilder::new(settings.clone()).build().map_err(|error| error.to_string())?;
+    let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), engine.network_name());
+    let pool = engine.into_pool().map_err(|error| error.to_string())?;
     Ok(OwnJudge::new(name, pool, limit))
 }
 

@@ -46,6 +46,9 @@ pub enum GoError {
     /// `searchmoves` without a move.
     #[error("no move after searchmoves")]
     NoMoves,
+    /// `movestogo` is all that is said about the time.
+    #[error("movestogo without a clock")]
+    NoClock,
 }
 
 fn number_error(word: &str, found: &str) -> String {
@@ -80,6 +83,7 @@ const WORDS: [&str; 12] = [
 /// was meant, the search takes a tenth of a second.
 pub fn parse(text: &str) -> Go {
     let mut go = Go::default();
+    let mut moves_left = false;
     let mut words = text.split_whitespace().peekable();
     while let Some(found) = words.next() {
         let Some(word) = known(found) else {
@@ -99,12 +103,16 @@ pub fn parse(text: &str) -> Go {
                 }
             }
             _ => {
+                moves_left |= word == "movestogo";
                 let found = words.next_if(|word| known(word).is_none()).unwrap_or_default();
                 if let Err(error) = set_limit(&mut go.limits, Number { word, found }) {
                     go.ignored.push(error);
                 }
             }
         }
+    }
+    if moves_left && go.ignored.is_empty() && !go.limits.has_end() {
+        go.ignored.push(GoError::NoClock);
     }
     if !go.ignored.iter().all(|error| matches!(error, GoError::NoMoves)) && !go.limits.has_end() {
         go.limits.movetime = Some(UNKNOWN_LIMIT);
@@ -245,12 +253,17 @@ mod tests {
             ("fast", short),
             ("ponder depth", short),
             ("depth", short),
+            ("movestogo 40", short),
+            ("movestogo 0", short),
+            ("ponder movestogo 40", short),
             // No limit was meant, or one is left.
             ("", None),
             ("searchmoves", None),
             ("infinite nodes -1", None),
             ("nodes -1 depth 3", None),
             ("wtime 12.5 btime 100", None),
+            ("movestogo 40 infinite", None),
+            ("movestogo 40 winc 10", None),
             ("depth -1 winc 10", None),
         ] {
             assert_eq!(limits(text).movetime, movetime, "{text}");

@@ -4,8 +4,6 @@ use std::cmp::Reverse;
 use std::fmt::Write;
 use std::time::Duration;
 
-use shakmaty::Move;
-
 use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 use crate::search::{PvLine, Report, Score};
@@ -98,16 +96,6 @@ impl Printer {
             let _ = write!(text, " {}", Game::uci(m, self.chess960));
         }
         text
-    }
-
-    /// The `bestmove` line: the first move of a variation, and its second as the ponder move.
-    pub fn bestmove(&self, pv: &[Move]) -> Option<String> {
-        let text = |m: &Move| Game::uci(*m, self.chess960);
-        let best = text(pv.first()?);
-        Some(match pv.get(1).map(text) {
-            Some(reply) => format!("bestmove {best} ponder {reply}"),
-            None => format!("bestmove {best}"),
-        })
     }
 }
 
@@ -244,19 +232,6 @@ mod tests {
             let lines = printer.lines(&report, Duration::ZERO);
             assert!(lines[0].starts_with(&format!("info depth {shown} ")), "{lines:?}");
         }
-    }
-
-    #[test]
-    fn bestmove_names_the_reply_and_castles_as_the_gui_wants() {
-        let game = Game::from_fen("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1").unwrap();
-        let report = report(&game, &[("e1g1 e8c8", Score::Cp(0))]);
-        let pv = &report.lines[0].pv;
-        let standard = Printer::new(false, false, 1);
-        assert_eq!(standard.bestmove(pv).as_deref(), Some("bestmove e1g1 ponder e8c8"));
-        assert_eq!(standard.bestmove(&pv[..1]).as_deref(), Some("bestmove e1g1"));
-        assert_eq!(standard.bestmove(&[]), None);
-        let chess960 = Printer::new(true, false, 1);
-        assert_eq!(chess960.bestmove(pv).as_deref(), Some("bestmove e1h1 ponder e8a8"));
     }
 
     #[test]

@@ -40,8 +40,8 @@ use crossbeam_channel::select;
 use thiserror::Error;
 
 use self::session::Session;
-use crate::apps::io::{OutputThread, TrafficLog, read};
-use crate::setup::LoadError;
+use crate::apps::io::{OutputThread, read};
+use crate::setup::{LoadError, TrafficLog};
 
 /// Why a session ended before its `quit`.
 #[derive(Debug, Error)]

@@ -2,7 +2,6 @@
 
 use std::mem;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, never};
@@ -18,27 +17,17 @@ use super::running::{Activity, GoMode, RunningSearch};
 use super::show;
 use super::stats;
 use super::tree_view;
-use crate::apps::io::{InputLine, TrafficLog, Writer};
+use crate::apps::io::{InputLine, Writer};
 use crate::chess::position::Game;
 use crate::search::SearchOutcome;
-use crate::setup::Knowledge;
-use crate::setup::LoadError;
-use crate::setup::engine::Engine;
-use crate::setup::options::{self, OptionEffect};
-use crate::setup::settings::{Backend, Settings};
-use crate::setup::strength;
+use crate::setup::settings::Settings;
+use crate::setup::{Engine, LoadError, TrafficLog, options, strength};
 
 /// The state of a session.
 pub struct Session {
     out: Writer,
-    traffic: TrafficLog,
-
-    settings: Settings,
-    debug: bool,
     engine: Engine,
-    knowledge: Knowledge,
-    /// Why the network that was set last cannot be used.
-    refused_network: Option<String>,
+    debug: bool,
 
     game: Game,
     /// The last `position` was refused: `game` is an older one, which no `go` is about.
@@ -55,12 +44,8 @@ impl Session {
     pub fn new(out: Writer, traffic: TrafficLog) -> Session {
         Session {
             out,
-            traffic,
-            settings: Settings::default(),
+            engine: Engine::new(traffic),
             debug: false,
-            engine: Engine::default(),
-            knowledge: Knowledge::default(),
-            refused_network: None,
             game: Game::new(),
             is_position_refused: false,
             game_seed: strength::game_seed(),
@@ -124,6 +109,10 @@ impl Session {
         Ok(())
     }
 
+    fn settings(&self) -> &Settings {
+        self.engine.settings()
+    }
+
     fn say_all(&self, notes: Vec<String>) {
         notes.into_iter().for_each(|note| self.out.say(note));
     }
@@ -146,14 +135,8 @@ impl Session {
         Ok(())
     }
 
-    /// Creates the workers of the network search, if that plays and they do not exist. Fails if the network that the GUI
-    /// set last cannot be used: the one before, which the settings still name, is not played with by accident.
     fn prepare(&mut self) -> Result<(), LoadError> {
-        let needs_network = self.settings.player.is_none() && self.settings.backend != Backend::Uniform;
-        if let Some(why) = self.refused_network.as_ref().filter(|_| needs_network) {
-            return Err(LoadError::Refused(why.clone()));
-        }
-        let notes = self.engine.prepare(&self.settings)?;
+        let notes = self.engine.prepare()?;
         self.say_all(notes);
         Ok(())
     }
@@ -171,60 +154,10 @@ impl Session {
         if !self.is_idle() {
             return;
         }
-        let mut settings = self.settings.clone();
-        let change = match options::set(&mut settings, name, value) {
-            Ok(change) => change,
-            Err(error) => return self.out.say(error),
-        };
-        match self.apply(change.effect, &settings) {
+        match self.engine.set_option(name, value) {
             Ok(notes) => self.say_all(notes),
-            Err(error) => return self.out.say(error),
+            Err(error) => self.out.say(error),
         }
-        if let Some(note) = change.note {
-            self.out.say(note);
-        }
-        self.settings = settings;
-    }
-
-    /// Applies changed settings; returns what the GUI should be told, or why they cannot be applied.
-    fn apply(&mut self, effect: OptionEffect, settings: &Settings) -> Result<Vec<String>, String> {
-        match effect {
-            OptionEffect::None => {}
-            OptionEffect::Params => {
-                if let Some(pool) = self.engine.existing_pool() {
-                    pool.set_params(settings.search_params(pool.is_native()));
-                }
-            }
-            OptionEffect::Clear => self.engine.clear(),
-            OptionEffect::Memory | OptionEffect::Workers => self.engine.drop_pool(),
-            // The embedded network cannot change; a file may have been overwritten.
-            OptionEffect::Network if *settings == self.settings && settings.weights.is_none() => {
-                self.refused_network = None;
-            }
-            OptionEffect::Network => {
-                let loaded = self.engine.load(settings).map_err(|error| error.to_string());
-                self.refused_network = loaded.as_ref().err().cloned();
-                return loaded;
-            }
-            OptionEffect::Book => self.knowledge.open_book(settings).map_err(|error| error.to_string())?,
-            OptionEffect::Tables => {
-                self.knowledge.open_tables(settings).map_err(|error| error.to_string())?;
-                self.engine.clear_tree();
-                if settings.tables.is_some() {
-                    return Ok(vec![self.knowledge.tables().to_string()]);
-                }
-            }
-            OptionEffect::TableRules => {
-                self.knowledge.set_rules(settings);
-                self.engine.clear_tree();
-            }
-            OptionEffect::Log => {
-                let path = settings.log_file.as_deref();
-                let failed = |error| format!("cannot write the log {}: {error}", path.unwrap_or_default());
-                self.traffic.log_to(path.map(Path::new)).map_err(failed)?;
-            }
-        }
-        Ok(Vec::new())
     }
 
     fn new_game(&mut self) {
@@ -247,7 +180,7 @@ impl Session {
         }
     }
 
-    /// Whatever is wrong with a `go`, it gets one `bestmove`.
+    /// Answers with exactly one `bestmove`, even an invalid `go`. Fails if the network cannot be used.
     fn go(&mut self, go: &Go, at: Instant) -> Result<(), LoadError> {
         if !matches!(self.activity, Activity::Idle) {
             self.out.say("go during a search: the running search is stopped");
@@ -265,7 +198,7 @@ impl Session {
             return Ok(());
         };
         let book_may_answer = !go.needs_search();
-        match self.knowledge.book_move(&self.game, &self.settings).filter(|_| book_may_answer) {
+        match self.engine.book_move(&self.game).filter(|_| book_may_answer) {
             Some(m) => self.play_from_book(m, at),
             None => self.start(&go.limits, at, searchmoves, mode, fallback)?,
         }
@@ -289,8 +222,9 @@ impl Session {
     }
 
     fn play_from_book(&self, m: Move, at: Instant) {
-        self.out.say(format!("book move {}", Game::uci(m, self.settings.chess960)));
-        self.send(&Reply::unsearched(m, self.settings.chess960, at.elapsed()));
+        let chess960 = self.settings().chess960;
+        self.out.say(format!("book move {}", Game::uci(m, chess960)));
+        self.send(&Reply::unsearched(&self.game, m, chess960, at.elapsed()));
     }
 
     /// Handles the end of the running search; `None` if it panicked.
@@ -346,6 +280,10 @@ impl Session {
         for info in &reply.infos {
             self.out.line(info);
         }
+        if let Some(wrong) = &reply.wrong {
+            log::error!("{wrong}");
+            self.out.say(wrong);
+        }
         self.out.line(&reply.bestmove);
     }
 
@@ -353,13 +291,18 @@ impl Session {
     fn reply(&mut self, running: &RunningSearch, finished: Option<FinishedSearch>) -> Reply {
         let Some(FinishedSearch { outcome, mut printer, time }) = finished else {
             self.out.say("the search panicked");
-            return Reply::unsearched(running.fallback, self.settings.chess960, Duration::ZERO);
+            return Reply::unsearched(
+                &running.root,
+                running.fallback,
+                self.settings().chess960,
+                Duration::ZERO,
+            );
         };
         let SearchOutcome { mut report, stats, error, .. } = outcome;
         if let Some(error) = error {
             self.out.say(format!("the search failed: {error}"));
         }
-        self.say_all(self.knowledge.tables().warnings());
+        self.say_all(self.engine.knowledge().tables().warnings());
         let chosen = running.choose(&report, &stats, self.seed(&running.root));
         // The line of the move played comes first.
         if let Some(lines) = report.lines.get_mut(..=chosen) {
@@ -373,14 +316,14 @@ impl Session {
             let m = *line.pv.first()?;
             Some((MadeMove::new(&running.root, m), line.wdl.q()))
         });
-        let Some(bestmove) = best.and_then(|line| printer.bestmove(&line.pv)) else {
-            return Reply::unsearched(running.fallback, self.settings.chess960, time);
+        let Some(best) = best.map(|line| line.pv.clone()).filter(|line| !line.is_empty()) else {
+            return Reply::unsearched(&running.root, running.fallback, printer.chess960, time);
         };
-        if self.debug && self.settings.player.is_none() {
+        if self.debug && self.settings().player.is_none() {
             self.out.say(self.engine.visit_sources(&report));
         }
         printer.is_drawn = chosen > 0;
-        let infos = match self.settings.verbose_move_stats {
+        let infos = match self.settings().verbose_move_stats {
             true => {
                 let mut infos = stats::lines(running.root.turn(), &stats, printer.chess960);
                 infos.extend(printer.lines(&report, time));
@@ -388,13 +331,13 @@ impl Session {
             }
             false => printer.last_lines(&report, time),
         };
-        Reply { infos, bestmove }
+        Reply::searched(&running.root, &best, printer.chess960, infos)
     }
 
     /// Also during a search.
     fn show_tree(&mut self, moves: &[String]) {
-        let chess960 = self.settings.chess960;
-        let pool = self.engine.existing_pool().filter(|_| self.settings.player.is_none());
+        let chess960 = self.settings().chess960;
+        let pool = self.engine.existing_pool();
         match pool.and_then(|pool| pool.read_tree(|tree| tree_view::answer(tree, moves, chess960))) {
             Some(Ok(answer)) => self.out.line(answer),
             Some(Err(error)) => self.out.say(format!("tree: {error}")),
@@ -405,10 +348,10 @@ impl Session {
     fn show_evaluation(&mut self) {
         if self.is_idle() {
             let mut notes = Vec::new();
-            let answer = self.engine.evaluate(&self.game, &self.settings, &mut notes);
+            let answer = self.engine.evaluate(&self.game, &mut notes);
             self.say_all(notes);
             match answer {
-                Ok(answer) => show::evaluation(&self.game, &answer, self.settings.chess960, &self.out),
+                Ok(answer) => show::evaluation(&self.game, &answer, self.settings().chess960, &self.out),
                 Err(error) => self.out.say(error),
             }
         }

@@ -86,6 +86,11 @@ impl Network {
         format!("{name} ({precision} {family}, {input} -> {policy}{value}{steps}, {size:.1} MB, {source})")
     }
 
+    /// Whether it refines its answer in steps.
+    pub fn is_recurrent(&self) -> bool {
+        self.steps.is_some()
+    }
+
     pub fn device(&self) -> Device {
         self.device
     }

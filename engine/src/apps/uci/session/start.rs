@@ -12,10 +12,8 @@ use crate::apps::uci::running::{Activity, GoMode, RunningSearch};
 use crate::chess::position::Game;
 use crate::search::Limits;
 use crate::search::time::{Budget, GoLimits};
-use crate::setup::LoadError;
-use crate::setup::engine::SearchRequest;
 use crate::setup::settings::Settings;
-use crate::setup::strength;
+use crate::setup::{LoadError, SearchRequest, strength};
 
 impl Session {
     /// Starts the search of a `go`; returns at once. Fails if the network cannot be used.
@@ -30,10 +28,10 @@ impl Session {
         self.prepare()?;
         let budget = self.budget(limits);
         let (root_moves, root_hits) =
-            self.knowledge.root_moves(&self.game, searchmoves, self.settings.multipv);
+            self.engine.knowledge().root_moves(&self.game, searchmoves, self.settings().multipv);
         let handle = SearchHandle::new((!limits.ponder).then_some(at));
         let context = self.context(limits, at, handle.clone(), budget, root_moves.len());
-        let Settings { chess960, show_wdl, multipv, .. } = self.settings;
+        let &Settings { chess960, show_wdl, multipv, .. } = self.settings();
         let mut printer = Printer::new(chess960, show_wdl, multipv);
         printer.root_hits = root_hits;
         let (sender, finished) = bounded(1);
@@ -41,19 +39,18 @@ impl Session {
         let request = SearchRequest {
             game: self.game.clone(),
             limits: self.search_limits(limits, root_moves),
-            tables: self.knowledge.tables().clone(),
             seed: self.seed(&self.game),
             observer: Box::new(observer),
         };
-        self.engine.start(&self.settings, request);
+        self.engine.start(request);
         self.activity = Activity::Searching(Box::new(RunningSearch {
             root: self.game.clone(),
             at,
             clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
             longest: budget.hard.unwrap_or(Duration::MAX),
-            strength: self.settings.strength(),
+            strength: self.settings().strength(),
             // A classical player chooses by itself; its statistics are not visits of a policy.
-            temperature: self.settings.move_temperature().filter(|_| self.settings.player.is_none()),
+            temperature: self.settings().move_temperature().filter(|_| self.settings().player.is_none()),
             finished,
             handle,
             mode,
@@ -65,10 +62,10 @@ impl Session {
     /// The time that this move may take.
     fn budget(&mut self, limits: &GoLimits) -> Budget {
         let mover = self.game.turn();
-        let (clock, set) = (limits.own(mover), self.settings.move_overhead);
+        let (clock, set) = (limits.own(mover), self.settings().move_overhead);
         let overhead = self.overhead.on(&self.game, clock, limits.ponder, set);
         let number = self.game.position().fullmoves().get();
-        let budget = Budget::new(limits, mover, number, overhead, &self.settings.time_params());
+        let budget = Budget::new(limits, mover, number, overhead, &self.settings().time_params());
         if self.debug {
             self.out.say(format!("budget {budget:?}, {overhead:?}"));
         }
@@ -84,7 +81,7 @@ impl Session {
         budget: Budget,
         root_moves: usize,
     ) -> GoContext {
-        let settings = &self.settings;
+        let settings = self.settings();
         GoContext {
             at,
             handle,
@@ -99,7 +96,7 @@ impl Session {
 
     /// When the search ends by itself, and which moves it searches.
     fn search_limits(&self, limits: &GoLimits, root_moves: Vec<Move>) -> Limits {
-        let settings = &self.settings;
+        let settings = self.settings();
         let strength = settings.strength();
         let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
         Limits {
@@ -119,6 +116,6 @@ impl Session {
 
     /// The seed of the random numbers in this position: new for every game, unless the GUI has set one.
     pub(super) fn seed(&self, game: &Game) -> u64 {
-        strength::seed(game, if self.settings.seed == 0 { self.game_seed } else { self.settings.seed })
+        strength::seed(game, if self.settings().seed == 0 { self.game_seed } else { self.settings().seed })
     }
 }

@@ -53,7 +53,7 @@ impl Fixture {
     fn state(&self) -> SessionState {
         let session = &self.session;
         let idle = matches!(session.activity, Activity::Idle);
-        (session.settings.clone(), session.debug, session.game.fen(), session.game.ply(), idle)
+        (session.engine.settings().clone(), session.debug, session.game.fen(), session.game.ply(), idle)
     }
 
     fn is_refused(&mut self, text: &str) {
@@ -81,12 +81,27 @@ fn bad_lines_are_answered_once_and_change_nothing() {
         "position fen 9/8/8/8/8/8/8/8 w - - 0 1",
         "setoption name Threads value abc",
         "setoption name Nonsense value 1",
-        "setoption name WeightsFile value /no/such/file.onnx",
         "setoption name Debug Log File value /no/such/folder/log",
     ] {
         fixture.is_refused(text);
     }
     fixture.is_refused(&"position startpos moves ".repeat(20));
+}
+
+/// The request is what changes, and nothing is played in its place.
+#[test]
+fn a_network_that_is_refused_is_reported_at_the_option_and_at_every_use() {
+    let mut fixture = Fixture::new();
+    fixture.send("setoption name Backend value auto");
+    let answer = fixture.send("setoption name WeightsFile value /no/such/file.onnx");
+    assert!(matches!(&answer[..], [why] if why.contains("/no/such/file.onnx")), "{answer:?}");
+    assert_eq!(fixture.send("setoption name Threads value 1"), [""; 0]);
+    for text in ["isready", "go nodes 5", "eval"] {
+        let answer = fixture.send(text);
+        assert!(matches!(&answer[..], [why] if why.contains("no other network plays")), "{text}: {answer:?}");
+    }
+    fixture.send("setoption name WeightsFile value <embedded>");
+    assert_eq!(fixture.send("isready"), ["readyok"]);
 }
 
 /// What `tree` answers for a line.
@@ -223,7 +238,7 @@ fn a_clamped_number_is_reported() {
     let mut fixture = Fixture::new();
     let answer = fixture.send("setoption name Move Overhead value 9999999");
     assert_eq!(answer, ["info string option Move Overhead cannot be 9999999: set to 5000"]);
-    assert_eq!(fixture.session.settings.move_overhead, Duration::from_secs(5));
+    assert_eq!(fixture.session.engine.settings().move_overhead, Duration::from_secs(5));
 }
 
 /// Lines a GUI might send, to be damaged.

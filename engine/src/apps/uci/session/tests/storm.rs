@@ -203,11 +203,11 @@ impl Fixture {
 
     /// Resets settings that would make searches slow or use the network.
     fn reset_costly_settings(&mut self) {
-        let settings = &self.session.settings;
+        let settings = &self.session.engine.settings();
         if settings.backend != crate::setup::settings::Backend::Uniform {
             self.send("setoption name Backend value uniform");
         }
-        if self.session.settings.threads > 2 {
+        if self.session.engine.settings().threads > 2 {
             self.send("setoption name Threads value 2");
         }
     }
