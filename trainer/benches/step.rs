@@ -15,8 +15,9 @@ use trainer::config::train::TrainPreset;
 use trainer::data::loader::{Batch, CorpusBuilder, Prefetch, SampleOrder, Source};
 use trainer::data::record::GameView;
 use trainer::data::samples::SampleOptions;
+use trainer::learn::run::RunFolder;
 use trainer::learn::torch::families::{DeviceBatch, Expander};
-use trainer::learn::torch::{HeldOut, Learner, Run, loss};
+use trainer::learn::torch::{HeldOut, Learner, TorchRun, loss};
 
 /// Alternating rounds of each loop; the median is reported.
 const ROUNDS: usize = 3;
@@ -78,7 +79,8 @@ fn whole_run(plan: SampleOrder, config: &TrainConfig, device: Device, steps: usi
         ..config.clone()
     };
     let mut feed = Prefetch::new(Arc::new(plan), 0, config.loader_threads);
-    let mut run = Run::start(folder.path(), &config, device, None).expect("a new run");
+    let run_folder = RunFolder::open(folder.path()).expect("a folder");
+    let mut run = TorchRun::start(run_folder, &config, device, None).expect("a new run");
     run.train(&mut feed, &HeldOut::default(), &|_| false).expect("a run to its end");
     let text = std::fs::read_to_string(folder.path().join("metrics.jsonl")).expect("metrics");
     let last = text.lines().last().expect("a line of metrics");

@@ -86,7 +86,8 @@ fn can_lock(path: &Path) -> bool {
 #[cfg(unix)]
 fn is_gone(path: &Path, file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let inode = |metadata: std::io::Result<std::fs::Metadata>| metadata.ok().map(|data| (data.dev(), data.ino()));
+    let inode =
+        |metadata: std::io::Result<std::fs::Metadata>| metadata.ok().map(|data| (data.dev(), data.ino()));
     inode(path.metadata()) != inode(file.metadata())
 }
 
@@ -101,7 +102,8 @@ fn lives(process: u32) -> bool {
 
 /// The machine's name, from the system, or else the shell.
 fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .or_else(|_| std::fs::read_to_string("/etc/hostname"));
     let name = name.ok().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
     name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_else(|| "this machine".into())
 }

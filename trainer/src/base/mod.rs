@@ -2,6 +2,7 @@
 
 /// Files written atomically.
 pub mod files;
+pub mod lock;
 /// Progress bars on stderr.
 pub mod progress;
 /// Results of games.

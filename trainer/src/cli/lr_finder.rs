@@ -9,7 +9,7 @@ use super::trial::TrialArgs;
 use super::{sparse, torch};
 use crate::base::progress::steps_bar;
 use crate::judge::plot::{Axes, Curve, Panel, figure};
-use crate::learn::run::metrics::{LrSuggestion, RangeTestStep};
+use crate::learn::run::{LrSuggestion, RangeTestStep};
 
 /// Number of rows of the table.
 const ROWS: usize = 20;

@@ -8,6 +8,7 @@ use engine::nets::eval::Evaluator;
 use engine::nets::onnx::OnnxSparseEvaluator;
 use engine::nets::sparse::SparseNetwork;
 
+use super::train::Trained;
 use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
 use crate::base::files::{make_folder_of, write_file};
 use crate::base::progress::steps_bar;
@@ -15,7 +16,7 @@ use crate::config::SparseTrainConfig;
 use crate::judge::export::{
     INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
 };
-use crate::learn::run::metrics::{RangeTestStep, range_test};
+use crate::learn::run::{RangeTestStep, range_test};
 use crate::learn::sparse::{
     self, InitialWeights, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel,
     SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
@@ -24,20 +25,17 @@ use crate::learn::sparse::{
 /// Positions that `verify` runs at once.
 const VERIFIED: usize = 32;
 
-/// `train`. Ctrl-C writes a checkpoint and ends the run; a second Ctrl-C ends it immediately.
-///
-/// # Errors
-///
-/// An argument does not apply, the games are invalid, or [`SparseRun::train`] fails.
-pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<()> {
+/// `train`.
+pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<Trained> {
     ensure!(args.cache.is_none(), "--cache: the family sparse keeps its games in memory");
     if let Some(minutes) = args.minutes {
         config.minutes = minutes;
         config.check()?;
     }
     let stop = super::interrupt::flag()?;
+    let folder = args.folder(&stop)?;
     let mut run = if args.resume {
-        SparseRun::resume(&args.run, &config)?
+        SparseRun::resume(folder, &config)?
     } else {
         let init = match &args.init {
             None => InitialWeights::Random,
@@ -50,16 +48,14 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<(
                  that the run begins with"
             );
         }
-        SparseRun::start(&args.run, &config, init)?
+        SparseRun::start(folder, &config, init)?
     };
-    let (count, threads) = (run.parameters(), config.thread_count());
+    let (count, threads) = (run.learner.parameters(), config.thread_count());
     log::info!("{count} parameters, {threads} threads, run {}", args.run.display());
     let SparseGames { train, held_out } = SparseGames::load(&config)?;
-    super::stop_file::watch(&args.run, &stop);
-    let finished = run.train(train, &held_out, &|| stop.load(Ordering::Relaxed))?;
-    let how = if finished { "finished:" } else { "stopped:" };
-    say!("{how} {}", args.run.join("checkpoints/last.safetensors").display());
-    Ok(())
+    let mut feed = run.learner.feed(train)?;
+    let end = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
+    Ok(Trained { end, checkpoint: run.result() })
 }
 
 /// `export`: writes the network in fp32 and in integers, loads both as the engine does, which checks their weights and
@@ -141,11 +137,11 @@ pub(super) fn lr_range(
     let sizes = StreamSizes { batch: config.batch, block: config.block };
     let (train, threads) = (SparseGames::load(config)?.train, config.thread_count());
     let stream = SampleStream::new(train, sizes, config.seed, threads, StreamCursor::default());
-    let mut stream = stream.map_err(anyhow::Error::msg)?;
+    let mut stream = stream?;
     let network = SparseModel::new(config.shape(), config.seed);
     let mut learner = SparseLearner::new(network, config.adam, threads);
     let mut step = |lr: f64| {
-        let batch = stream.next_batch().map_err(anyhow::Error::msg)?;
+        let batch = stream.next_batch()?;
         let loss = learner.step(&batch, lr as f32).measures().loss(1.0);
         Ok(loss.is_finite().then_some(loss))
     };
@@ -198,6 +194,7 @@ mod tests {
     use super::*;
     use crate::data::dataset::ChunkWriter;
     use crate::data::record::{GameRecord, GameResult};
+    use crate::learn::run::{RunFolder, TrainEnd, TrainProgress};
     use engine::chess::position::{Game, PackedMove};
 
     /// Writes a file of short random games into `folder`.
@@ -253,9 +250,11 @@ mod tests {
         let config = small_config(folder.path(), &overrides);
         let first = SparseModel::new(config.shape(), 7);
         let train = |name: &str, init: InitialWeights| {
-            let mut run = SparseRun::start(&folder.path().join(name), &config, init).unwrap();
+            let run_folder = RunFolder::open(&folder.path().join(name)).unwrap();
+            let mut run = SparseRun::start(run_folder, &config, init).unwrap();
             let SparseGames { train, held_out } = SparseGames::load(&config).unwrap();
-            assert!(run.train(train, &held_out, &|| false).unwrap());
+            let mut feed = run.learner.feed(train).unwrap();
+            assert_eq!(run.train(&mut feed, &held_out, &|_| false).unwrap(), TrainEnd::Finished);
             SparseCheckpoint::read(&folder.path().join(name).join("checkpoints/last.safetensors")).unwrap()
         };
         let apart = |a: &SparseModel, b: &SparseModel| -> f32 {
@@ -278,23 +277,25 @@ mod tests {
         let games = || SparseGames::load(&config).unwrap();
 
         let whole = at("whole");
-        let train = |run: &mut SparseRun, stop: &dyn Fn() -> bool| {
+        let open = |folder: &Path| RunFolder::open(folder).unwrap();
+        let start = |folder: &Path| SparseRun::start(open(folder), &config, InitialWeights::Random);
+        let train = |run: &mut SparseRun, stop: &dyn Fn(&TrainProgress) -> bool| {
             let SparseGames { train, held_out } = games();
-            run.train(train, &held_out, stop).unwrap()
+            let mut feed = run.learner.feed(train).unwrap();
+            run.train(&mut feed, &held_out, stop).unwrap()
         };
-        assert!(train(&mut SparseRun::start(&whole, &config, InitialWeights::Random).unwrap(), &|| false));
-        let occupied = SparseRun::start(&whole, &config, InitialWeights::Random).err().unwrap().to_string();
+        assert_eq!(train(&mut start(&whole).unwrap(), &|_| false), TrainEnd::Finished);
+        let occupied = start(&whole).err().unwrap().to_string();
         assert!(occupied.contains("already contains a run"), "{occupied}");
 
         // Stopped after seven steps, in the middle of a block, and resumed on another number of threads.
         let parts = at("parts");
-        let steps = std::cell::Cell::new(0);
-        let stop = || steps.replace(steps.get() + 1) == 6;
-        assert!(!train(&mut SparseRun::start(&parts, &config, InitialWeights::Random).unwrap(), &stop));
+        assert_eq!(train(&mut start(&parts).unwrap(), &|progress| progress.step == 7), TrainEnd::Stopped);
         let more = SparseTrainConfig { threads: 1, ..config.clone() };
-        let mut run = SparseRun::resume(&parts, &more).unwrap();
+        let mut run = SparseRun::resume(open(&parts), &more).unwrap();
         assert_eq!((run.progress.step, run.progress.samples), (7, 7 * 32));
-        assert!(train(&mut run, &|| false));
+        assert_eq!(train(&mut run, &|_| false), TrainEnd::Finished);
+        drop(run);
         let read = |run: &Path| SparseCheckpoint::read(&run.join("checkpoints/last.safetensors")).unwrap();
         assert_eq!(read(&parts).network, read(&whole).network);
         assert_eq!(
@@ -327,15 +328,18 @@ mod tests {
         assert!(losses[4] < losses[0], "{losses:?}");
 
         let other = SparseTrainConfig { batch: 16, ..config.clone() };
-        let error = SparseRun::resume(&parts, &other).err().unwrap().to_string();
+        let leaking = SparseTrainConfig { validation_percent: 10, ..config.clone() };
+        let error = SparseRun::resume(open(&parts), &leaking).err().unwrap().to_string();
+        assert!(error.contains("was 20 and cannot become 10") && error.contains("held-out games"), "{error}");
+        let error = SparseRun::resume(open(&parts), &other).err().unwrap().to_string();
         assert!(error.contains("batch cannot be changed"), "{error}");
         // In `rl`, where each iteration has another seed, not before its samples are learnt.
-        let error = SparseRun::go_on(&parts, &other).err().unwrap().to_string();
+        let error = SparseRun::go_on(open(&parts), &other).err().unwrap().to_string();
         assert!(
             error.starts_with("batch was ") && error.ends_with("--set train.batch=32, and change it later"),
             "{error}"
         );
-        SparseRun::go_on(&parts, &SparseTrainConfig { seed: other.seed + 1, ..other }).unwrap();
+        SparseRun::go_on(open(&parts), &SparseTrainConfig { seed: other.seed + 1, ..other }).unwrap();
 
         let args = ExportArgs {
             checkpoint: parts.join("checkpoints/last.safetensors"),
@@ -363,13 +367,13 @@ mod tests {
         let init = SparseModel::load(&at("nets/mine.safetensors")).unwrap();
         assert_eq!(&init, &read(&parts).average);
         let trained = InitialWeights::Trained(init.clone());
-        let begun = SparseRun::start(&at("more"), &config, trained.clone()).unwrap();
-        assert_eq!(begun.averaged(), &init);
+        let begun = SparseRun::start(open(&at("more")), &config, trained.clone()).unwrap();
+        assert_eq!(begun.learner.averaged(), &init);
         let wider = SparseTrainConfig::load(&[at("config.json")], &["model.value=128".to_owned()]).unwrap();
-        let begun = SparseRun::start(&at("wider"), &wider, trained).unwrap();
-        assert_eq!(begun.averaged().shape, wider.shape());
-        let narrower = InitialWeights::Trained(begun.averaged().clone());
-        let error = SparseRun::start(&at("narrower"), &config, narrower).err().unwrap().to_string();
+        let begun = SparseRun::start(open(&at("wider")), &wider, trained).unwrap();
+        assert_eq!(begun.learner.averaged().shape, wider.shape());
+        let narrower = InitialWeights::Trained(begun.learner.averaged().clone());
+        let error = SparseRun::start(open(&at("narrower")), &config, narrower).err().unwrap().to_string();
         assert!(error.contains("other sizes"), "{error}");
         for name in ["nets/mine.onnx", "nets/mine.int8.onnx"] {
             let network = SparseNetwork::load(&at(name)).unwrap();

@@ -1,13 +1,22 @@
 //! `train`: a training run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::Args;
 
 use super::setting_args::SettingArgs;
-use super::{sparse, torch};
+use super::{sparse, stop_file, torch};
 use crate::config::layers;
+use crate::learn::run::{RunFolder, TrainEnd};
+
+/// How a training ended, and the checkpoint to use.
+pub struct Trained {
+    pub end: TrainEnd,
+    pub checkpoint: Option<PathBuf>,
+}
 
 /// Train a network on files of games
 #[derive(Args, Debug)]
@@ -41,15 +50,23 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    /// Runs the command. Ctrl-C, or a file `stop` in the run's folder, writes a checkpoint and ends the run; a second Ctrl-C ends it immediately.
-    ///
-    /// # Errors
-    /// The arguments, the configuration or the games are invalid, or the training fails.
+    /// Runs the command. Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run; a second
+    /// signal ends it at once.
     pub fn run(&self) -> Result<()> {
-        match self.settings.sparse(&self.files()?)? {
-            Some(config) => sparse::train(self, config),
-            None => torch::train(self),
-        }
+        let Trained { end, checkpoint } = match self.settings.sparse(&self.files()?)? {
+            Some(config) => sparse::train(self, config)?,
+            None => torch::train(self)?,
+        };
+        let how = if end == TrainEnd::Finished { "finished:" } else { "stopped:" };
+        say!("{how} {}", checkpoint.unwrap_or_default().display());
+        Ok(())
+    }
+
+    /// The run's folder, in which a file `stop` raises the flag from now on.
+    pub(super) fn folder(&self, stop: &Arc<AtomicBool>) -> Result<RunFolder> {
+        let folder = RunFolder::open(&self.run)?;
+        stop_file::watch(&self.run, stop);
+        Ok(folder)
     }
 
     /// The configuration's files; a resumed run keeps its own configuration except for what the command line overrides.

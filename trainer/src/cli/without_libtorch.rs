@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 
 use crate::config::TrainConfig;
-use crate::learn::run::metrics::RangeTestStep;
+use crate::learn::run::RangeTestStep;
 use crate::play::rl::LoopLearner;
 
 /// Not in this build: it needs libtorch
@@ -55,7 +55,7 @@ pub(super) fn verify(_: &super::VerifyArgs) -> anyhow::Result<()> {
 /// # Errors
 ///
 /// Always: this build lacks it.
-pub(super) fn train(_: &super::TrainArgs) -> anyhow::Result<()> {
+pub(super) fn train(_: &super::TrainArgs) -> anyhow::Result<super::train::Trained> {
     needs_libtorch()
 }
 

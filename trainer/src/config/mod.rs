@@ -4,6 +4,7 @@ pub mod layers;
 pub mod bounds;
 mod selection;
 pub mod model;
+mod run;
 pub mod train;
 pub mod sparse;
 pub mod selfplay;
@@ -15,15 +16,16 @@ pub use model::ModelConfig;
 pub use rl::{
     ArenaRules, KlRules, LearnerConfig, ReferenceConfig, RlConfig, RlPreset, RlSettings, Runtime, VetoRules,
 };
+pub use run::{RunConfig, Schedule};
 pub use selection::{GameKind, Selection, UnknownElo};
 pub use selfplay::{
     GumbelRules, NoiseRules, PlayoutCap, ResignRules, SearchRules, SelfPlayRules, TemperatureRules,
     tree_memory, worker_count,
 };
 pub use sparse::{
-    RateDecay, SparseAdam, SparseFamily, SparseModelConfig, SparseSourceConfig, SparseTrainConfig,
-    holds_sparse, is_sparse,
+    SparseAdam, SparseFamily, SparseModelConfig, SparseSourceConfig, SparseTrainConfig, holds_sparse,
+    is_sparse,
 };
 pub use train::{
-    EwcConfig, OptimiserKind, Precision, Schedule, SourceConfig, TacticalReplay, TeacherConfig, TrainConfig,
+    EwcConfig, OptimiserKind, Precision, SourceConfig, TacticalReplay, TeacherConfig, TrainConfig,
 };

@@ -9,6 +9,7 @@ use engine::nets::sparse::SparseFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::run::{RunConfig, Schedule};
 use super::{Selection, layers};
 
 /// Upper bound on the number of samples that are shuffled together.
@@ -17,18 +18,6 @@ const MAX_BLOCK: usize = 1 << 22;
 const MAX_THREADS: usize = 256;
 /// Upper bound on a width.
 const MAX_WIDTH: usize = 1 << 14;
-
-/// How the learning rate falls.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RateDecay {
-    /// Not at all.
-    Constant,
-    /// Half a cosine.
-    Cosine,
-    /// By the same factor for the same number of samples.
-    Exponential,
-}
 
 /// The optimiser: Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -199,8 +188,12 @@ pub struct SparseTrainConfig {
     pub min_lr: f64,
     /// Samples over which the learning rate rises linearly from zero.
     pub warmup_samples: u64,
-    /// How the learning rate falls after the warm-up.
-    pub schedule: RateDecay,
+    /// The learning-rate schedule after the warm-up.
+    pub schedule: Schedule,
+    /// Factor by which a plateau schedule multiplies the learning rate.
+    pub plateau_factor: f64,
+    /// Validations without improvement before a plateau schedule does so.
+    pub plateau_patience: u64,
     /// The optimiser.
     pub adam: SparseAdam,
     /// Time constant of the averaged weights, in samples; in a run from random weights a tenth of the samples
@@ -213,6 +206,8 @@ pub struct SparseTrainConfig {
     pub validate_every: u64,
     /// Held-out positions per source.
     pub validation_samples: usize,
+    /// Early stopping: the run ends after this many consecutive validations without improvement; 0 for never.
+    pub early_stop: u64,
     /// Seconds between checkpoints.
     pub checkpoint_every_s: f64,
 }
@@ -233,12 +228,15 @@ impl Default for SparseTrainConfig {
             lr: 0.006,
             min_lr: 0.0001,
             warmup_samples: 100_000,
-            schedule: RateDecay::Cosine,
+            schedule: Schedule::Cosine,
+            plateau_factor: 0.5,
+            plateau_patience: 5,
             adam: SparseAdam { lazy: false, ..SparseAdam::default() },
             average_samples: 4_000_000,
             report_every: 50,
             validate_every: 500,
             validation_samples: 20_000,
+            early_stop: 0,
             checkpoint_every_s: 600.0,
         }
     }
@@ -323,10 +321,25 @@ impl SparseTrainConfig {
         config
     }
 
-    /// The share of the run that is done after this many samples and seconds, at most 1.
-    pub fn progress(&self, samples: u64, time_s: f64) -> f64 {
-        let by_time = if self.minutes > 0.0 { time_s / (60.0 * self.minutes) } else { 0.0 };
-        (samples as f64 / self.samples as f64).max(by_time).min(1.0)
+    /// The keys that every run has.
+    pub fn run(&self) -> RunConfig {
+        RunConfig {
+            samples: self.samples,
+            minutes: self.minutes,
+            lr: self.lr,
+            min_lr: self.min_lr,
+            warmup_samples: self.warmup_samples,
+            step_samples: self.batch as u64,
+            schedule: self.schedule,
+            plateau_factor: self.plateau_factor,
+            plateau_patience: self.plateau_patience,
+            // The sources' own weights are in the loss already.
+            value_weight: 1.0,
+            report_every: self.report_every,
+            validate_every: self.validate_every,
+            early_stop: self.early_stop,
+            checkpoint_every_s: self.checkpoint_every_s,
+        }
     }
 
     /// The number of threads, at least one.
@@ -373,19 +386,13 @@ impl SparseTrainConfig {
         let block = self.batch.checked_mul(self.block);
         let valid = block.is_some_and(|samples| (1..=MAX_BLOCK).contains(&samples));
         ensure!(valid, "batch · block must be 1 to {MAX_BLOCK} samples");
-        ensure!(self.samples > 0, "samples must be above 0");
-        ensure!((0.0..=1e9).contains(&self.minutes), "minutes must be 0 or more");
-        ensure!(self.lr > 0.0 && self.lr <= 1.0, "lr must be above 0, at most 1");
-        ensure!(self.min_lr > 0.0 && self.min_lr <= self.lr, "min_lr must be above 0, at most lr");
+        self.run().check()?;
         let SparseAdam { beta1, beta2, epsilon, weight_decay, .. } = self.adam;
         let decays = [beta1, beta2].iter().all(|beta| (0.0..1.0).contains(beta));
         ensure!(decays, "adam.beta1 and adam.beta2 must be 0 or more, below 1");
         ensure!(epsilon > 0.0 && epsilon <= 1.0, "adam.epsilon must be above 0, at most 1");
         ensure!((0.0..=1.0).contains(&weight_decay), "adam.weight_decay must be 0 to 1");
         ensure!(self.average_samples > 0, "average_samples must be above 0");
-        ensure!(self.report_every > 0, "report_every must be above 0");
-        ensure!(self.validate_every > 0, "validate_every must be above 0");
-        ensure!(self.checkpoint_every_s >= 0.0, "checkpoint_every_s must be 0 or more");
         Ok(())
     }
 }
@@ -443,8 +450,9 @@ mod tests {
         };
         assert_eq!(learns(&config), learns(&shipped));
         assert_eq!(config.sources[0].history_dropout, 0.1);
-        assert_eq!((config.progress(config.samples / 2, 1e9), config.progress(0, 0.0)), (0.5, 0.0));
-        let timed = SparseTrainConfig { minutes: 1.0, ..config };
+        let run = config.run();
+        assert_eq!((run.progress(config.samples / 2, 1e9), run.progress(0, 0.0)), (0.5, 0.0));
+        let timed = SparseTrainConfig { minutes: 1.0, ..config }.run();
         assert_eq!((timed.progress(0, 45.0), timed.progress(0, 90.0)), (0.75, 1.0));
     }
 
@@ -461,8 +469,9 @@ mod tests {
             ("modle=1", "unknown field `modle`"),
             ("ewc.weight=1", "ewc does not apply to the family sparse"),
             ("model.policy=100", "model.policy must be a multiple of 128"),
-            ("lr=-1", "lr must be above 0"),
-            ("min_lr=0.5", "min_lr must be above 0, at most lr"),
+            ("lr=-1", "lr is -1, must be positive"),
+            ("min_lr=0.5", "min_lr is 0.5, must be 0 to 0.006"),
+            ("report_every=0", "report_every must be at least 1"),
             ("batch=100000000000", "batch · block must be"),
             ("threads=1000000", "threads must be at most 256"),
             ("sources=[]", "no sources"),

@@ -5,42 +5,24 @@ use std::sync::atomic::Ordering;
 use anyhow::{Result, ensure};
 
 use crate::base::files::make_folder;
-use crate::cli::train::TrainArgs;
+use crate::cli::train::{TrainArgs, Trained};
 use crate::config::TrainConfig;
-use crate::learn::torch::{Run, Sources, TrainEnd, batch_number, checkpoint, earlier_task};
+use crate::learn::torch::{Sources, TorchRun, batch_number, earlier_task};
 
-/// Trains.
-///
-/// # Errors
-/// The arguments, the configuration or the games are invalid, or [`Run::train`] fails.
-pub fn train(args: &TrainArgs) -> Result<()> {
-    let ended = trained(args)?;
-    let checkpoint = checkpoint::best_or_last(&args.run.join("checkpoints")).unwrap_or_default();
-    let how = if ended == TrainEnd::Finished { "finished:" } else { "stopped:" };
-    say!("{how} {}", checkpoint.display());
-    Ok(())
-}
-
-fn trained(args: &TrainArgs) -> Result<TrainEnd> {
+/// `train`.
+pub fn train(args: &TrainArgs) -> Result<Trained> {
     let mut config = args.read_config()?;
     let device = args.settings.prepare(&mut config)?;
     let stop = crate::cli::interrupt::flag()?;
+    let folder = args.folder(&stop)?;
     let cache = args.cache.as_deref().unwrap_or(&args.run);
     make_folder(cache)?;
     let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
-    // Replayed samples count as samples, but not towards an epoch.
-    let epoch = sources.epoch() * config.batch as f64 / (config.batch - config.replayed_samples()) as f64;
-    if config.epochs > 0.0 {
-        config.samples = ((config.epochs * epoch).ceil() as u64).max(1);
-    }
-    if config.validate_epochs > 0.0 {
-        let step = (config.batch * config.accumulation) as f64;
-        config.validate_every = ((config.validate_epochs * epoch / step).ceil() as u64).max(1);
-    }
+    sources.resolve_epochs(&mut config);
     let mut run = if args.resume {
-        Run::resume(&args.run, &config, device)?
+        TorchRun::resume(folder, &config, device)?
     } else {
-        Run::start(&args.run, &config, device, args.init.as_deref())?
+        TorchRun::start(folder, &config, device, args.init.as_deref())?
     };
     if config.ewc.weight > 0.0 && !args.resume {
         ensure!(
@@ -51,18 +33,17 @@ fn trained(args: &TrainArgs) -> Result<TrainEnd> {
         run.learner.elastic = Some(penalty);
     }
     log::info!("{:?}, {} parameters, run {}", device, run.learner.weights.flat.numel(), args.run.display());
-    crate::cli::stop_file::watch(&args.run, &stop);
-    run.set_sources(&sources);
-    let mut feed = sources.feed(&config, batch_number(&run.progress.loader)?)?;
+    run.learner.set_sources(&sources);
+    let mut feed = sources.feed(&config, batch_number(&run.learner.position)?)?;
     let held_out = sources.held_out(&config)?;
     if held_out.batches.is_empty() {
         log::warn!("no game is held out: there are no validations, and no best.safetensors");
     }
-    let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
+    let end = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
     if feed.damaged() > 0 {
         log::warn!("{} samples of damaged games were replaced by others", feed.damaged());
     }
-    Ok(ended)
+    Ok(Trained { end, checkpoint: run.result() })
 }
 
 impl TrainArgs {

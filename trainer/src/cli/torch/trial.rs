@@ -8,7 +8,7 @@ use crate::cli::lr_finder::LrFinderArgs;
 use crate::cli::overfit::OverfitArgs;
 use crate::cli::trial::TrialArgs;
 use crate::config::TrainConfig;
-use crate::learn::run::metrics::RangeTestStep;
+use crate::learn::run::RangeTestStep;
 use crate::learn::torch::{OverfitPoint, Sources, distinct_positions, range_test};
 
 impl TrialArgs {

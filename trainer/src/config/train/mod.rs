@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::bounds::MAX_THREADS;
 use super::layers::{lay_files, place};
 use super::model::ModelConfig;
+use super::run::{RunConfig, Schedule};
 
-pub use parts::{EwcConfig, OptimiserKind, Schedule, SourceConfig, TacticalReplay, TeacherConfig};
+pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
 pub use preset::TrainPreset;
 pub(crate) use preset::uncomment;
@@ -197,9 +198,7 @@ impl TrainConfig {
     /// A value is out of range; the error names its key.
     pub fn check(&self) -> Result<()> {
         self.model.check()?;
-        if !(self.lr.is_finite() && self.lr > 0.0) {
-            bail!("lr is {}, must be positive", self.lr);
-        }
+        self.run().check()?;
         let [first, second] = self.betas;
         let shares = [
             ("value_lambda", self.value_lambda, 1.0),
@@ -209,11 +208,9 @@ impl TrainConfig {
             ("swa_from", self.swa_from, 1.0),
             ("tactical_replay.share", self.tactical_replay.share, 0.9),
             ("teacher.alpha", self.teacher.alpha, 1.0),
-            ("plateau_factor", self.plateau_factor, 1.0),
             ("betas", first, 0.999_999),
             ("betas", second, 0.999_999),
             ("momentum", self.momentum, 0.999_999),
-            ("min_lr", self.min_lr, self.lr),
         ];
         for (key, value, most) in shares {
             if !(0.0..=most).contains(&value) {
@@ -223,12 +220,8 @@ impl TrainConfig {
         let counts = [
             ("batch", self.batch as u64, MAX_BATCH),
             ("accumulation", self.accumulation as u64, MAX_BATCH),
-            ("samples", self.samples, u64::MAX),
-            ("report_every", self.report_every, u64::MAX),
-            ("validate_every", self.validate_every, u64::MAX),
             ("loader_threads", self.loader_threads as u64, MAX_THREADS),
             ("ewc.samples", self.ewc.samples, u64::MAX),
-            ("plateau_patience", self.plateau_patience, u64::MAX),
         ];
         for (key, value, most) in counts {
             if value == 0 {
@@ -248,18 +241,15 @@ impl TrainConfig {
             bail!("tactical_replay.share leaves no new samples in a batch of {}", self.batch);
         }
         let amounts = [
-            ("minutes", self.minutes),
             ("epochs", self.epochs),
             ("validate_epochs", self.validate_epochs),
             ("epsilon", self.epsilon),
             ("weight_decay", self.weight_decay),
             ("clip", self.clip),
-            ("value_weight", self.value_weight),
             ("tactical_weight", self.tactical_weight),
             ("entropy_weight", self.entropy_weight),
             ("ewc.weight", self.ewc.weight),
             ("tactical_replay.threshold", self.tactical_replay.threshold),
-            ("checkpoint_every_s", self.checkpoint_every_s),
         ];
         for (key, value) in amounts {
             if !value.is_finite() || value < 0.0 {
@@ -291,19 +281,31 @@ impl TrainConfig {
         config
     }
 
+    /// The keys that every run has.
+    pub fn run(&self) -> RunConfig {
+        let step_samples = (self.batch as u64).saturating_mul(self.accumulation as u64);
+        RunConfig {
+            samples: self.samples,
+            minutes: self.minutes,
+            lr: self.lr,
+            min_lr: self.min_lr,
+            warmup_samples: self.warmup_steps.saturating_mul(step_samples),
+            step_samples,
+            schedule: self.schedule,
+            plateau_factor: self.plateau_factor,
+            plateau_patience: self.plateau_patience,
+            value_weight: self.value_weight,
+            report_every: self.report_every,
+            validate_every: self.validate_every,
+            early_stop: self.early_stop,
+            checkpoint_every_s: self.checkpoint_every_s,
+        }
+    }
+
     /// The learning rate of step `step` (from 0) at `progress` (0 to 1) of the run.
     pub fn learning_rate(&self, step: u64, progress: f64) -> f64 {
-        let rise = match self.warmup_steps {
-            0 => 1.0,
-            steps => ((step + 1) as f64 / steps as f64).min(1.0),
-        };
-        rise * match self.schedule {
-            Schedule::Constant | Schedule::Plateau => self.lr,
-            Schedule::Cosine => {
-                let fall = (1.0 + (std::f64::consts::PI * progress.clamp(0.0, 1.0)).cos()) / 2.0;
-                self.min_lr + (self.lr - self.min_lr) * fall
-            }
-        }
+        let run = self.run();
+        run.learning_rate(step * run.step_samples, progress)
     }
 
     /// Samples per batch that tactical replay repeats.
@@ -314,19 +316,6 @@ impl TrainConfig {
     /// Samples per batch that are new, not repeated by tactical replay.
     pub fn new_samples(&self) -> usize {
         self.batch - self.replayed_samples()
-    }
-
-    /// The progress of the run, 0 to 1, after `samples` samples and `seconds` seconds of training.
-    pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
-        self.progress_since(0, samples, seconds)
-    }
-
-    /// [`TrainConfig::progress`] of the part of the run that began after `start` samples.
-    pub fn progress_since(&self, start: u64, samples: u64, seconds: f64) -> f64 {
-        let by_samples =
-            samples.saturating_sub(start) as f64 / self.samples.saturating_sub(start).max(1) as f64;
-        let by_time = if self.minutes > 0.0 { seconds / (60.0 * self.minutes) } else { 0.0 };
-        by_samples.max(by_time).min(1.0)
     }
 }
 
@@ -384,22 +373,5 @@ mod tests {
             (config.ewc.sources[0].paths[0].as_str(), config.teacher.net.as_str()),
             ("c.h5", "big.onnx")
         );
-    }
-
-    #[test]
-    fn the_learning_rate_rises_then_falls_to_its_end() {
-        let config = TrainConfig { warmup_steps: 10, lr: 1.0, min_lr: 0.1, ..TrainConfig::default() };
-        assert_eq!(config.learning_rate(0, 0.0), 0.1);
-        assert_eq!(config.learning_rate(9, 0.0), 1.0);
-        assert!((config.learning_rate(50, 0.5) - 0.55).abs() < 1e-12);
-        assert!((config.learning_rate(99, 1.0) - 0.1).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_run_is_done_when_samples_or_minutes_are_used_up() {
-        let config = TrainConfig { samples: 100, minutes: 1.0, ..TrainConfig::default() };
-        assert_eq!(config.progress(50, 15.0), 0.5);
-        assert_eq!(config.progress(50, 45.0), 0.75);
-        assert_eq!(config.progress(50, 90.0), 1.0);
     }
 }

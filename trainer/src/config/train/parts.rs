@@ -39,20 +39,6 @@ fn one() -> f64 {
     1.0
 }
 
-/// The learning-rate schedule after the warm-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Schedule {
-    /// Cosine decay from `lr` to `min_lr` over `samples` or `minutes`, whichever ends first.
-    #[default]
-    Cosine,
-    /// `lr` throughout.
-    Constant,
-    /// `lr`, multiplied by `plateau_factor` after each `plateau_patience` consecutive validations without improvement,
-    /// down to `min_lr`.
-    Plateau,
-}
-
 /// Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on changes of the weights that an
 /// earlier task needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

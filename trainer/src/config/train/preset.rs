@@ -80,8 +80,8 @@ pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConf
 mod tests {
     use super::*;
     use crate::config::model::resnet::Activation;
-    use crate::config::train::{OptimiserKind, Precision, Schedule};
-    use crate::config::{ModelConfig, UnknownElo};
+    use crate::config::train::{OptimiserKind, Precision};
+    use crate::config::{ModelConfig, Schedule, UnknownElo};
 
     #[test]
     fn the_file_overrides_the_preset_and_the_command_line_overrides_the_file() {

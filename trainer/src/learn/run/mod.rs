@@ -1,3 +1,230 @@
-//! A training run, whatever learns in it.
+//! A training run, whatever learns in it: its folder, its loop, its reports.
 
 pub mod metrics;
+pub mod folder;
+mod progress;
+mod range_test;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Error, Result};
+use serde::Serialize;
+
+pub use folder::RunFolder;
+pub use progress::{Plateau, TrainProgress};
+pub use range_test::{LrSuggestion, RangeTestStep, range_test};
+
+use crate::config::{RunConfig, Schedule};
+use metrics::{Reporter, TrainReport, Validations};
+
+/// Maximal number of steps that are not finite, over consecutive reports in which at least half are not.
+const SKIPS: u64 = 10;
+
+/// A network with its optimiser, its averaged weights and its counters.
+pub trait Learner: Sized {
+    /// Where its samples come from.
+    type Feed: ?Sized;
+    /// The positions that it is validated on.
+    type HeldOut: ?Sized;
+
+    /// Makes one optimiser step at learning rate `lr` and returns the number of samples learnt from.
+    fn step(&mut self, feed: &mut Self::Feed, lr: f64, progress: &TrainProgress) -> Result<u64, TrainError>;
+
+    /// Means over the steps since the last call.
+    fn report(&mut self) -> TrainReport;
+
+    /// Whether there were steps since the last report.
+    fn has_counted(&self) -> bool;
+
+    /// Measures the averaged weights.
+    fn validate(&self, held_out: &Self::HeldOut) -> Validations;
+
+    /// Whether all averaged weights are finite.
+    fn is_finite(&self) -> bool;
+
+    /// Begins to average anew, as a run of several parts does with each.
+    fn begin_part(&mut self);
+
+    /// Writes a checkpoint: all that is needed to go on as if nothing had happened.
+    fn write(&self, path: &Path, progress: &TrainProgress, feed: &Self::Feed) -> Result<()>;
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrainEnd {
+    /// After all its samples or minutes, or by early stopping.
+    Finished,
+    /// On request; it can be resumed.
+    Stopped,
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// Too many steps, this number, were not finite: training has diverged, or the precision is insufficient.
+    #[error(
+        "{0} steps were not finite (the last checkpoint is intact): use a lower lr, or set precision to fp32 where it is not"
+    )]
+    NotFinite(u64),
+    /// The feed failed, or a file cannot be written.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+/// A training run and its folder.
+pub struct Run<L> {
+    pub learner: L,
+    pub progress: TrainProgress,
+    config: RunConfig,
+    folder: RunFolder,
+    /// Steps that were not finite in the reports since the last sound one.
+    streak: u64,
+}
+
+impl<L: Learner> Run<L> {
+    /// A run that goes on from `progress`. `settings` is the whole configuration, which `config.json` gets.
+    pub fn open(
+        folder: RunFolder,
+        settings: &impl Serialize,
+        config: RunConfig,
+        learner: L,
+        progress: TrainProgress,
+    ) -> Result<Run<L>> {
+        folder.write_config(settings)?;
+        Ok(Run { learner, progress, config, folder, streak: 0 })
+    }
+
+    /// The checkpoint to use: the best, or without validations the last.
+    pub fn result(&self) -> Option<PathBuf> {
+        folder::best_or_last(self.folder.path())
+    }
+
+    /// Begins a part of the run at the present step, if that is `from`: with an empty summary and a new average. Later in
+    /// the part this does nothing.
+    pub fn begin_part(&mut self, from: u64) {
+        if self.progress.step == from {
+            self.progress.summary = metrics::TrainSummary::default();
+            self.progress.part = self.progress.samples;
+            self.learner.begin_part();
+        }
+    }
+
+    /// Trains until the run is finished or `stop`, which is called before each step, returns true.
+    ///
+    /// # Errors
+    /// The feed fails, a file cannot be written, or too many steps are not finite. The last checkpoint is kept.
+    pub fn train(
+        &mut self,
+        feed: &mut L::Feed,
+        held_out: &L::HeldOut,
+        stop: &dyn Fn(&TrainProgress) -> bool,
+    ) -> Result<TrainEnd, TrainError> {
+        let mut reporter = Reporter::open(self.folder.path(), &self.config, &self.progress)?;
+        let (start, before) = (Instant::now(), self.progress.time_s);
+        let mut saved = Instant::now();
+        let mut lr = 0.0;
+        if self.progress.step == 0 {
+            self.save(feed)?;
+        }
+        let ended = loop {
+            self.progress.time_s = before + start.elapsed().as_secs_f64();
+            let done = self.config.progress(self.progress.samples, self.progress.time_s);
+            if done >= 1.0 {
+                break TrainEnd::Finished;
+            }
+            if stop(&self.progress) {
+                break TrainEnd::Stopped;
+            }
+            lr = self.config.learning_rate(self.progress.samples, done) * self.progress.plateau.factor;
+            self.progress.samples += self.learner.step(feed, lr, &self.progress)?;
+            self.progress.step += 1;
+            reporter.tick(&self.progress);
+            if self.progress.step.is_multiple_of(self.config.report_every) {
+                self.report(&mut reporter, lr)?;
+            }
+            if self.progress.step.is_multiple_of(self.config.validate_every) {
+                self.validate(&mut reporter, feed, held_out)?;
+                if self.config.early_stop > 0 && self.progress.since_best >= self.config.early_stop {
+                    reporter.print("early stop: the validation loss no longer improves");
+                    break TrainEnd::Finished;
+                }
+            }
+            if saved.elapsed().as_secs_f64() >= self.config.checkpoint_every_s {
+                self.save(feed)?;
+                saved = Instant::now();
+            }
+        };
+        // A stopped run keeps its sums for the next report after it is resumed.
+        if ended == TrainEnd::Finished {
+            if !self.learner.is_finite() {
+                return Err(TrainError::NotFinite(1));
+            }
+            if self.learner.has_counted() {
+                self.report(&mut reporter, lr)?;
+            }
+            if self.progress.validated < self.progress.step {
+                self.validate(&mut reporter, feed, held_out)?;
+            }
+        }
+        self.save(feed)?;
+        Ok(ended)
+    }
+
+    /// Reports the steps since the last report.
+    fn report(&mut self, reporter: &mut Reporter, lr: f64) -> Result<(), TrainError> {
+        let report = self.learner.report();
+        self.progress.skipped += report.skipped;
+        self.streak = if 2 * report.skipped < report.steps { 0 } else { self.streak + report.skipped };
+        if report.skipped > 0 {
+            reporter.print(&format!("{} steps were not finite and were skipped", report.skipped));
+        }
+        let rate = reporter.train(&self.progress, &report, lr)?;
+        self.progress.summary.add(&report, rate);
+        if self.streak > SKIPS {
+            return Err(TrainError::NotFinite(self.streak));
+        }
+        Ok(())
+    }
+
+    /// Validates the averaged weights, and keeps them if they are the best so far.
+    fn validate(&mut self, reporter: &mut Reporter, feed: &L::Feed, held_out: &L::HeldOut) -> Result<()> {
+        let start = Instant::now();
+        self.progress.validated = self.progress.step;
+        let validations = self.learner.validate(held_out);
+        if validations.all.samples == 0 {
+            return Ok(());
+        }
+        reporter.validation(&self.progress, &validations, start.elapsed())?;
+        self.progress.summary.note_validation(&validations);
+        let loss = validations.all.measures.loss(self.config.value_weight);
+        let is_best = self.progress.note_validation(loss);
+        if self.config.schedule == Schedule::Plateau {
+            self.progress.plateau.update(is_best, &self.config);
+        }
+        if is_best {
+            self.learner.write(&self.folder.best(), &self.progress, feed)?;
+        }
+        Ok(())
+    }
+
+    fn save(&self, feed: &L::Feed) -> Result<()> {
+        self.folder.write_last(|path| self.learner.write(path, &self.progress, feed))
+    }
+}
+
+/// Fails if a resumed run would split the games into training and validation in another way: it would learn from games
+/// that it was validated on, or be validated on games that it has learnt.
+pub fn same_split(before: u64, now: u64) -> Result<()> {
+    anyhow::ensure!(
+        before == now,
+        "validation_percent was {before} and cannot become {now} in a run that is resumed: {}; keep it, or start a new \
+         run",
+        if now < before {
+            "held-out games would become training games"
+        } else {
+            "games that were learnt would become held-out games"
+        }
+    );
+    Ok(())
+}

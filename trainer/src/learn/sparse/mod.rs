@@ -2,7 +2,6 @@
 
 mod lanes;
 mod parallel;
-mod schedule;
 mod shape;
 mod tensor;
 mod network;
@@ -29,9 +28,8 @@ pub use network::SparseModel;
 pub use overfit::{SparseOverfitPoint, overfit};
 pub use pass::{SparsePass, SparseTally};
 pub use plain::SparseAnswer;
-pub use run::{InitialWeights, LossNotFinite, SparseProgress, SparseRun, run_of};
+pub use run::{InitialWeights, SparseRun, SparseTrainer, run_of};
 pub use samples::{SparseBatch, SparseSamples, SparseTargets};
-pub use schedule::RateSchedule;
 pub use shape::SparseShape;
 pub use sources::{HeldOutSamples, SparseGames};
 pub use stream::{SampleSource, SampleStream, SourceCursor, StreamCursor, StreamSizes};

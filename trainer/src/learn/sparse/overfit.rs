@@ -70,7 +70,7 @@ pub fn overfit(
 ) -> SparseOverfitPoint {
     let (steps, size) = (steps.max(1), batch.len() as u64);
     let warmup_samples = config.warmup_samples.min(steps * size / 10);
-    let schedule = SparseTrainConfig { samples: steps * size, warmup_samples, ..config.clone() }.schedule();
+    let schedule = SparseTrainConfig { samples: steps * size, warmup_samples, ..config.clone() }.run();
     let network = SparseModel::new(config.shape(), config.seed);
     let mut learner = SparseLearner::new(network, config.adam, config.thread_count());
     let mut pass = SparsePass::default();
@@ -80,7 +80,7 @@ pub fn overfit(
     let every = steps.div_ceil(LINES);
     let mut step = 0;
     loop {
-        let lr = schedule.rate(step * size, 0.0);
+        let lr = schedule.learning_rate(step * size, step as f64 / steps as f64) as f32;
         learner.step(batch, lr);
         step += 1;
         if step % every == 0 || step == steps {

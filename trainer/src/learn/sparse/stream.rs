@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use anyhow::{Result, bail};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -102,18 +103,18 @@ impl SampleStream {
         seed: u64,
         threads: usize,
         mut cursor: StreamCursor,
-    ) -> Result<SampleStream, String> {
+    ) -> Result<SampleStream> {
         if let Some(empty) = sources.iter().find(|source| source.games.targets() == 0 && source.share > 0.0) {
-            return Err(format!("{} has no positions to learn", empty.name));
+            bail!("{} has no positions to learn", empty.name);
         }
         if sources.iter().map(|source| source.share).sum::<f64>() <= 0.0 {
-            return Err("no source has a share".to_owned());
+            bail!("no source has a share");
         }
         if cursor.places.is_empty() {
             cursor.places = vec![SourceCursor::default(); sources.len()];
         } else if cursor.places.len() != sources.len() {
             let (found, expected) = (sources.len(), cursor.places.len());
-            return Err(format!("{found} sources, the run had {expected}"));
+            bail!("{found} sources, the run had {expected}");
         }
         let orders = vec![(u64::MAX, Vec::new()); sources.len()];
         let ahead = cursor.places.clone();
@@ -146,7 +147,7 @@ impl SampleStream {
     /// # Errors
     ///
     /// If the games have too few positions that can be learnt: a block has fewer than a batch.
-    pub fn next_batch(&mut self) -> Result<SparseBatch, String> {
+    pub fn next_batch(&mut self) -> Result<SparseBatch> {
         let size = self.sizes.batch;
         if (self.cursor.batch as usize + 1) * size > self.block.len() {
             self.cursor = StreamCursor { block: self.cursor.block + 1, batch: 0, places: self.ahead.clone() };
@@ -158,7 +159,7 @@ impl SampleStream {
     }
 
     /// Makes the cursor's block, and moves `ahead` to its end.
-    fn fill(&mut self) -> Result<(), String> {
+    fn fill(&mut self) -> Result<()> {
         self.ahead = self.cursor.places.clone();
         let wanted = (self.sizes.batch * self.sizes.block) as f64;
         let total: f64 = self.sources.iter().map(|source| source.share).sum();
@@ -195,9 +196,7 @@ impl SampleStream {
         self.block.shuffle(&mut Rng::with_seed(mixed([seed, block, u64::MAX, 0])));
         let (found, batch) = (self.block.len(), self.sizes.batch);
         if found < batch {
-            return Err(format!(
-                "a block of games has {found} positions to learn, fewer than a batch ({batch})"
-            ));
+            bail!("a block of games has {found} positions to learn, fewer than a batch ({batch})");
         }
         Ok(())
     }
@@ -333,7 +332,7 @@ mod tests {
         Arc::get_mut(&mut illegal.games)
             .unwrap()
             .push(&GameView { moves: &[12 | 60 << 6], ..GameView::default() });
-        let error = new(vec![illegal], StreamCursor::default()).unwrap_err();
+        let error = new(vec![illegal], StreamCursor::default()).unwrap_err().to_string();
         assert!(error.contains("has 0 positions to learn"), "{error}");
         let places = vec![SourceCursor::default(); 4];
         assert!(new(sources(), StreamCursor { places, ..StreamCursor::default() }).is_err());

@@ -55,6 +55,7 @@ pub fn validate(network: &SparseModel, held_out: &[HeldOutSamples], threads: usi
     sources.iter().for_each(|source| all.add(source));
     Validations {
         all: all.validation(),
+        names: held_out.iter().map(|source| source.name.clone()).collect(),
         sources: sources.iter().map(SparseTally::validation).collect(),
         phases: phases.iter().map(SparseTally::validation).collect(),
         calibration: (all.value_weight > 0.0).then(|| calibration.calibration()),

@@ -14,85 +14,28 @@ use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
 use super::learner::Learner;
-pub use crate::base::files::write_file;
+use crate::base::files::write_file;
 use crate::config::TrainConfig;
-use crate::learn::run::metrics::{ReportedProgress, TrainSummary};
+use crate::learn::run::TrainProgress;
 use crate::learn::torch::families::{ParamLayout, Weights};
 use crate::learn::torch::regularise::ewc::ElasticPenalty;
 use crate::learn::torch::regularise::tactical_replay::HardPositions;
 
 const FORMAT: &str = "philidor-checkpoint/1";
 
-/// The progress of a training run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// A run's progress, and what the learner needs besides its tensors.
+#[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct TrainProgress {
-    /// Optimiser steps.
-    pub step: u64,
-    /// Training samples.
-    pub samples: u64,
-    /// Seconds of training.
-    pub time_s: f64,
-    /// Steps that were skipped because they were not finite.
-    pub skipped: u64,
-    /// Best validation loss so far: policy loss + value weight · WDL loss.
-    pub best: Option<f64>,
-    /// Validations since the best one.
-    pub since_best: u64,
-    /// The step of the last validation.
-    pub validated: u64,
-    /// State of a plateau schedule.
-    pub plateau: Plateau,
-    /// Samples at which the part of the run began that [`TrainConfig::swa_from`] is a share of: 0, or where the present
-    /// [`Run::train_from`](super::Run::train_from) began.
-    pub part: u64,
-    /// See [`Learner::swa_steps`].
-    pub swa_steps: u64,
-    /// Means over the steps since the summary was last cleared.
-    pub summary: TrainSummary,
+struct Stored {
+    #[serde(flatten)]
+    progress: TrainProgress,
+    swa_steps: u64,
     /// Position of the feed.
-    pub loader: serde_json::Value,
-    /// Fingerprint of the training games that [`TrainProgress::hard`] refers to.
+    loader: serde_json::Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sources: Option<u64>,
-    /// The buffer of tactical replay.
+    sources: Option<u64>,
     #[serde(skip_serializing_if = "HardPositions::is_empty")]
-    pub hard: HardPositions,
-}
-
-impl TrainProgress {
-    /// What reports say of it.
-    pub fn reported(&self) -> ReportedProgress {
-        let TrainProgress { step, samples, time_s, skipped, .. } = *self;
-        ReportedProgress { step, samples, time_s, skipped }
-    }
-}
-
-/// State of a plateau schedule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Plateau {
-    /// Factor on the learning rate.
-    pub factor: f64,
-    /// Validations without improvement since the factor last changed.
-    pub waited: u64,
-}
-
-impl Default for Plateau {
-    fn default() -> Plateau {
-        Plateau { factor: 1.0, waited: 0 }
-    }
-}
-
-impl Plateau {
-    /// Updates the state after a validation: too many without improvement lower the factor.
-    pub fn update(&mut self, is_best: bool, config: &TrainConfig) {
-        self.waited = if is_best { 0 } else { self.waited + 1 };
-        if self.waited >= config.plateau_patience {
-            let least = config.min_lr / config.lr;
-            *self = Plateau { factor: (self.factor * config.plateau_factor).max(least), waited: 0 };
-        }
-    }
+    hard: HardPositions,
 }
 
 /// A checkpoint in memory.
@@ -101,6 +44,7 @@ pub struct Checkpoint {
     pub config: TrainConfig,
     /// The run's progress.
     pub progress: TrainProgress,
+    stored: Stored,
     tensors: HashMap<String, Tensor>,
     path: PathBuf,
 }
@@ -109,14 +53,27 @@ pub struct Checkpoint {
 ///
 /// # Errors
 /// The file cannot be written; an existing file is then unchanged.
-pub fn save(path: &Path, learner: &Learner, config: &TrainConfig, progress: &TrainProgress) -> Result<()> {
+pub fn save(
+    path: &Path,
+    learner: &Learner,
+    config: &TrainConfig,
+    progress: &TrainProgress,
+    loader: serde_json::Value,
+) -> Result<()> {
     let layout = learner.net.layout();
     let mut tensors = Vec::new();
     for (group, flat) in groups(learner) {
         tensors.extend(named(layout, group, flat));
     }
     tensors.extend(counters(learner).map(|(name, tensor)| stored(name.to_owned(), tensor)));
-    write(path, tensors, config, progress)
+    let stored = Stored {
+        progress: progress.clone(),
+        swa_steps: learner.swa_steps,
+        loader,
+        sources: learner.sources,
+        hard: learner.hard.clone(),
+    };
+    write(path, tensors, config, &stored)
 }
 
 /// Writes weights and running statistics only, which suffices for an export or to initialise another run.
@@ -131,7 +88,12 @@ pub fn save_weights(
 ) -> Result<()> {
     let mut tensors = named(weights.layout(), "weights", &weights.flat);
     tensors.extend(named(weights.layout(), "stats", &weights.stats));
-    write(path, tensors, &config.without_folders(), progress)
+    write(
+        path,
+        tensors,
+        &config.without_folders(),
+        &Stored { progress: progress.clone(), ..Stored::default() },
+    )
 }
 
 /// The flat tensors of a full checkpoint by the names of their groups.
@@ -164,21 +126,21 @@ fn views(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<(String, Tenso
 }
 
 /// Name, shape and little-endian bytes of a tensor.
-type Stored = (String, Vec<usize>, Vec<u8>);
+type StoredTensor = (String, Vec<usize>, Vec<u8>);
 
-fn named(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<Stored> {
+fn named(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<StoredTensor> {
     let host = flat.to_device(Device::Cpu);
     views(layout, group, &host).into_iter().map(|(name, view)| stored(name, &view)).collect()
 }
 
-fn stored(name: String, tensor: &Tensor) -> Stored {
+fn stored(name: String, tensor: &Tensor) -> StoredTensor {
     let shape = tensor.size().iter().map(|&n| n as usize).collect();
     let numbers = Vec::<f32>::try_from(tensor.to_device(Device::Cpu).contiguous().view([-1]));
     let bytes = numbers.expect("fp32 numbers").iter().flat_map(|number| number.to_le_bytes()).collect();
     (name, shape, bytes)
 }
 
-fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &TrainProgress) -> Result<()> {
+fn write(path: &Path, tensors: Vec<StoredTensor>, config: &TrainConfig, progress: &Stored) -> Result<()> {
     let metadata = HashMap::from([
         ("format".to_owned(), FORMAT.to_owned()),
         ("config".to_owned(), serde_json::to_string(config)?),
@@ -210,7 +172,7 @@ impl Checkpoint {
         ensure!(format == FORMAT, "format is {format}, expected {FORMAT}");
         let entry = |key: &str| metadata.get(key).ok_or_else(|| anyhow!("the metadata lack \"{key}\""));
         let config: TrainConfig = serde_json::from_str(entry("config")?).context("config")?;
-        let progress = serde_json::from_str(entry("progress")?).context("progress")?;
+        let stored: Stored = serde_json::from_str(entry("progress")?).context("progress")?;
         let file = SafeTensors::deserialize(&bytes)?;
         let mut tensors = HashMap::new();
         for (name, view) in file.tensors() {
@@ -218,7 +180,8 @@ impl Checkpoint {
             let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
             tensors.insert(name, Tensor::from_data_size(view.data(), &shape, Kind::Float));
         }
-        Ok(Checkpoint { config, progress, tensors, path: path.to_owned() })
+        let progress = stored.progress.clone();
+        Ok(Checkpoint { config, progress, stored, tensors, path: path.to_owned() })
     }
 
     /// Restores the whole state of `learner`: weights, averages, the optimiser's moments, counters.
@@ -237,7 +200,7 @@ impl Checkpoint {
             let flat = || learner.weights.flat.zeros_like();
             learner.elastic = Some(ElasticPenalty::new(flat(), flat(), weight));
         }
-        if self.progress.swa_steps > 0 {
+        if self.stored.swa_steps > 0 {
             learner.own_average();
         }
         let shared = |group: &str| group.starts_with("ema") && !learner.averages();
@@ -249,7 +212,10 @@ impl Checkpoint {
             self.fill_one(name, &mut tensor.shallow_clone())?;
         }
         learner.optimiser.steps = self.progress.step;
-        learner.swa_steps = self.progress.swa_steps;
+        learner.swa_steps = self.stored.swa_steps;
+        learner.position = self.stored.loader.clone();
+        learner.sources = self.stored.sources;
+        learner.hard = self.stored.hard.clone();
         learner.weights.refresh();
         learner.averaged.refresh();
         Ok(())
@@ -285,40 +251,4 @@ impl Checkpoint {
         tensor.copy_(found);
         Ok(())
     }
-}
-
-/// The paths of a run's checkpoints in order of steps, without `best`.
-pub fn list(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("step-") && name.ends_with(".safetensors")
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(named).collect();
-    paths.sort();
-    paths
-}
-
-/// Removes incomplete files of a run that was killed while writing.
-pub fn remove_unfinished(folder: &Path) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.path().extension().is_some_and(|extension| extension == "tmp") {
-            _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// The best checkpoint of a run if there is one, otherwise the last.
-pub fn best_or_last(folder: &Path) -> Option<PathBuf> {
-    Some(best_path(folder)).filter(|path| path.exists()).or_else(|| list(folder).pop())
-}
-
-/// The path of a step's checkpoint.
-pub fn step_path(folder: &Path, step: u64) -> PathBuf {
-    folder.join(format!("step-{step:010}.safetensors"))
-}
-
-/// The path of the checkpoint with the best validation loss.
-pub fn best_path(folder: &Path) -> PathBuf {
-    folder.join("best.safetensors")
 }

@@ -14,6 +14,7 @@ use crate::config::TrainConfig;
 use crate::data::loader::Batch;
 use crate::learn::run::metrics::{Measures, TrainReport, Validations};
 use crate::learn::torch::families::{DeviceBatch, Expander, Net, Weights};
+use crate::learn::torch::regularise::HardPositions;
 use crate::learn::torch::regularise::ewc::ElasticPenalty;
 use crate::learn::torch::regularise::reference::{PolicyDivergenceSums, Reference};
 
@@ -39,6 +40,12 @@ pub struct Learner {
     pub drift: PolicyDivergenceSums,
     /// Number of steps in the arithmetic average, plus one; 0 while the average is exponential.
     pub swa_steps: u64,
+    /// The feed's position at the checkpoint that was resumed.
+    pub position: serde_json::Value,
+    /// The buffer of tactical replay.
+    pub hard: HardPositions,
+    /// Fingerprint of the training games that `hard` refers to.
+    pub sources: Option<u64>,
     /// The factor on the loss in fp16.
     pub(super) loss_scale: LossScale,
     /// `[6]` on the device: sums over steps of the four measures, number of finite steps, number of steps.
@@ -63,6 +70,9 @@ impl Learner {
             reference: None,
             drift: PolicyDivergenceSums::new(device),
             swa_steps: 0,
+            position: serde_json::Value::Null,
+            hard: HardPositions::default(),
+            sources: None,
             loss_scale: LossScale::new(kind, device),
             totals: Tensor::zeros([6], (Kind::Float, device)),
             config: config.clone(),

@@ -6,9 +6,9 @@ use tch::Device;
 use super::feed::Feed;
 use super::learner::Learner;
 use crate::config::TrainConfig;
-use crate::learn::run::metrics::{self, RangeTestStep};
+use crate::learn::run::{self, RangeTestStep};
 
-/// [`metrics::range_test`] of a configuration.
+/// [`run::range_test`] of a configuration.
 ///
 /// # Errors
 /// The configuration is invalid, or the feed fails.
@@ -26,5 +26,5 @@ pub fn range_test(
         let report = learner.report();
         Ok((report.skipped == 0).then(|| report.measures.loss(config.value_weight)))
     };
-    metrics::range_test(range, steps, &mut step, observer)
+    run::range_test(range, steps, &mut step, observer)
 }

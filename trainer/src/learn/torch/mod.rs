@@ -23,8 +23,7 @@ mod memory;
 mod precision;
 mod sources;
 mod earlier_task;
-/// The training loop.
-pub mod run;
+mod run;
 mod overfit;
 mod lr_range_test;
 #[cfg(test)]
@@ -32,13 +31,13 @@ mod tests;
 #[cfg(test)]
 mod family_tests;
 
-pub use checkpoint::{Checkpoint, TrainProgress};
+pub use checkpoint::Checkpoint;
 pub use earlier_task::earlier_task;
 pub use feed::Feed;
 pub use learner::Learner;
 pub use lr_range_test::range_test;
 pub(crate) use memory::keep_freed_memory;
 pub use overfit::{OverfitPoint, distinct_positions, overfit};
-pub use run::{Run, TrainEnd, TrainError};
+pub use run::TorchRun;
 pub use sources::{Sources, batch_number};
 pub use validation::{HeldOut, validate};

@@ -100,6 +100,19 @@ impl Sources {
         used().map(|(source, epoch)| epoch * total / source.weight).fold(0.0, f64::max)
     }
 
+    /// Sets `samples` and `validate_every` where the configuration gives them in epochs.
+    pub fn resolve_epochs(&self, config: &mut TrainConfig) {
+        // Replayed samples count as samples, but not towards an epoch.
+        let epoch = self.epoch() * config.batch as f64 / config.new_samples() as f64;
+        if config.epochs > 0.0 {
+            config.samples = ((config.epochs * epoch).ceil() as u64).max(1);
+        }
+        if config.validate_epochs > 0.0 {
+            let step = (config.batch * config.accumulation) as f64;
+            config.validate_every = ((config.validate_epochs * epoch / step).ceil() as u64).max(1);
+        }
+    }
+
     /// An endless feed of training batches from batch number `first` on.
     ///
     /// # Errors
@@ -348,18 +361,20 @@ mod tests {
         )
         .unwrap();
         let run_folder = folder.path().join("run");
-        let mut run = crate::learn::torch::Run::start(&run_folder, &config, tch::Device::Cpu, None).unwrap();
-        run.set_sources(&few);
+        let folder_of_run = crate::learn::run::RunFolder::open(&run_folder).unwrap();
+        let run = crate::learn::torch::TorchRun::start(folder_of_run, &config, tch::Device::Cpu, None);
+        let mut learner = run.unwrap().learner;
+        learner.set_sources(&few);
         let mut batch = few.feed(&config, 0).unwrap().next_batch().unwrap();
         batch.tactical.fill(true);
         let losses = vec![1.0; batch.size];
-        run.progress.hard.update(&batch, 0, &losses, &config.tactical_replay);
-        let kept = run.progress.hard.len();
+        learner.hard.update(&batch, 0, &losses, &config.tactical_replay);
+        let kept = learner.hard.len();
         assert!(kept > 0);
-        run.set_sources(&few);
-        assert_eq!(run.progress.hard.len(), kept, "the same games");
-        run.set_sources(&more);
-        assert!(run.progress.hard.is_empty(), "the same draws would be other positions");
+        learner.set_sources(&few);
+        assert_eq!(learner.hard.len(), kept, "the same games");
+        learner.set_sources(&more);
+        assert!(learner.hard.is_empty(), "the same draws would be other positions");
         // As many other games with as many positions, and the same games in another order.
         let counts = |sources: &Sources| {
             let train = sources.train.iter();

@@ -4,12 +4,11 @@ mod recursive;
 
 use super::checkpoint;
 use super::checkpoint::Checkpoint;
-use super::checkpoint::TrainProgress;
 use super::feed::Feed;
 use super::learner::Learner;
 use super::lr_range_test::range_test;
 use super::overfit::overfit;
-use super::run::{Run, TrainEnd, TrainError};
+use super::run::TorchRun;
 use super::validation::HeldOut;
 use crate::config::ModelConfig;
 use crate::config::ReferenceConfig;
@@ -18,7 +17,9 @@ use crate::config::model::ResnetConfig;
 use crate::config::{Precision, Schedule};
 use crate::data::loader::{Batch, Origin};
 use crate::data::samples::Phase;
-use crate::learn::run::metrics::{LrSuggestion, Validation};
+use crate::learn::run::folder;
+use crate::learn::run::metrics::Validation;
+use crate::learn::run::{LrSuggestion, RunFolder, TrainEnd, TrainError, TrainProgress};
 use crate::learn::torch::families::Net;
 use crate::learn::torch::regularise::ewc::ElasticPenalty;
 use crate::learn::torch::regularise::reference::Reference;
@@ -142,6 +143,10 @@ fn fresh_folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("philidor-learn-{name}-{}", std::process::id()));
     _ = std::fs::remove_dir_all(&folder);
     folder
+}
+
+fn open(folder: &std::path::Path) -> RunFolder {
+    RunFolder::open(folder).unwrap()
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f32> {
@@ -270,22 +275,23 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
         Some(Reference::new(other.weights, ReferenceConfig::default()))
     };
     let whole = fresh_folder("whole");
-    let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
+    let mut run = TorchRun::start(open(&whole), &config, Device::Cpu, None).unwrap();
     run.learner.reference = reference();
     assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap(), TrainEnd::Finished);
     let (expected, drift) = (numbers(&run.learner.weights.flat), run.learner.drift.mean());
     assert!(drift.kl > 0.0 && drift.weight > 0.0 && drift.lost == 0, "{drift:?}");
 
     let halves = fresh_folder("halves");
-    let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
+    let mut run = TorchRun::start(open(&halves), &config, Device::Cpu, None).unwrap();
     run.learner.reference = reference();
     // Between two reports.
     let stop = |progress: &TrainProgress| progress.step == 13;
     assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &stop).unwrap(), TrainEnd::Stopped);
-    let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
+    drop(run);
+    let mut run = TorchRun::resume(open(&halves), &config, Device::Cpu).unwrap();
     run.learner.reference = reference();
     assert_eq!(run.progress.step, 13);
-    let next = run.progress.loader.as_u64().unwrap() as usize;
+    let next = run.learner.position.as_u64().unwrap() as usize;
     assert_eq!(
         run.train(&mut CyclingFeed::new(11, next), &held_out, &|_| false).unwrap(),
         TrainEnd::Finished
@@ -296,8 +302,15 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     assert_eq!(policy_losses(&whole).len(), 4);
     assert_eq!(std::fs::read_dir(whole.join("tensorboard")).unwrap().count(), 1);
-    assert!(checkpoint::best_path(&whole.join("checkpoints")).exists());
-    assert!(Run::start(&whole, &config, Device::Cpu, None).err().unwrap().to_string().contains("--resume"));
+    assert!(folder::best_or_last(&whole).unwrap().ends_with("checkpoints/best.safetensors"));
+    drop(run);
+    assert!(
+        TorchRun::start(open(&whole), &config, Device::Cpu, None)
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("--resume")
+    );
     for folder in [whole, halves] {
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -322,11 +335,12 @@ fn fp16_learns_with_scaled_losses() {
 fn resuming_a_finished_run_changes_nothing() {
     let config = TrainConfig { samples: 77, ..tiny() };
     let folder = fresh_folder("finished");
-    let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
+    let mut run = TorchRun::start(open(&folder), &config, Device::Cpu, None).unwrap();
     run.train(&mut CyclingFeed::new(11, 0), &held_out(), &|_| false).unwrap();
     let metrics = || std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
     let before = metrics();
-    let mut run = Run::resume(&folder, &config, Device::Cpu).unwrap();
+    drop(run);
+    let mut run = TorchRun::resume(open(&folder), &config, Device::Cpu).unwrap();
     assert_eq!(
         run.train(&mut CyclingFeed::new(11, 77), &held_out(), &|_| false).unwrap(),
         TrainEnd::Finished
@@ -377,15 +391,18 @@ fn each_part_of_a_run_is_averaged_over_its_own_end() {
     let held_out = held_out();
     let folder = fresh_folder("parts");
     let parts = [8, 16].map(|steps| TrainConfig { swa_from: 0.5, samples: 11 * steps, ..tiny() });
-    let mut run = Run::start(&folder, &parts[0], Device::Cpu, None).unwrap();
-    run.train_from(0, &mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap();
-    let mut run = Run::resume(&folder, &parts[1], Device::Cpu).unwrap();
+    let mut run = TorchRun::start(open(&folder), &parts[0], Device::Cpu, None).unwrap();
+    run.begin_part(0);
+    run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap();
+    drop(run);
+    let mut run = TorchRun::resume(open(&folder), &parts[1], Device::Cpu).unwrap();
     assert_eq!((run.progress.step, run.learner.swa_steps), (8, 5));
     // The mean of the weights after the last four of the second part's eight steps.
     let mut sum = run.learner.weights.flat.zeros_like();
     for step in 12..=16 {
         let stop = |progress: &TrainProgress| progress.step == step;
-        run.train_from(8, &mut CyclingFeed::new(11, 0), &held_out, &stop).unwrap();
+        run.begin_part(8);
+        run.train(&mut CyclingFeed::new(11, 0), &held_out, &stop).unwrap();
         assert_eq!(
             (run.progress.step, run.learner.swa_steps),
             (step, if step == 12 { 0 } else { step - 11 })
@@ -394,7 +411,8 @@ fn each_part_of_a_run_is_averaged_over_its_own_end() {
             sum += run.learner.weights.flat.detach();
         }
         // Resumed, it is the same part.
-        run = Run::resume(&folder, &parts[1], Device::Cpu).unwrap();
+        drop(run);
+        run = TorchRun::resume(open(&folder), &parts[1], Device::Cpu).unwrap();
     }
     let difference = (sum / 4.0 - &run.learner.averaged.flat).abs().max().double_value(&[]);
     assert!(difference < 1e-6, "{difference}");
@@ -410,17 +428,18 @@ fn hard_captures_are_replayed_and_survive_a_resumption() {
     assert_eq!(fresh, 7);
     let held_out = held_out();
     let whole = fresh_folder("hard-whole");
-    let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
+    let mut run = TorchRun::start(open(&whole), &config, Device::Cpu, None).unwrap();
     run.train(&mut CyclingFeed::new(fresh, 0), &held_out, &|_| false).unwrap();
-    let kept = run.progress.hard.len();
+    let kept = run.learner.hard.len();
     assert!((1..=8).contains(&kept), "{kept}");
     assert!(run.progress.samples > run.progress.step * 10, "batches are filled up: {:?}", run.progress);
 
     let halves = fresh_folder("hard-halves");
-    let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
+    let mut run = TorchRun::start(open(&halves), &config, Device::Cpu, None).unwrap();
     run.train(&mut CyclingFeed::new(fresh, 0), &held_out, &|progress| progress.step == 6).unwrap();
-    let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
-    let next = run.progress.loader.as_u64().unwrap() as usize;
+    drop(run);
+    let mut run = TorchRun::resume(open(&halves), &config, Device::Cpu).unwrap();
+    let next = run.learner.position.as_u64().unwrap() as usize;
     run.train(&mut CyclingFeed::new(fresh, next), &held_out, &|_| false).unwrap();
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     for folder in [whole, halves] {
@@ -469,7 +488,7 @@ fn a_plateau_lowers_the_learning_rate_and_then_ends_the_run() {
     // The weights hardly change, so that no validation improves.
     let folder = fresh_folder("plateau");
     let held_out = held_out();
-    let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
+    let mut run = TorchRun::start(open(&folder), &config, Device::Cpu, None).unwrap();
     run.progress.best = Some(0.0);
     assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap(), TrainEnd::Finished);
     assert_eq!((run.progress.step, run.progress.since_best), (40, 4));
@@ -486,13 +505,14 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
     for _ in 0..3 {
         learner.step(&[opera()], 1e-3);
     }
-    let progress = TrainProgress { step: 3, samples: 99, loader: 7.into(), ..TrainProgress::default() };
+    let progress = TrainProgress { step: 3, samples: 99, ..TrainProgress::default() };
     let full = folder.join("full.safetensors");
-    checkpoint::save(&full, &learner, &config, &progress).unwrap();
+    checkpoint::save(&full, &learner, &config, &progress, 7.into()).unwrap();
     let read = Checkpoint::load(&full).unwrap();
     assert_eq!((&read.config, &read.progress), (&config, &progress));
     let mut other = Learner::new(&TrainConfig { seed: 2, ..config.clone() }, Device::Cpu).unwrap();
     read.restore(&mut other).unwrap();
+    assert_eq!(other.position, 7);
     learner.step(&[opera()], 1e-3);
     other.step(&[opera()], 1e-3);
     assert_eq!(numbers(&other.weights.flat), numbers(&learner.weights.flat));
@@ -500,7 +520,7 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
 
     let small = folder.join("small.safetensors");
     checkpoint::save_weights(&small, &learner.averaged, &config, &progress).unwrap();
-    let run = Run::start(&folder.join("next"), &config, Device::Cpu, Some(&small)).unwrap();
+    let run = TorchRun::start(open(&folder.join("next")), &config, Device::Cpu, Some(&small)).unwrap();
     assert_eq!(numbers(&run.learner.weights.flat), numbers(&learner.averaged.flat));
     assert!(
         Checkpoint::load(&small)
@@ -547,7 +567,7 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     }
     let folder = fresh_folder("broken");
     let config = TrainConfig { samples: 10_000, ..config };
-    let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
+    let mut run = TorchRun::start(open(&folder), &config, Device::Cpu, None).unwrap();
     let error = run.train(&mut NotFiniteFeed(bad), &HeldOut::default(), &|_| false).unwrap_err();
     assert!(matches!(error, TrainError::NotFinite(steps) if steps > 10), "{error}");
     std::fs::remove_dir_all(folder).unwrap();

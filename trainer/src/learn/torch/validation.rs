@@ -50,6 +50,7 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
     };
     Validations {
         all: validation(&all, has_value),
+        names: held_out.names.clone(),
         sources: rows(0, sources),
         phases: rows(sources, phases),
         calibration: has_value.then(|| counts.calibration()),

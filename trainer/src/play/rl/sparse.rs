@@ -14,14 +14,15 @@ use super::learner::{
 use super::networks::RunNetworks;
 use super::state::START;
 use crate::base::files::write_file;
-use crate::config::{RateDecay, RlConfig, SparseTrainConfig, worker_count};
+use crate::config::{RlConfig, Schedule, SparseTrainConfig, worker_count};
 use crate::data::record::Split;
 use crate::judge::evaluate::JudgedNetwork;
 use crate::judge::export::{OnnxStorage, sparse_onnx};
 use crate::learn::run::metrics::{PolicyDivergence, Validations};
+use crate::learn::run::{self, RunFolder, TrainEnd, TrainError};
 use crate::learn::sparse::{
-    GameStore, InitialWeights, LossNotFinite, SampleSource, SparseCheckpoint, SparseGames, SparseModel,
-    SparseRecipe, SparseRun, SparseSamples, choose, divergence, validate,
+    GameStore, InitialWeights, SampleSource, SparseCheckpoint, SparseGames, SparseModel, SparseRecipe,
+    SparseRun, SparseSamples, choose, divergence, validate,
 };
 
 /// Positions on which the divergence from the first network is measured.
@@ -145,7 +146,7 @@ fn train_config(config: &RlConfig, task: &TrainTask<'_>) -> Result<SparseTrainCo
     let mut train = training(config)?.clone();
     train.samples = task.samples.max(1);
     train.minutes = 0.0;
-    train.schedule = RateDecay::Constant;
+    train.schedule = Schedule::Constant;
     train.validate_every = u64::MAX;
     train.lr *= task.lr_factor;
     train.min_lr = train.min_lr.min(train.lr);
@@ -199,7 +200,7 @@ impl LoopLearner for SparseLoop {
     }
 
     fn has_checkpoint(&self, folder: &Path) -> bool {
-        SparseRun::is_begun(folder)
+        !run::folder::list(folder).is_empty()
     }
 
     fn train(
@@ -209,28 +210,32 @@ impl LoopLearner for SparseLoop {
         begun: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<TrainOutcome> {
         let config = train_config(context.config, task)?;
-        let mut run = if SparseRun::is_begun(&task.folder) {
-            SparseRun::go_on(&task.folder, &config)?
+        let begun_before = self.has_checkpoint(&task.folder);
+        let folder = RunFolder::open(&task.folder)?;
+        let mut run = if begun_before {
+            SparseRun::go_on(folder, &config)?
         } else {
             let init = SparseModel::load(&context.nets.weights(task.init))?;
             let random = task.init == START && context.config.start.is_empty();
             let init = if random { InitialWeights::Untrained(init) } else { InitialWeights::Trained(init) };
-            SparseRun::start(&task.folder, &config, init)?
+            SparseRun::start(folder, &config, init)?
         };
         let from = task.from.unwrap_or(run.progress.step);
         if task.from.is_none() {
             begun(from)?;
         }
         let SparseGames { train, held_out } = self.games(context.config, &task.games)?;
-        match run.train_from(from, train.clone(), &held_out, &|| context.stop.load(Ordering::Relaxed)) {
-            Ok(true) => {}
-            Ok(false) => return Ok(TrainOutcome::Stopped),
+        run.begin_part(from);
+        let mut feed = run.learner.feed(train.clone())?;
+        match run.train(&mut feed, &held_out, &|_| context.stop.load(Ordering::Relaxed)) {
+            Ok(TrainEnd::Finished) => {}
+            Ok(TrainEnd::Stopped) => return Ok(TrainOutcome::Stopped),
             // A network whose weights are not finite needs no test.
-            Err(why) if why.is::<LossNotFinite>() => return Ok(TrainOutcome::NotFinite(why.to_string())),
-            Err(why) => return Err(why),
+            Err(why @ TrainError::NotFinite(_)) => return Ok(TrainOutcome::NotFinite(why.to_string())),
+            Err(why) => return Err(anyhow::Error::msg(why)),
         }
-        let drift = self.drift(context, run.averaged(), &train, config.thread_count())?;
-        self.write(context.nets, task.name, run.averaged(), &config)?;
+        let drift = self.drift(context, run.learner.averaged(), &train, config.thread_count())?;
+        self.write(context.nets, task.name, run.learner.averaged(), &config)?;
         let (step, summary) = (run.progress.step, run.progress.summary.clone());
         Ok(TrainOutcome::Learnt(Box::new(LearntNetwork { step, summary, drift, lr: config.lr })))
     }

@@ -61,6 +61,8 @@ pub struct Validation {
 pub struct Validations {
     /// All samples.
     pub all: Validation,
+    /// The sources' names.
+    pub names: Vec<String>,
     /// Each source.
     pub sources: Vec<Validation>,
     /// Each phase of the game, as in [`Phase::ALL`].

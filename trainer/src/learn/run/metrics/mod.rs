@@ -4,12 +4,12 @@ mod calibration;
 mod measures;
 mod events;
 mod summary;
+mod pulse;
 mod report;
-mod lr_range_test;
 
 pub use calibration::{BINS, Bin, Calibration, CalibrationTally, ReliabilityDiagram, diagram};
 pub use events::Events;
-pub use lr_range_test::{LrSuggestion, RangeTestStep, range_test};
 pub use measures::{Measures, PolicyDivergence, StepMeasures, TrainReport, Validation, Validations};
-pub use report::{ReportedProgress, Reporter};
+pub use pulse::Pulse;
+pub use report::Reporter;
 pub use summary::TrainSummary;

@@ -2,81 +2,83 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
 use super::events::Events;
 use super::measures::{Measures, StepMeasures, TrainReport, Validation, Validations};
+use super::pulse::Pulse;
 use crate::base::files::write_file;
+use crate::config::RunConfig;
 use crate::data::samples::Phase;
+use crate::learn::run::TrainProgress;
 
-/// Interval of the progress lines if stderr is not a terminal.
-const LOG_EVERY: Duration = Duration::from_secs(15);
-
-/// How far a run is, as its metrics say.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ReportedProgress {
-    /// Optimiser steps.
-    pub step: u64,
-    /// Training samples.
-    pub samples: u64,
-    /// Seconds of training.
-    pub time_s: f64,
-    /// Steps that were skipped because they were not finite.
-    pub skipped: u64,
-}
+/// Parts of the progress bar.
+const PARTS: u64 = 1000;
 
 /// Writes a run's metrics and shows its progress.
 pub struct Reporter {
     file: File,
     events: Events,
-    bar: ProgressBar,
-    last_line: Option<Instant>,
-    last: ReportedProgress,
+    pulse: Pulse,
+    config: RunConfig,
+    /// The run when this session began.
+    start: TrainProgress,
+    /// The run at the last report.
+    last: TrainProgress,
     /// Time since the last report that was not spent on training.
     paused: Duration,
+    /// The last report's losses, as text.
+    losses: String,
 }
 
 impl Reporter {
-    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder, for a run of so many samples. Lines of steps after
-    /// `start`, written by a run after its last checkpoint, are discarded.
-    ///
-    /// # Errors
-    /// A file cannot be written.
-    pub fn open(run: &Path, samples: u64, start: ReportedProgress) -> Result<Reporter> {
+    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder. Lines of steps after `start`, written by a run after
+    /// its last checkpoint, are discarded.
+    pub fn open(run: &Path, config: &RunConfig, start: &TrainProgress) -> Result<Reporter> {
         let cannot = |path: &Path| format!("cannot write {}", path.display());
         let path = run.join("metrics.jsonl");
         let file = metrics(&path, start.step).with_context(|| cannot(&path))?;
         let path = run.join("tensorboard");
         let events = Events::open(&path, start.step).with_context(|| cannot(&path))?;
-        let bar = ProgressBar::new(samples);
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-        let style = "{bar:24} {percent:>3}% {human_pos}/{human_len} samples {msg}";
-        bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-        Ok(Reporter { file, events, bar, last_line: None, last: start, paused: Duration::ZERO })
+        let pulse = Pulse::new(PARTS, "the first step");
+        let (start, last) = (start.clone(), start.clone());
+        let (config, paused, losses) = (*config, Duration::ZERO, String::new());
+        Ok(Reporter { file, events, pulse, config, start, last, paused, losses })
     }
 
-    /// Writes the training metrics since the last report, with the share of the run that is done; returns the samples
-    /// per second.
+    /// Shows the progress between reports.
+    pub fn tick(&mut self, progress: &TrainProgress) {
+        if self.pulse.is_due() {
+            let seconds = (progress.time_s - self.start.time_s).max(1e-9);
+            let rate = (progress.samples - self.start.samples) as f64 / seconds;
+            self.show(progress, rate);
+        }
+    }
+
+    fn show(&self, progress: &TrainProgress, rate: f64) {
+        let left = Duration::from_secs_f64(progress.seconds_left(&self.config, rate).min(1e9));
+        let left = indicatif::HumanDuration(left);
+        let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
+        let done = self.config.progress(progress.samples, progress.time_s);
+        let (percent, samples) = (100.0 * done, progress.samples);
+        let line = format!("{percent:3.0}% {samples} samples · {rate}/s{} · {left} left", self.losses);
+        self.pulse.show((PARTS as f64 * done) as u64, &line);
+    }
+
+    /// Writes the training metrics since the last report; returns the samples per second.
     ///
     /// # Errors
     /// The metrics cannot be written.
-    pub fn train(
-        &mut self,
-        progress: ReportedProgress,
-        report: &TrainReport,
-        lr: f64,
-        done: f64,
-    ) -> Result<f64> {
+    pub fn train(&mut self, progress: &TrainProgress, report: &TrainReport, lr: f64) -> Result<f64> {
         let pause = std::mem::take(&mut self.paused).as_secs_f64();
         let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
         let rate = (progress.samples - self.last.samples) as f64 / seconds;
-        self.last = progress;
+        self.last = progress.clone();
         let m = &report.measures;
         let mut line = json!({
             "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
@@ -88,39 +90,29 @@ impl Reporter {
             line["wdl_loss"] = rounded(loss, 5).into();
         }
         self.write(progress, &line)?;
-        let left = progress.time_s * (1.0 - done) / done.max(1e-9);
-        let message = format!(
-            "{rate:.0}/s · policy {:.4}{} · top-1 {:.1}% · top-5 {:.1}% · {} left",
+        self.losses = format!(
+            " · policy {:.4}{} · top-1 {:.1}% · top-5 {:.1}%",
             m.policy_loss,
             wdl(" ·", m),
             100.0 * m.top1,
             100.0 * m.top5,
-            indicatif::HumanDuration(Duration::from_secs_f64(left.min(1e9)))
         );
-        if std::io::stderr().is_terminal() {
-            self.bar.set_position(progress.samples);
-            self.bar.set_message(message);
-        } else if self.last_line.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
-            self.last_line = Some(Instant::now());
-            eprintln!("{:3.0}% {} samples {message}", 100.0 * done, progress.samples);
-        }
+        self.show(progress, rate);
         Ok(rate)
     }
 
-    /// Writes the metrics of a validation, which took `time`; `names` are those of the sources.
+    /// Writes the metrics of a validation, which took `time`.
     ///
     /// # Errors
     /// The metrics cannot be written.
     pub fn validation(
         &mut self,
-        progress: ReportedProgress,
-        names: &[String],
+        progress: &TrainProgress,
         validations: &Validations,
         time: Duration,
     ) -> Result<()> {
         self.paused += time;
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let sources = || names.iter().copied().zip(&validations.sources);
+        let sources = || validations.names.iter().map(String::as_str).zip(&validations.sources);
         let phases = || Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
         let line = json!({
             "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
@@ -165,19 +157,13 @@ impl Reporter {
 
     /// Prints a line above the progress bar.
     pub fn print(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.pulse.print(line);
     }
 
-    fn write(&mut self, progress: ReportedProgress, line: &serde_json::Value) -> Result<()> {
+    fn write(&mut self, progress: &TrainProgress, line: &serde_json::Value) -> Result<()> {
         writeln!(self.file, "{line}").context("cannot write metrics.jsonl")?;
         let event = self.events.line(progress.step, line);
         event.context("cannot write TensorBoard's events")
-    }
-}
-
-impl Drop for Reporter {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 
@@ -222,14 +208,16 @@ mod tests {
     #[test]
     fn validations_do_not_count_in_the_rate() {
         let folder = tempfile::tempdir().unwrap();
-        let mut reporter = Reporter::open(folder.path(), 1000, ReportedProgress::default()).unwrap();
-        let at = |step, time_s| ReportedProgress { step, samples: 100 * step, time_s, skipped: 0 };
+        let config = RunConfig { samples: 1000, ..RunConfig::default() };
+        let mut reporter = Reporter::open(folder.path(), &config, &TrainProgress::default()).unwrap();
+        let at =
+            |step, time_s| TrainProgress { step, samples: 100 * step, time_s, ..TrainProgress::default() };
         let report = TrainReport::default();
-        reporter.train(at(1, 2.0), &report, 0.1, 0.1).unwrap();
+        reporter.train(&at(1, 2.0), &report, 0.1).unwrap();
         let nine_seconds = Duration::from_secs(9);
-        reporter.validation(at(1, 11.0), &[], &Validations::default(), nine_seconds).unwrap();
-        reporter.train(at(2, 13.0), &report, 0.1, 0.2).unwrap();
-        reporter.train(at(3, 15.0), &report, 0.1, 0.3).unwrap();
+        reporter.validation(&at(1, 11.0), &Validations::default(), nine_seconds).unwrap();
+        reporter.train(&at(2, 13.0), &report, 0.1).unwrap();
+        reporter.train(&at(3, 15.0), &report, 0.1).unwrap();
         let text = std::fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
         let rate =
             |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["samples_per_s"].as_f64();

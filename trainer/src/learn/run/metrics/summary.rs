@@ -1,9 +1,12 @@
 //! What a training run has learnt over some of its steps.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::collections::BTreeMap;
 
-use super::measures::TrainReport;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::measures::{TrainReport, Validations};
+use crate::data::samples::Phase;
 
 /// Means over the reports of some steps of a training run, and their last validation.
 ///
@@ -42,6 +45,13 @@ impl TrainSummary {
             self.valued += 1;
             self.wdl_loss += loss;
         }
+    }
+
+    /// Keeps a validation's measures.
+    pub fn note_validation(&mut self, validations: &Validations) {
+        let phases = Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
+        self.validation = json!(validations.all);
+        self.phases = json!(phases.collect::<BTreeMap<_, _>>());
     }
 
     /// Mean cross-entropy of the policy, nat; none without a report.

@@ -17,8 +17,9 @@ use super::state::START;
 use crate::config::{RlConfig, TrainConfig};
 use crate::judge::evaluate::JudgedNetwork;
 use crate::judge::export::network;
+use crate::learn::run;
 use crate::learn::run::metrics::Validations;
-use crate::learn::torch::{Checkpoint, Learner, Sources, checkpoint, validate};
+use crate::learn::torch::{Checkpoint, Learner, Sources, validate};
 
 #[cfg(test)]
 pub(super) use train::add_to;
@@ -61,7 +62,7 @@ impl LoopLearner for TorchLoop {
     }
 
     fn begin(&self, config: &RlConfig, nets: &RunNetworks) -> Result<()> {
-        let none = checkpoint::TrainProgress::default();
+        let none = run::TrainProgress::default();
         if config.start.is_empty() {
             let train = TrainConfig { seed: config.seed, ..training(config)?.clone() };
             let learner = Learner::new(&train, Device::Cpu)?;
@@ -113,7 +114,7 @@ impl LoopLearner for TorchLoop {
     }
 
     fn has_checkpoint(&self, folder: &Path) -> bool {
-        !checkpoint::list(&folder.join("checkpoints")).is_empty()
+        !run::folder::list(folder).is_empty()
     }
 
     fn train(

@@ -10,8 +10,9 @@ use tch::{Device, Kind};
 use crate::base::files::write_file;
 use crate::config::TrainConfig;
 use crate::judge::export::{network, onnx, quantise_and_compare};
+use crate::learn::run::TrainProgress;
 use crate::learn::torch::families::{Net, Torch, Weights};
-use crate::learn::torch::{Checkpoint, TrainProgress, checkpoint};
+use crate::learn::torch::{Checkpoint, checkpoint};
 use crate::play::rl::networks::RunNetworks;
 
 /// Policy divergence beyond which an int8 network is not used, nat; the command `quantise` refuses at a fifth of it.

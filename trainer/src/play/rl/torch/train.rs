@@ -10,11 +10,10 @@ use super::TorchLoop;
 use crate::config::{RlConfig, Schedule, TrainConfig};
 use crate::data::loader::{Corpus, CorpusBuilder};
 use crate::data::record::Split;
+use crate::learn::run::{self, RunFolder, TrainEnd, TrainError};
 use crate::learn::torch::families::Weights;
 use crate::learn::torch::regularise::{ElasticPenalty, Reference};
-use crate::learn::torch::{
-    Checkpoint, Learner, Run, Sources, TrainEnd, TrainError, batch_number, checkpoint, earlier_task,
-};
+use crate::learn::torch::{Checkpoint, Learner, Sources, TorchRun, batch_number, earlier_task};
 use crate::play::rl::buffer::ReplayBuffer;
 use crate::play::rl::learner::{LearntNetwork, LoopContext, LoopGames, TrainOutcome, TrainTask};
 use crate::play::rl::state::START;
@@ -55,14 +54,15 @@ impl TorchLoop {
         begun: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<TrainOutcome> {
         let config = train_config(context.config, task)?;
-        let checkpoints = task.folder.join("checkpoints");
-        let mut run = if checkpoint::list(&checkpoints).is_empty() {
+        let begun_before = !run::folder::list(&task.folder).is_empty();
+        let folder = RunFolder::open(&task.folder)?;
+        let mut run = if !begun_before {
             let weights = context.nets.weights(task.init);
-            let mut run = Run::start(&task.folder, &config, self.device, Some(&weights))?;
+            let mut run = TorchRun::start(folder, &config, self.device, Some(&weights))?;
             run.learner.elastic = self.penalty(context, &run.learner, &config)?;
             run
         } else {
-            Run::resume(&task.folder, &config, self.device)?
+            TorchRun::resume(folder, &config, self.device)?
         };
         run.learner.reference = self.reference(context, &run.learner)?;
         let from = task.from.unwrap_or(run.progress.step);
@@ -74,8 +74,9 @@ impl TorchLoop {
             run.learner.drift.clear();
         }
         let sources = self.sources(context, &task.games)?;
-        run.set_sources(&sources);
-        let next = batch_number(&run.progress.loader).or_else(|_| {
+        run.learner.set_sources(&sources);
+        run.begin_part(from);
+        let next = batch_number(&run.learner.position).or_else(|_| {
             context
                 .log_event("the rest of an earlier version's iteration learns from samples in another order")
                 .map(|()| 0)
@@ -83,14 +84,13 @@ impl TorchLoop {
         let mut feed = sources.feed(&config, next?)?;
         let held_out = sources.held_out(&config)?;
         let stop = context.stop;
-        let trained = run.train_from(from, &mut feed, &held_out, &|_| stop.load(Ordering::Relaxed));
-        let summary = match trained {
-            Ok((TrainEnd::Finished, summary)) => summary,
-            Ok((TrainEnd::Stopped, _)) => return Ok(TrainOutcome::Stopped),
+        match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
+            Ok(TrainEnd::Finished) => {}
+            Ok(TrainEnd::Stopped) => return Ok(TrainOutcome::Stopped),
             // A network whose weights are not finite needs no test.
             Err(why @ TrainError::NotFinite(_)) => return Ok(TrainOutcome::NotFinite(why.to_string())),
             Err(why) => return Err(anyhow::Error::msg(why)),
-        };
+        }
         let mut drift = run.learner.drift.mean();
         if let Some(reference) = &run.learner.reference {
             let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>();
@@ -103,7 +103,7 @@ impl TorchLoop {
             }
         }
         context.nets.write(task.name, &run.learner.net, &run.learner.averaged, &config, &run.progress)?;
-        let (step, lr) = (run.progress.step, config.lr);
+        let (step, summary, lr) = (run.progress.step, run.progress.summary.clone(), config.lr);
         Ok(TrainOutcome::Learnt(Box::new(LearntNetwork { step, summary, drift, lr })))
     }
 

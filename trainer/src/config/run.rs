@@ -1,0 +1,142 @@
+//! The keys that every training run has, whatever learns in it.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// The learning-rate schedule after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Schedule {
+    /// Cosine decay from `lr` to `min_lr` over `samples` or `minutes`, whichever ends first.
+    #[default]
+    Cosine,
+    /// `lr` throughout.
+    Constant,
+    /// Exponential decay from `lr` to `min_lr`.
+    Exponential,
+    /// `lr`, multiplied by `plateau_factor` after each `plateau_patience` consecutive validations without improvement,
+    /// down to `min_lr`.
+    Plateau,
+}
+
+/// When a run reports, validates, saves and ends, and its learning rate: the common part of a family's configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunConfig {
+    pub samples: u64,
+    /// 0 for no bound.
+    pub minutes: f64,
+    pub lr: f64,
+    pub min_lr: f64,
+    /// Samples over which the learning rate rises linearly from zero.
+    pub warmup_samples: u64,
+    /// Samples of an optimiser step.
+    pub step_samples: u64,
+    pub schedule: Schedule,
+    pub plateau_factor: f64,
+    pub plateau_patience: u64,
+    /// Weight of the value loss in the loss that the best checkpoint minimises.
+    pub value_weight: f64,
+    pub report_every: u64,
+    pub validate_every: u64,
+    /// 0 for never.
+    pub early_stop: u64,
+    pub checkpoint_every_s: f64,
+}
+
+impl RunConfig {
+    /// The share of the run that is done after `samples` samples and `seconds` seconds, 0 to 1.
+    pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
+        self.progress_since(0, samples, seconds)
+    }
+
+    /// [`RunConfig::progress`] of the part of the run that began after `start` samples.
+    pub fn progress_since(&self, start: u64, samples: u64, seconds: f64) -> f64 {
+        let by_samples =
+            samples.saturating_sub(start) as f64 / self.samples.saturating_sub(start).max(1) as f64;
+        let by_time = if self.minutes > 0.0 { seconds / (60.0 * self.minutes) } else { 0.0 };
+        by_samples.max(by_time).min(1.0)
+    }
+
+    /// The learning rate of the step after `samples` samples, with `done` (0 to 1) of the run done.
+    pub fn learning_rate(&self, samples: u64, done: f64) -> f64 {
+        let rise = match self.warmup_samples {
+            0 => 1.0,
+            warmup => ((samples + self.step_samples) as f64 / warmup as f64).min(1.0),
+        };
+        let done = done.clamp(0.0, 1.0);
+        rise * match self.schedule {
+            Schedule::Constant | Schedule::Plateau => self.lr,
+            Schedule::Cosine => {
+                let fall = (1.0 + (std::f64::consts::PI * done).cos()) / 2.0;
+                self.min_lr + (self.lr - self.min_lr) * fall
+            }
+            Schedule::Exponential => self.lr * (self.min_lr / self.lr).powf(done),
+        }
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// A value is out of range; the error names its key.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.lr.is_finite() && self.lr > 0.0, "lr is {}, must be positive", self.lr);
+        for (key, value, most) in
+            [("min_lr", self.min_lr, self.lr), ("plateau_factor", self.plateau_factor, 1.0)]
+        {
+            ensure!((0.0..=most).contains(&value), "{key} is {value}, must be 0 to {most}");
+        }
+        ensure!(
+            self.schedule != Schedule::Exponential || self.min_lr > 0.0,
+            "min_lr is 0, must be positive with an exponential schedule"
+        );
+        for (key, value) in [
+            ("samples", self.samples),
+            ("report_every", self.report_every),
+            ("validate_every", self.validate_every),
+            ("plateau_patience", self.plateau_patience),
+        ] {
+            ensure!(value > 0, "{key} must be at least 1");
+        }
+        for (key, value) in [
+            ("minutes", self.minutes),
+            ("checkpoint_every_s", self.checkpoint_every_s),
+            ("value_weight", self.value_weight),
+        ] {
+            ensure!(value.is_finite() && value >= 0.0, "{key} is {value}, must not be negative");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_learning_rate_rises_then_falls_to_its_end() {
+        let cosine = RunConfig {
+            lr: 1.0,
+            min_lr: 0.1,
+            warmup_samples: 100,
+            step_samples: 10,
+            samples: 1000,
+            ..RunConfig::default()
+        };
+        assert_eq!((cosine.learning_rate(0, 0.0), cosine.learning_rate(90, 0.0)), (0.1, 1.0));
+        assert!((cosine.learning_rate(500, 0.5) - 0.55).abs() < 1e-12);
+        assert!((cosine.learning_rate(999, 1.0) - 0.1).abs() < 1e-12);
+        let exponential = RunConfig { min_lr: 0.01, schedule: Schedule::Exponential, ..cosine };
+        assert!((exponential.learning_rate(500, 0.5) - 0.1).abs() < 1e-12);
+        let constant = RunConfig { schedule: Schedule::Constant, warmup_samples: 0, ..cosine };
+        assert_eq!((constant.learning_rate(0, 0.0), constant.learning_rate(999, 1.0)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn a_run_is_done_when_samples_or_minutes_are_used_up() {
+        let config = RunConfig { samples: 100, minutes: 1.0, ..RunConfig::default() };
+        assert_eq!(config.progress(50, 15.0), 0.5);
+        assert_eq!(config.progress(50, 45.0), 0.75);
+        assert_eq!(config.progress(50, 90.0), 1.0);
+        assert_eq!(config.progress_since(60, 80, 15.0), 0.5, "half of the part");
+    }
+}

@@ -1,0 +1,159 @@
+//! Progress on stderr that never falls silent: a bar on a terminal, else a line at least every ten seconds.
+
+use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Longest time without a line where stderr is no terminal.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How often the progress is worth formatting.
+const REFRESH: Duration = Duration::from_millis(500);
+
+/// Shows progress. A thread of its own speaks up while a single step takes longer than [`SILENCE`].
+pub struct Pulse {
+    bar: ProgressBar,
+    lines: Option<Lines>,
+    shown: Mutex<Option<Instant>>,
+}
+
+struct Lines {
+    state: Arc<Mutex<State>>,
+    /// Dropped to end the thread.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct State {
+    /// The last line that was shown.
+    line: Option<String>,
+    /// Whether that line is still to be printed.
+    fresh: bool,
+    updated: Instant,
+    printed: Option<Instant>,
+}
+
+impl Pulse {
+    /// Progress over `total`; `first` names what takes the time before the first call of [`Pulse::show`].
+    pub fn new(total: u64, first: &'static str) -> Pulse {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("a valid template"));
+        let terminal = std::io::stderr().is_terminal();
+        if terminal {
+            bar.set_message(format!("{first} …"));
+            bar.enable_steady_tick(Duration::from_secs(1));
+        }
+        Pulse { bar, lines: (!terminal).then(|| Lines::start(first)), shown: Mutex::new(None) }
+    }
+
+    /// Whether the last [`Pulse::show`] is long enough ago for another.
+    pub fn is_due(&self) -> bool {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.is_none_or(|at| at.elapsed() >= REFRESH)
+    }
+
+    /// Shows `line`: on a terminal beside a bar of which `done` is full, else printed when the last one is ten seconds old.
+    pub fn show(&self, done: u64, line: &str) {
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        match &self.lines {
+            None => {
+                self.bar.set_position(done);
+                self.bar.set_message(line.to_owned());
+            }
+            Some(lines) => lines.update(line.to_owned()),
+        }
+    }
+
+    /// Prints a line, above the bar if there is one.
+    pub fn print(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+
+    /// Calls `print`, with the bar out of the way.
+    pub fn suspend(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+        if let Some(lines) = &mut self.lines {
+            drop(lines.end.take());
+            if let Some(thread) = lines.thread.take() {
+                _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Lines {
+    fn start(first: &'static str) -> Lines {
+        let now = Instant::now();
+        let state = Arc::new(Mutex::new(State { line: None, fresh: false, updated: now, printed: None }));
+        let (end, ended) = channel::<()>();
+        let shared = Arc::clone(&state);
+        let thread = thread::spawn(move || {
+            while ended.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(line) = state.overdue(now, first) {
+                    eprintln!("{line}");
+                }
+            }
+        });
+        Lines { state, end: Some(end), thread: Some(thread) }
+    }
+
+    fn update(&self, line: String) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.updated = Instant::now();
+        let due = state.printed.is_none_or(|at| at.elapsed() >= SILENCE);
+        if due {
+            eprintln!("{line}");
+            state.printed = Some(Instant::now());
+        }
+        state.line = Some(line);
+        state.fresh = !due;
+    }
+}
+
+impl State {
+    /// The line to print if the last is too old, and begins to wait again.
+    fn overdue(&mut self, start: Instant, first: &str) -> Option<String> {
+        if self.printed.unwrap_or(start).elapsed() < SILENCE {
+            return None;
+        }
+        self.printed = Some(Instant::now());
+        let since = self.updated.elapsed().as_secs();
+        let line = match &self.line {
+            None => format!("{first} has taken {since} s so far"),
+            Some(line) if self.fresh => line.clone(),
+            Some(line) => format!("{line} (nothing new for {since} s)"),
+        };
+        self.fresh = false;
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_seconds_without_a_line_are_too_many() {
+        let Some(start) = Instant::now().checked_sub(Duration::from_secs(11)) else { return };
+        let mut state = State { line: None, fresh: false, updated: start, printed: None };
+        assert_eq!(
+            state.overdue(start, "the first step").as_deref(),
+            Some("the first step has taken 11 s so far")
+        );
+        assert_eq!(state.overdue(start, "the first step"), None, "just said");
+        (state.line, state.fresh, state.printed) = (Some("7 samples".into()), true, Some(start));
+        assert_eq!(state.overdue(start, "").as_deref(), Some("7 samples"));
+        state.printed = Some(start);
+        assert_eq!(state.overdue(start, "").as_deref(), Some("7 samples (nothing new for 11 s)"));
+    }
+}
