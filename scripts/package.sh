@@ -4,22 +4,29 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [windows] [sbom]
+Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [windows] [sbom] [source]
 
 Builds the files of a release from this checkout (default: all of them) into
 target/packages, with SHA256SUMS:
 
   tar      philidor-VERSION-linux-x86_64.tar.gz    needs cargo-about
-  deb      philidor_VERSION-1_amd64.deb            needs cargo-about, cargo-deb
+  deb      philidor_VERSION-1_amd64.deb            needs cargo-about, cargo-deb 2 or newer
   wheel    philidor-VERSION-py3-none-….whl         needs cargo-about, maturin
   windows  philidor-VERSION-windows-x86_64.zip     needs cargo-about, zip, and Debian's
            rustc-web, cargo-web, rust-web-src and gcc-mingw-w64-x86-64
   sbom     philidor-VERSION.cdx.json and philidor-studio-VERSION.cdx.json,
            CycloneDX                               needs cargo-cyclonedx
+  source   philidor-VERSION-source.tar.gz          the source of the others, as the GPL wants it
+
+VERSION is that of Cargo.toml with the commit's time and name, as in
+0.1.0+20261126193807.gd36009e7a2c1: a newer build replaces an older one.
+
+On two cores all of it takes about an hour (the Linux programs 10 minutes, the wheel and
+Windows 20 each) and 3 GB in target, of which 574 MB are the files and their parts.
 
 With cargo-zigbuild and ziglang (pip) the Linux programs run on glibc 2.28 and newer,
-without on the glibc of this machine and newer; it says so. What a part needs and is
-missing is named, and how to get it. ONNX Runtime comes by pip, pinned in
+without on the glibc of this machine and newer; it says so. All that is missing is named
+at once, and how to get it. ONNX Runtime comes by pip, pinned in
 scripts/deps-engine.txt and scripts/deps-windows.txt.
 
 The same commit gives the same bytes: times are the commit's, paths are left out.
@@ -42,12 +49,13 @@ die() {
     exit 1
 }
 
-# need PROGRAM HOW: dies if there is no such program.
-need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
+# need PROGRAM HOW: notes in MISSING how to get a program that is not there.
+need() { command -v "$1" >/dev/null || MISSING+=("$1: $2"); }
 
-# needs PART: dies if a program for it is missing, before anything is built.
+# needs PART: notes what is missing for it.
 needs() {
-    [[ $1 == sbom ]] || need cargo-about "cargo install cargo-about --features cli"
+    need python3 "apt install python3"
+    [[ $1 == sbom || $1 == source ]] || need cargo-about "cargo install cargo-about --features cli"
     case $1 in
     deb) need cargo-deb "cargo install cargo-deb" ;;
     wheel) need maturin "pip install maturin" ;;
@@ -56,9 +64,19 @@ needs() {
         need x86_64-w64-mingw32-gcc-posix "apt install gcc-mingw-w64-x86-64"
         need zip "apt install zip"
         need /usr/bin/cargo "apt install rustc-web cargo-web"
-        compgen -G '/usr/src/rustc-*/library' >/dev/null || die "the library's sources are missing: apt install rust-web-src"
+        compgen -G '/usr/src/rustc-*/library' >/dev/null || MISSING+=("the library's sources: apt install rust-web-src")
         ;;
     esac
+}
+
+# check_tools PART...: dies if a program for any of them is missing, before anything is built.
+check_tools() {
+    local part MISSING=()
+    for part in "$@"; do needs "$part"; done
+    ((${#MISSING[@]})) || return 0
+    say "missing:"
+    printf '%s\n' "${MISSING[@]}" | sort -u | sed 's/^/  /' >&2
+    exit 1
 }
 
 # --- What all share -----------------------------------------------------------
@@ -67,6 +85,8 @@ settings() {
     VERSION=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$ROOT/Cargo.toml")
     PHILIDOR_COMMIT=$(git -C "$ROOT" describe --always --dirty --abbrev=12 '--exclude=*')
     SOURCE_DATE_EPOCH=$(git -C "$ROOT" log -1 --format=%ct)
+    # Numbers first: dpkg and pip then order builds by their time.
+    VERSION+=+$(date --utc --date "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M%S).g${PHILIDOR_COMMIT/-dirty/.dirty}
     export PHILIDOR_COMMIT SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
     # The wheel's builder and cargo have folders of their own; no path may get into the programs.
     export CARGO_ENCODED_RUSTFLAGS
@@ -130,6 +150,7 @@ licences() {
     # It reads the sources of all crates, also of those that this target does without.
     (cd "$ROOT" && cargo fetch --quiet --locked) >&2
     cp "$ROOT/LICENSE" "$folder/philidor.txt"
+    cp "$ROOT/packaging/attributions.txt" "$folder/"
     cargo about --color never generate --offline --locked --fail --config "$ROOT/packaging/about.toml" --target "$target" \
         --manifest-path "$ROOT/$crate/Cargo.toml" --output-file "$folder/crates.txt" "$ROOT/packaging/licences.hbs" >&2
     if [[ $crate == studio ]]; then
@@ -224,8 +245,12 @@ make_deb() {
     {
         printf 'Philidor is free software under the GPL, version 3 or later; on Debian systems its text is in\n'
         printf '/usr/share/common-licenses/GPL-3. What else is inside:\n\n'
-        cat "$stage/licences"/{crates,studio-*,onnxruntime,onnxruntime-third-parties}.txt
+        cat "$stage/licences"/{attributions,crates,studio-*,onnxruntime,onnxruntime-third-parties}.txt
     } >"$stage/copyright"
+    {
+        printf 'philidor (%s-1) unstable; urgency=medium\n\n  * Build of commit %s.\n\n' "$VERSION" "$PHILIDOR_COMMIT"
+        printf ' -- %s  %s\n' "$(git -C "$ROOT" log -1 --format='%an <%ae>')" "$(date --utc --date "@$SOURCE_DATE_EPOCH" -R)"
+    } >"$stage/changelog"
     manuals "$WORK/manuals"
     cp -r "$WORK/manuals/man1" "$stage/man1"
     install_completions "$stage/bash" "$stage/zsh" "$stage/fish"
@@ -234,7 +259,8 @@ make_deb() {
     plain "$stage"
     # The folder of the programs is given; nothing is built or stripped again.
     local file=$OUT/philidor_$VERSION-1_amd64.deb
-    (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip --compress-type gz --compress-system -p engine --output "$file.new") >&2
+    (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip --compress-type gz --compress-system -p engine \
+        --deb-version "$VERSION-1" --output "$file.new") >&2
     mv "$file.new" "$file"
     finished "$file"
 }
@@ -250,12 +276,25 @@ make_wheel() {
     licences "$source/licences" "$TARGET" "$runtime" engine
     rm "$source"/licences/onnxruntime*
     cp "$ROOT/packaging/wheel.md" "$source/"
-    sed "s|^manifest-path = .*|manifest-path = \"$ROOT/engine/Cargo.toml\"|" "$ROOT/packaging/pyproject.toml" >"$source/pyproject.toml"
+    pyproject >"$source/pyproject.toml"
     (cd "$source" && maturin "${arguments[@]}") >&2
     local file
     file=$(compgen -G "$WORK/wheel/*.whl") || die "maturin made no wheel"
     mv "$file" "$OUT/"
     finished "$OUT/$(basename "$file")"
+}
+
+# pyproject: packaging/pyproject.toml with the version and the manifest's path.
+pyproject() {
+    sed "s|^manifest-path = .*|manifest-path = \"$ROOT/engine/Cargo.toml\"|; s|^dynamic = .*|version = \"$VERSION\"|" \
+        "$ROOT/packaging/pyproject.toml"
+}
+
+make_source() {
+    local name=philidor-$VERSION
+    git -C "$ROOT" archive --format=tar --prefix="$name/" HEAD | gzip -9n >"$OUT/$name-source.tar.gz.new"
+    mv "$OUT/$name-source.tar.gz.new" "$OUT/$name-source.tar.gz"
+    finished "$OUT/$name-source.tar.gz"
 }
 
 make_windows() {
@@ -326,13 +365,13 @@ while (($#)); do
         OUT=$(mkdir -p "$2" && cd "$2" && pwd)
         shift
         ;;
-    tar | deb | wheel | windows | sbom) parts+=("$1") ;;
+    tar | deb | wheel | windows | sbom | source) parts+=("$1") ;;
     *) usage >&2 && exit 2 ;;
     esac
     shift
 done
-((${#parts[@]})) || parts=(tar deb wheel windows sbom)
-for part in "${parts[@]}"; do needs "$part"; done
+((${#parts[@]})) || parts=(tar deb wheel windows sbom source)
+check_tools "${parts[@]}"
 mkdir -p "$OUT" "$WORK"
 settings
 for part in "${parts[@]}"; do "make_$part"; done

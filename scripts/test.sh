@@ -80,6 +80,7 @@ step cargo clippy --locked --workspace --no-default-features --all-targets -- -D
 step tests --no-default-features --test without_libtorch --test sparse --test units
 # Last, as what follows runs the programs that it builds: with libtorch.
 step tests
+step timeout 900 python3 tests/docs/commands.py
 # The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
 step timeout 900 npm --prefix studio test
 # Statistics are those of the philidor-trainer that was just built.

@@ -86,7 +86,7 @@ try_tar() {
     "${inside[@]}" --version
     if grep '@' "$SYSTEM/opt/$name/README.txt"; then die "the README is not filled in"; fi
     local licences=$SYSTEM/opt/$name/licences
-    grep -qw shakmaty "$licences/crates.txt" && grep -q "GENERAL PUBLIC LICENSE" "$licences/studio-chessground.txt" ||
+    grep -q Burnett "$licences/attributions.txt" && grep -qw shakmaty "$licences/crates.txt" && grep -q "GENERAL PUBLIC LICENSE" "$licences/studio-chessground.txt" ||
         die "licences are missing"
     once "$SYSTEM/opt/$name/bin/philidor"
     "${inside[@]}" net list | grep -c 'file:     /opt'
@@ -115,6 +115,7 @@ try_deb() {
     measured "${apt[@]}" install "/tmp/$(basename "$file")"
     chroot "$SYSTEM" philidor --version
     chroot "$SYSTEM" philidor net check /usr/share/philidor/nets/resnet.int8.onnx
+    chroot "$SYSTEM" grep -q Burnett /usr/share/doc/philidor/copyright || die "attributions are missing"
     chroot "$SYSTEM" dpkg -L philidor | grep -E 'games/plugins|bash-completion/completions/|zsh/|fish/|man1/philidor\.1'
     "$TRY" --games 2 --tc "$TC" --crlf -- chroot "$SYSTEM" philidor
     "${apt[@]}" remove philidor
@@ -132,9 +133,12 @@ try_wheel() {
     python3 -m venv "$folder"
     measured "$folder/bin/pip" install --quiet --disable-pip-version-check "$file"
     "$folder/bin/philidor" --version
+    "$folder/bin/philidor" net check || die "the network inside needs something"
+    "$folder/bin/pip" install --quiet --disable-pip-version-check "$file[nets]"
     "$folder/bin/philidor" net check "$ROOT/nets/resnet.int8.onnx" | grep -E 'site-packages/onnxruntime.*golden answers' ||
         die "ONNX Runtime of the environment was not used"
     compgen -G "$folder/lib/python3*/site-packages/philidor-*/licenses/licences/crates.txt" || die "licences are missing"
+    compgen -G "$folder/lib/python3*/site-packages/philidor-*/licences/licences/attributions.txt" || die "attributions are missing"
     "$TRY" --games 2 --tc "$TC" --ponder -- "$folder/bin/philidor"
     say "a network of ONNX Runtime"
     "$TRY" --games 2 --tc "$TC" --option "WeightsFile=$ROOT/nets/resnet.int8.onnx" -- "$folder/bin/philidor"

@@ -59,12 +59,12 @@ def pages():
     return seen
 
 
-def games(count, plies, seed):
+def games(count, plies, seed, white="A", black="B"):
     """Random games of players rated 2500, as text."""
     source, texts = random.Random(seed), []
     for number in range(count):
         board, game = chess.Board(), chess.pgn.Game()
-        game.headers.update({"White": "A", "Black": "B", "WhiteElo": "2500", "BlackElo": "2500", "Date": "2024.01.01",
+        game.headers.update({"White": white, "Black": black, "WhiteElo": "2500", "BlackElo": "2500", "Date": "2024.01.01",
                              "Round": str(number), "Result": source.choice(["1-0", "0-1", "1/2-1/2"])})
         node = game
         for _ in range(plies):
@@ -92,7 +92,6 @@ def prepare(folder, programs):
     (folder / "bin").mkdir()
     for name in ("philidor", "philidor-trainer", "stockfish"):
         (folder / "bin" / name).symlink_to(ROOT / "tests/docs/small.py")
-    (folder / "bin/philidor-studio").symlink_to(programs / "philidor-studio")
     (folder / "target").mkdir()
     (folder / "target/release").symlink_to(programs)
     for name in ("scripts", "tests", "docs", "fastchess.json"):
@@ -100,7 +99,7 @@ def prepare(folder, programs):
     shutil.copytree(ROOT / "nets", folder / "nets")
     (folder / "games").mkdir()
     text = games(1500, 14, 1)
-    (folder / "games/masters.pgn.zst").write_bytes(zstd(text.encode()))
+    (folder / "games/lichess.pgn.zst").write_bytes(zstd(text.encode()))
     few = games(3, 24, 2)
     (folder / "games.pgn").write_text(few)
     (folder / "games.pgn.zst").write_bytes(zstd(few.encode()))
@@ -160,7 +159,7 @@ def help_examples(programs, values):
         result = subprocess.run([programs / words[0], *words[1:], "--help"], capture_output=True, text=True, env=values)
         return result.stdout
 
-    for program in ("philidor", "philidor-trainer", "philidor-studio"):
+    for program in ("philidor", "philidor-trainer"):
         names = re.findall(r"^  ([a-z][\w-]*)  ", text_of(program).partition("Commands:")[2].partition("Options:")[0], re.M)
         words = [[program]] + [[program, name] for name in names if name != "help"]
         if "evaluate" in names:
@@ -175,21 +174,31 @@ def help_examples(programs, values):
 
 # What examples of `--help` name.
 HELP_SETUP = """
-mkdir -p suites nets data runs/first
+mkdir -p nets data runs/second
 printf '%s' '{"sources": [{"name": "masters", "paths": ["data/masters-*.h5"]}], "model": {"filters": 8, "blocks": 1}}' >config.json
 cp runs/first/first.onnx nets/mine.onnx
 cp runs/first/first.int8.onnx new.onnx
 cp runs/first/first.int8.onnx old.onnx
+cp runs/first/metrics.jsonl runs/first/config.json runs/second/
+cp -n runs/first/checkpoints/last.safetensors runs/first/checkpoints/best.safetensors
 for name in engine mine mined deep; do cp data/masters-00000.h5 data/$name-00000.h5; done
-mkdir -p runs/second
-philidor-trainer arena new.onnx random --visits 2 --games 2 --pgn runs/match.pgn
 """
+CHANGING = ("data", "runs")
+
+
+def cleared(line):
+    """What must not be there yet when an example runs."""
+    words = line.split()
+    if words[1] in ("mine", "self-play", "import"):
+        return "find data -mindepth 1 ! -name 'masters-*' -delete\n"
+    run = words[words.index("--run") + 1] if "--run" in words and "--resume" not in words else None
+    return f"rm -rf {run}\n" if run and words[1] in ("train", "rl") else ""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=Path, default=ROOT / "target/debug")
-    parser.add_argument("--only", default="", help="only the pages whose names contain this (the tutorial always runs)")
+    parser.add_argument("--only", default="", help="only the pages whose names contain this (the tutorial and README always run); help is the examples")
     parser.add_argument("--keep", action="store_true", help="keep the scratch folder")
     arguments = parser.parse_args()
     programs = arguments.programs.resolve()
@@ -209,11 +218,28 @@ def main():
                 failures.append(f"{name}\n{script}\n{problem}")
                 print(f"FAILED {name}", file=sys.stderr)
 
+        def keep(name):
+            for part in CHANGING:
+                shutil.copytree(folder / part, folder / "kept" / name / part, dirs_exist_ok=True)
+
+        def restore(name):
+            for part in CHANGING:
+                shutil.rmtree(folder / part, ignore_errors=True)
+                shutil.copytree(folder / "kept" / name / part, folder / part)
+
+        (folder / "data").mkdir()
+        keep("nothing")
         for page in pages():
             name = str(page.relative_to(ROOT))
             failures += links(page)
-            if arguments.only not in name and name != "docs/training.md":
+            if arguments.only not in name and name not in ("docs/training.md", "README.md"):
                 continue
+            # README begins with nothing, as the tutorial; others with what the tutorial has made.
+            if name == "README.md":
+                keep("tutorial")
+                shutil.rmtree(folder / "kept/tutorial/runs/rl", ignore_errors=True)
+                keep("all")
+            restore("nothing" if name in ("docs/training.md", "README.md") else "tutorial")
             for number, (mark, text, language, content) in enumerate(blocks(page.read_text(encoding="utf-8")), 1):
                 place = f"{name}, block {number}"
                 if mark == "not run":
@@ -228,13 +254,19 @@ def main():
                 elif language in ("sh", "bash"):
                     attempt(place, content)
         if not arguments.only or arguments.only == "help":
+            restore("all")
             attempt("what examples name", HELP_SETUP)
+            (folder / "runs/match.pgn").write_text(games(4, 30, 3, "New", "Stockfish 1800"))
+            keep("help")
             for command, line in help_examples(programs, values):
+                if "--version lists" in line:
+                    continue
                 reason = next((why for part, why in HELP_NOT_RUN.items() if part in line), None)
                 if reason:
                     not_run.append(f"{command} --help: {line.strip()}: {reason}")
                 else:
-                    attempt(f"{command} --help", line)
+                    restore("help")
+                    attempt(f"{command} --help", cleared(line) + line)
     finally:
         if arguments.keep:
             print(f"kept: {folder}", file=sys.stderr)

@@ -40,7 +40,7 @@ def value_of(words, option):
 def settings(words):
     """The settings of a training run as it was asked for: of its preset, its file or its folder."""
     found = {}
-    for file in (value_of(words, "--config"), f"{value_of(words, '--run')}/config.json"):
+    for file in (value_of(words, "--config"), "--resume" in words and f"{value_of(words, '--run')}/config.json"):
         if file and Path(file).exists():
             found.update(json.loads(Path(file).read_text()))
     return found
@@ -71,7 +71,11 @@ def shortened(words):
             words[words.index(option) + 1] = str(min(int(given), most))
         elif given is None and isinstance(limit, list):
             words += [option, str(most)]
-    if words[:2] == ["evaluate", "accuracy"] and "--positions" not in words:
+    if command == "review" and "--movetime" in words:
+        at = words.index("--nodes")
+        words = words[:at] + words[at + 2 :]
+        words[words.index("--movetime") + 1] = "5"
+    elif words[:2] == ["evaluate", "accuracy"] and "--positions" not in words:
         words += ["--positions", "40"]
     elif command == "annotate":
         # One file of a few games in place of all.

@@ -17,8 +17,8 @@ const MEND: &str = if cfg!(windows) {
     "put it beside the program, or name it in ORT_DYLIB_PATH; it needs Microsoft's Visual C++ Redistributable for x64, \
      which Microsoft's site has under that name. The network inside the program needs neither"
 } else {
-    "put it beside the program, name it in ORT_DYLIB_PATH, or run scripts/setup.sh in the repository; the network inside \
-     the program does not need it"
+    "put it beside the program or name it in ORT_DYLIB_PATH; `pip install philidor[nets]` brings it for pip's program, \
+     `scripts/setup.sh engine` for one that was built in a clone. The network inside the program does not need it"
 };
 
 fn list(tried: &[String]) -> String {
