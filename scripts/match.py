@@ -36,6 +36,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# Our engine lists its options for tuning then, without which python-chess and fastchess do not set them.
+os.environ["PHILIDOR_TUNING"] = "1"
 NEED_CHESS = """this needs fastchess (in the PATH or .deps/bin, or named by FASTCHESS or --fastchess) or python-chess:
 run scripts/setup.sh, which puts the latter into .deps/python."""
 

@@ -39,6 +39,9 @@ TEXT
 
 ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 
+# The engine lists its options for tuning then, without which fastchess does not set them.
+export PHILIDOR_TUNING=1
+
 say() { printf 'sprt: %s\n' "$*" >&2; }
 die() {
     say "$*"

@@ -35,7 +35,7 @@ impl Write for SharedBuffer {
 /// The engine's output for these UCI commands.
 fn engine(commands: String) -> String {
     let output = SharedBuffer::default();
-    engine::apps::uci::run(Cursor::new(commands), output.clone()).unwrap();
+    engine::apps::uci::run(Cursor::new(commands), output.clone(), false).unwrap();
     let bytes = output.0.lock().expect("the engine has ended").clone();
     String::from_utf8(bytes).expect("UCI is text")
 }

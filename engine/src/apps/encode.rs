@@ -18,7 +18,6 @@ use crate::nets::encoding::{
     DecodeError, Decoded, Input, Policy, PolicyIndex, az4672, decode, decode_features, gym4672,
 };
 
-/// Arguments of `philidor encode`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:
   philidor encode e2e4 --scheme az4672/1
@@ -56,7 +55,6 @@ pub enum EncodeError {
     #[error("no scheme is called {0}; inputs: {inputs}, sparse/1; policies: {policies}, moves/1",
         inputs = Input::ALL.map(Input::name).join(", "), policies = Policy::ALL.map(Policy::name).join(", "))]
     Scheme(String),
-    /// The position.
     #[error(transparent)]
     Position(#[from] PositionError),
     /// Both a FEN to encode and `--fen`.
@@ -64,12 +62,7 @@ pub enum EncodeError {
     TwoPositions,
     /// A move is not legal.
     #[error("no legal move in {fen}: {text}")]
-    Move {
-        /// The move.
-        text: String,
-        /// The position.
-        fen: String,
-    },
+    Move { text: String, fen: String },
     /// An index beyond the scheme's size.
     #[error("{0} is no index of {1}: its indices are 0 to {2}")]
     Index(String, &'static str, usize),
@@ -85,23 +78,13 @@ pub enum EncodeError {
     NoPlanes(String),
     /// A line of planes or features that is none.
     #[error("{file}, line {line}: {text}; expected {expected} as philidor encode prints them")]
-    Line {
-        /// The file.
-        file: String,
-        /// From 1.
-        line: usize,
-        /// What is there.
-        text: String,
-        /// What should be there.
-        expected: String,
-    },
+    Line { file: String, line: usize, text: String, expected: String },
     /// The planes or features are no position.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A file cannot be read, or `out` not written.
     #[error("{0}: {1}")]
     File(String, io::Error),
-    /// Output.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -129,10 +112,6 @@ fn scheme(name: &str) -> Result<Scheme, EncodeError> {
 }
 
 /// Encodes or decodes, as `config` says.
-///
-/// # Errors
-///
-/// If the scheme, the position, the move or the planes are not valid, or `out` cannot be written.
 pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Result<(), EncodeError> {
     let scheme = scheme(&config.scheme)?;
     if let Some(path) = &config.decode {
@@ -142,9 +121,11 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
         let name = path.display().to_string();
         let text = if name == "-" { io::read_to_string(stdin) } else { std::fs::read_to_string(path) };
         let text = text.map_err(|error| EncodeError::File(name.clone(), error))?;
+        // Windows' editors begin a file with a byte-order mark.
+        let text = text.trim_start_matches('\u{feff}');
         return match scheme {
-            Scheme::Input(input) => print_position(input, &name, &text, out),
-            _ => print_featured(&name, &text, out),
+            Scheme::Input(input) => print_position(input, &name, text, out),
+            _ => print_featured(&name, text, out),
         };
     }
     let position = config.what.as_deref().filter(|what| what.contains('/'));

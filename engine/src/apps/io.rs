@@ -98,7 +98,6 @@ impl Writer {
         (Writer(sender), lines)
     }
 
-    /// Writes one line.
     pub fn line(&self, line: impl Into<String>) {
         // The thread ends early only when stdout is closed.
         let _ = self.0.send(OutputItem::Line(line.into()));
@@ -135,7 +134,6 @@ pub struct OutputThread {
 }
 
 impl OutputThread {
-    /// Starts the thread.
     pub fn start(output: impl Write + Send + 'static, traffic: TrafficLog) -> (Writer, OutputThread) {
         let (sender, items) = unbounded();
         let (alive, closed) = bounded(0);

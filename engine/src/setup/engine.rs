@@ -69,7 +69,6 @@ pub enum SetupError {
 
 /// One search to be started.
 pub struct SearchRequest {
-    /// The position with its history.
     pub game: Game,
     /// When the search ends by itself.
     pub limits: Limits,

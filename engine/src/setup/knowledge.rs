@@ -1,4 +1,4 @@
-//! What a session looks up instead of searching: the opening book and the endgame tables.
+//! What is looked up instead of searched: the opening book and the endgame tables.
 
 use std::path::Path;
 
@@ -32,21 +32,14 @@ impl Default for Knowledge {
 }
 
 impl Knowledge {
-    /// Opens the book of the settings, or closes it if they name none.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be used; the previous one is then kept.
+    /// Opens the book of the settings, or closes it if they name none. The previous one is kept if this fails.
     pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
         self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
         Ok(())
     }
 
-    /// Opens the tables of the settings beside the built-in ones, or closes them if they name none.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be used; the previous ones are then kept.
+    /// Opens the tables of the settings beside the built-in ones, or closes them if they name none. The previous ones are kept
+    /// if this fails.
     pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
         self.tables = match &settings.tables {
             Some(paths) => Tables::open_beside_builtin(paths, settings.table_rules)?,
@@ -55,12 +48,11 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Changes when the tables are probed, as the settings say.
+    /// Applies `SyzygyProbeDepth`, `Syzygy50MoveRule` and `SyzygyProbeLimit`.
     pub fn set_rules(&mut self, settings: &Settings) {
         self.tables = self.tables.with_rules(settings.table_rules);
     }
 
-    /// The tables; clones share them.
     pub fn tables(&self) -> &Tables {
         &self.tables
     }

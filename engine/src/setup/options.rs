@@ -1,5 +1,5 @@
-//! The one table of options, from which the `option` lines, parsing, clamping and the table of the documentation
-//! are made. Defaults come from [`Settings::default`].
+//! The options: parsing, clamping, and how they are listed, all from the one [`TABLE`]. Defaults come from
+//! [`Settings::default`].
 
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
@@ -10,23 +10,24 @@ use super::settings::Settings;
 use super::table::TABLE;
 use crate::search::Params;
 
-/// One option.
+/// The one other name that is listed: cutechess hides options whose names begin with `UCI_`.
+const LISTED_ALIAS: &str = "ShowWDL";
+
 pub struct UciOption {
-    /// The name.
     pub name: &'static str,
-    /// Other names for it, advertised as options of their own.
+    /// Other names, which `setoption` accepts too.
     pub aliases: &'static [&'static str],
-    /// The type, with functions to read and write the setting.
     pub kind: OptionKind,
     /// What a change of it requires.
     pub effect: OptionEffect,
+    /// For tuning: GUIs do not list it.
+    pub is_tuning: bool,
     /// The description, in Markdown.
     pub doc: &'static str,
 }
 
 /// The types of UCI options; decimal numbers are strings in the protocol.
 pub enum OptionKind {
-    /// `check`.
     Check(fn(&Settings) -> bool, fn(&mut Settings, bool)),
     /// `spin`: minimum, maximum, read, write.
     Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
@@ -40,7 +41,6 @@ pub enum OptionKind {
     Fixed(fn() -> String),
     /// `combo`: the choices, read and write by index.
     Choice(&'static [&'static str], fn(&Settings) -> usize, fn(&mut Settings, usize)),
-    /// `button`.
     Button,
 }
 
@@ -83,22 +83,12 @@ pub struct OptionChange {
 /// Why an option cannot be set.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OptionError {
-    /// No option has this name.
     #[error("no such option: {0}")]
     Unknown(String),
-    /// The option needs a value, and none was given.
     #[error("option {0} needs a value")]
     NoValue(&'static str),
-    /// The value is not of the option's type.
     #[error("option {name} needs {expected}, not {found}")]
-    Value {
-        /// The option.
-        name: &'static str,
-        /// The expected type.
-        expected: String,
-        /// The value given.
-        found: String,
-    },
+    Value { name: &'static str, expected: String, found: String },
 }
 
 impl OptionError {
@@ -113,10 +103,6 @@ impl OptionError {
 }
 
 /// Sets the option `name` (in any case, or by an alias). Numbers out of range are clamped.
-///
-/// # Errors
-///
-/// If there is no such option or the value is not of its type; `settings` are then unchanged.
 pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<OptionChange, OptionError> {
     let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
     let option = TABLE
@@ -127,22 +113,27 @@ pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<O
     Ok(OptionChange { option: option.name, effect: option.effect, note })
 }
 
-/// The `option` lines, in the table's order, each alias after its option.
-pub fn lines() -> Vec<String> {
+/// The `option` lines, in the table's order; with those for `tuning` if they are asked for.
+pub fn lines(tuning: bool) -> Vec<String> {
     let defaults = Settings::default();
-    TABLE
-        .iter()
-        .flat_map(|option| {
-            option.names().map(|name| format!("option name {name} {}", option.kind(&defaults)))
-        })
+    let listed = TABLE.iter().filter(|option| tuning || !option.is_tuning);
+    let names = |option: &'static UciOption| {
+        option.names().filter(|name| *name == option.name || *name == LISTED_ALIAS)
+    };
+    listed
+        .flat_map(|option| names(option).map(|name| format!("option name {name} {}", option.kind(&defaults))))
         .collect()
 }
 
-/// The table of options in Markdown.
+/// The options in Markdown: a table of those that are listed, and one of those for tuning.
 pub fn markdown() -> String {
+    format!("{}\nFor tuning:\n\n{}", markdown_table(false), markdown_table(true))
+}
+
+fn markdown_table(tuning: bool) -> String {
     let defaults = Settings::default();
     let mut table = String::from("| option | type, default, range | what it does |\n|---|---|---|\n");
-    for option in TABLE {
+    for option in TABLE.iter().filter(|option| option.is_tuning == tuning) {
         // Writing to a string does not fail.
         let _ = write!(table, "| {} | {} | {}", option.name, option.summary(&defaults), option.doc);
         if !option.aliases.is_empty() {
@@ -325,7 +316,7 @@ mod tests {
     #[test]
     fn every_advertised_default_is_understood() {
         let mut settings = Settings::default();
-        for line in lines() {
+        for line in lines(true) {
             let rest = line.strip_prefix("option name ").unwrap();
             let (name, rest) = rest.split_once(" type ").unwrap();
             let default = rest
@@ -339,16 +330,13 @@ mod tests {
 
     #[test]
     fn lines_have_the_protocols_form() {
-        let lines = lines();
+        let lines = lines(false);
         for line in [
             "option name Hash type spin default 256 min 1 max 33554432",
             "option name Move Overhead type spin default 100 min 0 max 5000",
-            "option name MoveOverhead type spin default 100 min 0 max 5000",
-            "option name MoveOverheadMs type spin default 100 min 0 max 5000",
             "option name UCI_ShowWDL type check default false",
             "option name ShowWDL type check default false",
             "option name WeightsFile type string default <embedded>",
-            "option name EvalFile type string default <embedded>",
             "option name Debug Log File type string default <empty>",
             "option name Backend type combo default auto var auto var native var onnx-cpu var onnx-cuda var uniform",
             "option name Precision type combo default auto var auto var fp32 var int8",
@@ -357,6 +345,28 @@ mod tests {
             "option name Clear Hash type button",
         ] {
             assert!(lines.iter().any(|other| other == line), "{line} is missing from {lines:#?}");
+        }
+    }
+
+    /// What GUIs show is what a person sets; the rest is accepted all the same.
+    #[test]
+    fn options_for_tuning_and_other_names_are_not_listed() {
+        let [few, all] = [false, true].map(lines);
+        assert!(few.len() <= 32, "{} options", few.len());
+        assert_eq!(all.len(), TABLE.len() + 1, "every option, and ShowWDL");
+        assert!(few.iter().all(|line| all.contains(line)));
+        let is_listed =
+            |name: &str| few.iter().any(|line| line.starts_with(&format!("option name {name} type ")));
+        for name in
+            ["Hash", "Threads", "Move Overhead", "SyzygyPath", "UCI_ShowWDL", "ShowWDL", "LogLiveStats"]
+        {
+            assert!(is_listed(name), "{name}");
+        }
+        for (name, value) in
+            [("CPuct", "2"), ("MoveOverheadMs", "5"), ("EvalFile", "<embedded>"), ("LogFile", "")]
+        {
+            assert!(!is_listed(name), "{name}");
+            set(&mut Settings::default(), name, Some(value)).unwrap();
         }
     }
 
@@ -444,6 +454,6 @@ mod tests {
         for option in TABLE {
             assert!(table.contains(&format!("| {} |", option.name)));
         }
-        assert_eq!(table.lines().count(), TABLE.len() + 2);
+        assert_eq!(table.lines().count(), TABLE.len() + 2 * 2 + 3);
     }
 }

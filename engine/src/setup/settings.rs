@@ -11,23 +11,20 @@ use crate::search::players::{Player, UctParams};
 use crate::search::time::TimeParams;
 use crate::search::{ParamSettings, Params};
 
-/// Share of `Hash` used for the evaluation cache, in per cent; the tree gets the rest.
+/// Percentage of `Hash` for the evaluation cache; the tree gets the rest.
 const CACHE_SHARE: usize = 12;
 
-/// Everything that a GUI can set; the defaults are the advertised ones.
+/// Everything that a GUI can set. The defaults are those that `uci` lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The memory bound of the search, in MiB.
+    /// Memory of tree and cache, in MiB.
     pub hash: usize,
-    /// Search workers.
     pub threads: usize,
-    /// The time that a move costs outside the engine.
+    /// Time that a move costs outside the engine: GUI and network.
     pub move_overhead: Duration,
-    /// The number of variations to report.
     pub multipv: usize,
     /// The GUI may use `go ponder`. Unused.
     pub ponder: bool,
-    /// Report win, draw and loss.
     pub show_wdl: bool,
     /// Write castling as king takes rook.
     pub chess960: bool,
@@ -53,27 +50,20 @@ pub struct Settings {
     pub precision: Option<Precision>,
     /// When a recurrent network stops iterating.
     pub step_limits: StepLimits,
-    /// The evaluator of positions.
     pub backend: Backend,
     /// The classical player, or `None` for the network search.
     pub player: Option<Player>,
-    /// The parameters of the UCT players.
     pub uct: UctParams,
     /// The seed of the random numbers; 0 is a new one for every game.
     pub seed: u64,
-    /// Play moves from the book.
     pub own_book: bool,
-    /// The book's file.
     pub book: Option<String>,
     /// The plies from the start of the game in which the book is used.
     pub book_depth: usize,
-    /// The folders of the endgame tables.
     pub tables: Option<String>,
     /// When they are probed.
     pub table_rules: ProbeRules,
-    /// The log file of the UCI traffic.
     pub log_file: Option<String>,
-    /// The parameters of the search.
     pub params: ParamSettings,
     /// Positions that a worker evaluates at once where many searches share it, if `MinibatchSize` is less.
     pub least_batch: usize,
@@ -81,7 +71,6 @@ pub struct Settings {
     pub time: TimeParams,
 }
 
-/// The evaluator of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// The fastest that runs the network: `native` for the family `sparse`, else ONNX Runtime.
@@ -98,7 +87,6 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All backends, in the order of [`Backend::NAMES`].
     pub const ALL: [Backend; 5] =
         [Backend::Auto, Backend::Native, Backend::OnnxCpu, Backend::OnnxCuda, Backend::Uniform];
     /// Names in the option, the default first.
@@ -143,12 +131,12 @@ impl Default for Settings {
     }
 }
 
-/// The processors that this process may use: its affinity and its control group count.
+/// Processors that this process may use, by its affinity and its control group.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// One worker for each physical core, of those that the process may use.
+/// One worker per physical core, at most one per processor that the process may use.
 fn default_threads(cores: usize, usable: usize) -> usize {
     cores.min(usable).clamp(1, 512)
 }

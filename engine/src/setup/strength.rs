@@ -19,24 +19,21 @@ pub const STRONGEST: i64 = 2450;
 /// The skill level of full strength.
 pub const FULL_SKILL: i64 = 20;
 
-/// The limits of a rating.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
-    /// Visits per search.
     pub visits: u64,
-    /// Factor of the policy temperature.
     pub policy: f32,
     /// Temperature of the choice: probabilities are proportional to `visits^(1 / temperature)`.
     pub choice: f64,
     /// How much worse than the best a move may be, as a difference of `atanh Q`: in even positions that is the
     /// difference of Q, and in lost or won positions losing a piece still exceeds it.
     pub margin: f64,
-    /// How many visits a move needs, as a share of the most visited one's. Two in any case, so that a reply was evaluated.
+    /// Visits that a move needs, as a share of the most visited move's; at least two, so that a reply was evaluated.
     pub seen: f64,
 }
 
-/// Rating, visits, policy, choice, margin, seen. In between, visits and temperatures are interpolated logarithmically. The first
-/// two were each measured against the row after it at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05 s. The
+/// Rating, visits, policy, choice, margin, seen; visits and temperatures are interpolated logarithmically. The first two rows
+/// were measured against the row after them at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05 s. The
 /// lowest have more visits again, so that they see many moves well enough to choose them.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
     (WEAKEST, 87.0, 6.5, 7.95, 1.93, 0.0),
@@ -92,8 +89,7 @@ impl Strength {
         }
     }
 
-    /// The index of the report's line to play, chosen randomly by `seed` among the candidates; 0, the best, if there
-    /// is none.
+    /// The index of the report's line to play, drawn among the candidates; 0, the best, without a candidate.
     ///
     /// A mate in one is always played. Candidates are moves not proven lost, with enough visits, and within the
     /// margin of the best of them.
@@ -143,8 +139,7 @@ pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
 /// The resolution of priors as integer weights.
 const PRIOR_STEPS: f64 = 1e9;
 
-/// The seed of the random numbers in this position; different for every position of a game and for every game
-/// seed.
+/// A seed that differs between the positions of a game, and between games by `game_seed`.
 pub fn seed(game: &Game, game_seed: u64) -> u64 {
     // SmallRng mixes the bits of its seed.
     (game.hash() ^ game_seed).wrapping_add(game.ply() as u64)

@@ -1,4 +1,4 @@
-//! The table of options.
+//! The table of options: one line for each, from which everything else about it is made.
 
 use std::time::Duration;
 
@@ -10,14 +10,82 @@ use crate::nets::onnx::MAX_STEPS;
 use crate::search::Params;
 use crate::search::players::Player;
 
-/// A count from a spin whose minimum is 1.
-fn count(value: i64) -> usize {
-    usize::try_from(value).unwrap_or(1)
+/// A setting that is a whole number in UCI.
+trait Whole: Sized {
+    fn to_spin(&self) -> i64;
+    /// `number` is within the option's range.
+    fn of_spin(number: i64) -> Self;
 }
 
-/// A count as a spin value.
-fn spin(value: usize) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
+macro_rules! whole {
+    ($($number:ty),*) => {
+        $(impl Whole for $number {
+            fn to_spin(&self) -> i64 {
+                i64::try_from(*self).unwrap_or(i64::MAX)
+            }
+            fn of_spin(number: i64) -> $number {
+                <$number>::try_from(number).unwrap_or_default()
+            }
+        })*
+    };
+}
+whole!(usize, u32, u64, i64);
+
+/// Milliseconds.
+impl Whole for Duration {
+    fn to_spin(&self) -> i64 {
+        i64::try_from(self.as_millis()).unwrap_or(i64::MAX)
+    }
+    fn of_spin(number: i64) -> Duration {
+        Duration::from_millis(number.unsigned_abs())
+    }
+}
+
+/// A setting that is one of several names in UCI.
+trait OneOf: Sized {
+    const NAMES: &'static [&'static str];
+    /// The place among the names.
+    fn place(&self) -> usize;
+    fn at(place: usize) -> Self;
+}
+
+impl OneOf for Backend {
+    const NAMES: &'static [&'static str] = &Backend::NAMES;
+    fn place(&self) -> usize {
+        Backend::ALL.iter().position(|backend| backend == self).unwrap_or(0)
+    }
+    fn at(place: usize) -> Backend {
+        Backend::ALL.get(place).copied().unwrap_or_default()
+    }
+}
+
+impl OneOf for Option<Precision> {
+    const NAMES: &'static [&'static str] = &["auto", "fp32", "int8"];
+    fn place(&self) -> usize {
+        Precision::ALL.iter().position(|one| Some(*one) == *self).map_or(0, |place| place + 1)
+    }
+    fn at(place: usize) -> Option<Precision> {
+        place.checked_sub(1).and_then(|place| Precision::ALL.get(place)).copied()
+    }
+}
+
+/// The network search, then the classical players.
+impl OneOf for Option<Player> {
+    const NAMES: &'static [&'static str] = &{
+        let [random, minimax, alpha_beta, uct, uct_value] = Player::NAMES;
+        ["network", random, minimax, alpha_beta, uct, uct_value]
+    };
+    fn place(&self) -> usize {
+        Player::ALL.iter().position(|one| Some(*one) == *self).map_or(0, |place| place + 1)
+    }
+    fn at(place: usize) -> Option<Player> {
+        place.checked_sub(1).and_then(|place| Player::ALL.get(place)).copied()
+    }
+}
+
+/// The names of a choice, from the functions that read it.
+const fn names<T: OneOf>(_: fn(&super::settings::Settings) -> &T) -> &'static [&'static str] {
+    T::NAMES
 }
 
 fn about() -> String {
@@ -25,494 +93,109 @@ fn about() -> String {
     format!("Philidor {version}, a UCI chess engine with a neural network; GPL-3.0-or-later")
 }
 
-/// The network search, then the classical players.
-const PLAYERS: [&str; 6] = {
-    let [random, minimax, alpha_beta, uct, uct_value] = Player::NAMES;
-    ["network", random, minimax, alpha_beta, uct, uct_value]
-};
+/// The type of an option: its kind, the field of [`Settings`](super::settings::Settings), and its range.
+macro_rules! kind {
+    (button()) => { OptionKind::Button };
+    (fixed($text:ident)) => { OptionKind::Fixed($text) };
+    (check($($field:ident).+)) => { OptionKind::Check(|s| s.$($field).+, |s, v| s.$($field).+ = v) };
+    (spin($($field:ident).+, $min:expr, $max:expr)) => {
+        OptionKind::Spin($min, $max, |s| s.$($field).+.to_spin(), |s, v| s.$($field).+ = Whole::of_spin(v))
+    };
+    (number($($field:ident).+, $min:expr, $max:expr)) => {
+        OptionKind::Number($min, $max, |s| s.$($field).+, |s, v| s.$($field).+ = v)
+    };
+    (tuned($($field:ident).+, $min:expr, $max:expr)) => {
+        OptionKind::Tuned($min, $max, |s| s.$($field).+, |s, v| s.$($field).+ = v)
+    };
+    (text($($field:ident).+, $none:expr)) => {
+        OptionKind::Text($none, |s| s.$($field).+.as_deref(), |s, v| s.$($field).+ = v)
+    };
+    (choice($($field:ident).+)) => {
+        OptionKind::Choice(names(|s| &s.$($field).+), |s| s.$($field).+.place(), |s, v| s.$($field).+ = OneOf::at(v))
+    };
+}
 
-/// All options.
-pub static TABLE: &[UciOption] = &[
-    UciOption {
-        name: "Hash",
-        aliases: &[],
-        kind: OptionKind::Spin(1, 33_554_432, |s| spin(s.hash), |s, v| s.hash = count(v)),
-        effect: OptionEffect::Memory,
-        doc: "memory for the search tree and the evaluation cache together, in MiB; never exceeded",
-    },
-    UciOption {
-        name: "Threads",
-        aliases: &[],
-        kind: OptionKind::Spin(1, 512, |s| spin(s.threads), |s, v| s.threads = count(v)),
-        effect: OptionEffect::Workers,
-        doc: "search workers, each with an evaluator of its own",
-    },
-    UciOption {
-        name: "Clear Hash",
-        aliases: &[],
-        kind: OptionKind::Button,
-        effect: OptionEffect::Clear,
-        doc: "clear the search tree and the evaluation cache",
-    },
-    UciOption {
-        name: "Ponder",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.ponder, |s, v| s.ponder = v),
-        effect: OptionEffect::None,
-        doc: "tells the GUI that `go ponder` is supported; has no effect of its own",
-    },
-    UciOption {
-        name: "MultiPV",
-        aliases: &[],
-        kind: OptionKind::Spin(1, 500, |s| spin(s.multipv), |s, v| s.multipv = count(v)),
-        effect: OptionEffect::None,
-        doc: "number of variations to report",
-    },
-    UciOption {
-        name: "Move Overhead",
-        aliases: &["MoveOverhead", "MoveOverheadMs"],
-        kind: OptionKind::Spin(
-            0,
-            5000,
-            |s| i64::try_from(s.move_overhead.as_millis()).unwrap_or(i64::MAX),
-            |s, v| s.move_overhead = Duration::from_millis(v.unsigned_abs()),
-        ),
-        effect: OptionEffect::None,
-        doc: "time in milliseconds of a clock that is never used, for what a move costs outside the engine; a larger measured delay is used instead",
-    },
-    UciOption {
-        name: "UCI_Chess960",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.chess960, |s, v| s.chess960 = v),
-        effect: OptionEffect::None,
-        doc: "write castling as king takes rook (both notations are always accepted)",
-    },
-    UciOption {
-        name: "UCI_ShowWDL",
-        aliases: &["ShowWDL"],
-        kind: OptionKind::Check(|s| s.show_wdl, |s, v| s.show_wdl = v),
-        effect: OptionEffect::None,
-        doc: "report win, draw and loss per mille",
-    },
-    UciOption {
-        name: "UCI_AnalyseMode",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.analyse, |s, v| s.analyse = v),
-        effect: OptionEffect::Params,
-        doc: "analysis: no strength limit, no smart pruning, no contempt, no book",
-    },
-    UciOption {
-        name: "UCI_LimitStrength",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.limit_strength, |s, v| s.limit_strength = v),
-        effect: OptionEffect::Params,
-        doc: "play at `UCI_Elo`: fewer visits, a flatter policy, and a random choice among nearly equal moves",
-    },
-    UciOption {
-        name: "UCI_Elo",
-        aliases: &[],
-        kind: OptionKind::Spin(WEAKEST, STRONGEST, |s| s.elo, |s, v| s.elo = v),
-        effect: OptionEffect::Params,
-        doc: "rating to play at when `UCI_LimitStrength` is set",
-    },
-    UciOption {
-        name: "Skill Level",
-        aliases: &[],
-        kind: OptionKind::Spin(0, FULL_SKILL, |s| s.skill, |s, v| s.skill = v),
-        effect: OptionEffect::Params,
-        doc: "the same scale in steps, without `UCI_LimitStrength`; 20 is full strength",
-    },
-    UciOption {
-        name: "UCI_Opponent",
-        aliases: &[],
-        kind: OptionKind::Text("<empty>", |s| s.opponent.as_deref(), |s, v| s.opponent = v),
-        effect: OptionEffect::None,
-        doc: "name of the opponent; recorded only",
-    },
-    UciOption {
-        name: "UCI_EngineAbout",
-        aliases: &[],
-        kind: OptionKind::Fixed(about),
-        effect: OptionEffect::None,
-        doc: "name, version and licence of the engine",
-    },
-    UciOption {
-        name: "WeightsFile",
-        aliases: &["EvalFile"],
-        kind: OptionKind::Text("<embedded>", |s| s.weights.as_deref(), |s, v| s.weights = v),
-        effect: OptionEffect::Network,
-        doc: "network file (ONNX); a relative path is looked for in the working directory, beside the program and in the networks' folder",
-    },
-    UciOption {
-        name: "Precision",
-        aliases: &[],
-        kind: OptionKind::Choice(
-            &["auto", "fp32", "int8"],
-            |s| Precision::ALL.iter().position(|one| Some(*one) == s.precision).map_or(0, |at| at + 1),
-            |s, v| s.precision = v.checked_sub(1).and_then(|at| Precision::ALL.get(at)).copied(),
-        ),
-        effect: OptionEffect::Network,
-        doc: "which of the network's two files to use, `NAME.onnx` or `NAME.int8.onnx`; `auto` is the faster one on this machine",
-    },
-    UciOption {
-        name: "ThinkSteps",
-        aliases: &[],
-        kind: OptionKind::Spin(
-            0,
-            MAX_STEPS as i64,
-            |s| spin(s.step_limits.steps),
-            |s, v| s.step_limits.steps = usize::try_from(v).unwrap_or(0),
-        ),
-        effect: OptionEffect::Network,
-        doc: "refinement steps of a recurrent network per position; 0 is the number that it was trained with",
-    },
-    UciOption {
-        name: "ThinkEpsilon",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 1.0, |s| s.step_limits.epsilon, |s, v| s.step_limits.epsilon = v),
-        effect: OptionEffect::Network,
-        doc: "halting threshold of a recurrent network: a position is final when no probability changed by more than this in a step; 0 never halts early",
-    },
-    UciOption {
-        name: "Backend",
-        aliases: &[],
-        kind: OptionKind::Choice(
-            &Backend::NAMES,
-            |s| Backend::ALL.iter().position(|backend| *backend == s.backend).unwrap_or(0),
-            |s, v| s.backend = Backend::ALL.get(v).copied().unwrap_or_default(),
-        ),
-        effect: OptionEffect::Network,
-        doc: "evaluator of positions: our kernels for networks of the family `sparse`, ONNX Runtime on the CPU or a GPU, or no network; `auto` is the fastest that runs the network on the CPU",
-    },
-    UciOption {
-        name: "Player",
-        aliases: &[],
-        kind: OptionKind::Choice(
-            &PLAYERS,
-            |s| Player::ALL.iter().position(|one| Some(*one) == s.player).map_or(0, |at| at + 1),
-            |s, v| s.player = v.checked_sub(1).and_then(|at| Player::ALL.get(at)).copied(),
-        ),
-        // The network search and a classical player have the same memory in turn.
-        effect: OptionEffect::Workers,
-        doc: "what plays: the network search, or one of the classical players",
-    },
-    UciOption {
-        name: "UctExploration",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 100.0, |s| s.uct.exploration, |s, v| s.uct.exploration = v),
-        effect: OptionEffect::None,
-        doc: "exploration constant of `uct` and `uct-value`; √2 by default",
-    },
-    UciOption {
-        name: "Seed",
-        aliases: &[],
-        kind: OptionKind::Spin(
-            0,
-            2_147_483_647,
-            |s| i64::try_from(s.seed).unwrap_or(0),
-            |s, v| s.seed = v.unsigned_abs(),
-        ),
-        effect: OptionEffect::None,
-        doc: "seed of the random numbers of the classical players, of limited strength and of `Temperature`; 0 is a new seed for every game",
-    },
-    UciOption {
-        name: "OwnBook",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.own_book, |s, v| s.own_book = v),
-        effect: OptionEffect::None,
-        doc: "play moves from the book, except in analysis",
-    },
-    UciOption {
-        name: "BookFile",
-        aliases: &[],
-        kind: OptionKind::Text("<empty>", |s| s.book.as_deref(), |s, v| s.book = v),
-        effect: OptionEffect::Book,
-        doc: "opening book in Polyglot format",
-    },
-    UciOption {
-        name: "BookDepth",
-        aliases: &[],
-        kind: OptionKind::Spin(1, 100, |s| spin(s.book_depth), |s, v| s.book_depth = count(v)),
-        effect: OptionEffect::None,
-        doc: "the number of plies from the start of the game in which the book is used",
-    },
-    UciOption {
-        name: "SyzygyPath",
-        aliases: &[],
-        kind: OptionKind::Text("<empty>", |s| s.tables.as_deref(), |s, v| s.tables = v),
-        effect: OptionEffect::Tables,
-        doc: "folders of further Syzygy endgame tables, separated by `:` (except on Windows) or `;`; those of up to four pieces are built in",
-    },
-    UciOption {
-        name: "SyzygyProbeDepth",
-        aliases: &[],
-        kind: OptionKind::Spin(1, 100, |s| spin(s.table_rules.depth), |s, v| s.table_rules.depth = count(v)),
-        effect: OptionEffect::TableRules,
-        doc: "least distance from the root, in plies, at which the search probes the tables",
-    },
-    UciOption {
-        name: "Syzygy50MoveRule",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.table_rules.fifty_moves, |s, v| s.table_rules.fifty_moves = v),
-        effect: OptionEffect::TableRules,
-        doc: "count wins and losses that the fifty-move rule prevents as draws",
-    },
-    UciOption {
-        name: "SyzygyProbeLimit",
-        aliases: &[],
-        kind: OptionKind::Spin(0, 7, |s| spin(s.table_rules.pieces), |s, v| s.table_rules.pieces = count(v)),
-        effect: OptionEffect::TableRules,
-        doc: "largest number of pieces of a position to probe; 0 uses no tables, not even those built in",
-    },
-    UciOption {
-        name: "Debug Log File",
-        aliases: &["LogFile"],
-        kind: OptionKind::Text("<empty>", |s| s.log_file.as_deref(), |s, v| s.log_file = v),
-        effect: OptionEffect::Log,
-        doc: "log file for the UCI traffic in both directions",
-    },
-    UciOption {
-        name: "VerboseMoveStats",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.verbose_move_stats, |s, v| s.verbose_move_stats = v),
-        effect: OptionEffect::None,
-        doc: "write the root moves' statistics at the end of a search, in lc0's format",
-    },
-    UciOption {
-        name: "LogLiveStats",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.log_live_stats, |s, v| s.log_live_stats = v),
-        effect: OptionEffect::None,
-        doc: "write them with every `info`, as Nibbler expects",
-    },
-    UciOption {
-        name: "MinibatchSize",
-        aliases: &[],
-        kind: OptionKind::Spin(1, 1024, |s| spin(s.params.batch), |s, v| s.params.batch = count(v)),
-        effect: OptionEffect::Workers,
-        doc: "positions per evaluation batch of a worker",
-    },
-    UciOption {
-        name: "VirtualLoss",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 10.0, |s| s.params.virtual_loss, |s, v| s.params.virtual_loss = v),
-        effect: OptionEffect::Params,
-        doc: "virtual loss per in-flight visit",
-    },
-    UciOption {
-        name: "CPuct",
-        aliases: &[],
-        kind: OptionKind::Tuned(0.0, 100.0, |s| s.params.puct.c, |s, v| s.params.puct.c = v),
-        effect: OptionEffect::Params,
-        doc: "exploration constant of PUCT",
-    },
-    UciOption {
-        name: "CPuctBase",
-        aliases: &[],
-        kind: OptionKind::Number(1.0, 1e9, |s| s.params.puct.base, |s, v| s.params.puct.base = v),
-        effect: OptionEffect::Params,
-        doc: "visit count that scales the growth of exploration: `CPuct + CPuctFactor · ln((N + base) / base)`",
-    },
-    UciOption {
-        name: "CPuctFactor",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 1000.0, |s| s.params.puct.factor, |s, v| s.params.puct.factor = v),
-        effect: OptionEffect::Params,
-        doc: "factor of the growth of exploration with the visits N",
-    },
-    UciOption {
-        name: "CPuctExponent",
-        aliases: &[],
-        kind: OptionKind::Tuned(0.0, 1.0, |s| s.params.puct.exponent, |s, v| s.params.puct.exponent = v),
-        effect: OptionEffect::Params,
-        doc: "exponent of the visits of all moves in the exploration of one: 0.5 is the square root",
-    },
-    UciOption {
-        name: "CPuctDeviation",
-        aliases: &[],
-        kind: OptionKind::Tuned(0.0, 1.0, |s| s.params.puct.deviation, |s, v| s.params.puct.deviation = v),
-        effect: OptionEffect::Params,
-        doc: "weight of the standard deviation of a node's results in its exploration",
-    },
-    UciOption {
-        name: "CPuctRoot",
-        aliases: &[],
-        kind: OptionKind::Tuned(0.0, 100.0, |s| s.params.puct.root, |s, v| s.params.puct.root = v),
-        effect: OptionEffect::Params,
-        doc: "factor on the exploration at the root",
-    },
-    UciOption {
-        name: "CPuctJitter",
-        aliases: &[],
-        kind: OptionKind::Tuned(0.0, 1.0, |s| s.params.puct.jitter, |s, v| s.params.puct.jitter = v),
-        effect: OptionEffect::Params,
-        doc: "each worker but the first explores more or less, by a factor between 1 − this and 1 + this",
-    },
-    UciOption {
-        name: "FpuValue",
-        aliases: &[],
-        kind: OptionKind::Tuned(-100.0, 100.0, |s| s.params.fpu, |s, v| s.params.fpu = v),
-        effect: OptionEffect::Params,
-        doc: "first-play urgency reduction: an unvisited move's Q is the parent's less this times √(visited prior)",
-    },
-    UciOption {
-        name: "PolicyTemperature",
-        aliases: &[],
-        kind: OptionKind::Tuned(
-            0.1,
-            10.0,
-            |s| s.params.policy_temperature,
-            |s, v| s.params.policy_temperature = v,
-        ),
-        effect: OptionEffect::Params,
-        doc: "softmax temperature of the policy; above 1 flattens the priors",
-    },
-    UciOption {
-        name: "RootPolicyTemperature",
-        aliases: &[],
-        kind: OptionKind::Tuned(
-            0.1,
-            10.0,
-            |s| s.params.root_policy_temperature,
-            |s, v| s.params.root_policy_temperature = v,
-        ),
-        effect: OptionEffect::Params,
-        doc: "softmax temperature of the policy at the root",
-    },
-    UciOption {
-        name: "ReplyPolicyTemperature",
-        aliases: &[],
-        kind: OptionKind::Tuned(
-            0.1,
-            10.0,
-            |s| s.params.reply_policy_temperature,
-            |s, v| s.params.reply_policy_temperature = v,
-        ),
-        effect: OptionEffect::Params,
-        doc: "softmax temperature of the policy at the positions after the root's moves",
-    },
-    UciOption {
-        name: "Temperature",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 100.0, |s| s.temperature, |s, v| s.temperature = v),
-        effect: OptionEffect::None,
-        doc: "above 0, the move is drawn with probability proportional to visits^(1/T), or to prior^(1/T) with `go nodes 1`",
-    },
-    UciOption {
-        name: "Transpositions",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.params.transpositions, |s, v| s.params.transpositions = v),
-        effect: OptionEffect::Params,
-        doc: "share one node between positions reached by different move orders",
-    },
-    UciOption {
-        name: "TreeReuse",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.params.reuse, |s, v| s.params.reuse = v),
-        effect: OptionEffect::Params,
-        doc: "reuse the previous search tree if it contains the new root",
-    },
-    UciOption {
-        name: "Solver",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.params.solver, |s, v| s.params.solver = v),
-        effect: OptionEffect::Params,
-        doc: "propagate proven wins, losses and draws up the tree",
-    },
-    UciOption {
-        name: "VisitSeries",
-        aliases: &[],
-        kind: OptionKind::Spin(
-            1,
-            Params::MOST_SERIES as i64,
-            |s| i64::from(s.params.series),
-            |s, v| s.params.series = u32::try_from(v).unwrap_or(1),
-        ),
-        effect: OptionEffect::Params,
-        doc: "most visits in a row of a node before the node above gets their results: one, and one more for each 16 that it has, with the backend `native`; 1 is off",
-    },
-    UciOption {
-        name: "MateSearch",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.params.mates, |s, v| s.params.mates = v),
-        effect: OptionEffect::Params,
-        doc: "look for a forced mate at the root and on the most visited line, on a tenth of the time or less; needs `Solver`",
-    },
-    UciOption {
-        name: "TwoFoldDraws",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.params.twofold_draws, |s, v| s.params.twofold_draws = v),
-        effect: OptionEffect::Params,
-        doc: "count the first repetition of a position within the search as a draw",
-    },
-    UciOption {
-        name: "SmartPruningFactor",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 10.0, |s| s.params.smart_pruning, |s, v| s.params.smart_pruning = v),
-        effect: OptionEffect::Params,
-        doc: "give no more visits to root moves that cannot become best in the expected time, and stop when only one can; larger prunes earlier, 0 is off",
-    },
-    UciOption {
-        name: "TimeMidpoint",
-        aliases: &[],
-        kind: OptionKind::Number(1.0, 200.0, |s| s.time.midpoint, |s, v| s.time.midpoint = v),
-        effect: OptionEffect::None,
-        doc: "the move at which the number of moves that the clock is divided by has nearly stopped falling",
-    },
-    UciOption {
-        name: "TimeVisitsBase",
-        aliases: &[],
-        kind: OptionKind::Number(0.1, 10.0, |s| s.time.visits_base, |s, v| s.time.visits_base = v),
-        effect: OptionEffect::None,
-        doc: "factor of a move's time for a best move without visits",
-    },
-    UciOption {
-        name: "TimeVisitsSlope",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 10.0, |s| s.time.visits_slope, |s, v| s.time.visits_slope = v),
-        effect: OptionEffect::None,
-        doc: "what that factor loses as the best move's share of the visits grows from 0 to 1",
-    },
-    UciOption {
-        name: "TimeInstability",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 10.0, |s| s.time.instability, |s, v| s.time.instability = v),
-        effect: OptionEffect::None,
-        doc: "more time by recent changes of the best move: factor `1 + ln(1 + this · changes)`",
-    },
-    UciOption {
-        name: "TimeFalling",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 100.0, |s| s.time.falling, |s, v| s.time.falling = v),
-        effect: OptionEffect::None,
-        doc: "more time if the expected result has fallen since the previous move: factor `1 + this · fall`, from 0.85 to 1.6",
-    },
-    UciOption {
-        name: "Contempt",
-        aliases: &[],
-        kind: OptionKind::Number(-10.0, 10.0, |s| s.params.contempt, |s, v| s.params.contempt = v),
-        effect: OptionEffect::Params,
-        doc: "while winning, a move's Q is reduced by this times (win − loss) times its draw probability (NeuralMatePlay)",
-    },
-    UciOption {
-        name: "UncertaintyWeight",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 100.0, |s| s.params.uncertainty, |s, v| s.params.uncertainty = v),
-        effect: OptionEffect::Params,
-        doc: "exploration of a move is multiplied by 1 + this · √(win · loss) (NeuralMatePlay)",
-    },
-    UciOption {
-        name: "DrawSiblingFpu",
-        aliases: &[],
-        kind: OptionKind::Check(|s| s.params.draw_sibling_fpu, |s, v| s.params.draw_sibling_fpu = v),
-        effect: OptionEffect::Params,
-        doc: "no first-play urgency reduction at nodes with a certain draw among the moves (NeuralMatePlay)",
-    },
-    UciOption {
-        name: "ProgressWeight",
-        aliases: &[],
-        kind: OptionKind::Number(0.0, 1.0, |s| s.params.progress, |s, v| s.params.progress = v),
-        effect: OptionEffect::Params,
-        doc: "against a bare king a win counts less, by at most this part, the farther that king is from the edges and from the other king; 0 is off",
-    },
-];
+macro_rules! options {
+    ($($list:ident { $(($name:literal, [$($alias:literal),*], $kind:ident $arguments:tt, $effect:ident, $doc:literal);)* })*) => {
+        /// All options: those that GUIs list, then those for tuning.
+        pub static TABLE: &[UciOption] = &[$($(UciOption {
+            name: $name,
+            aliases: &[$($alias),*],
+            kind: kind!($kind $arguments),
+            effect: OptionEffect::$effect,
+            is_tuning: stringify!($list).as_bytes()[0] == b't',
+            doc: $doc,
+        },)*)*];
+    };
+}
+
+// Name, other names, type (with field and range), effect, text in Markdown. The default is that of the field, in
+// `Settings::default` or in the parameters' own.
+options! {
+listed {
+    ("Hash", [], spin(hash, 1, 33_554_432), Memory, "memory of the search tree and the evaluation cache together, in MiB; never exceeded");
+    ("Threads", [], spin(threads, 1, 512), Workers, "search workers; each has its own evaluator");
+    ("Clear Hash", [], button(), Clear, "clears the search tree and the evaluation cache");
+    ("Ponder", [], check(ponder), None, "tells the GUI that `go ponder` works; no effect of its own");
+    ("MultiPV", [], spin(multipv, 1, 500), None, "variations to report");
+    ("Move Overhead", ["MoveOverhead", "MoveOverheadMs"], spin(move_overhead, 0, 5000), None, "milliseconds of the clock that are never used, for what a move costs outside the engine; if a larger delay is measured, that is used");
+    ("UCI_Chess960", [], check(chess960), None, "writes castling as king takes rook; both notations are always read");
+    ("UCI_ShowWDL", ["ShowWDL"], check(show_wdl), None, "reports win, draw and loss per mille");
+    ("UCI_AnalyseMode", [], check(analyse), Params, "analysis: no strength limit, no smart pruning, no contempt, no book");
+    ("UCI_LimitStrength", [], check(limit_strength), Params, "plays at `UCI_Elo`: fewer visits, a flatter policy, a random choice among nearly equal moves");
+    ("UCI_Elo", [], spin(elo, WEAKEST, STRONGEST), Params, "rating to play at with `UCI_LimitStrength`");
+    ("Skill Level", [], spin(skill, 0, FULL_SKILL), Params, "the same scale in steps, used without `UCI_LimitStrength`; 20 is full strength");
+    ("UCI_Opponent", [], text(opponent, "<empty>"), None, "the opponent's name; has no effect");
+    ("UCI_EngineAbout", [], fixed(about), None, "name, version and licence; cannot be set");
+    ("WeightsFile", ["EvalFile"], text(weights, "<embedded>"), Network, "network file (ONNX); a relative path is looked for in the working directory, beside the program and in the networks' folder");
+    ("Precision", [], choice(precision), Network, "which of the network's two files to use, `NAME.onnx` or `NAME.int8.onnx`; `auto` is the faster one on this machine");
+    ("ThinkSteps", [], spin(step_limits.steps, 0, MAX_STEPS as i64), Network, "refinement steps of a recurrent network per position; 0 is as in its training");
+    ("Backend", [], choice(backend), Network, "what runs the network: our own kernels (`native`, family `sparse` only), ONNX Runtime on the CPU or a GPU, or no network; `auto` is the fastest on the CPU");
+    ("Player", [], choice(player), Workers, "the network's search, or a classical player");
+    ("OwnBook", [], check(own_book), None, "plays moves of the book, except in analysis");
+    ("BookFile", [], text(book, "<empty>"), Book, "opening book in Polyglot format");
+    ("BookDepth", [], spin(book_depth, 1, 100), None, "plies from the start of the game in which the book is used");
+    ("SyzygyPath", [], text(tables, "<empty>"), Tables, "folders of further Syzygy tables, separated by `:` (not on Windows) or `;`; tables of up to four pieces are built in");
+    ("SyzygyProbeDepth", [], spin(table_rules.depth, 1, 100), TableRules, "plies from the root at which the search begins to probe the tables");
+    ("Syzygy50MoveRule", [], check(table_rules.fifty_moves), TableRules, "wins and losses that the fifty-move rule prevents count as draws");
+    ("SyzygyProbeLimit", [], spin(table_rules.pieces, 0, 7), TableRules, "most pieces of a position to probe; 0 uses no tables at all");
+    ("Debug Log File", ["LogFile"], text(log_file, "<empty>"), Log, "file that records the UCI traffic in both directions");
+    ("VerboseMoveStats", [], check(verbose_move_stats), None, "writes statistics of the root moves at the end of a search, in lc0's format");
+    ("LogLiveStats", [], check(log_live_stats), None, "writes them with every `info`, as Nibbler expects");
+    ("MinibatchSize", [], spin(params.batch, 1, 1024), Workers, "most positions that a worker evaluates at once");
+    ("Temperature", [], number(temperature, 0.0, 100.0), None, "above 0, draws the move with probability proportional to visits^(1/T), or to prior^(1/T) with `go nodes 1`");
+}
+tuning {
+    ("ThinkEpsilon", [], number(step_limits.epsilon, 0.0, 1.0), Network, "a recurrent network stops refining a position when no probability changes by more than this in a step; 0 never stops early");
+    ("UctExploration", [], number(uct.exploration, 0.0, 100.0), None, "exploration constant of the players `uct` and `uct-value`; the default is √2");
+    ("Seed", [], spin(seed, 0, 2_147_483_647), None, "seed of random numbers: classical players, limited strength, `Temperature`; 0 draws a new one for every game");
+    ("VirtualLoss", [], number(params.virtual_loss, 0.0, 10.0), Params, "virtual loss per visit in flight: 1 counts it as a loss, 0 leaves Q as it is");
+    ("CPuct", [], tuned(params.puct.c, 0.0, 100.0), Params, "exploration constant of PUCT at a node without visits");
+    ("CPuctBase", [], number(params.puct.base, 1.0, 1e9), Params, "visits from which exploration grows noticeably: `CPuct + CPuctFactor · ln((N + base) / base)`");
+    ("CPuctFactor", [], number(params.puct.factor, 0.0, 1000.0), Params, "how fast exploration grows with the visits N");
+    ("CPuctExponent", [], tuned(params.puct.exponent, 0.0, 1.0), Params, "exponent of the visits of all moves in the exploration of one; 0.5 is AlphaZero's square root");
+    ("CPuctDeviation", [], tuned(params.puct.deviation, 0.0, 1.0), Params, "how much the standard deviation of a node's results scales its exploration");
+    ("CPuctRoot", [], tuned(params.puct.root, 0.0, 100.0), Params, "factor on exploration at the root");
+    ("CPuctJitter", [], tuned(params.puct.jitter, 0.0, 1.0), Params, "each worker but the first has its own factor on exploration, from 1 − this to 1 + this");
+    ("FpuValue", [], tuned(params.fpu, -100.0, 100.0), Params, "first-play urgency (FPU) reduction: Q of an unvisited move is its parent's minus this times √(visited prior)");
+    ("PolicyTemperature", [], tuned(params.policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy; above 1 flattens the priors");
+    ("RootPolicyTemperature", [], tuned(params.root_policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy at the root");
+    ("ReplyPolicyTemperature", [], tuned(params.reply_policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy after the root's moves");
+    ("Transpositions", [], check(params.transpositions), Params, "positions reached by different move orders share one node");
+    ("TreeReuse", [], check(params.reuse), Params, "keeps the part of the last tree that contains the new root");
+    ("Solver", [], check(params.solver), Params, "backs up proven wins, losses and draws");
+    ("VisitSeries", [], spin(params.series, 1, Params::MOST_SERIES as i64), Params, "most visits in a row below a node before their results are backed up: one, and one more for every 16 visits of the node, with `native`; 1 is off");
+    ("MateSearch", [], check(params.mates), Params, "looks for a forced mate at the root and on the most visited line, in at most a tenth of the time; needs `Solver`");
+    ("TwoFoldDraws", [], check(params.twofold_draws), Params, "the first repetition within the search counts as a draw");
+    ("SmartPruningFactor", [], number(params.smart_pruning, 0.0, 10.0), Params, "stops visiting root moves that cannot become best in the expected time, and the search when one is left; larger prunes earlier, 0 is off");
+    ("TimeMidpoint", [], number(time.midpoint, 1.0, 200.0), None, "move number at which the expected number of moves left has nearly stopped falling");
+    ("TimeVisitsBase", [], number(time.visits_base, 0.1, 10.0), None, "factor of the time for a best move without visits");
+    ("TimeVisitsSlope", [], number(time.visits_slope, 0.0, 10.0), None, "how much that factor falls as the best move's share of the visits grows from 0 to 1");
+    ("TimeInstability", [], number(time.instability, 0.0, 10.0), None, "more time after recent changes of the best move: factor `1 + ln(1 + this · changes)`");
+    ("TimeFalling", [], number(time.falling, 0.0, 100.0), None, "more time if the expected result fell since the last move: factor `1 + this · fall`, from 0.85 to 1.6");
+    ("Contempt", [], number(params.contempt, -10.0, 10.0), Params, "when winning, reduces a move's Q by this times (win − loss) times its draw probability (NeuralMatePlay)");
+    ("UncertaintyWeight", [], number(params.uncertainty, 0.0, 100.0), Params, "multiplies exploration of a move by 1 + this · √(win · loss) (NeuralMatePlay)");
+    ("DrawSiblingFpu", [], check(params.draw_sibling_fpu), Params, "no FPU reduction at a node where a move certainly draws (NeuralMatePlay)");
+    ("ProgressWeight", [], number(params.progress, 0.0, 1.0), Params, "against a bare king, how much less a win counts the farther that king is from the edges and the other king; 0 is off");
+}
+}

@@ -18,8 +18,23 @@ fn handshake() {
     for name in ["Hash", "Threads", "Move Overhead", "UCI_ShowWDL", "MultiPV", "Ponder", "UCI_Chess960"] {
         assert!(options.iter().any(|line| line.starts_with(&format!("option name {name} type "))), "{name}");
     }
+    assert!(options.len() <= 32, "{} options are what a person sets", options.len());
     engine.send("isready");
     engine.until("readyok");
+    let mut tuned =
+        Program::start_with(Command::new(env!("CARGO_BIN_EXE_philidor")).args(["uci", "--tuning"]));
+    let mut named =
+        Program::start_with(Command::new(env!("CARGO_BIN_EXE_philidor")).env("PHILIDOR_TUNING", "1"));
+    let lists = [&mut tuned, &mut named].map(|engine| {
+        engine.send("uci");
+        engine.until("uciok")
+    });
+    assert_eq!(lists[0], lists[1]);
+    assert!(lists[0].iter().any(|line| line.starts_with("option name CPuct ")), "{lists:?}");
+    assert_eq!(
+        engine.answer("setoption name CPuct value 1\nsetoption name EvalFile value <embedded>"),
+        [""; 0]
+    );
 }
 
 /// The forty steps of `fastchess --compliance`.

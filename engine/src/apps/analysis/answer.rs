@@ -69,7 +69,7 @@ struct Child {
     m: String,
     visits: u64,
     prior: f64,
-    /// Mean result; absent without a visit, as what follows.
+    /// Mean result, −1 to 1. Absent without a visit, like the fields below.
     #[serde(skip_serializing_if = "Option::is_none")]
     q: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,9 +93,7 @@ impl Serialize for MoveMap {
 /// A position that was asked about, with what its answers need to know.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The query.
     pub query: &'a Query,
-    /// The turn.
     pub turn: usize,
     /// The game up to there.
     pub game: &'a Game,
@@ -106,7 +104,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The answer with what the search has found after so much time; `report` has [`Query::multipv`] lines.
+    /// The answer after `time` of search; `report` has [`Query::multipv`] lines.
     pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
         let Include { policy, children, .. } = self.query.include;
         let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
@@ -229,7 +227,6 @@ fn rounded(number: f32) -> f64 {
     rounded + 0.0
 }
 
-/// A line that could not be understood.
 #[derive(Debug, Serialize)]
 pub struct ErrorReply {
     id: Option<QueryId>,
@@ -254,14 +251,12 @@ impl From<RequestError> for ErrorReply {
 pub enum ActionReply<'a> {
     /// Searches were stopped.
     Terminate {
-        /// The query's.
         id: &'a QueryId,
         /// How many positions were not answered yet.
         stopped: usize,
     },
     /// All searches were stopped.
     TerminateAll {
-        /// The request's own.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<QueryId>,
         /// How many positions were not answered yet.
@@ -269,23 +264,18 @@ pub enum ActionReply<'a> {
     },
     /// What is running.
     Version {
-        /// The request's own.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<QueryId>,
-        /// The program's version.
         version: &'static str,
         /// The commit it was built from.
         commit: &'static str,
-        /// The network.
         network: &'a str,
-        /// Worker threads.
         threads: usize,
         /// Searches that run at once, at most, if there is memory for so many.
         searches: usize,
     },
 }
 
-/// A reply as a line.
 pub fn line(reply: &impl Serialize) -> String {
     serde_json::to_string(reply).unwrap_or_else(|error| {
         log::error!("an answer cannot be written: {error}");

@@ -7,7 +7,6 @@ use thiserror::Error;
 use crate::apps::uci_client::name_and_value;
 use crate::setup::{Engine, EngineBuilder, SetupError, TrafficLog};
 
-/// Arguments of `philidor analyse`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(
     after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\nSee docs/analysis.md."

@@ -9,14 +9,11 @@ use serde_json::Value;
 /// A key with what is wrong with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// The key.
     pub key: String,
-    /// What is wrong.
     pub error: String,
 }
 
 impl FieldError {
-    /// An error at this key.
     pub fn new(key: &str, error: impl fmt::Display) -> FieldError {
         FieldError { key: key.to_owned(), error: error.to_string() }
     }
@@ -28,10 +25,6 @@ pub struct Fields(Vec<(String, Value)>);
 
 impl Fields {
     /// Takes the value of a key; `None` if there is none, or if it is `null`.
-    ///
-    /// # Errors
-    ///
-    /// If the value is of another type, or the key is there more than once.
     pub fn take<T: DeserializeOwned>(&mut self, key: &str) -> Result<Option<T>, FieldError> {
         let Some(place) = self.0.iter().position(|(name, _)| name == key) else { return Ok(None) };
         let (_, value) = self.0.remove(place);
@@ -43,10 +36,6 @@ impl Fields {
     }
 
     /// Checks that all keys were taken.
-    ///
-    /// # Errors
-    ///
-    /// Names the first that was not, which nobody knows.
     pub fn end(&self) -> Result<(), FieldError> {
         self.0.first().map_or(Ok(()), |(key, _)| Err(FieldError::new(key, "unknown key")))
     }

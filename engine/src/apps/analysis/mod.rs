@@ -27,10 +27,6 @@ use crate::apps::io::{OutputThread, read};
 use crate::setup::{SetupError, TrafficLog};
 
 /// Answers queries until the input has ended and all of them are answered, or until the output is closed.
-///
-/// # Errors
-///
-/// If an option cannot be set, or the network cannot be used.
 pub fn run(
     config: &AnalyseConfig,
     input: impl Read + Send + 'static,

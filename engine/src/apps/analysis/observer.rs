@@ -12,22 +12,18 @@ use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 
-/// Answers during a search are left out while so many lines wait to be written: nobody reads them.
+/// Lines that may wait to be written; beyond, answers during a search are left out, because nobody reads them.
 const LONGEST_BACKLOG: usize = 1000;
 
-/// A search that has ended. The session writes its last answer: who has read it may use its id again.
+/// A search that has ended. The session writes its last answer, after which the id is free again.
 pub struct EndedSearch {
-    /// The search's number.
     pub number: u64,
-    /// The line.
     pub answer: String,
 }
 
 /// Writes the answers about one position; the last one, when its search has ended, by the session.
 pub struct AnswerWriter {
-    /// The query.
     pub query: Arc<Query>,
-    /// The turn.
     pub turn: usize,
     /// The game up to there.
     pub game: Game,
@@ -39,13 +35,10 @@ pub struct AnswerWriter {
     pub begin: Instant,
     /// When the last answer was written, or the search began.
     pub shown_at: Instant,
-    /// Whether a request stops the search, and not its time.
+    /// A request stopped the search, not its time.
     pub is_terminated: Arc<AtomicBool>,
-    /// Where answers go.
     pub out: Writer,
-    /// Where the last answer goes.
     pub ended: Sender<EndedSearch>,
-    /// The search's number.
     pub number: u64,
 }
 

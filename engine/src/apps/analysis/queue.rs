@@ -15,21 +15,15 @@ const BYTES_PER_VISIT: u64 = 512;
 /// Bytes of the smallest search's memory.
 const LEAST_MEMORY: u64 = 256 << 10;
 
-/// One position to search.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The query.
     pub query: Arc<Query>,
-    /// The turn.
     pub turn: usize,
 }
 
-/// A search that runs.
 #[derive(Debug)]
 pub struct RunningJob {
-    /// The position.
     pub job: Job,
-    /// The search, to stop it.
     pub id: RunningId,
     /// Bytes of its share of the memory.
     pub memory: usize,
@@ -56,7 +50,6 @@ pub struct JobQueue {
 }
 
 impl JobQueue {
-    /// An empty queue.
     pub fn new(capacity: usize, memory: usize) -> JobQueue {
         JobQueue {
             waiting: BTreeMap::new(),
@@ -78,9 +71,9 @@ impl JobQueue {
         }
     }
 
-    /// Takes the search that comes next, with its number and its memory, if it may run now: fewer than the capacity of
-    /// its priority and higher ones are running, and there is memory for it. Otherwise no other one may run either, so
-    /// that searches of the same priority begin in their order.
+    /// Takes the next search, with its number and its memory in bytes, if fewer than the capacity of its priority or a higher
+    /// one are running and memory is free. If it has to wait, so have those behind it: searches of a priority begin in
+    /// order.
     pub fn take_next(&mut self) -> Option<(u64, Job, usize)> {
         let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
         let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
@@ -94,8 +87,7 @@ impl JobQueue {
         Some((number, job, memory))
     }
 
-    /// What its visits need; no search has more than three eighths of the memory, so that there is some left for small
-    /// searches beside two large ones.
+    /// Bytes that its visits need, at most three eighths of all, so that small searches fit beside two large ones.
     fn memory_of(&self, query: &Query) -> usize {
         let most = self.memory / 8 * 3;
         let needed = query.nodes.map_or(u64::MAX, |nodes| LEAST_MEMORY + nodes * BYTES_PER_VISIT);
@@ -107,7 +99,6 @@ impl JobQueue {
         self.running.insert(number, running);
     }
 
-    /// A search has ended.
     pub fn end(&mut self, number: u64) {
         if let Some(running) = self.running.remove(&number) {
             self.close(&running.job.query.id);
@@ -124,12 +115,11 @@ impl JobQueue {
         }
     }
 
-    /// The searches that run.
     pub fn running(&self) -> impl Iterator<Item = &RunningJob> {
         self.running.values()
     }
 
-    /// The searches that run and have to end by `now`, which then have no deadline any more.
+    /// Takes the deadlines that `now` has reached, and returns their searches.
     pub fn overdue(&mut self, now: Instant) -> Vec<RunningId> {
         let is_overdue = |running: &&mut RunningJob| running.deadline.is_some_and(|deadline| deadline <= now);
         let overdue = self.running.values_mut().filter(is_overdue);
@@ -149,12 +139,11 @@ impl JobQueue {
         self.open.contains_key(id)
     }
 
-    /// Searches that wait.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none wait or run.
+    /// Nothing waits or runs.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }

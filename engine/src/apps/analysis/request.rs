@@ -19,7 +19,7 @@ pub const LONGEST_MS: u64 = 86_400_000;
 /// The most lines of an answer.
 pub const MOST_LINES: usize = 500;
 
-/// The longest game, in plies: the fifty-move rule allows no longer one.
+/// The longest game, in plies; the fifty-move rule allows no longer one.
 pub const MOST_PLIES: usize = 12_000;
 
 /// The longest id, in bytes.
@@ -32,30 +32,21 @@ pub enum AnalysisRequest {
     Query(Box<Query>),
     /// To stop searches of a query: those of some turns, or all.
     Terminate {
-        /// The query's.
         id: QueryId,
         /// The turns; `None` for all.
         turns: Option<Vec<usize>>,
     },
     /// To stop all searches.
-    TerminateAll {
-        /// The request's own, if it has one.
-        id: Option<QueryId>,
-    },
+    TerminateAll { id: Option<QueryId> },
     /// To say what is running.
-    Version {
-        /// The request's own, if it has one.
-        id: Option<QueryId>,
-    },
+    Version { id: Option<QueryId> },
 }
 
 /// What a program calls a query: a string or a whole number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, serde::Serialize)]
 #[serde(untagged)]
 pub enum QueryId {
-    /// A number.
     Number(i64),
-    /// A text.
     Text(String),
 }
 
@@ -66,15 +57,13 @@ pub struct Query {
     pub id: QueryId,
     /// The position before the first move.
     pub start: Game,
-    /// The moves of the game.
     pub moves: Vec<Move>,
     /// The positions to search, by the number of moves played before.
     pub turns: Vec<usize>,
-    /// After so many visits a search ends.
+    /// Visits after which a search ends.
     pub nodes: Option<u64>,
-    /// After so much time a search ends.
+    /// Time after which a search ends.
     pub movetime: Option<Duration>,
-    /// Lines of an answer.
     pub multipv: usize,
     /// The root moves to search, in UCI notation and legal at all turns; empty for all.
     pub searchmoves: Vec<String>,
@@ -101,7 +90,6 @@ pub struct Include {
     pub pv: bool,
 }
 
-/// A name in `include`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Part {
@@ -126,7 +114,6 @@ enum Action {
 pub struct QueryDefaults {
     /// Visits where neither nodes nor a time are given.
     pub nodes: u64,
-    /// Lines.
     pub multipv: usize,
     /// Castling as king takes rook.
     pub chess960: bool,
@@ -143,11 +130,7 @@ pub struct RequestError {
     pub error: String,
 }
 
-/// Parses a line.
-///
-/// # Errors
-///
-/// If it is not a JSON object, or for the first key that is unknown or has a value that it cannot have.
+/// Parses a line. An error names the first key that is unknown or has a wrong value.
 pub fn parse(text: &str, defaults: QueryDefaults) -> Result<AnalysisRequest, RequestError> {
     let mut fields: Fields = serde_json::from_str(text).map_err(|error| RequestError {
         id: None,

@@ -140,7 +140,6 @@ impl AnalysisSession {
         self.start_searches();
     }
 
-    /// A search has ended.
     pub fn end(&mut self, ended: EndedSearch) {
         self.queue.end(ended.number);
         self.out.line(ended.answer);

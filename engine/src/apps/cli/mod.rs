@@ -18,7 +18,7 @@ use crate::apps::explain::{self, ExplainConfig};
 use crate::apps::net::{self, NetCommand};
 use crate::apps::play::{self, PlayConfig};
 use crate::apps::review::{self, ReviewConfig};
-use crate::apps::uci;
+use crate::apps::uci::{self, UciError};
 use crate::base::interrupt;
 use crate::chess::position::Game;
 use crate::nets::eval::Precision;
@@ -43,21 +43,26 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run UCI on stdin and stdout (the default)
-    Uci,
+    #[command(after_help = "PHILIDOR_TUNING in the environment does what --tuning does.")]
+    Uci {
+        /// List the options for tuning too, which are always accepted
+        #[arg(long)]
+        tuning: bool,
+    },
     /// Play a game at the terminal
     Play(PlayConfig),
-    /// Tell what this machine has, which network is fastest here, and what a GUI should be told
+    /// Show what this machine has, which network is fastest on it, and what to tell a GUI
     Doctor(DoctorConfig),
     /// List the shipped networks, show the card of one, check its golden answers
     #[command(subcommand)]
     Net(NetCommand),
-    /// Analyse positions for a program: queries on stdin, answers on stdout, each a line of JSON
+    /// Analyse positions for a program: JSON queries on stdin, JSON answers on stdout, one a line
     Analyse(AnalyseConfig),
     /// Review the games of a PGN file: judged moves, better lines, accuracy, as PGN and as a page
     Review(ReviewConfig),
-    /// Explain a move and the best three: worth, refutation, what is given up
+    /// Explain a move and the best three: value, refutation, what each gives up
     Explain(ExplainConfig),
-    /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
+    /// Search fixed positions, with the same nodes and checksum on every machine, then measure the network's speed
     #[command(after_help = "Example: philidor bench --visits 5000")]
     Bench(SignatureConfig),
     /// Measure the network by batch size and workers: session, evaluator and search
@@ -72,37 +77,34 @@ enum Command {
         #[command(flatten)]
         config: SpeedConfig,
     },
-    /// Count the legal move sequences of so many plies, by first move
+    /// Count the legal sequences of moves to a depth, by first move
     #[command(after_help = "Example: philidor perft 3 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1'")]
     Perft {
-        /// Number of plies
+        /// Depth in plies
         depth: u32,
         /// FEN of the position [default: the initial position]
         fen: Option<String>,
     },
-    /// Print the planes of a position or the index of a move in any scheme, and read them back
+    /// Print a position's planes or a move's index in any encoding, and read them back
     Encode(EncodeConfig),
-    /// Compare minimax, alpha-beta and UCT with the notebook that they follow: moves and time to find a mate, in Markdown
+    /// Compare minimax, alpha-beta and UCT with the notebook that they follow, in Markdown
     Lesson,
     /// Print the table of UCI options in Markdown
     Options,
     /// Write man pages and completions for bash, zsh and fish into a folder
     #[command(after_help = "Example: philidor manual /tmp/philidor")]
     Manual {
-        /// The folder; it is made if it is missing
+        /// Folder; created if it is missing
         folder: PathBuf,
     },
 }
 
-/// Does what the arguments say; what is asked for goes to `out`.
-///
-/// # Errors
-///
-/// What went wrong, in one line.
+/// Does what the arguments say, and writes the answer to `out`. An error is one line.
 pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         _ if arguments.version => version::print(out)?,
-        None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout())?,
+        None => uci(false)?,
+        Some(Command::Uci { tuning }) => uci(tuning)?,
         Some(Command::Play(config)) => play::run(&config, io::stdin(), &interrupt::flag()?, out)?,
         Some(Command::Doctor(config)) => doctor::run(config, out)?,
         Some(Command::Net(command)) => net::run(&command, out)?,
@@ -123,4 +125,9 @@ pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Err
         Some(Command::Manual { folder }) => manual::write(Arguments::command(), &folder)?,
     }
     Ok(out.flush()?)
+}
+
+fn uci(tuning: bool) -> Result<(), UciError> {
+    let lists_tuning = tuning || std::env::var_os("PHILIDOR_TUNING").is_some();
+    uci::run(io::stdin(), io::stdout(), lists_tuning)
 }

@@ -4,10 +4,8 @@ use thiserror::Error;
 
 use super::go::{self, Go};
 
-/// A command of a GUI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// An empty line.
     Nothing,
     /// `uci`: identify, and list the options.
     Uci,
@@ -17,7 +15,6 @@ pub enum Command {
     IsReady,
     /// `setoption name … [value …]`.
     SetOption {
-        /// The name as the GUI wrote it.
         name: String,
         /// `None` without the word `value`.
         value: Option<String>,
@@ -26,15 +23,11 @@ pub enum Command {
     Register,
     /// `ucinewgame`: the next position belongs to another game.
     NewGame,
-    /// `position …`.
     Position(Setup),
-    /// `go …`.
     Go(Box<Go>),
-    /// `stop`: end the search and send its `bestmove`.
     Stop,
     /// `ponderhit`: the move pondered on was played.
     PonderHit,
-    /// `quit`.
     Quit,
     /// `d`: show the position (not in the protocol; Stockfish has it).
     Show,
@@ -52,7 +45,6 @@ pub enum Command {
 pub struct Setup {
     /// The FEN, or `None` for the initial position.
     pub fen: Option<String>,
-    /// Moves from there, in UCI notation.
     pub moves: Vec<String>,
 }
 
@@ -101,10 +93,6 @@ const WORDS: [&str; 11] = [
 
 /// Parses one line. As the protocol demands, unknown words before a command are skipped (`joho debug on`), and so is what
 /// follows a command without arguments (`stop now`).
-///
-/// # Errors
-///
-/// If no word is a command, or an argument is missing or invalid. Nothing in a `go` is an error, see [`go::parse`].
 pub fn parse(line: &str) -> Result<Command, CommandError> {
     let line = line.trim();
     match line.to_ascii_lowercase().as_str() {

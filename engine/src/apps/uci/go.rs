@@ -10,14 +10,11 @@ use crate::search::time::GoLimits;
 /// lost.
 const UNKNOWN_LIMIT: Duration = Duration::from_millis(100);
 
-/// The arguments of `go`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Go {
     /// When the search ends.
     pub limits: GoLimits,
-    /// The root moves to search, in UCI notation; empty for all.
     pub searchmoves: Vec<String>,
-    /// What was ignored.
     pub ignored: Vec<GoError>,
 }
 
@@ -32,13 +29,11 @@ impl Go {
 /// Why a part of `go` is ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GoError {
-    /// No such limit.
     #[error("unknown limit: {0}")]
     Unknown(String),
     /// The limit needs a number.
     #[error("{}", number_error(word, found))]
     Number {
-        /// The limit.
         word: &'static str,
         /// What follows it; empty at the end of the line or before a keyword.
         found: String,

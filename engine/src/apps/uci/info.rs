@@ -19,7 +19,7 @@ pub struct Printer {
     pub multipv: usize,
     /// Table hits of the root probe, before the search.
     pub root_hits: u64,
-    /// The move of the first line is drawn at random: the others may have higher scores.
+    /// The first line's move was drawn at random: later lines may have higher scores.
     pub is_drawn: bool,
     depth: u32,
     /// The last lines without their times.
@@ -27,17 +27,15 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer for one search.
     pub fn new(chess960: bool, show_wdl: bool, multipv: usize) -> Printer {
         Printer { chess960, show_wdl, multipv, root_hits: 0, is_drawn: false, depth: 1, shown: Vec::new() }
     }
 
     /// The `info` lines of a report, `time` after `go`.
     ///
-    /// They are the first of the report's lines, in this order: the move to be played, then the others by falling
-    /// scores, those without visits after them, and lost ones last. No score is above that of the line before: what a less visited move seems to
-    /// promise beyond the move to be played is not trusted yet, and such a line has the score of the one before. The
-    /// printed depth never falls within a search.
+    /// The move to be played comes first, then the others by falling scores, unvisited moves after them, lost ones last. No
+    /// score is above that of the line before: a less visited move that promises more is not trusted yet and has the score
+    /// of the line before. The depth never falls within a search.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
         let mut lines: Vec<PvLine> = report.lines.iter().take(self.multipv).cloned().collect();
@@ -64,14 +62,14 @@ impl Printer {
         lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, Some(time))).collect()
     }
 
-    /// As [`Printer::lines`], at the end of a search: nothing if the last lines said the same.
+    /// As [`Printer::lines`], at the end of a search; empty if the last lines said the same.
     pub fn last_lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         let before = std::mem::take(&mut self.shown);
         let lines = self.lines(report, time);
         if self.shown == before { Vec::new() } else { lines }
     }
 
-    /// One line; without a time it lacks the fields that depend on it.
+    /// One line; without a time, it has no field that depends on it.
     fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Option<Duration>) -> String {
         let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
         // Writing to a string does not fail.

@@ -15,7 +15,6 @@ pub struct MadeMove {
 }
 
 impl MadeMove {
-    /// The move `m` in `game`.
     pub fn new(game: &Game, m: Move) -> MadeMove {
         let mut after = game.clone();
         after.play(m);

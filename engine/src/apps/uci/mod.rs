@@ -1,17 +1,11 @@
-//! The Universal Chess Interface: commands, options, the session with a GUI.
+//! The Universal Chess Interface: commands, and the session with a GUI.
 //!
-//! The path of a line: `io::read` (a thread that owns stdin) → [`run`] → [`command::parse`] →
-//! [`session::Session`], which starts a search with an [`observer::UciObserver`]; the observer writes `info` lines
-//! and stops the search in time; its end comes back through a channel to the session, which writes `bestmove`. All output goes through one [`io::Writer`] to the one thread that owns
-//! stdout, so no line of a search can follow its `bestmove`.
+//! The path of a line: [`io::read`](crate::apps::io::read) (a thread that owns stdin) → [`run`] → [`command::parse`] →
+//! [`session::Session`], which starts a search with an [`observer::UciObserver`]. The observer writes `info` lines and stops
+//! the search in time; the end of the search comes back to the session, which writes `bestmove`. All output goes to the one
+//! thread that owns stdout, so no line of a search can follow its `bestmove`.
 //!
-//! Where the protocol leaves a choice: a bad line is answered with one `info string` and changes nothing. During a
-//! search `setoption`, `ucinewgame` and `eval` are refused in the same way; `position` is accepted for the next `go`.
-//! Every `go` gets exactly one `bestmove`: what cannot be understood of it is ignored with one `info string`; a `go` during
-//! a search ends that search; after a refused `position` it is `bestmove (none)`. `go` without a limit ends when nothing
-//! is left to search. The end of the input counts as `stop` and `quit`.
-//!
-//! A network that cannot be used ends the program with an error at `isready` or `go`.
+//! Where the protocol leaves a choice, see `docs/uci.md`.
 //!
 //! A panic must not end a game: this module denies everything that can panic.
 
@@ -53,15 +47,20 @@ pub enum UciError {
     Output(io::Error),
 }
 
-/// Runs a session until `quit`, the end of the input, or until the output is closed.
+/// Runs a session until `quit`, the end of the input, or until the output is closed. `uci` lists the options for tuning
+/// if `lists_tuning`.
 ///
 /// A running search is then stopped and its `bestmove` written. When this returns, everything is written; workers,
 /// tree and network are left to the end of the process, which frees them at once.
-pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Result<(), UciError> {
+pub fn run(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    lists_tuning: bool,
+) -> Result<(), UciError> {
     let traffic = TrafficLog::default();
     let (writer, output) = OutputThread::start(output, traffic.clone());
     let lines = read(input, traffic.clone());
-    let mut session = Session::new(writer, traffic);
+    let mut session = Session::new(writer, traffic, lists_tuning);
     let result = loop {
         select! {
             recv(lines) -> line => match line {

@@ -22,7 +22,7 @@ const INFO_INTERVAL: Duration = Duration::from_secs(1);
 /// The shortest time between two: two equal moves may alternate as the best thousands of times a second.
 const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How often within the soft limit the root moves' statistics are read.
+/// Readings of the root moves' statistics within the soft limit.
 const SAMPLES: u32 = 64;
 
 /// The shortest and the longest time between two of these readings.
@@ -51,8 +51,7 @@ impl SearchHandle {
         self.lock_clock().get_or_insert(now);
     }
 
-    /// Ends the search after the current round, so that even a search stopped at once has evaluated its
-    /// root.
+    /// Ends the search after the current round, so that even a search stopped at once has evaluated its root.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
@@ -70,16 +69,12 @@ impl SearchHandle {
     }
 }
 
-/// What the observer has to know about a `go`.
+/// A `go`, as its observer needs it.
 #[derive(Clone, Debug)]
 pub struct GoContext {
-    /// When `go` was read.
     pub at: Instant,
-    /// The session's handle on the search.
     pub handle: SearchHandle,
-    /// The time that the move may take.
     pub budget: Budget,
-    /// The parameters of time management.
     pub params: TimeParams,
     /// Write the root moves' statistics with every `info`; the side to move.
     pub live_stats: Option<Color>,
@@ -93,7 +88,6 @@ pub struct GoContext {
 
 /// A search that has ended.
 pub struct FinishedSearch {
-    /// Its outcome.
     pub outcome: SearchOutcome,
     /// Its printer, for the last lines.
     pub printer: Printer,
@@ -143,8 +137,8 @@ impl UciObserver {
         }
     }
 
-    /// The visits expected before time ends the search: root moves that are further behind get no more visits.
-    /// `None` if time does not end it, or the speed is unknown.
+    /// Visits expected until time ends the search, for smart pruning. `None` if time does not end it, or the speed is
+    /// unknown.
     fn expected_visits(&self) -> Option<u64> {
         visits_left(&self.context.budget, &self.context.params, &self.stats)
     }
@@ -182,8 +176,7 @@ impl UciObserver {
         };
     }
 
-    /// Reads the root moves' statistics, if only a clock needs them and not after every round: they cost more than a
-    /// visit.
+    /// Reads the root moves' statistics for the clock's sake, from time to time: they cost more than a visit.
     fn sample(&mut self, view: &dyn SearchView, since_go: Duration) {
         let Some(soft) = self.context.budget.soft else { return };
         let interval = (soft / SAMPLES).clamp(MIN_SAMPLE_INTERVAL, MAX_SAMPLE_INTERVAL);

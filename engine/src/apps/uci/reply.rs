@@ -10,9 +10,7 @@ use crate::setup::{first_legal, legal_part};
 /// The last lines of a search: its final report and its `bestmove`.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// The `info` lines.
     pub infos: Vec<String>,
-    /// The `bestmove` line.
     pub bestmove: String,
     /// What was wrong with the move, in whose place another is played.
     pub wrong: Option<String>,

@@ -15,16 +15,13 @@ use crate::setup::strength::{self, Strength};
 /// What a session is doing.
 #[derive(Default)]
 pub enum Activity {
-    /// No search.
     #[default]
     Idle,
-    /// A search is running.
     Searching(Box<RunningSearch>),
     /// A search has ended, but its `bestmove` waits for `stop` or `ponderhit`.
     Withheld {
         /// The reply to be given; its `info` lines have been.
         reply: Reply,
-        /// The mode that withholds it.
         mode: GoMode,
     },
 }
@@ -45,15 +42,11 @@ impl GoMode {
     }
 }
 
-/// A running search, as the session knows it.
 pub struct RunningSearch {
-    /// The position searched.
     pub root: Game,
-    /// When `go` was read.
     pub at: Instant,
     /// The own clock, if it has been running since `at`.
     pub clock: Option<Clock>,
-    /// The hard limit.
     pub longest: Duration,
     /// The limit of the playing strength.
     pub strength: Option<Strength>,

@@ -27,24 +27,27 @@ use crate::setup::{Engine, LoadError, TrafficLog, options, strength};
 pub struct Session {
     out: Writer,
     engine: Engine,
+    /// `uci` lists the options for tuning.
+    lists_tuning: bool,
     debug: bool,
 
     game: Game,
-    /// The last `position` was refused: `game` is an older one, which no `go` is about.
+    /// The last `position` was refused, so that `game` is an older one.
     is_position_refused: bool,
     game_seed: u64,
     overhead: OverheadTracker,
-    /// The last move searched, and the expected result, −1 to 1, of its search.
+    /// The last move searched, with its Q.
     previous: Option<(MadeMove, f32)>,
     activity: Activity,
 }
 
 impl Session {
     /// A session with default settings at the initial position.
-    pub fn new(out: Writer, traffic: TrafficLog) -> Session {
+    pub fn new(out: Writer, traffic: TrafficLog, lists_tuning: bool) -> Session {
         Session {
             out,
             engine: Engine::new(traffic),
+            lists_tuning,
             debug: false,
             game: Game::new(),
             is_position_refused: false,
@@ -63,8 +66,8 @@ impl Session {
         }
     }
 
-    /// Executes a line; breaks at `quit` and after a fatal error. A bad line is answered with one `info string` and changes nothing, but for a
-    /// refused `position`: until the next one, `go` has no move to give.
+    /// Executes a line; breaks at `quit` and after a fatal error. A bad line is answered with one `info string` and changes
+    /// nothing. After a `position` that was refused, `go` has no move to give until the next one.
     pub fn line(&mut self, line: &InputLine) -> ControlFlow<Result<(), LoadError>> {
         let text = match &line.text {
             Ok(text) => text,
@@ -89,7 +92,7 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// Fails if the network cannot be used: nothing must be played without it by accident.
+    /// Fails if the network that was asked for cannot be used.
     fn execute(&mut self, command: Command, at: Instant) -> Result<(), LoadError> {
         match command {
             Command::Uci => self.identify(),
@@ -120,7 +123,7 @@ impl Session {
     fn identify(&self) {
         self.out.line(concat!("id name Philidor ", env!("CARGO_PKG_VERSION")));
         self.out.line("id author the Philidor developers");
-        for line in options::lines() {
+        for line in options::lines(self.lists_tuning) {
             self.out.line(line);
         }
         self.out.line("uciok");

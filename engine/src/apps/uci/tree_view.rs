@@ -8,10 +8,6 @@ use crate::search::{MoveStats, Proof, Tree};
 
 /// The line about the moves after a line of the search, which may be running; it may be longer than what
 /// [`Writer::say`](super::io::Writer::say) writes.
-///
-/// # Errors
-///
-/// If a move of the line is not legal.
 pub fn answer(tree: &Tree, line: &[String], chess960: bool) -> Result<String, PositionError> {
     let mut game = tree.root_game().clone();
     let mut moves: Vec<Move> = Vec::new();

@@ -20,7 +20,7 @@ type SessionState = (Settings, bool, String, usize, bool);
 impl Fixture {
     fn new() -> Fixture {
         let (writer, items) = Writer::to_channel();
-        let mut fixture = Fixture { session: Session::new(writer, TrafficLog::default()), items };
+        let mut fixture = Fixture { session: Session::new(writer, TrafficLog::default(), false), items };
         for line in ["setoption name Backend value uniform", "position startpos moves e2e4 e7e5 g1f3"] {
             assert_eq!(fixture.send(line), [""; 0]);
         }
