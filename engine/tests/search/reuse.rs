@@ -69,6 +69,27 @@ fn a_reply_other_than_the_pondered_one_keeps_its_tree() {
 }
 
 #[test]
+fn the_same_pieces_with_another_castling_rook_start_with_an_empty_tree() {
+    let game = |rights: &str| {
+        let fen = format!("r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w {rights} - 0 1");
+        Game::from_fen(&fen).unwrap()
+    };
+    let mut pool = pool(Params::default());
+    for rights in ["G", "H", "A", "GA", "HA", "-", "G"] {
+        let game = game(rights);
+        let report = search_by(&mut pool, &game, visits(400)).report;
+        assert_eq!(kept(&report), 0, "{rights}");
+        for line in &report.lines {
+            let mut after = game.clone();
+            for m in &line.pv {
+                assert!(after.legal_moves().contains(m), "{m} with {rights}");
+                after.play(*m);
+            }
+        }
+    }
+}
+
+#[test]
 fn another_game_starts_with_an_empty_tree() {
     let mut pool = pool(Params::default());
     search_by(&mut pool, &Game::new(), visits(1_000));

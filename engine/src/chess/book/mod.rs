@@ -243,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn polyglots_key_does_not_know_which_rook_may_castle_but_the_moves_do() {
+        let game = |rights| Game::from_fen(&format!("4k3/8/8/8/8/8/8/R3K1RR w {rights} - 0 1")).unwrap();
+        let (inner, outer) = (game("G"), game("H"));
+        assert_eq!(key(&inner), key(&outer));
+        let book = book(&[(key(&inner), "e1g1", 1), (key(&inner), "e1h1", 1), (key(&inner), "a1a2", 1)]);
+        let moves =
+            |game: &Game| book.moves(game).iter().map(|(m, _)| Game::uci(*m, true)).collect::<Vec<_>>();
+        assert_eq!(moves(&inner), ["e1g1", "a1a2"]);
+        assert_eq!(moves(&outer), ["a1a2"], "the inner rook is in the way");
+    }
+
+    #[test]
     fn choice_follows_the_weights_and_the_seed() {
         let start = key(&Game::new());
         let book = book(&[(start, "d2d4", 1), (start, "g1f3", 0), (start, "e2e4", 3)]);

@@ -1,12 +1,12 @@
 //! The depth-first proof-number search (df-pn).
 
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, Move, MoveList, Position, Role};
+use shakmaty::{Chess, Move, MoveList, Position, Role};
 
 use super::checks::{CheckSquares, after, flights, mate_in_one};
 use super::draws::HistoryDraws;
 use super::numbers::{INFINITE, MOST_MOVES, NumberBounds, Numbers, beyond};
 use super::table::MateTable;
+use crate::chess::position::{hash_after, hash_of};
 
 /// Proof number of a quiet move beside what its replies add: checks are tried first.
 const QUIET: u32 = 12;
@@ -55,9 +55,7 @@ impl Place {
 
     /// The hash after a legal move.
     pub fn hash_after(&self, m: Move) -> u64 {
-        let position = &self.position;
-        let hash = position.update_zobrist_hash(Zobrist64(self.hash), m, EnPassantMode::Legal);
-        hash.unwrap_or_else(|| after(position, m).zobrist_hash(EnPassantMode::Legal)).0
+        hash_after(&self.position, self.hash, m).unwrap_or_else(|| hash_of(&after(&self.position, m)))
     }
 }
 

@@ -5,7 +5,8 @@ use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{
-    Board, CastlingMode, Chess, Color, EnPassantMode, Move, MoveList, Position, Rank, Square, attacks,
+    Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, File, Move, MoveList, Position, Rank, Square,
+    attacks,
 };
 use thiserror::Error;
 
@@ -132,9 +133,9 @@ impl Game {
 
     /// A game that starts from `position`, without history.
     pub fn from_position(position: Chess) -> Game {
-        let hash = hash(&position);
+        let hash = hash_of(&position);
         let start = StartPosition {
-            initial: hash == self::hash(&Chess::default()),
+            initial: hash == hash_of(&Chess::default()),
             en_passant: position.maybe_ep_square(),
         };
         let past = Vec::new();
@@ -280,7 +281,7 @@ impl Game {
         let irreversible = self.present.position.halfmoves() == 0
             || self.present.position.castles().castling_rights() != rights;
         self.present.repeatable = self.repeatable_after(irreversible);
-        self.present.hash = hash_after.unwrap_or_else(|| hash(&self.present.position));
+        self.present.hash = hash_after.unwrap_or_else(|| hash_of(&self.present.position));
         self.find_repetition();
     }
 
@@ -359,8 +360,7 @@ impl Game {
 
     /// [`Game::hash`] after a legal move, for all moves but a few for which it takes as long as playing them.
     pub(crate) fn hash_after(&self, m: Move) -> Option<u64> {
-        let hash = Zobrist64(self.present.hash);
-        self.present.position.update_zobrist_hash(hash, m, EnPassantMode::Legal).map(|hash| hash.0)
+        hash_after(&self.present.position, self.present.hash, m)
     }
 
     /// The moves that lead from here to `later`, if it continues this game.
@@ -379,7 +379,7 @@ impl Game {
             let m = game.legal_moves().into_iter().find(|m| {
                 let mut position = game.present.position.clone();
                 position.play_unchecked(*m);
-                hash(&position) == next
+                hash_of(&position) == next
             })?;
             game.play(m);
             moves.push(m);
@@ -446,13 +446,27 @@ fn key_of(hash: u64, halfmoves: u32, repeatable: u64) -> u64 {
     hash ^ scrambled(clock) ^ scrambled(repeatable)
 }
 
-fn hash(position: &Chess) -> u64 {
-    position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
+/// The hash of a position: shakmaty's, in which a castling right has a key by its side, with a key of the rook for a
+/// right of a rook on another file than a or h. So it tells Chess960 positions apart that differ only in which rook may
+/// castle, and is shakmaty's in every standard position.
+pub(crate) fn hash_of(position: &Chess) -> u64 {
+    let inner_rooks =
+        position.castles().castling_rights() & !(Bitboard::from(File::A) | Bitboard::from(File::H));
+    let rook_keys = inner_rooks.into_iter().map(|rook| scrambled(INNER_ROOK + rook as u64));
+    rook_keys.fold(position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0, |hash, key| hash ^ key)
 }
+
+/// [`hash_of`] the position after a legal move, from the hash before it; `None` for the few moves, among them all that
+/// change castling rights, for which this takes as long as playing them.
+pub(crate) fn hash_after(position: &Chess, hash: u64, m: Move) -> Option<u64> {
+    position.update_zobrist_hash(Zobrist64(hash), m, EnPassantMode::Legal).map(|hash| hash.0)
+}
+
+/// Makes the keys of castling rooks unlike those of the fifty-move counter.
+const INNER_ROOK: u64 = 0x960 << 32;
 
 /// Whether castling of this king with this rook is written as the king's two-square step.
 pub(crate) fn is_standard_castling(king: Square, rook: Square) -> bool {
-    use shakmaty::File;
     king.file() == File::E
         && matches!(rook.file(), File::A | File::H)
         && matches!(king.rank(), Rank::First | Rank::Eighth)
@@ -518,6 +532,7 @@ mod tests {
             Some("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"),
             Some("r3k2r/1P6/8/3pP3/8/8/1p6/R3K2R w KQkq d6 0 1"),
             Some("1r3k1r/8/8/8/8/8/8/1R3K1R w HBhb - 4294967295 1"),
+            Some("1rr2krr/pp4pp/8/8/8/8/PP4PP/1RR2KRR w GBhc - 0 1"),
         ] {
             let mut game = played(fen, "");
             for ply in 0..60 {
@@ -525,7 +540,7 @@ mod tests {
                 for m in &moves {
                     let mut after = game.clone();
                     after.play(*m);
-                    assert_eq!(after.present.hash, hash(&after.present.position), "{m} in {}", game.fen());
+                    assert_eq!(after.present.hash, hash_of(&after.present.position), "{m} in {}", game.fen());
                     if let Some(hash) = game.hash_after(*m) {
                         assert_eq!(game.key_after(*m, hash), after.key(), "{m} in {}", game.fen());
                         told += 1;
@@ -536,6 +551,72 @@ mod tests {
             }
         }
         assert!(told > 1000, "{told}");
+    }
+
+    /// Positions of which each two differ only in the rooks that may castle.
+    const CASTLING_ROOKS: [&[&str]; 5] = [
+        &[
+            "r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w G - 0 1",
+            "r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w H - 0 1",
+            "r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w A - 0 1",
+            "r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w - - 0 1",
+        ],
+        &[
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 w GC - 0 1",
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 w FC - 0 1",
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 w GB - 0 1",
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 w FB - 0 1",
+        ],
+        &[
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 b gc - 0 1",
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 b fc - 0 1",
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 b gb - 0 1",
+            "1rr1krr1/8/8/8/8/8/8/1RR1KRR1 b fb - 0 1",
+        ],
+        &[
+            "rrrk4/8/8/8/8/8/8/RRRK4 w Ab - 0 1",
+            "rrrk4/8/8/8/8/8/8/RRRK4 w Ba - 0 1",
+            "rrrk4/8/8/8/8/8/8/RRRK4 w Cc - 0 1",
+            "rrrk4/8/8/8/8/8/8/RRRK4 w Aa - 0 1",
+        ],
+        &[
+            "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1",
+            "4k3/8/8/8/8/8/8/R3K2R w K - 0 1",
+            "4k3/8/8/8/8/8/8/R3K2R w Q - 0 1",
+        ],
+    ];
+
+    #[test]
+    fn keys_know_which_rook_may_castle() {
+        for fens in CASTLING_ROOKS {
+            let games: Vec<Game> = fens.iter().map(|fen| Game::from_fen(fen).unwrap()).collect();
+            for (index, game) in games.iter().enumerate() {
+                for other in &games[..index] {
+                    assert!(
+                        game.hash() != other.hash() && game.key() != other.key(),
+                        "{} {}",
+                        game.fen(),
+                        other.fen()
+                    );
+                    assert_eq!(game.continuation(other), None, "{} {}", game.fen(), other.fen());
+                }
+            }
+        }
+        // A rook that loses its right makes another position when it is back.
+        let rounds = "g1g2 e8e7 g2g1 e7e8 g1g2 e8e7 g2g1 e7e8";
+        let game = |rights| played(Some(&format!("4k3/8/8/8/8/8/8/R3K1RR w {rights} - 0 1")), rounds);
+        assert_eq!(game("GA").repetitions(), 1);
+        assert_eq!(game("HA").repetitions(), 2);
+    }
+
+    #[test]
+    fn keys_of_standard_positions_are_shakmatys() {
+        for fen in
+            ["rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "r3k2r/8/8/8/8/8/8/R3K2R b Kq - 0 1"]
+        {
+            let game = Game::from_fen(fen).unwrap();
+            assert_eq!(game.hash(), game.position().zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0);
+        }
     }
 
     #[test]

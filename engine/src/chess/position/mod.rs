@@ -9,5 +9,5 @@ mod packed;
 
 pub(crate) use game::GameMark;
 pub use game::{DrawReason, Game, Outcome, PastPosition, PositionError, StartPosition};
-pub(crate) use game::{is_standard_castling, scrambled};
+pub(crate) use game::{hash_after, hash_of, is_standard_castling, scrambled};
 pub use packed::PackedMove;
