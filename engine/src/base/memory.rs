@@ -1,21 +1,20 @@
 //! Large arrays in large pages.
 //!
-//! Whoever reads at random places of a large array waits for the processor to find out where each page lies. Large pages, of
-//! which few make up the array, are found at once. Linux uses them where it is asked to; other systems do as they like.
+//! Random reads of a large array miss the TLB with pages of 4 KiB. Linux backs the array with huge pages where it is asked
+//! to (`madvise`); other systems may not.
 
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use hugealloc::HugeAlloc;
 
-/// An array of a fixed length, in large pages from 2 MiB on. Up to 2 MiB before it may be taken as well: it is meant for few
-/// arrays that no bound counts.
+/// An array of a fixed length, in huge pages from 2 MiB on. Alignment may waste up to 2 MiB before it.
 pub(crate) type LargeArray<T> = Box<[T], HugeAlloc>;
 
-/// The values in an array.
+/// Copies the values into an array.
 ///
 /// # Panics
 ///
-/// If the system has no memory for it, or the values are not as many as the iterator says.
+/// Out of memory, or if the iterator misreports its length.
 pub(crate) fn large_copy<T>(values: impl ExactSizeIterator<Item = T>) -> LargeArray<T> {
     let mut copy = Vec::with_capacity_in(values.len(), HugeAlloc);
     copy.extend(values);

@@ -3,20 +3,14 @@
 /// Probabilities of win, draw and loss for the side to move; they sum to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wdl {
-    /// Probability that the mover wins.
     pub win: f32,
-    /// Probability of a draw.
     pub draw: f32,
-    /// Probability that the mover loses.
     pub loss: f32,
 }
 
 impl Wdl {
-    /// A certain win of the mover.
     pub const WIN: Wdl = Wdl { win: 1.0, draw: 0.0, loss: 0.0 };
-    /// A certain draw.
     pub const DRAW: Wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
-    /// A certain loss of the mover.
     pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
 
     /// The expected result, −1 (lost) to 1 (won).
@@ -33,7 +27,6 @@ impl Wdl {
         Wdl { win: both(q), draw: (1.0 - q * q) / 2.0, loss: both(-q) }
     }
 
-    /// The same probabilities for the other side.
     pub fn flipped(self) -> Wdl {
         Wdl { win: self.loss, draw: self.draw, loss: self.win }
     }

@@ -45,13 +45,10 @@ fn is_zero(counts: &[u64; 3]) -> bool {
 /// An Elo difference with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EloEstimate {
-    /// Share of the points.
     pub score: f64,
     /// Elo difference; infinite if all or no points were made.
     pub elo: f64,
-    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -76,17 +73,14 @@ impl MatchResults {
         self.games[usize::from(2 - halves)] += 1;
     }
 
-    /// Number of complete pairs.
     pub fn count(&self) -> u64 {
         self.pairs.iter().sum()
     }
 
-    /// Number of games, in pairs and single.
     pub fn total(&self) -> u64 {
         2 * self.count() + self.single.iter().sum::<u64>()
     }
 
-    /// Points made in all games.
     pub fn points(&self) -> f64 {
         self.units().map(|unit| unit.count * unit.points).sum()
     }
@@ -124,7 +118,7 @@ impl MatchResults {
         self.units().map(|unit| unit.count * (unit.points - unit.games * p).powi(2)).sum()
     }
 
-    /// Whether the results differ at all; otherwise their variance cannot be measured.
+    /// Whether the results differ; otherwise they show no variance.
     pub fn varies(&self) -> bool {
         self.squared_residuals(self.score()) > 0.0
     }
@@ -134,7 +128,7 @@ impl MatchResults {
     /// The variance of the score is Σ (x − g s)² / n² over pairs (g = 2 games) and single games (g = 1) with x points,
     /// where s is the score and n the number of games. If all results are the same they show no variance: where every
     /// game was won, the interval is one-sided and ends at the score s with sⁿ = 0.05; otherwise it is that of an
-    /// event that was not seen in so many trials (rule of three).
+    /// event that was not seen in n trials (rule of three).
     pub fn estimate(&self) -> EloEstimate {
         let (score, games) = (self.score(), self.total() as f64);
         let bounded = |score: f64| elo_of_score(score.clamp(0.0, 1.0));

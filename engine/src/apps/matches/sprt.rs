@@ -27,19 +27,14 @@ impl Default for Sprt {
     }
 }
 
-/// What is wrong with a test.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SprtError {
-    /// The hypotheses are not in order.
     #[error("sprt.elo0 is {0}, must be below sprt.elo1, {1}")]
     Order(f64, f64),
-    /// An error rate is out of range.
     #[error("sprt.alpha and sprt.beta must be between 0 and 0.5")]
     Rates,
-    /// A part of the text is no number.
     #[error("\"{0}\" is no number")]
     Number(String),
-    /// The text has no comma.
     #[error("expected two numbers, as in 0,35")]
     Form,
 }
@@ -66,7 +61,6 @@ pub struct SprtBounds {
     pub upper: f64,
 }
 
-/// What the test has decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SprtDecision {
@@ -79,11 +73,6 @@ pub enum SprtDecision {
 }
 
 impl Sprt {
-    /// Checks the values.
-    ///
-    /// # Errors
-    ///
-    /// The hypotheses are not in order, or an error rate is out of range.
     pub fn check(&self) -> Result<(), SprtError> {
         if !(self.elo0.is_finite() && self.elo1.is_finite() && self.elo0 < self.elo1) {
             return Err(SprtError::Order(self.elo0, self.elo1));
@@ -144,7 +133,6 @@ impl Sprt {
         format!("{decision}: LLR {:.2} between {lower:.2} and {upper:.2}", self.llr(results))
     }
 
-    /// What the test has decided.
     pub fn decision(&self, results: &MatchResults) -> SprtDecision {
         let (llr, SprtBounds { lower, upper }) = (self.llr(results), self.bounds());
         match llr {

@@ -19,19 +19,15 @@ use crate::chess::position::Game;
 /// The length of an entry, in bytes.
 const ENTRY: usize = 16;
 
-/// An opening book in memory.
 #[derive(Clone, Debug)]
 pub struct Book {
     bytes: Vec<u8>,
 }
 
-/// Why a file is not a book.
 #[derive(Debug, Error)]
 pub enum BookError {
-    /// It cannot be read.
     #[error("cannot read the book {path}: {1}", path = .0.display())]
     Read(PathBuf, io::Error),
-    /// It is empty.
     #[error("the book is empty")]
     Empty,
     /// Its length in bytes is not a multiple of an entry's.
@@ -42,7 +38,6 @@ pub enum BookError {
     Unsorted(usize),
 }
 
-/// The move and the weight of an entry.
 #[derive(Clone, Copy)]
 struct BookEntry {
     packed: u16,
@@ -50,21 +45,11 @@ struct BookEntry {
 }
 
 impl Book {
-    /// Reads a book.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or is not a Polyglot book.
     pub fn open(path: &Path) -> Result<Book, BookError> {
         let bytes = std::fs::read(path).map_err(|error| BookError::Read(path.to_owned(), error))?;
         Book::from_bytes(bytes)
     }
 
-    /// A book from the bytes of its file.
-    ///
-    /// # Errors
-    ///
-    /// If they are not a Polyglot book.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Book, BookError> {
         if bytes.is_empty() {
             return Err(BookError::Empty);

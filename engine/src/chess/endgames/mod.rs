@@ -11,9 +11,8 @@ use crate::chess::wdl::Wdl;
 
 /// Whether one side has only its king left against pieces without pawns, among them enough to mate.
 ///
-/// That stays so to the end of the game unless pieces are lost. So if it is true of a search's root, [`towards_mate`]
-/// can be applied to all leaves, and compares like with like: it never makes the capture of the last man or the
-/// promotion of the last pawn look bad.
+/// This lasts to the end of the game unless pieces are lost. If it holds at the root, [`towards_mate`] can be applied to
+/// every leaf: it never makes capturing the last man or promoting the last pawn look bad.
 pub fn is_bare_king(game: &Game) -> bool {
     bare_king(game).is_some()
 }

@@ -5,7 +5,7 @@ use shakmaty::attacks::{
 };
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
 
-/// Where the side to move gives check from; made once for a position.
+/// The squares from which each piece of the side to move gives check; computed once for a position.
 pub(super) struct CheckSquares {
     king: Square,
     occupied: Bitboard,
@@ -69,7 +69,6 @@ impl CheckSquares {
     }
 }
 
-/// The position after a legal move.
 pub(super) fn after(position: &Chess, m: Move) -> Chess {
     let mut next = position.clone();
     next.play_unchecked(m);

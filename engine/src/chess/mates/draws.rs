@@ -5,7 +5,7 @@ use shakmaty::{Chess, Color, Move, Position};
 use super::numbers::MOST_MOVES;
 use crate::chess::position::{Game, scrambled};
 
-/// What the game before the search forbids the attacker.
+/// Positions of the game so far that the attacker must not repeat.
 ///
 /// A position is drawn if it has occurred twice before: it would be the third time. A position that has occurred once,
 /// or occurs twice on a path of the search, needs no care. Where there is a mate, there is one whose distance
@@ -15,7 +15,7 @@ pub(super) struct HistoryDraws {
     repeated: Vec<u64>,
     /// Whether fifty moves can end before the mate. The counter is then a part of the key.
     counter: bool,
-    /// Makes the keys of searches that do not share their results different.
+    /// Separates the keys of searches whose results differ.
     salt: u64,
 }
 
@@ -25,7 +25,7 @@ impl HistoryDraws {
         HistoryDraws { repeated: Vec::with_capacity(101), counter: false, salt: 0 }
     }
 
-    /// Prepares for a search from the end of `game` for mates by `attacker` within so many moves.
+    /// Prepares for a search from the end of `game` for mates by `attacker` within `moves` moves.
     pub fn begin(&mut self, game: &Game, attacker: Color, moves: u8) {
         let clock = game.position().halfmoves();
         self.counter = clock + 2 * u32::from(moves.min(MOST_MOVES)) > 100;
@@ -41,7 +41,6 @@ impl HistoryDraws {
         self.salt = self.repeated.iter().fold(side, |salt, &hash| salt.wrapping_add(scrambled(hash)));
     }
 
-    /// The key of a position in the table.
     pub fn key(&self, hash: u64, position: &Chess) -> u64 {
         self.keyed(hash, position.halfmoves())
     }

@@ -24,7 +24,7 @@ use proof::{Allowance, Place, ProofSearch};
 /// Nodes that writing down the line of a proven mate may take beyond the limit.
 const LINE_NODES: u64 = 2000;
 
-/// What a search may spend.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MateLimits {
     /// The attacker's moves, from 1 to 31, to mate in.
@@ -43,7 +43,6 @@ impl Default for MateLimits {
     }
 }
 
-/// A proven mate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForcedMate {
     /// The mate is given in at most this many plies, whatever the defender plays.
@@ -57,19 +56,17 @@ pub struct ForcedMate {
     pub line: Vec<Move>,
 }
 
-/// The answer of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MateResult {
-    /// The attacker mates by force.
     Mate(ForcedMate),
-    /// The attacker has no forced mate in so many moves.
+    /// The attacker has no forced mate within `moves` moves.
     NoMate {
-        /// At least the moves of the limit.
+        /// At least the limit.
         moves: u8,
     },
     /// The limit of nodes or the caller ended the search.
     Unknown {
-        /// The attacker has no forced mate in so many moves; 0 if nothing is known.
+        /// The attacker has no forced mate within this many moves; 0 if nothing is known.
         no_mate_within: u8,
     },
 }
@@ -81,8 +78,8 @@ pub struct MateSearch {
 }
 
 impl MateSearch {
-    /// A search with a table of `bytes`; 4 to 16 MiB are enough for a tenth of a second a move. It takes another
-    /// half a megabyte, and nothing more later.
+    /// A table of 4 to 16 MiB is enough for a tenth of a second a move. Allocates half a megabyte besides the table, and
+    /// nothing later.
     pub fn new(bytes: usize) -> MateSearch {
         MateSearch { search: ProofSearch::new(bytes), nodes: 0 }
     }
@@ -92,7 +89,6 @@ impl MateSearch {
         self.search.forget();
     }
 
-    /// The nodes of the last search.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
@@ -105,7 +101,7 @@ impl MateSearch {
         self.run(game, game.turn(), limits, stop)
     }
 
-    /// Searches for a mate of the side to move, by its opponent; otherwise as [`MateSearch::search`].
+    /// As [`MateSearch::search`], but for a mate by the side that is not to move.
     pub fn search_defence(
         &mut self,
         game: &Game,
@@ -148,12 +144,10 @@ impl MateSearch {
     }
 }
 
-/// One search.
 struct Root<'a> {
     search: &'a mut ProofSearch,
     allowance: Allowance<'a>,
     place: Place,
-    /// Whether the attacker is to move.
     attacks: bool,
 }
 
@@ -174,7 +168,7 @@ impl Root<'_> {
         MateResult::NoMate { moves: no_mate_within }
     }
 
-    /// Whether there is a mate within so many moves.
+    /// Whether there is a mate within `moves` moves.
     fn within(&mut self, limit: u8) -> Numbers {
         let key = self.search.draws.key(self.place.hash, &self.place.position);
         let known = self.search.table.get(key, limit).unwrap_or(Numbers::open(1, 1));

@@ -6,7 +6,7 @@ pub(super) const INFINITE: u32 = (1 << 20) - 1;
 /// The greatest limit of a search, in moves of the attacker.
 pub(super) const MOST_MOVES: u8 = 31;
 
-/// How much seems to be left to prove, or to disprove, that the attacker mates within a limit.
+/// Proof and disproof number of a mate within a limit of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     /// 0: the mate is proven.
@@ -18,12 +18,12 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// A mate within so many moves of the attacker.
+    /// A mate within `moves` moves of the attacker.
     pub fn mate(moves: u8) -> Numbers {
         Numbers { proof: 0, disproof: INFINITE, moves }
     }
 
-    /// No mate within so many moves of the attacker.
+    /// No mate within `moves` moves of the attacker.
     pub fn no_mate(moves: u8) -> Numbers {
         Numbers { proof: INFINITE, disproof: 0, moves: moves.min(MOST_MOVES) }
     }
@@ -31,17 +31,15 @@ impl Numbers {
     /// No mate at all: the game is drawn, or the attacker is mated.
     pub const NEVER: Numbers = Numbers { proof: INFINITE, disproof: 0, moves: MOST_MOVES };
 
-    /// Neither proven nor disproven.
     pub fn open(proof: u32, disproof: u32) -> Numbers {
         Numbers { proof: proof.clamp(1, INFINITE - 1), disproof: disproof.clamp(1, INFINITE - 1), moves: 0 }
     }
 
-    /// Whether the mate is proven.
     pub fn is_mate(self) -> bool {
         self.proof == 0
     }
 
-    /// Whether there is no mate within the limit.
+    /// Whether the mate within the limit is disproven.
     pub fn is_refuted(self) -> bool {
         self.disproof == 0
     }

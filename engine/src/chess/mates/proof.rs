@@ -14,9 +14,8 @@ const QUIET: u32 = 12;
 /// Nodes between two looks at the caller's `stop`: about 0.1 ms.
 const NODES_PER_LOOK: u64 = 256;
 
-/// What the search may spend.
+/// The budget of a running search.
 pub(super) struct Allowance<'a> {
-    /// Nodes spent.
     pub nodes: u64,
     /// The nodes at which the search ends.
     pub end: u64,
@@ -41,19 +40,16 @@ impl<'a> Allowance<'a> {
     }
 }
 
-/// A position with its hash.
 pub(super) struct Place {
     pub position: Chess,
     pub hash: u64,
 }
 
 impl Place {
-    /// The position after a legal move.
     pub fn after(&self, m: Move, hash: u64) -> Place {
         Place { position: after(&self.position, m), hash }
     }
 
-    /// The hash after a legal move.
     pub fn hash_after(&self, m: Move) -> u64 {
         hash_after(&self.position, self.hash, m).unwrap_or_else(|| hash_of(&after(&self.position, m)))
     }
@@ -67,20 +63,17 @@ struct ProofChild {
     numbers: Numbers,
 }
 
-/// What to search next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Child(usize),
     /// The attacker's quiet moves, which have not been looked at.
     Quiet,
-    /// Nothing is left.
     Nothing,
 }
 
 /// No child to search: the number of none is infinite.
 const NO_CHILD: (Next, u32, u32) = (Next::Nothing, INFINITE, 0);
 
-/// The search with its memory.
 pub(super) struct ProofSearch {
     pub table: MateTable,
     pub draws: HistoryDraws,
@@ -104,7 +97,6 @@ impl ProofSearch {
         }
     }
 
-    /// Forgets everything.
     pub fn forget(&mut self) {
         self.table.clear();
         self.refutation = None;

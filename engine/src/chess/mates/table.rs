@@ -68,7 +68,7 @@ struct MateBucket([MateEntry; WAYS]);
 /// Results by position, in a fixed number of buckets.
 pub(super) struct MateTable {
     buckets: Box<[MateBucket]>,
-    /// That of the entries that count; the others are as good as empty.
+    /// Entries of another generation count as empty.
     generation: u8,
 }
 
@@ -79,7 +79,8 @@ impl MateTable {
         MateTable { buckets: vec![MateBucket::default(); buckets].into_boxed_slice(), generation: 1 }
     }
 
-    /// Forgets everything. Entries are overwritten only once in 255 times: that would take longer than many a search.
+    /// Clears the table by a new generation; only every 255th time are the entries overwritten, which takes longer than many
+    /// a search.
     pub fn clear(&mut self) {
         self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             self.buckets.fill(MateBucket::default());
@@ -87,14 +88,14 @@ impl MateTable {
         });
     }
 
-    /// Asks the processor to fetch the entries where a key is looked up soon.
+    /// Prefetches the bucket of a key that is looked up soon.
     pub fn prefetch(&self, key: u64) {
         prefetch_index(&self.buckets, self.index(key));
     }
 
     /// What is known about a mate within `limit` moves.
     ///
-    /// Numbers found with another limit are given as well: they are estimates in any case, and better than none.
+    /// Falls back to numbers found with another limit: estimates, but better than none.
     pub fn get(&self, key: u64, limit: u8) -> Option<Numbers> {
         let bucket = &self.buckets[self.index(key)];
         let entry =
@@ -111,7 +112,7 @@ impl MateTable {
         }
     }
 
-    /// Stores numbers found with so many nodes.
+    /// Stores numbers that took `nodes` nodes to find.
     pub fn put(&mut self, key: u64, numbers: Numbers, nodes: u64) {
         let index = self.index(key);
         let generation = self.generation;

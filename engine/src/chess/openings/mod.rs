@@ -14,7 +14,6 @@ static TABLE: &[u8] = include_bytes!("../../../data/eco.tsv.gz");
 
 static BOOK: LazyLock<Book> = LazyLock::new(|| Book::read(TABLE));
 
-/// A named opening.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opening {
     /// `A00` to `E99`.
@@ -42,7 +41,6 @@ pub const LONGEST_LINE: usize = 36;
 /// A named opening with the moves that the table gives for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpeningLine {
-    /// Code and name.
     pub opening: Opening,
     /// The moves with their numbers, in SAN.
     pub moves: String,
@@ -80,7 +78,7 @@ impl Book {
     }
 }
 
-/// The opening of a position, by whichever moves it was reached.
+/// The opening of a position, also when it was reached by other moves.
 pub fn opening_of(position: &Game) -> Option<&'static Opening> {
     BOOK.openings.get(&position.hash())
 }

@@ -13,7 +13,6 @@ use thiserror::Error;
 /// An earlier position of a game.
 #[derive(Clone, Debug)]
 pub struct PastPosition {
-    /// The pieces.
     pub board: Board,
     /// How often the position had occurred before.
     pub repetitions: u32,
@@ -21,7 +20,6 @@ pub struct PastPosition {
 }
 
 impl PastPosition {
-    /// The Zobrist hash, as [`Game::hash`].
     pub fn hash(&self) -> u64 {
         self.hash
     }
@@ -57,7 +55,7 @@ struct Present {
     last_move: Option<Move>,
 }
 
-/// A place in a game, without what was before it.
+/// A snapshot of a place in a game, without its history.
 #[derive(Clone, Debug)]
 pub(crate) struct GameMark {
     plies: usize,
@@ -67,12 +65,7 @@ pub(crate) struct GameMark {
 /// The result of a game that ended by the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Checkmate.
-    Decisive {
-        /// The side that gave mate.
-        winner: Color,
-    },
-    /// A draw.
+    Decisive { winner: Color },
     Draw(DrawReason),
 }
 
@@ -89,19 +82,15 @@ pub enum DrawReason {
     FiftyMoves,
 }
 
-/// Why a text is not a position or not a legal move.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PositionError {
-    /// The FEN cannot be parsed.
     #[error("not a FEN: {0}")]
     Fen(String),
     /// The FEN describes a position that is not possible in chess.
     #[error("impossible position: {0}")]
     Impossible(String),
-    /// The text is not a move in UCI notation.
     #[error("not a move: {0}")]
     Notation(String),
-    /// The move is not legal.
     #[error("illegal move: {0}")]
     Illegal(String),
 }
@@ -126,7 +115,6 @@ impl Clone for Game {
 }
 
 impl Game {
-    /// The initial position.
     pub fn new() -> Game {
         Game::from_position(Chess::default())
     }
@@ -148,10 +136,6 @@ impl Game {
     ///
     /// Castling rights without a rook and en-passant squares without a pawn, which some GUIs write, are dropped;
     /// unusual material and impossible checks are accepted.
-    ///
-    /// # Errors
-    ///
-    /// If the text is not a FEN, a king is missing or can be captured, or pawns are on a back rank.
     pub fn from_fen(fen: &str) -> Result<Game, PositionError> {
         let setup = Fen::from_ascii(fen.trim().as_bytes())
             .map_err(|error| PositionError::Fen(format!("{error} in \"{fen}\"")))?
@@ -169,10 +153,6 @@ impl Game {
 
     /// The game that starts from `fen`, or from the initial position without one, and continues with `moves` in
     /// UCI notation.
-    ///
-    /// # Errors
-    ///
-    /// As [`Game::from_fen`] and [`Game::parse_uci`], for the first move that fails.
     pub fn from_uci<'a>(
         fen: Option<&str>,
         moves: impl IntoIterator<Item = &'a str>,
@@ -185,11 +165,11 @@ impl Game {
         Ok(game)
     }
 
-    /// Goes back to `earlier`, from which this game was continued: much faster than a copy of a long game.
+    /// Takes back all moves since `earlier`, a beginning of this game: much faster than a copy of a long game.
     ///
     /// # Panics
     ///
-    /// If this game has fewer plies than `earlier`. If it is another game, the result is unspecified.
+    /// If this game has fewer plies than `earlier`. The result is unspecified if `earlier` is no beginning of it.
     pub fn rewind_to(&mut self, earlier: &Game) {
         assert!(self.past.len() >= earlier.past.len(), "a later position of the same game");
         self.past.truncate(earlier.past.len());
@@ -197,17 +177,17 @@ impl Game {
         self.present.clone_from(&earlier.present);
     }
 
-    /// Where the game is, to go back there.
+    /// Saves the current place, for [`Game::rewind_to_mark`].
     #[inline]
     pub(crate) fn mark(&self) -> GameMark {
         GameMark { plies: self.past.len(), present: self.present.clone() }
     }
 
-    /// Goes back to where the game was marked.
+    /// Takes back all moves since [`Game::mark`].
     ///
     /// # Panics
     ///
-    /// If this game has fewer plies than then. If it is another game, the result is unspecified.
+    /// If this game has fewer plies than at the mark. The result is unspecified if the mark is another game's.
     #[inline]
     pub(crate) fn rewind_to_mark(&mut self, mark: &GameMark) {
         assert!(self.past.len() >= mark.plies, "a later position of the same game");
@@ -220,12 +200,10 @@ impl Game {
         self.start
     }
 
-    /// The current position.
     pub fn position(&self) -> &Chess {
         &self.present.position
     }
 
-    /// The side to move.
     pub fn turn(&self) -> Color {
         self.present.position.turn()
     }
@@ -240,8 +218,8 @@ impl Game {
         self.present.position.legal_moves()
     }
 
-    /// Whether there is a legal move. In nearly all positions this takes a small part of the time of
-    /// [`Game::legal_moves`]: a pawn or knight that cannot be pinned may go somewhere, and there is no check.
+    /// Whether there is a legal move. Nearly always much faster than [`Game::legal_moves`]: out of check, a pawn or knight
+    /// that is not pinned can usually move.
     pub fn has_legal_move(&self) -> bool {
         self.has_obvious_move() || !self.legal_moves().is_empty()
     }
@@ -261,7 +239,6 @@ impl Game {
         ahead & !occupied.0 != 0 || (board.knights() & free).into_iter().any(goes_somewhere)
     }
 
-    /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
         let hash_after = self.hash_after(m);
         self.play_to(m, hash_after);
@@ -286,10 +263,6 @@ impl Game {
     }
 
     /// Parses a legal move in UCI notation; castling as `e1g1` or as king takes rook.
-    ///
-    /// # Errors
-    ///
-    /// If the text is not a move, or the move is not legal here.
     pub fn parse_uci(&self, text: &str) -> Result<Move, PositionError> {
         UciMove::from_ascii(text.as_bytes())
             .map_err(|_| PositionError::Notation(text.to_owned()))?
@@ -319,7 +292,7 @@ impl Game {
         self.present.repetitions
     }
 
-    /// Plies since the last occurrence of the current position, if there is one.
+    /// Plies since the last occurrence of the current position.
     pub fn recurrence(&self) -> Option<usize> {
         (self.present.recurrence > 0).then_some(self.present.recurrence as usize)
     }
@@ -414,7 +387,6 @@ impl Game {
         }
     }
 
-    /// The current position as a FEN.
     pub fn fen(&self) -> String {
         Fen::from_position(&self.present.position, EnPassantMode::Legal).to_string()
     }
@@ -446,7 +418,7 @@ fn key_of(hash: u64, halfmoves: u32, repeatable: u64) -> u64 {
     hash ^ scrambled(clock) ^ scrambled(repeatable)
 }
 
-/// The hash of a position: shakmaty's, in which a castling right has a key by its side, with a key of the rook for a
+/// The Zobrist hash of a position: shakmaty's, in which a castling right has a key by its side, with a key of the rook for a
 /// right of a rook on another file than a or h. So it tells Chess960 positions apart that differ only in which rook may
 /// castle, and is shakmaty's in every standard position.
 pub(crate) fn hash_of(position: &Chess) -> u64 {

@@ -24,7 +24,6 @@ impl PackedMove {
         PackedMove(from as u16 | (m.to() as u16) << 6 | promotion << 12)
     }
 
-    /// The origin square.
     pub fn from(self) -> Square {
         Square::new(u32::from(self.0 & 63))
     }

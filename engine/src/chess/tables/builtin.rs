@@ -32,10 +32,9 @@ static TABLES: &[BuiltinTable] = builtin![
     "KBvKB" "KBvKN" "KBvKP" "KNvKN" "KNvKP" "KPvKP"
 ];
 
-/// The folder that the built-in tables seem to be in; a relative path, so that a file of that name is unlikely.
+/// The virtual folder of the built-in tables. A relative path, so that a real file of that name is unlikely.
 const FOLDER: &str = "<built in>";
 
-/// The number of classes of material.
 pub(super) fn count() -> usize {
     TABLES.len()
 }

@@ -46,16 +46,12 @@ impl Default for ProbeRules {
 /// The result of a position with best play, for the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableResult {
-    /// The side to move loses.
     Loss,
-    /// A draw.
     Draw,
-    /// The side to move wins.
     Win,
 }
 
 impl TableResult {
-    /// The result for the other side.
     pub fn flipped(self) -> TableResult {
         match self {
             TableResult::Loss => TableResult::Win,
@@ -65,10 +61,8 @@ impl TableResult {
     }
 }
 
-/// Why tables cannot be opened.
 #[derive(Debug, Error)]
 pub enum TablesError {
-    /// A folder cannot be listed.
     #[error("cannot read the tables' folder {path}: {1}", path = .0.display())]
     Folder(PathBuf, io::Error),
     /// The folders hold no usable table; the first warning, if there was one.
@@ -138,20 +132,12 @@ impl Tables {
     /// Finds the tables in a list of folders, separated by `;` or, except on Windows, by `:`.
     ///
     /// Files are opened when first probed. A file whose length is not that of a table is skipped with a warning.
-    ///
-    /// # Errors
-    ///
-    /// If a folder cannot be read, or none of them holds a table.
     pub fn open(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::default(), paths, rules)
     }
 
     /// The built-in tables, and those in folders as for [`Tables::open`]. Files of tables that are built in are not
     /// used.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tables::open`].
     pub fn open_beside_builtin(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::builtin(), paths, rules)
     }
@@ -168,12 +154,10 @@ impl Tables {
         Ok(Tables { shared: Arc::new(shared), rules })
     }
 
-    /// The same files with other rules.
     pub fn with_rules(&self, rules: ProbeRules) -> Tables {
         Tables { shared: Arc::clone(&self.shared), rules }
     }
 
-    /// The rules.
     pub fn rules(&self) -> ProbeRules {
         self.rules
     }

@@ -16,7 +16,6 @@ const FIFTY_MOVES: i32 = 100;
 /// A root move with its distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableMove {
-    /// The move.
     pub m: Move,
     /// Plies to the next capture, pawn move or mate with best play, this move included: positive if the mover wins
     /// without the fifty-move rule, negative if he loses, 0 in a draw. May be one ply too short.
