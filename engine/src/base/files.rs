@@ -1,33 +1,76 @@
-//! Files written aside, then renamed.
+//! Files written aside, then renamed: no reader sees half of one, and a failed write leaves the earlier file as it was.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
-/// Writes a file under another name, flushes it to the disk, and renames it, so that nobody sees half of it.
-///
-/// # Errors
-///
-/// If `write` fails, or the file system does.
-pub fn write_aside(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let aside = aside_of(path);
-    let attempt = || {
-        let mut file = io::BufWriter::new(std::fs::File::create(&aside)?);
-        write(&mut file)?;
-        file.into_inner()?.sync_all()?;
-        std::fs::rename(&aside, path)
-    };
-    attempt().inspect_err(|_| drop(std::fs::remove_file(&aside)))
+pub use tempfile::NamedTempFile;
+
+/// Writes a file under another name, flushes it to the disk, and renames it.
+pub fn write_aside<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    let mut file = temporary(path)?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    let value = write(&mut out)?;
+    out.flush()?;
+    drop(out);
+    persist(file, path)?;
+    Ok(value)
 }
 
-/// Whether [`write_aside`] could create its temporary file beside `path`. The temporary file is removed again.
+/// Whether a file could be written beside `path`, as [`write_aside`] does.
 pub fn can_write_aside(path: &Path) -> io::Result<()> {
-    let aside = aside_of(path);
-    std::fs::File::create(&aside)?;
-    std::fs::remove_file(&aside)
+    temporary(path).map(drop)
 }
 
-fn aside_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    PathBuf::from(name)
+/// An empty file `NAME.RANDOM.tmp` in the folder of `path`, which is removed when it is dropped.
+pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let mut prefix = path.file_name().unwrap_or_default().to_owned();
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    // Readable as any other new file: the default is for the owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+}
+
+/// Flushes a temporary file to the disk and renames it to `path`; removes it if that fails.
+pub fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_changes_nothing_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write_aside(&path, |out| out.write_all(b"first")).unwrap();
+        let failed = write_aside(&path, |out| {
+            out.write_all(b"half")?;
+            Err::<(), _>(io::Error::other("the disk is full"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "the disk is full");
+        assert_eq!(std::fs::read(&path).unwrap(), b"first");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(write_aside(&path, |out| out.write_all(b"second").map(|()| 7)).unwrap(), 7);
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        assert!(write_aside(&folder.path().join("nowhere/a.json"), |_| Ok(())).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_as_readable_as_any_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [ours, plain] = ["ours", "plain"].map(|name| folder.path().join(name));
+        write_aside(&ours, |_| Ok(())).unwrap();
+        std::fs::write(&plain, b"").unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
 }

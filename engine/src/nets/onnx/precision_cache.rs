@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::timing::PrecisionTiming;
+use crate::base::files::write_aside;
 use crate::nets::eval::Precision;
 
 /// Of the file. Up to 1, keys had no batch size.
@@ -90,10 +91,8 @@ fn write(file: &Path, contents: &CacheFile) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    // Written under another name and renamed, so that no reader sees half a file.
-    let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
-    std::fs::write(&temporary, serde_json::to_vec_pretty(contents)?)?;
-    std::fs::rename(&temporary, file)
+    let bytes = serde_json::to_vec_pretty(contents)?;
+    write_aside(file, |out| out.write_all(&bytes))
 }
 
 /// A hash of both files, the batch size, the CPU and the runtime. The hash function may change with a
