@@ -116,7 +116,7 @@ fn lichess_scores_belong_to_the_position_after_the_move() {
     let (chunk, ..) = folder.import(&pgn, &[]);
     // The score after 1. e4 is that of the position before 1... e5.
     assert_eq!(chunk.game(0).evals, [NO_EVAL, 30, 20]);
-    let (chunk, ..) = folder.import(&pgn, &["--eval", "before"]);
+    let (chunk, ..) = folder.import(&pgn, &["--evals", "before"]);
     assert_eq!(chunk.game(0).evals, [30, 20, -29_998]);
 }
 
@@ -158,8 +158,108 @@ fn a_truncated_file_is_imported_up_to_its_end() {
     let mut whole = zstd::encode_all(TWO_GAMES.repeat(2000).as_bytes(), 1).expect("memory");
     whole.truncate(whole.len() - 20);
     let path = folder.write("cut.pgn.zst", &whole);
-    let (_, stdout, _) = folder.import(&path, &[]);
+    let output = trainer(&["import", &path, "--out", &folder.path("out"), "--name", "x"]);
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(stdout.contains("damaged") && stdout.contains("cut.pgn.zst"), "{stdout}");
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("cut.pgn.zst; what was read before is kept"), "{stderr}");
+    let chunk = dataset::read(Path::new(&folder.path("out/x-00000.h5"))).expect("a sound file");
+    assert_eq!(chunk.games(), 2);
+}
+
+/// Imports what comes through a pipe, in two parts.
+fn piped(folder: &Folder, source: &str, bytes: &[u8]) -> (Chunk, String) {
+    let out = folder.path("out");
+    let _ = std::fs::remove_dir_all(&out);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+    command.args(["import", source, "--out", &out, "--name", "x"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    // The first part is shorter than the marks by which compressions are recognised.
+    let (first, rest) = bytes.split_at(1);
+    input
+        .write_all(first)
+        .and_then(|()| input.flush())
+        .and_then(|()| input.write_all(rest))
+        .expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let chunk = dataset::read(Path::new(&format!("{out}/x-00000.h5"))).expect("a sound file");
+    (chunk, String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn pipes_are_read_once_and_to_their_end() {
+    let folder = Folder::new();
+    let text = many_games(300);
+    let packed = zstd::encode_all(text.as_bytes(), 3).expect("memory");
+    let sources: &[&str] = if cfg!(unix) { &["-", "/dev/stdin"] } else { &["-"] };
+    for source in sources {
+        for bytes in [text.as_bytes(), &packed] {
+            let (chunk, stdout) = piped(&folder, source, bytes);
+            assert_eq!(chunk.games(), 300, "{source}: {stdout}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_no_games_are_named_with_what_to_do() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    folder.import(&pgn, &[]);
+    let refused = |path: &str| {
+        let output = trainer(&["import", path, "--out", &folder.path("refused")]);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let stderr = refused(&folder.path("out/x-00000.h5"));
+    assert!(stderr.contains("x-00000.h5: this is HDF5") && stderr.contains("ready for training"), "{stderr}");
+    let stderr = refused(&folder.write("a.npy", b"\x93NUMPY\x01\0v\0{'descr'"));
+    assert!(stderr.contains("a.npy: this is a NumPy array"), "{stderr}");
+}
+
+#[test]
+fn what_evaluations_mean_is_said_with_their_count() {
+    let folder = Folder::new();
+    let study = "[ChapterURL \"https://lichess.org/study/a/b\"]\n[Result \"1-0\"]\n\n1. e4 {[%eval 0.3]} 1-0\n\n\
+        [Event \"ChessBase\"]\n[Result \"1-0\"]\n\n1. d4 {[%eval 23,14]} d5 1-0\n\n\
+        [Event \"ours\"]\n[Result \"1-0\"]\n\n1. c4 {[%eval 0.1]} 1-0\n";
+    let pgn = folder.write("mixed.pgn", study.as_bytes());
+    let (chunk, stdout, _) = folder.import(&pgn, &[]);
+    let expected =
+        "evaluations: 1 taken as of the position before the move, 2 taken as of the position after the move";
+    assert!(stdout.contains(expected), "{stdout}");
+    assert_eq!((chunk.game(1).evals[1], chunk.game(2).evals[0]), (23, 10));
+    let (chunk, stdout, _) = folder.import(&pgn, &["--evals", "mover"]);
+    assert!(
+        stdout.contains("evaluations: 3 taken as of the position before the move, for the side"),
+        "{stdout}"
+    );
+    assert_eq!(chunk.game(0).evals, [30]);
+}
+
+#[test]
+fn a_game_with_an_unreadable_word_is_named_and_nothing_of_it_is_kept() {
+    let folder = Folder::new();
+    let pgn = "[Result \"1-0\"]\n\n1. e4 e5 2. Cf3 Cc6\n3. Bb5 1-0\n[Result \"1-0\"]\n1. d4 d5\n2. -- e6 1-0\n\n\
+        1. c4 o-o 1-0\n1. e2-e4 e7-e5 2. nf3 nc6 3. Bb5 a6 4. 0-0 1-0\n";
+    let pgn = folder.write("words.pgn", pgn.replace('\n', "\r").as_bytes());
+    let (chunk, stdout, stderr) = folder.import(&pgn, &[]);
+    assert_eq!((chunk.games(), chunk.game(0).moves.len()), (1, 7), "{stdout}");
+    for expected in [
+        "words.pgn:3: unreadable move 2.Cf3",
+        "words.pgn:7: null move 2.--",
+        "words.pgn:9: illegal or ambiguous move 1...o-o",
+    ] {
+        assert!(stderr.contains(expected), "{stderr}");
+    }
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! Games as PGN: read by the engine's reader, and written.
 
-use engine::chess::pgn::{PgnGame, PgnToken, read_games};
+use engine::chess::pgn::{Additions, PgnGame, PgnToken, encoded, read_games};
+use engine::chess::position::Game;
 use shakmaty::{Color, KnownOutcome, Outcome};
 use thiserror::Error;
 
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
-
-/// Columns of a line of moves.
-const WIDTH: usize = 80;
 
 /// Characters of a player's name.
 const LONGEST_NAME: usize = 60;
@@ -58,7 +56,7 @@ impl PgnFile {
         let has_content = |game: &PgnGame| !(game.moves.is_empty() && game.tags.is_empty());
         let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).filter(has_content).collect();
         let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
-        match broken.first().filter(|why| !why.ends_with("no game")) {
+        match broken.first().filter(|why| !why.contains(": no game: ")) {
             _ if !games.is_empty() => Ok(PgnFile { games, broken }),
             Some(why) => Err(PgnError::Game(why.clone())),
             None => Err(PgnError::Empty),
@@ -134,56 +132,41 @@ impl PgnHeader<'_> {
 
 /// Writes a game: the seven tags, the start position, the moves.
 pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, header: PgnHeader<'_>) -> String {
-    let result = end.map_or("*", GameEnd::result);
-    let mut pgn = String::new();
-    let mut tag = |name: &str, value: &str| {
-        let value: String = value.chars().filter(|c| !c.is_control()).collect();
-        pgn += &format!("[{name} \"{}\"]\n", value.replace('\\', "\\\\").replace('"', "\\\""));
-    };
-    tag("Event", header.event);
-    tag("Site", "Philidor's studio");
-    tag("Date", header.date);
-    tag("Round", header.round);
-    tag("White", names[0]);
-    tag("Black", names[1]);
-    tag("Result", result);
+    let mut tags = vec![
+        ("Event", header.event),
+        ("Site", "Philidor's studio"),
+        ("Date", header.date),
+        ("Round", header.round),
+        ("White", names[0]),
+        ("Black", names[1]),
+        ("Result", end.map_or("*", GameEnd::result)),
+    ];
     if let Some(fen) = game.start() {
-        tag("SetUp", "1");
-        tag("FEN", fen);
+        tags.extend([("SetUp", "1"), ("FEN", fen)]);
     }
     if game.is_chess960() {
-        tag("Variant", "Chess960");
+        tags.push(("Variant", "Chess960"));
     }
     if let Some(opening) = game.opening() {
-        tag("ECO", &opening.eco);
-        tag("Opening", &opening.name);
+        tags.extend([("ECO", opening.eco.as_str()), ("Opening", opening.name.as_str())]);
     }
-    pgn.push('\n');
-    let mut column = 0;
-    let mut word = |text: &str| {
-        if column > 0 && column + 1 + text.len() > WIDTH {
-            pgn.push('\n');
-            column = 0;
-        } else if column > 0 {
-            pgn.push(' ');
-            column += 1;
-        }
-        pgn += text;
-        column += text.len();
+    let result = match end.map(|end| end.winner) {
+        Some(Winner::White) => Outcome::Known(KnownOutcome::Decisive { winner: Color::White }),
+        Some(Winner::Black) => Outcome::Known(KnownOutcome::Decisive { winner: Color::Black }),
+        Some(Winner::Draw) => Outcome::Known(KnownOutcome::Draw),
+        None => Outcome::Unknown,
     };
-    let first = first_ply(game);
-    for (index, m) in game.moves().iter().enumerate() {
-        let ply = first + index;
-        if ply.is_multiple_of(2) {
-            word(&format!("{}.", ply / 2 + 1));
-        } else if index == 0 {
-            word(&format!("{}...", ply / 2 + 1));
-        }
-        word(&m.san);
-    }
-    word(result);
-    pgn.push('\n');
-    pgn
+    let san = |text: &str| PgnToken::Move(text.parse().expect("the moves are written by shakmaty"));
+    let mut tokens: Vec<PgnToken> = game.moves().iter().map(|m| san(&m.san)).collect();
+    tokens.push(PgnToken::Result(result));
+    let tags = tags.into_iter().map(|(name, value)| (name.as_bytes().to_owned(), encoded(value)));
+    let start = Game::from_fen(&game.start_fen()).expect("the game was played from it");
+    let pgn = PgnGame { tags: tags.collect(), tokens, start, moves: Vec::new(), line: 1 };
+    let mut text = Vec::new();
+    pgn.write(&Additions::default(), &mut text).expect("memory can be written");
+    // Without the empty line behind it.
+    text.pop();
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Plies before the game's first move, by the move number of its start position.
@@ -256,7 +239,7 @@ mod tests {
             }
         }
         let text = write_pgn(&game, ["A", "B"], game.end(), PgnHeader::casual("????.??.??"));
-        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         assert_eq!(first(text.as_bytes()).game.ply(), 120);
     }
 }

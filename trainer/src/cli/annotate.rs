@@ -54,7 +54,7 @@ pub struct AnnotateArgs {
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     inbox_patience: u64,
     /// To which position an [%eval] comment of a PGN belongs
-    #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
+    #[arg(long = "evals", value_enum, default_value_t = EvalSide::Auto)]
     eval: EvalSide,
 }
 

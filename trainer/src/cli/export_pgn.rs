@@ -13,7 +13,7 @@ use crate::data::record::{EvalSide, write_pgn};
 /// Write stored games (games/1) as PGN, with their evaluations and the names of their openings
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer export-pgn data/mined-*.h5 --out mined.pgn\n  \
-    philidor-trainer export-pgn data/mined-00000.h5 --game 7 --eval after")]
+    philidor-trainer export-pgn data/mined-00000.h5 --game 7 --evals after")]
 pub struct ExportPgnArgs {
     /// Files of games (games/1)
     #[arg(required = true)]
@@ -26,7 +26,7 @@ pub struct ExportPgnArgs {
     game: Option<usize>,
     /// To which position the [%eval] after a move belongs: `before` loses nothing and is what `import` expects, `after`
     /// is what Lichess writes and most other programs show
-    #[arg(long, value_enum, default_value_t = EvalSide::Before)]
+    #[arg(long = "evals", value_enum, default_value_t = EvalSide::Before)]
     eval: EvalSide,
 }
 

@@ -15,15 +15,22 @@ use super::interrupt;
 use crate::base::files::{file_name, stem};
 use crate::data::dataset::{ChunkError, ChunkWriter};
 use crate::data::import::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
-use crate::data::record::EvalSide;
+use crate::data::record::{EvalCounts, EvalSide};
 
 /// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
-    philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80")]
+#[command(
+    after_help = "Moves are read as python-chess and pgn-extract read them; a game with a word that is no move is \
+    left out and named with its line. A game may have 64 MiB. The status is 1 if a file is damaged, though what was read \
+    before is kept.\n\n\
+    Examples:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
+    curl URL | philidor-trainer import - --name archive --evals after\n  \
+    philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80"
+)]
 pub struct ImportArgs {
     /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with columns named rating, popularity, plays, fen (the
-    /// solver to move) and moves. The first line, which names the columns in any order, decides which
+    /// solver to move) and moves. The first line, which names the columns in any order, decides which. `-` is the standard
+    /// input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder for the files of games
@@ -65,20 +72,17 @@ pub struct ImportArgs {
     /// Stop after this many games
     #[arg(long)]
     max_games: Option<u64>,
-    /// To which position an [%eval] comment belongs
+    /// To which position an [%eval] comment belongs, and for whom it is
     #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
-    eval: EvalSide,
+    evals: EvalSide,
     /// Threads that replay games [default: all processors]
     #[arg(long)]
     threads: Option<usize>,
 }
 
 impl ImportArgs {
-    /// Imports the games; broken games and damaged files are reported and skipped. Ctrl-C ends it cleanly.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be opened or written, or no game is left.
+    /// Imports the games. Broken games are reported and skipped; what a damaged file holds before its damage is kept, but
+    /// the command fails at its end.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
             log::warn!("{error:#}");
@@ -88,12 +92,19 @@ impl ImportArgs {
         print_report(&report, files);
         let interrupted = stop.load(Ordering::Relaxed);
         ensure!(report.games > 0 || interrupted, "no games imported: {}", report.reasons());
+        let damaged: Vec<String> =
+            report.damaged_files.iter().map(|(path, _)| path.display().to_string()).collect();
+        ensure!(
+            damaged.is_empty(),
+            "not read to the end: {}; what was read before is kept",
+            damaged.join(", ")
+        );
         Ok(())
     }
 
     fn import(&self, stop: &AtomicBool) -> anyhow::Result<(ReadReport, usize)> {
         let mut options = ReadOptions {
-            evals: self.eval,
+            evals: self.evals,
             filters: Filters {
                 min_elo: self.min_elo,
                 max_elo: self.max_elo,
@@ -110,7 +121,9 @@ impl ImportArgs {
         };
         options.threads = self.threads.unwrap_or(options.threads);
         let source: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
-        let name = self.name.clone().unwrap_or_else(|| stem(&self.files[0]));
+        let name =
+            self.name.clone().unwrap_or_else(|| stem(&self.files[0]).trim_start_matches('-').to_owned());
+        let name = if name.is_empty() { "games".to_owned() } else { name };
         let mut writer = ChunkWriter::new(&self.out, &name, &source.join(", "), self.chunk_size)?;
         let mut meter = Meter::new(&self.files);
         let report = read_games::<ChunkError>(&self.files, &options, stop, |event| {
@@ -182,6 +195,9 @@ impl Meter {
 
 fn print_report(report: &ReadReport, files: usize) {
     say!("{} games, {} positions in {files} files", report.games, report.positions);
+    if report.evals != EvalCounts::default() {
+        say!("evaluations: {} (--evals says otherwise)", report.evals);
+    }
     print_counts("left out", &report.excluded);
     print_counts("broken", &report.broken);
     for (path, why) in &report.damaged_files {

@@ -10,6 +10,7 @@ use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 use serde_json::{Value, json};
 
 use crate::config::Sprt;
+use crate::data::import::read_text;
 use crate::play::arena::{EloEstimate, MatchResults, PlayerRecord, Rating, Tournament, rate, read_pgn};
 
 /// Rate the players of any games (PGN): score, Elo with 95 % intervals, pentanomial counts, sequential tests
@@ -23,7 +24,7 @@ use crate::play::arena::{EloEstimate, MatchResults, PlayerRecord, Rating, Tourna
     philidor-trainer rate runs/match.pgn --player New --sprt 0,5\n  \
     philidor-trainer rate runs/*.pgn --anchor 'Stockfish 1800=1800'")]
 pub struct RateArgs {
-    /// Files of games (PGN)
+    /// Files of games (PGN; plain, .gz, .zst, .bz2), or - for the standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Give this player this rating; the others are rated relative to it [default: the mean of all is 0]
@@ -89,7 +90,7 @@ impl RateArgs {
     fn rated(&self) -> Result<Rated> {
         let mut files = Vec::new();
         for path in &self.files {
-            let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
             files.push(read_pgn(&text).with_context(|| path.display().to_string())?);
         }
         let tournament = Tournament::new(&files);

@@ -1,18 +1,28 @@
-//! Games in PGN (Portable Game Notation).
+//! Games in PGN (Portable Game Notation): one reader and one writer for all programs.
 //!
-//! [`each_game`] reads the games of a text with a visitor of pgn-reader, after repairing common errors; [`read_games`]
-//! keeps everything in them: tags, variations, comments and NAGs. [`PgnGame::write`] writes a game back, with
-//! [`Additions`] to its moves.
+//! A text is [split](game_starts) where games start, each part is taken apart into words, comments and brackets, and every
+//! move is played on the board. A [`GameVisitor`] sees what was read; [`read_games`] keeps everything: tags, variations,
+//! comments and NAGs. [`PgnGame::write`] writes a game back, with [`Additions`] to its moves.
+//!
+//! Moves are read as python-chess and pgn-extract read them: standard and long algebraic notation, `O-O`, `0-0` and `o-o`,
+//! promotions without `=`, `e.p.`, `++`, figurines, and German piece letters where they are not mixed with English ones.
+//! A word that is no move is an error with its line: nothing of that game is kept.
 
+mod lines;
 mod split;
-mod repair;
 mod moves;
-mod section;
+mod lexer;
+mod tags;
+mod reader;
 mod tree;
 mod write;
+#[cfg(test)]
+mod tests;
 
+pub use lines::{convert_lines, unix_lines, without_byte_order_mark};
 pub use moves::{is_chess960, read_move, san_to_move};
-pub use section::{GameVisitor, ReadGame, each_game};
-pub use split::{game_starts, last_game_start, without_byte_order_mark};
+pub use reader::{GameVisitor, PgnError, ReadGame, Token, each_game};
+pub use split::{game_starts, last_game_start};
+pub use tags::{Tags, decoded, encoded};
 pub use tree::{BrokenPgn, PgnGame, PgnToken, read_games};
 pub use write::{Additions, MoveAdditions};

@@ -1,10 +1,232 @@
 //! Moves and variants as they are written in PGN.
 
-use shakmaty::san::San;
+use shakmaty::san::{San, SanPlus};
 use shakmaty::uci::UciMove;
-use shakmaty::{Chess, Move, Role, Square};
+use shakmaty::{CastlingSide, Chess, File, Move, Position, Rank, Role, Square};
 
 use crate::chess::position::Game;
+
+/// Why a word is not the next move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoMove {
+    /// It does not look like a move, or not like one in this game's language.
+    Unreadable,
+    /// It looks like a move, but there is none, or more than one.
+    Illegal,
+    /// It passes.
+    Null,
+}
+
+/// The language of a game's piece letters: S, L, T and D mean pieces in German (and in the Nordic languages), where N,
+/// B, R and Q mean none. A game has one language; in others R is the king.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Language {
+    english: bool,
+    german: bool,
+}
+
+impl Language {
+    fn role(&mut self, letter: char) -> Option<Role> {
+        let (role, of_language) = match letter {
+            'K' => return Some(Role::King),
+            'N' => (Role::Knight, &mut self.english),
+            'B' => (Role::Bishop, &mut self.english),
+            'R' => (Role::Rook, &mut self.english),
+            'Q' => (Role::Queen, &mut self.english),
+            'S' => (Role::Knight, &mut self.german),
+            'L' => (Role::Bishop, &mut self.german),
+            'T' => (Role::Rook, &mut self.german),
+            'D' => (Role::Queen, &mut self.german),
+            _ => return None,
+        };
+        *of_language = true;
+        Some(role)
+    }
+
+    fn is_mixed(self) -> bool {
+        self.english && self.german
+    }
+}
+
+/// The legal move that a word of a game says, and how it is written by the standard.
+pub(super) fn read_san(
+    word: &[u8],
+    position: &Chess,
+    language: &mut Language,
+) -> Result<(Move, SanPlus), NoMove> {
+    // A capital P is no pawn's: in Dutch it is the knight.
+    if !word.starts_with(b"P")
+        && let Ok(san) = SanPlus::from_ascii(word)
+        && let Ok(m) = san.san.to_move(position)
+    {
+        let letter = char::from(word[0]);
+        if letter.is_ascii_uppercase() && language.role(letter).is_some() && language.is_mixed() {
+            return Err(NoMove::Unreadable);
+        }
+        return Ok((m, san));
+    }
+    let legal = match written(word, language).ok_or(NoMove::Unreadable)? {
+        Written::Null => return Err(NoMove::Null),
+        Written::Castle(side) => San::Castle(side).to_move(position).ok(),
+        Written::Normal(read) => {
+            let mut moves = read.iter().filter_map(|normal| normal.to_move(position));
+            moves.next().filter(|first| moves.all(|other| other == *first))
+        }
+    };
+    let m = legal.ok_or(NoMove::Illegal)?;
+    Ok((m, SanPlus::from_move(position.clone(), m)))
+}
+
+/// A move that is not checked, since it is not played in the game.
+pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanPlus> {
+    if let Ok(san) = SanPlus::from_ascii(word) {
+        return Some(san);
+    }
+    let san = match written(word, language)? {
+        Written::Null => San::Null,
+        Written::Castle(side) => San::Castle(side),
+        Written::Normal(read) => {
+            let [Normal { role, file, rank, capture, to, promotion }] = *read.as_slice() else { return None };
+            San::Normal { role: role.unwrap_or(Role::Pawn), file, rank, capture, to, promotion }
+        }
+    };
+    Some(SanPlus { san, suffix: None })
+}
+
+/// What a word says, whatever the position.
+enum Written {
+    Null,
+    Castle(CastlingSide),
+    /// A small b is the file, or else the bishop.
+    Normal(Vec<Normal>),
+}
+
+/// A move to a square.
+#[derive(Clone, Copy)]
+struct Normal {
+    /// None where only squares are named.
+    role: Option<Role>,
+    file: Option<File>,
+    rank: Option<Rank>,
+    capture: bool,
+    to: Square,
+    promotion: Option<Role>,
+}
+
+impl Normal {
+    /// The only legal move that fits; whether it captures is not compared.
+    fn to_move(self, position: &Chess) -> Option<Move> {
+        if let (None, Some(file), Some(rank)) = (self.role, self.file, self.rank) {
+            let from = Square::from_coords(file, rank);
+            return UciMove::Normal { from, to: self.to, promotion: self.promotion }.to_move(position).ok();
+        }
+        let moves = position.san_candidates(self.role.unwrap_or(Role::Pawn), self.to);
+        let mut fitting = moves.iter().filter(|m| {
+            let from = m.from().expect("chess has no drops");
+            !m.is_castle()
+                && self.file.is_none_or(|file| file == from.file())
+                && self.rank.is_none_or(|rank| rank == from.rank())
+                && self.promotion == m.promotion()
+        });
+        fitting.next().filter(|_| fitting.next().is_none()).copied()
+    }
+}
+
+fn written(word: &[u8], language: &mut Language) -> Option<Written> {
+    if matches!(word, b"--" | b"Z0" | b"z0" | b"0000" | b"@@@@" | b"null") {
+        return Some(Written::Null);
+    }
+    let text = without_suffixes(std::str::from_utf8(word).ok()?);
+    let castling = text.replace(['-', '–', '—'], "").replace('0', "O").to_ascii_uppercase();
+    match castling.as_str() {
+        "OO" => return Some(Written::Castle(CastlingSide::KingSide)),
+        "OOO" => return Some(Written::Castle(CastlingSide::QueenSide)),
+        _ => (),
+    }
+    let plain = without_figurines(text);
+    let first = plain.chars().next()?;
+    let (role, squares) = match first {
+        // No file has these letters.
+        'n' | 'r' | 'q' | 'k' => (language.role(first.to_ascii_uppercase()), &plain[1..]),
+        _ if first.is_ascii_uppercase() => (Some(language.role(first)?), &plain[1..]),
+        // A figurine of a pawn says nothing more.
+        _ => (None, plain.as_str()),
+    };
+    let mut read = Vec::from_iter(normal(role, squares, language));
+    if let Some(squares) = plain.strip_prefix('b') {
+        read.extend(normal(Some(Role::Bishop), squares, language));
+    }
+    (!read.is_empty() && !language.is_mixed()).then_some(Written::Normal(read))
+}
+
+/// Squares, as in `f3`, `xd5`, `b1-c3`, `1xf3`, and a promotion, as in `a8=Q`, `xa8N`, `b7a8q`.
+fn normal(role: Option<Role>, text: &str, language: &mut Language) -> Option<Normal> {
+    let bytes = text.as_bytes();
+    let file = |at: usize| bytes.get(at).and_then(|byte| File::from_char(char::from(*byte)));
+    let rank = |at: usize| bytes.get(at).and_then(|byte| Rank::from_char(char::from(*byte)));
+    let square = |at: usize| Some(Square::from_coords(file(at)?, rank(at + 1)?));
+    // Where the target may begin: behind an origin's square, file or rank, and a sign between them.
+    let sign = |at: usize| {
+        ["x", "X", ":", "×", "-", "–"]
+            .into_iter()
+            .find(|sign| text.get(at..).is_some_and(|rest| rest.starts_with(sign)))
+    };
+    let origins = [(file(0), rank(1)), (file(0), None), (None, rank(0)), (None, None)];
+    for (index, (file, rank)) in origins.into_iter().enumerate() {
+        let length = [2, 1, 1, 0][index];
+        if usize::from(file.is_some()) + usize::from(rank.is_some()) != length {
+            continue;
+        }
+        let between = sign(length);
+        let at = length + between.map_or(0, str::len);
+        let Some(to) = square(at) else { continue };
+        let promotion = match text[at + 2..].strip_prefix(['=', '/']).unwrap_or(&text[at + 2..]) {
+            "" => None,
+            letter if letter.len() == 1 => {
+                let role = language.role(char::from(letter.as_bytes()[0].to_ascii_uppercase()))?;
+                Some(role).filter(|role| *role != Role::King).map(Some)?
+            }
+            _ => continue,
+        };
+        if promotion.is_some() && role.is_some() {
+            return None;
+        }
+        let capture = between.is_some_and(|sign| !matches!(sign, "-" | "–"));
+        let role = if file.is_some() && rank.is_some() { role } else { role.or(Some(Role::Pawn)) };
+        return Some(Normal { role, file, rank, capture, to, promotion });
+    }
+    None
+}
+
+/// Without marks of check, mate and en passant, and punctuation.
+fn without_suffixes(mut text: &str) -> &str {
+    loop {
+        let shorter = text.trim_end_matches(['+', '#', '!', '?', '.', ',', '†', '‡']);
+        let shorter = ["ch", "mate", "ep", "e.p"]
+            .into_iter()
+            .find_map(|end| shorter.strip_suffix(end))
+            .unwrap_or(shorter);
+        if shorter.len() == text.len() {
+            return text;
+        }
+        text = shorter;
+    }
+}
+
+/// With English letters in place of figurines; nothing in place of a pawn.
+fn without_figurines(text: &str) -> String {
+    let letter = |figure: char| match figure {
+        '♔' | '♚' => Some('K'),
+        '♕' | '♛' => Some('Q'),
+        '♖' | '♜' => Some('R'),
+        '♗' | '♝' => Some('B'),
+        '♘' | '♞' => Some('N'),
+        // The variation selectors behind a figurine choose its look.
+        '♙' | '♟' | '\u{fe0e}' | '\u{fe0f}' => None,
+        other => Some(other),
+    };
+    if text.is_ascii() { text.to_owned() } else { text.chars().filter_map(letter).collect() }
+}
 
 /// The legal move of a SAN, or of both squares (`g1f3`), which the parser takes for a pawn move.
 pub fn san_to_move(san: &San, position: &Chess) -> Option<Move> {
@@ -17,12 +239,14 @@ pub fn san_to_move(san: &San, position: &Chess) -> Option<Move> {
     })
 }
 
-/// A legal move as people write it: SAN (`Nf3`, `exd5`, `O-O`, `0-0`, `e8=Q`), with or without `+`, `#`, `x`, `=`, `!` and
-/// `?`, in capitals or not where that leaves one move, or UCI notation (`g1f3`).
+/// A legal move as people type it: as in a game, in UCI notation (`g1f3`), and in capitals or not where that leaves one
+/// move.
 pub fn read_move(game: &Game, text: &str) -> Option<Move> {
     let text = text.trim().trim_end_matches(['!', '?', '+', '#']);
-    let san = San::from_ascii(text.as_bytes()).ok().and_then(|san| san_to_move(&san, game.position()));
-    san.or_else(|| game.parse_uci(text).ok())
+    let read = read_san(text.as_bytes(), game.position(), &mut Language::default());
+    read.ok()
+        .map(|(m, _)| m)
+        .or_else(|| game.parse_uci(text).ok())
         .or_else(|| game.parse_uci(&text.to_ascii_lowercase()).ok())
         .or_else(|| loosely_written(game, text))
 }
@@ -49,16 +273,21 @@ fn loosely_written(game: &Game, text: &str) -> Option<Move> {
 pub fn is_chess960(variant: &[u8]) -> Option<bool> {
     let name: Vec<u8> =
         variant.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
-    match name.as_slice() {
-        b"" | b"standard" | b"chess" | b"normal" | b"classical" | b"fromposition" => Some(false),
+    let name = name.strip_suffix(b"chess").unwrap_or(&name);
+    match name {
+        b"" | b"standard" | b"normal" | b"classical" | b"orthodox" | b"regular" | b"fromposition" => {
+            Some(false)
+        }
         b"chess960"
+        | b"960"
         | b"fischerandom"
         | b"fischerrandom"
-        | b"fischerandomchess"
+        | b"fischer"
         | b"frc"
         | b"dfrc"
         | b"doublechess960"
         | b"doublefischerandom"
+        | b"doublefischerrandom"
         | b"freestyle" => Some(true),
         _ => None,
     }
@@ -68,6 +297,8 @@ pub fn is_chess960(variant: &[u8]) -> Option<bool> {
 mod tests {
     use super::*;
 
+    const MIDDLE: &str = "r3k2r/1P6/8/3p4/2P1P3/1B6/8/R3K2R w KQkq - 0 1";
+
     fn read(fen: &str, text: &str) -> Option<String> {
         let game = Game::from_fen(fen).unwrap();
         read_move(&game, text).map(|m| Game::uci(m, false))
@@ -75,7 +306,6 @@ mod tests {
 
     #[test]
     fn moves_are_read_as_people_write_them() {
-        let fen = "r3k2r/1P6/8/3p4/2P1P3/1B6/8/R3K2R w KQkq - 0 1";
         for (text, uci) in [
             ("cxd5", "c4d5"),
             ("cd5", "c4d5"),
@@ -98,7 +328,98 @@ mod tests {
             ("Ke9", ""),
             ("", ""),
         ] {
-            assert_eq!(read(fen, text).unwrap_or_default(), uci, "{text}");
+            assert_eq!(read(MIDDLE, text).unwrap_or_default(), uci, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_games_are_read_as_other_readers_read_them() {
+        let san = |fen: &str, text: &str| {
+            let position = Game::from_fen(fen).unwrap().position().clone();
+            read_san(text.as_bytes(), &position, &mut Language::default()).map(|(m, _)| Game::uci(m, false))
+        };
+        let ep = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1";
+        let knights = "4k3/8/8/8/8/8/8/1N2KN2 w - - 0 1";
+        for (fen, text, uci) in [
+            (MIDDLE, "e4-e5", "e4e5"),
+            (MIDDLE, "c4xd5", "c4d5"),
+            (MIDDLE, "c4:d5", "c4d5"),
+            (MIDDLE, "Bb3-a4++", "b3a4"),
+            (MIDDLE, "bxa8N", "b7a8n"),
+            (MIDDLE, "b7a8n", "b7a8n"),
+            (MIDDLE, "b7xa8=Q#", "b7a8q"),
+            (MIDDLE, "b8/R", "b7b8r"),
+            (MIDDLE, "o-o-o", "e1c1"),
+            (MIDDLE, "0-0+", "e1g1"),
+            (MIDDLE, "Ra8", "a1a8"),
+            (MIDDLE, "Rxa7", "a1a7"),
+            (MIDDLE, "♗a4", "b3a4"),
+            (MIDDLE, "bxa8=♕", "b7a8q"),
+            (MIDDLE, "La4", "b3a4"),
+            (MIDDLE, "Th1-h8", "h1h8"),
+            (MIDDLE, "b8D", "b7b8q"),
+            (MIDDLE, "e1-g1", "e1g1"),
+            (ep, "exd6ep", "e5d6"),
+            (ep, "exd6e.p.", "e5d6"),
+            (ep, "e5d6", "e5d6"),
+            (ep, "exd6!?", "e5d6"),
+            (knights, "Nb1-c3", "b1c3"),
+            (knights, "Nb1c3+", "b1c3"),
+            (knights, "nbd2", "b1d2"),
+            (knights, "Sbd2", "b1d2"),
+            (knights, "♘c3", "b1c3"),
+            (knights, "N1d2", ""),
+            (knights, "Nd2", ""),
+        ] {
+            assert_eq!(san(fen, text).unwrap_or_default(), uci, "{text}");
+        }
+        for text in ["b8", "Qe5", "Bb3", "cxe5", "c4d5q"] {
+            assert_eq!(san(MIDDLE, text), Err(NoMove::Illegal), "{text}");
+        }
+        for text in ["Pe5", "Cf3", "e-5", "e9", "xyz", "Nf3=X", "e4e", "a", "=", "\u{e9}4", "bxa8=K", "@e4"] {
+            assert_eq!(san(MIDDLE, text), Err(NoMove::Unreadable), "{text}");
+        }
+        for text in ["--", "Z0", "0000"] {
+            assert_eq!(san(MIDDLE, text), Err(NoMove::Null), "{text}");
+        }
+        // A small b is a pawn or a bishop.
+        let both = "4k3/8/8/2p5/1P6/4B3/8/4K3 w - - 0 1";
+        assert_eq!(san(both, "bc5"), Err(NoMove::Illegal));
+        assert_eq!(san(both, "bxc5").as_deref(), Ok("b4c5"), "as the standard says");
+        assert_eq!(san(both, "bd4").as_deref(), Ok("e3d4"));
+        assert_eq!(san(both, "bb5").as_deref(), Ok("b4b5"));
+    }
+
+    #[test]
+    fn the_letters_of_two_languages_are_not_mixed() {
+        let mut language = Language::default();
+        let position = Game::from_fen(MIDDLE).unwrap().position().clone();
+        assert!(read_san(b"La4+", &position, &mut language).is_ok());
+        assert!(read_san(b"Kf2", &position, &mut language).is_ok());
+        assert_eq!(read_san(b"Rf1", &position, &mut language), Err(NoMove::Unreadable));
+        let mut language = Language::default();
+        assert!(read_san(b"Rf1", &position, &mut language).is_ok());
+        assert_eq!(read_san(b"Dd8", &position, &mut language), Err(NoMove::Unreadable));
+    }
+
+    #[test]
+    fn chess960_has_many_names() {
+        for name in [
+            "Fischer Random Chess",
+            "Chess 960",
+            "fischerandom",
+            "Chess960",
+            "chess 960 ",
+            "FRC",
+            "Freestyle Chess",
+        ] {
+            assert_eq!(is_chess960(name.as_bytes()), Some(true), "{name}");
+        }
+        for name in ["", "Standard", "chess", "From Position", "Standard Chess"] {
+            assert_eq!(is_chess960(name.as_bytes()), Some(false), "{name}");
+        }
+        for name in ["Crazyhouse", "Atomic", "antichess", "Three-check", "King of the Hill"] {
+            assert_eq!(is_chess960(name.as_bytes()), None, "{name}");
         }
     }
 }

@@ -1,10 +1,106 @@
 //! Where the games of a text start.
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr2};
 
-/// The text without a leading byte order mark, which files written on Windows have, also where they were joined.
-pub fn without_byte_order_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+use super::lines::{is_blank, without_byte_order_mark};
+
+/// The offsets at which the games of a text start; the first is 0. What lies between two of them is one game, or several
+/// without tags.
+pub fn game_starts(text: &[u8]) -> Vec<usize> {
+    let mut starts = vec![0];
+    scan(text, true, |at| starts.push(at));
+    starts
+}
+
+/// The start of the last game in `text` that is not the first. The text may go on behind its end.
+pub fn last_game_start(text: &[u8]) -> Option<usize> {
+    let mut last = None;
+    scan(text, false, |at| last = Some(at));
+    last
+}
+
+/// What the lines before say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Tags,
+    Moves,
+}
+
+/// Reports where games start but the first, in one pass over the lines.
+fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
+    let mut before = Before::Nothing;
+    let (mut has_tags, mut has_ended, mut gap) = (false, false, false);
+    let mut braces = Braces { text, is_complete, next: 0 };
+    let mut in_comment = false;
+    let mut at = 0;
+    while at < text.len() {
+        let end = memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);
+        let line = &text[at..end];
+        let start = at;
+        at = end + 1;
+        if is_blank(line) {
+            gap = true;
+            continue;
+        }
+        if in_comment {
+            // A comment that was never closed ends where the tags of the next game begin.
+            if gap && is_tag(line) && !braces.close_first(end) {
+                starts_at(start);
+                (before, has_tags, has_ended, in_comment) = (Before::Tags, true, false, false);
+            } else if let Some(close) = memchr(b'}', line) {
+                in_comment = opens_comment(&line[close + 1..]);
+                has_ended = !in_comment && ends_with_result(line);
+            }
+        } else if is_tag(line) && before != Before::Nothing && starts_game(before, gap, line) {
+            starts_at(start);
+            (before, has_tags, has_ended) = (Before::Tags, true, false);
+        } else if resembles_tag(line) && before != Before::Moves {
+            (before, has_tags) = (Before::Tags, true);
+        } else if !matches!(line[0], b'%' | b';') {
+            if before == Before::Moves && gap && (!has_tags || has_ended) && begins_with_move_one(line) {
+                starts_at(start);
+                has_tags = false;
+            }
+            before = Before::Moves;
+            in_comment = opens_comment(line);
+            has_ended = !in_comment && ends_with_result(line);
+        } else {
+            // Escaped lines and lines of comment may stand anywhere, also among tags.
+            continue;
+        }
+        gap = false;
+    }
+}
+
+/// Where the next brace is, remembered: many lines may ask for the same one.
+struct Braces<'a> {
+    text: &'a [u8],
+    is_complete: bool,
+    next: usize,
+}
+
+impl Braces<'_> {
+    /// Whether the first brace from `at` on closes a comment, or may do so behind the end of the text.
+    fn close_first(&mut self, at: usize) -> bool {
+        if self.next < at {
+            self.next = memchr2(b'{', b'}', &self.text[at..]).map_or(self.text.len(), |found| at + found);
+        }
+        self.text.get(self.next).map_or(!self.is_complete, |brace| *brace == b'}')
+    }
+}
+
+/// Whether a line outside of comments ends inside one.
+fn opens_comment(mut line: &[u8]) -> bool {
+    loop {
+        match memchr2(b'{', b';', line) {
+            Some(open) if line[open] == b'{' => match memchr(b'}', &line[open..]) {
+                Some(close) => line = &line[open + close + 1..],
+                None => return true,
+            },
+            _ => return false,
+        }
+    }
 }
 
 /// Whether a line is a tag pair that can start a game: lines of comments can begin with a bracket, too.
@@ -19,66 +115,22 @@ pub(super) fn resembles_tag(line: &[u8]) -> bool {
     matches!(without_byte_order_mark(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
 }
 
-/// Whether the tag pair `line` starts a game after the line `before`, the nearest that is not empty; `gap` if there are
-/// empty lines between them.
+/// Whether the tag pair `line` starts a game; `gap` if there are empty lines before it.
 ///
 /// ChessBase leaves empty lines among the tags of a game; but an Event tag after an empty line is the next game, and
 /// the previous one has no moves.
-fn starts_game(before: &[u8], gap: bool, line: &[u8]) -> bool {
-    !resembles_tag(before) || gap && without_byte_order_mark(line).starts_with(b"[Event ")
+fn starts_game(before: Before, gap: bool, line: &[u8]) -> bool {
+    before == Before::Moves || gap && without_byte_order_mark(line).starts_with(b"[Event ")
 }
 
-fn is_blank(line: &[u8]) -> bool {
-    line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty()
+fn ends_with_result(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    [&b"1-0"[..], b"0-1", b"1/2-1/2", b"*"].iter().any(|result| line.ends_with(result))
 }
 
-/// The start of the last game in `text` that is not the first.
-pub fn last_game_start(text: &[u8]) -> Option<usize> {
-    let mut candidate: Option<(usize, &[u8])> = None;
-    let mut gap = false;
-    let mut end = text.len();
-    loop {
-        let start = memrchr(b'\n', &text[..end]).map_or(0, |newline| newline + 1);
-        let line = &text[start..end];
-        if is_blank(line) {
-            gap = true;
-        } else {
-            if let Some((at, tag)) = candidate
-                && starts_game(line, gap, tag)
-            {
-                return Some(at);
-            }
-            candidate = is_tag(line).then_some((start, line));
-            gap = false;
-        }
-        if start == 0 {
-            return None;
-        }
-        end = start - 1;
-    }
-}
-
-/// The offsets at which the games of a text start.
-pub fn game_starts(text: &[u8]) -> Vec<usize> {
-    let mut starts = vec![0];
-    let mut before: Option<&[u8]> = None;
-    let mut gap = false;
-    let mut line_start = 0;
-    while line_start < text.len() {
-        let line_end = memchr(b'\n', &text[line_start..]).map_or(text.len(), |n| line_start + n);
-        let line = &text[line_start..line_end];
-        if is_blank(line) {
-            gap = true;
-        } else {
-            if is_tag(line) && before.is_some_and(|before| starts_game(before, gap, line)) {
-                starts.push(line_start);
-            }
-            before = Some(line);
-            gap = false;
-        }
-        line_start = line_end + 1;
-    }
-    starts
+/// Whether a line begins with White's first move, and not with `1...`.
+fn begins_with_move_one(line: &[u8]) -> bool {
+    matches!(line, [b'1', b'.', rest @ ..] if !rest.starts_with(b"."))
 }
 
 #[cfg(test)]
@@ -103,6 +155,23 @@ mod tests {
         assert_eq!(pieces("\u{feff}[Event \"a\"]\n[Date \"x\"]\n\n*").len(), 1);
         assert_eq!(pieces("*\n\n\u{feff}[Event \"a\"]\n[Date \"x\"]\n\n*").len(), 2);
         assert_eq!(pieces("[Event \"no moves\"]\n[FEN \"x\"]\n \n[Event \"b\"]\n\n*").len(), 2);
+        assert_eq!(pieces("% a\n[Event \"a\"]\n; b\n% c\n[Date \"x\"]\n\n*\n; d\n[Event \"b\"]\n").len(), 2);
+    }
+
+    #[test]
+    fn tags_inside_a_comment_start_a_game_only_if_it_is_never_closed() {
+        assert_eq!(pieces("[Event \"a\"]\n\n1. e4 {see\n\n[Event \"b\"]\n[Site \"c\"]\n\n} e5 *\n").len(), 1);
+        let open = "[Event \"a\"]\n\n1. e4 {see\n\n[Event \"b\"]\n[Site \"c\"]\n\n1. d4 ";
+        assert_eq!(pieces(&format!("{open}*\n")).len(), 2);
+        assert_eq!(pieces(&format!("{open}{{x}} *\n")).len(), 2);
+        assert_eq!(last_game_start(open.as_bytes()), None, "the comment may still be closed");
+        assert_eq!(pieces("1. e4 ; no { brace\n[Event \"a\"]\n\n*").len(), 2);
+    }
+
+    #[test]
+    fn games_without_tags_start_at_move_one_after_an_empty_line() {
+        assert_eq!(pieces("1. e4 e5\n\n1... c5\n\n1. d4 1-0\n1. c4\n\n1. b4").len(), 3);
+        assert_eq!(pieces("[Event \"x\"]\n\n1. e4\n\n1. d4 *\n\n1. c4").len(), 2);
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use pgn_reader::{Nag, RawComment, RawTag, SanPlus, Skip, Visitor};
-use shakmaty::{Move, Position};
+use shakmaty::san::SanPlus;
+use shakmaty::{Chess, Move};
 use thiserror::Error;
 
-use super::moves::{is_chess960, san_to_move};
-use super::section::{GameVisitor, each_game};
+use super::lines::unix_lines;
+use super::moves::is_chess960;
+use super::reader::{GameVisitor, Token, each_game};
+use super::tags::{Tags, decoded, encoded, text_of};
 use crate::chess::position::Game;
 
 /// A part of a game's movetext.
@@ -16,6 +18,8 @@ use crate::chess::position::Game;
 pub enum PgnToken {
     /// A move; those of variations are not checked.
     Move(SanPlus),
+    /// A word at the place of a variation's move that is none.
+    Word(Vec<u8>),
     /// A NAG (numeric annotation glyph): `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6.
     Nag(u8),
     /// A comment without its braces, as it is in the file.
@@ -31,13 +35,11 @@ pub enum PgnToken {
 /// A game in PGN: its tags, its moves, and all that is written about them.
 #[derive(Clone, Debug)]
 pub struct PgnGame {
-    /// Names and values of the tags, as they are in the file: with backslashes before quotes and backslashes.
-    pub tags: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The movetext.
+    pub tags: Tags,
     pub tokens: Vec<PgnToken>,
     /// The position in which the game starts.
     pub start: Game,
-    /// The moves of the game, without variations.
+    /// The moves of the game, without variations, up to the first null move.
     pub moves: Vec<Move>,
     /// The line where the game starts, from 1.
     pub line: u64,
@@ -51,14 +53,13 @@ pub struct BrokenPgn {
     pub game: usize,
     /// The line of the error.
     pub line: u64,
-    /// What is wrong.
     pub why: String,
 }
 
 /// The games of a text: first those that can be read with their numbers, from 1, then the others.
 pub fn read_games(text: &[u8]) -> (Vec<(usize, PgnGame)>, Vec<BrokenPgn>) {
     let (mut games, mut broken) = (Vec::new(), Vec::new());
-    each_game(text, 1, true, &mut TreeVisitor::default(), |read| {
+    each_game(&unix_lines(text), 1, &mut TreeVisitor::default(), |read| {
         let number = games.len() + broken.len() + 1;
         match read.output.map_err(|error| error.to_string()).flatten() {
             Ok(game) => games.push((number, PgnGame { line: read.game_line, ..game })),
@@ -69,24 +70,45 @@ pub fn read_games(text: &[u8]) -> (Vec<(usize, PgnGame)>, Vec<BrokenPgn>) {
 }
 
 impl PgnGame {
+    /// A game to be written: its tags, its moves, a comment behind each that has one, and the result.
+    pub fn from_moves<'a>(
+        tags: impl IntoIterator<Item = (&'a str, String)>,
+        start: Game,
+        moves: Vec<Move>,
+        mut comment: impl FnMut(usize) -> Option<String>,
+        result: shakmaty::Outcome,
+    ) -> PgnGame {
+        let tags = tags.into_iter().map(|(name, value)| (name.as_bytes().to_owned(), encoded(&value)));
+        let mut position = start.position().clone();
+        let mut tokens = Vec::with_capacity(moves.len() + 1);
+        for (ply, m) in moves.iter().enumerate() {
+            tokens.push(PgnToken::Move(SanPlus::from_move_and_play_unchecked(&mut position, *m)));
+            tokens.extend(comment(ply).map(|comment| PgnToken::Comment(comment.into_bytes())));
+        }
+        tokens.push(PgnToken::Result(result));
+        PgnGame { tags: tags.collect(), tokens, start, moves, line: 1 }
+    }
+
     /// The value of a tag without escapes; `None` if it is missing, empty or unknown (`?`).
     pub fn tag(&self, name: &str) -> Option<String> {
         let (_, value) = self.tags.iter().find(|(key, _)| key == name.as_bytes())?;
-        let text = text_of(&RawTag(value).decode()).trim().to_owned();
+        let text = decoded(value).trim().to_owned();
         (!text.is_empty() && text != "?").then_some(text)
     }
 
     /// The comments of the moves of the game, by ply from 0: those after the move, outside of variations.
     pub fn comments(&self) -> Vec<Vec<Cow<'_, str>>> {
         let mut comments = vec![Vec::new(); self.moves.len()];
-        let (mut depth, mut plies) = (0_usize, 0);
+        let (mut depth, mut plies) = (0_usize, 0_usize);
         for token in &self.tokens {
             match token {
                 PgnToken::Begin => depth += 1,
                 PgnToken::End => depth = depth.saturating_sub(1),
-                PgnToken::Move(_) if depth == 0 => plies += 1,
-                PgnToken::Comment(comment) if depth == 0 && plies > 0 => {
-                    comments[plies - 1].push(text_of(comment));
+                PgnToken::Move(_) | PgnToken::Word(_) if depth == 0 => plies += 1,
+                PgnToken::Comment(comment) if depth == 0 => {
+                    if let Some(of_move) = plies.checked_sub(1).and_then(|ply| comments.get_mut(ply)) {
+                        of_move.push(text_of(comment));
+                    }
                 }
                 _ => (),
             }
@@ -95,124 +117,65 @@ impl PgnGame {
     }
 }
 
-/// Text of a file: UTF-8, or else Latin-1, which old files have.
-fn text_of(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
-    }
-}
-
+/// Keeps the game that is read.
 #[derive(Default)]
 struct TreeVisitor {
-    ended: bool,
+    game: Option<PgnGame>,
 }
 
-struct Movetext {
-    game: PgnGame,
-    now: Game,
-    depth: usize,
-    /// The parts of a comment whose end is not read yet.
-    comment: Vec<u8>,
+impl TreeVisitor {
+    fn game(&mut self) -> &mut PgnGame {
+        self.game.as_mut().expect("a game has begun")
+    }
 }
 
 impl GameVisitor for TreeVisitor {
-    fn ended(&self) -> bool {
-        self.ended
-    }
-}
-
-impl Visitor for TreeVisitor {
-    type Tags = Vec<(Vec<u8>, Vec<u8>)>;
-    type Movetext = Movetext;
     type Output = Result<PgnGame, String>;
 
-    fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
-        self.ended = false;
-        ControlFlow::Continue(Vec::new())
-    }
-
-    fn tag(&mut self, tags: &mut Self::Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Self::Output> {
-        tags.push((name.to_owned(), value.as_bytes().to_owned()));
-        ControlFlow::Continue(())
-    }
-
-    fn begin_movetext(&mut self, tags: Self::Tags) -> ControlFlow<Self::Output, Movetext> {
+    fn begin(&mut self, tags: Tags) -> Result<Chess, Self::Output> {
         let value = |name: &[u8]| tags.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_slice());
         let variant = value(b"Variant").unwrap_or_default();
         if is_chess960(variant).is_none() {
-            return ControlFlow::Break(Err(format!("the variant {} is not chess", text_of(variant))));
+            return Err(Err(format!("the variant {} is not chess", text_of(variant))));
         }
-        let fen = value(b"FEN").map(text_of).filter(|fen| !fen.trim().is_empty());
+        let fen = value(b"FEN").map(decoded).filter(|fen| !fen.trim().is_empty());
         let start = match fen.map_or(Ok(Game::new()), |fen| Game::from_fen(&fen)) {
             Ok(start) => start,
-            Err(error) => return ControlFlow::Break(Err(error.to_string())),
+            Err(error) => return Err(Err(error.to_string())),
         };
-        let now = start.clone();
-        let game = PgnGame { tags, tokens: Vec::new(), start, moves: Vec::new(), line: 0 };
-        ControlFlow::Continue(Movetext { game, now, depth: 0, comment: Vec::new() })
+        let position = start.position().clone();
+        self.game = Some(PgnGame { tags, tokens: Vec::new(), start, moves: Vec::new(), line: 0 });
+        Ok(position)
     }
 
-    fn san(&mut self, text: &mut Movetext, san: SanPlus) -> ControlFlow<Self::Output> {
-        if text.depth == 0 {
-            let Some(m) = san_to_move(&san.san, text.now.position()) else {
-                let dots = text.now.turn().fold_wb(".", "...");
-                let number = text.now.position().fullmoves();
-                return ControlFlow::Break(Err(format!("illegal or ambiguous move {number}{dots}{san}")));
-            };
-            text.game.moves.push(m);
-            text.now.play(m);
-        }
-        text.game.tokens.push(PgnToken::Move(san));
+    fn play(&mut self, m: Move, san: SanPlus, _: &Chess) -> ControlFlow<Self::Output> {
+        let game = self.game();
+        game.moves.push(m);
+        game.tokens.push(PgnToken::Move(san));
         ControlFlow::Continue(())
     }
 
-    fn nag(&mut self, text: &mut Movetext, nag: Nag) -> ControlFlow<Self::Output> {
-        text.game.tokens.push(PgnToken::Nag(nag.0));
+    fn token(&mut self, token: Token<'_>, _: usize, _: &Chess) -> ControlFlow<Self::Output> {
+        self.game().tokens.push(match token {
+            Token::Move(san) => PgnToken::Move(san),
+            Token::Word(word) => PgnToken::Word(word.to_owned()),
+            Token::Nag(nag) => PgnToken::Nag(nag),
+            Token::Comment(comment) => PgnToken::Comment(comment.to_owned()),
+            Token::Begin => PgnToken::Begin,
+            Token::End => PgnToken::End,
+            Token::Result(outcome) => PgnToken::Result(outcome),
+        });
         ControlFlow::Continue(())
     }
 
-    fn partial_comment(&mut self, text: &mut Movetext, part: RawComment<'_>) -> ControlFlow<Self::Output> {
-        text.comment.extend_from_slice(part.as_bytes());
-        ControlFlow::Continue(())
+    fn end(&mut self, _: &Chess) -> Self::Output {
+        let mut game = self.game.take().expect("a game has begun");
+        game.tokens.shrink_to_fit();
+        Ok(game)
     }
 
-    fn comment(&mut self, text: &mut Movetext, comment: RawComment<'_>) -> ControlFlow<Self::Output> {
-        text.comment.extend_from_slice(comment.as_bytes());
-        text.game.tokens.push(PgnToken::Comment(std::mem::take(&mut text.comment)));
-        ControlFlow::Continue(())
-    }
-
-    fn begin_variation(&mut self, text: &mut Movetext) -> ControlFlow<Self::Output, Skip> {
-        text.depth += 1;
-        text.game.tokens.push(PgnToken::Begin);
-        ControlFlow::Continue(Skip(false))
-    }
-
-    fn end_variation(&mut self, text: &mut Movetext) -> ControlFlow<Self::Output> {
-        // A bracket that was never opened is dropped.
-        if text.depth > 0 {
-            text.depth -= 1;
-            text.game.tokens.push(PgnToken::End);
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn outcome(&mut self, text: &mut Movetext, outcome: shakmaty::Outcome) -> ControlFlow<Self::Output> {
-        text.game.tokens.push(PgnToken::Result(outcome));
-        ControlFlow::Continue(())
-    }
-
-    fn end_game(&mut self, mut text: Movetext) -> Self::Output {
-        self.ended = true;
-        if text.depth > 0 {
-            return Err("a variation is not closed".to_owned());
-        }
-        if text.game.tags.is_empty() && text.game.tokens.is_empty() {
-            return Err("no game".to_owned());
-        }
-        text.game.tokens.shrink_to_fit();
-        Ok(text.game)
+    fn allows_null_moves(&self) -> bool {
+        true
     }
 }
 

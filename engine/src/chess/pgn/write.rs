@@ -1,10 +1,12 @@
 //! A game written back, with additions to its moves.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use shakmaty::{Color, Outcome, Position};
 
+use super::tags::encoded;
 use super::tree::{PgnGame, PgnToken};
 
 /// The maximum length of a line of movetext (PGN standard, 8.2.1); comments are not broken.
@@ -32,10 +34,6 @@ pub struct Additions {
 
 impl PgnGame {
     /// Writes the game with additions, followed by an empty line.
-    ///
-    /// # Errors
-    ///
-    /// If writing fails.
     pub fn write(&self, additions: &Additions, out: &mut dyn Write) -> io::Result<()> {
         for (name, value) in &self.tags {
             write_tag(name, value, out)?;
@@ -43,8 +41,7 @@ impl PgnGame {
         if let Some((name, value)) = &additions.tag
             && !self.tags.iter().any(|(key, _)| key == name.as_bytes())
         {
-            let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-            write_tag(name.as_bytes(), escaped.as_bytes(), out)?;
+            write_tag(name.as_bytes(), &encoded(value), out)?;
         }
         if !self.tags.is_empty() || additions.tag.is_some() {
             out.write_all(b"\n")?;
@@ -101,6 +98,10 @@ impl MovetextWriter {
                     self.san(*ply, &san.to_string());
                     *ply += 1;
                 }
+                PgnToken::Word(word) => {
+                    self.text_of_ply(*ply, word);
+                    *ply += 1;
+                }
                 PgnToken::Nag(nag) => {
                     nags.push(*nag);
                     self.word(format!("${nag}").as_bytes());
@@ -150,6 +151,10 @@ impl MovetextWriter {
     }
 
     fn san(&mut self, ply: usize, san: &str) {
+        self.text_of_ply(ply, san.as_bytes());
+    }
+
+    fn text_of_ply(&mut self, ply: usize, san: &[u8]) {
         let ply = self.first_ply + ply;
         let number = ply / 2 + 1;
         if ply.is_multiple_of(2) {
@@ -157,12 +162,12 @@ impl MovetextWriter {
         } else if self.interrupted {
             self.word(format!("{number}...").as_bytes());
         }
-        self.word(san.as_bytes());
+        self.word(san);
         self.interrupted = false;
     }
 
     fn comment(&mut self, comment: &[u8]) {
-        self.word(&[b"{", comment, b"}"].concat());
+        self.word(&[b"{", &*in_braces(comment), b"}"].concat());
         self.interrupted = true;
     }
 
@@ -197,6 +202,25 @@ impl MovetextWriter {
             None => self.column += word.len(),
         }
     }
+}
+
+/// A comment as it can stand in braces: with brackets in place of its own braces, unless they are balanced. A comment to
+/// the end of a line may have any.
+fn in_braces(comment: &[u8]) -> Cow<'_, [u8]> {
+    let mut depth = 0_i32;
+    let is_sound = comment.iter().all(|byte| {
+        depth += i32::from(*byte == b'{') - i32::from(*byte == b'}');
+        depth >= 0
+    });
+    if is_sound && depth == 0 {
+        return Cow::Borrowed(comment);
+    }
+    let bracket = |byte: &u8| match byte {
+        b'{' => b'(',
+        b'}' => b')',
+        other => *other,
+    };
+    Cow::Owned(comment.iter().map(bracket).collect())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use super::engine_pool::{EngineTask, TaskError};
 use super::{EngineError, Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::data::dataset::{self, PendingGame, replay_game};
-use crate::data::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};
+use crate::data::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, is_regular, read_games};
 use crate::data::record::{EvalSide, GameRecord, NO_EVAL, SearchRecord};
 
 /// The first bytes of an HDF5 file.
@@ -191,6 +191,10 @@ fn each_stored_game(
 
 /// Whether a file is HDF5, by its signature.
 fn is_hdf5(path: &Path) -> anyhow::Result<bool> {
+    // A pipe is read once, as PGN.
+    if !is_regular(path) {
+        return Ok(false);
+    }
     let mut head = [0; HDF5_SIGNATURE.len()];
     let read = File::open(path).map(|mut file| file.read_exact(&mut head));
     // A shorter file is no HDF5.

@@ -1,7 +1,6 @@
 //! Start positions of generated games: the initial position, a book's, other games', after random moves, after
 //! careless play.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +17,7 @@ use super::engine_pool::TaskError;
 use super::move_choice::MoveChoice;
 use super::stored_positions::StoredPositions;
 use super::{EngineError, Limit, UciEngine, UciPosition};
-use crate::data::import::{Filters, ImportError, ReadEvent, ReadOptions, open, read_games, start_position};
+use crate::data::import::{Filters, ReadOptions, games_of_text, read_text, start_position};
 use crate::data::record::game_rng;
 
 /// The engine's limit for a move of [`StartRules::careless`] that is not random. It plays one of its three best: with
@@ -247,11 +246,11 @@ fn without_a_piece(game: &Game, rng: &mut Rng) -> Option<UciPosition> {
 fn read_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
     let unreadable = |error| StartError::Unreadable(path.to_owned(), error);
     let unusable = |line, why: String| StartError::Unusable { book: path.to_owned(), line, why };
-    let mut text = String::new();
-    open(path, Arc::default()).and_then(|mut reader| reader.read_to_string(&mut text)).map_err(unreadable)?;
+    let bytes = read_text(path).map_err(unreadable)?;
+    let text = String::from_utf8_lossy(&bytes);
     let first = text.trim_start_matches('\u{feff}').trim_start();
     let starts = if first.starts_with('[') || first.starts_with("1.") {
-        read_pgn_book(path)?
+        read_pgn_book(path, &bytes)
     } else {
         let lines =
             text.lines().enumerate().filter(|(_, line)| !matches!(line.trim().as_bytes(), [] | [b'#', ..]));
@@ -285,30 +284,21 @@ fn check_start(fen: &str) -> anyhow::Result<Option<String>> {
 }
 
 /// The final positions of a PGN's games; games that are over by rule and broken ones are left out.
-fn read_pgn_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
+fn read_pgn_book(path: &Path, text: &[u8]) -> Vec<Option<String>> {
     let filters = Filters { unknown_results: true, ..Filters::default() };
     let options = ReadOptions { filters, ..ReadOptions::default() };
     let mut starts = Vec::new();
-    let read = read_games(&[path.to_owned()], &options, &AtomicBool::new(false), |event| {
-        match event {
-            ReadEvent::Game(game) => {
+    for read in games_of_text(text, &options) {
+        match read {
+            Ok(game) => {
                 let mut replay = Game::from_fen(&game.start_fen()).expect("checked when it was read");
                 game.moves.iter().for_each(|m| replay.play(m.to_legal_move(replay.position())));
                 starts.extend(check_start(&replay.fen()).ok());
             }
-            ReadEvent::Broken(path, broken) => {
-                log::warn!("{}:{}: {}, skipped", path.display(), broken.line, broken.error);
-            }
-            ReadEvent::Bytes(_) => (),
+            Err(broken) => log::warn!("{}:{}: {}, skipped", path.display(), broken.line, broken.error),
         }
-        Ok::<(), std::convert::Infallible>(())
-    });
-    match read {
-        Ok(_) => Ok(starts),
-        Err(ImportError::Open(path, error)) => Err(StartError::Unreadable(path, error)),
-        Err(ImportError::Format(path, why)) => Err(StartError::Unreadable(path, std::io::Error::other(why))),
-        Err(ImportError::Receiver(never)) => match never {},
     }
+    starts
 }
 
 #[cfg(test)]

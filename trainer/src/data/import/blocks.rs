@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::chess::pgn::{last_game_start, without_byte_order_mark};
+use engine::chess::pgn::{convert_lines, last_game_start, without_byte_order_mark};
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::puzzles::PuzzleColumns;
@@ -15,19 +15,19 @@ use super::puzzles::PuzzleColumns;
 const BLOCK_BYTES: usize = 1 << 20;
 /// Bytes of the longest first line of a table.
 const LONGEST_HEADER: u64 = 1 << 16;
-/// A block without a boundary between games is split here, so that a file that is no PGN does not fill the memory.
+/// Bytes of the longest game, so that a file that is no PGN does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
+/// Bytes by which a file is recognised.
+const HEAD: u64 = 64;
+/// The path that means the standard input.
+const STANDARD_INPUT: &str = "-";
 
 /// How a file is compressed, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Text.
     None,
-    /// .gz
     Gzip,
-    /// .zst
     Zstd,
-    /// .bz2
     Bzip2,
 }
 
@@ -43,11 +43,64 @@ impl Compression {
     }
 }
 
-/// Opens a file and decompresses it; `bytes_read` counts the compressed bytes that are read.
+/// What a file is that begins with these bytes but holds no text of games, and what to do with it.
+fn explained(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x89, b'H', b'D', b'F', ..] => Some(
+            "this is HDF5, not PGN: games that `import` has written are ready for training as they are (\"paths\" of a \
+             configuration's sources; `inspect` shows them, `export-pgn` makes PGN of them)",
+        ),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(
+            "this is a NumPy array, not PGN: write games as PGN, or as HDF5 by docs/formats.md (`games/1`), which \
+             training reads without import",
+        ),
+        [b'P', b'K', 3, 4, ..] => Some("this is a zip archive (or NumPy's .npz), not PGN: unpack it first"),
+        [b'7', b'z', 0xbc, 0xaf, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'R', b'a', b'r', b'!', ..] => {
+            Some(
+                "this archive is of a kind that is not read here: unpack it, or compress it with gzip, zstd or bzip2",
+            )
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a path is that of a file which can be read more than once: no pipe, and not the standard input.
+pub(crate) fn is_regular(path: &Path) -> bool {
+    path != Path::new(STANDARD_INPUT) && path.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+/// The text of a file, decompressed, in one reading; `-` is the standard input.
+pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    open(path, Arc::default())?.read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// Opens a file and decompresses it, in one reading, so that it may be a pipe; `-` is the standard input. `bytes_read`
+/// counts the compressed bytes that are read.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::InvalidData`] with a word on what to do if it begins as a file that holds no text.
 pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Read>> {
-    let counted = CountingReader { inner: File::open(path)?, bytes: bytes_read };
-    let mut reader = BufReader::with_capacity(1 << 18, counted);
-    Ok(match Compression::detect(reader.fill_buf()?) {
+    let inner: Box<dyn Read> = if path == Path::new(STANDARD_INPUT) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path)?)
+    };
+    let mut counted = CountingReader { inner, bytes: bytes_read };
+    // A pipe may give its bytes one by one.
+    let mut head = Vec::new();
+    counted.by_ref().take(HEAD).read_to_end(&mut head)?;
+    if let Some(why) = explained(&head) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    let compression = Compression::detect(&head);
+    let reader = BufReader::with_capacity(1 << 18, io::Cursor::new(head).chain(counted));
+    Ok(match compression {
         Compression::None => Box::new(reader),
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
@@ -60,17 +113,18 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
     })
 }
 
-/// The first line of a file, as far as it can be decompressed.
+/// The first line of a file, as far as it can be decompressed; nothing of a pipe, which can be read only once.
 ///
 /// # Errors
 ///
-/// If the file cannot be opened.
+/// As [`open`]; files that are damaged further on are reported when they are read.
 pub(crate) fn first_line(path: &Path) -> io::Result<Vec<u8>> {
-    File::open(path)?;
     let mut line = Vec::new();
-    // Files that are damaged here are reported when they are read.
-    if let Ok(reader) = open(path, Arc::default()) {
+    if is_regular(path) {
+        let reader = open(path, Arc::default())?;
         _ = BufReader::new(reader.take(LONGEST_HEADER)).read_until(b'\n', &mut line);
+    } else if path != Path::new(STANDARD_INPUT) {
+        path.metadata()?;
     }
     Ok(line)
 }
@@ -88,10 +142,8 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// The format of a file's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {
-    /// Games in PGN.
     Pgn,
     /// A table of puzzles, one per line.
     Puzzles(PuzzleColumns),
@@ -99,10 +151,6 @@ pub(crate) enum TextFormat {
 
 impl TextFormat {
     /// The format of a file that begins with `text`.
-    ///
-    /// # Errors
-    ///
-    /// If it is a table of puzzles with unknown columns.
     pub fn detect(text: &[u8]) -> Result<TextFormat, String> {
         let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
         let columns = PuzzleColumns::detect(without_byte_order_mark(line))?;
@@ -121,7 +169,6 @@ impl TextFormat {
 /// Whole games with their place in a file.
 #[derive(Debug)]
 pub(crate) struct TextBlock {
-    /// The index of the file.
     pub file: usize,
     pub format: TextFormat,
     /// The line number of the first line, from 1.
@@ -135,6 +182,8 @@ pub(crate) struct TextBlocks<R> {
     file: usize,
     next_line: u64,
     rest: Vec<u8>,
+    /// Up to where the ends of lines in `rest` are converted.
+    converted: usize,
     ended: bool,
     /// Unknown until the first text has been read.
     format: Option<TextFormat>,
@@ -142,15 +191,15 @@ pub(crate) struct TextBlocks<R> {
 
 impl<R: Read> TextBlocks<R> {
     pub fn new(reader: R, file: usize) -> TextBlocks<R> {
-        TextBlocks { reader, file, next_line: 1, rest: Vec::new(), ended: false, format: None }
+        TextBlocks { reader, file, next_line: 1, rest: Vec::new(), converted: 0, ended: false, format: None }
     }
 
     /// The next block, `None` at the end of the file.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or decompressed. The next call then returns what was read before as the last
-    /// block: all complete games of a truncated archive are read.
+    /// If the file cannot be read or decompressed, or a game is longer than 64 MiB. The next call then returns what was
+    /// read before as the last block: all complete games of a truncated archive are read.
     pub fn next(&mut self) -> io::Result<Option<TextBlock>> {
         let mut wanted = BLOCK_BYTES;
         while !self.ended {
@@ -158,7 +207,7 @@ impl<R: Read> TextBlocks<R> {
             if missing == 0 {
                 match self.format().last_start(&self.rest) {
                     Some(cut) => return Ok(Some(self.cut(cut))),
-                    None if self.rest.len() >= LONGEST_GAME => break,
+                    None if self.rest.len() >= LONGEST_GAME => return Err(self.too_long()),
                     None => wanted = 2 * self.rest.len(),
                 }
                 continue;
@@ -167,12 +216,30 @@ impl<R: Read> TextBlocks<R> {
                 Ok(read) => self.ended = read < missing,
                 Err(error) => {
                     self.ended = true;
+                    self.convert_lines();
                     return Err(error);
                 }
             }
+            self.convert_lines();
         }
         let all = self.rest.len();
         Ok((all > 0).then(|| self.cut(all)))
+    }
+
+    fn convert_lines(&mut self) {
+        self.converted += convert_lines(&mut self.rest[self.converted..], self.ended);
+    }
+
+    fn too_long(&mut self) -> io::Error {
+        self.ended = true;
+        self.rest.clear();
+        self.converted = 0;
+        let (line, limit) = (self.next_line, LONGEST_GAME >> 20);
+        let why = format!(
+            "the game at line {line} has no end within {limit} MiB, the longest that is read: is this a PGN? Games start at \
+             a tag ([Event …]), or at 1. after an empty line"
+        );
+        io::Error::new(io::ErrorKind::InvalidData, why)
     }
 
     fn format(&mut self) -> TextFormat {
@@ -182,6 +249,7 @@ impl<R: Read> TextBlocks<R> {
     fn cut(&mut self, at: usize) -> TextBlock {
         let format = self.format();
         let rest = self.rest.split_off(at);
+        self.converted = self.converted.saturating_sub(at);
         let text = std::mem::replace(&mut self.rest, rest);
         let first_line = self.next_line;
         self.next_line += memchr_iter(b'\n', &text).count() as u64;
@@ -220,5 +288,62 @@ mod tests {
         assert!(blocks.next().is_err());
         assert!(blocks.next().unwrap().is_some_and(|block| !block.text.is_empty()));
         assert!(blocks.next().unwrap().is_none());
+    }
+
+    /// Gives its bytes one by one, as a pipe may.
+    struct Slow<R>(R);
+
+    impl<R: Read> Read for Slow<R> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let length = out.len().min(1);
+            self.0.read(&mut out[..length])
+        }
+    }
+
+    #[test]
+    fn lines_that_end_with_carriage_returns_are_split_wherever_reads_end() {
+        let text = "[Event \"x\"]\r\r1. e4 e5\r1-0\r\r".repeat(3);
+        let mut blocks = TextBlocks::new(Slow(text.as_bytes()), 0);
+        assert_eq!(blocks.next().unwrap().unwrap().text, text.replace('\r', "\n").into_bytes());
+        let text = text.replace('\r', "\r\n");
+        let mut blocks = TextBlocks::new(Slow(text.as_bytes()), 0);
+        assert_eq!(blocks.next().unwrap().unwrap().text, text.as_bytes());
+    }
+
+    #[test]
+    fn a_game_without_an_end_is_an_error_that_names_the_limit() {
+        let text = io::Cursor::new(b"[Event \"x\"]\n\n1. e4 *\n\n").chain(io::repeat(b'x'));
+        let mut blocks = TextBlocks::new(text.take(2 * LONGEST_GAME as u64), 0);
+        let mut errors = 0;
+        for _ in 0..4 {
+            match blocks.next() {
+                Ok(block) => assert!(block.is_none() || errors == 0),
+                Err(error) => {
+                    errors += 1;
+                    assert!(error.to_string().contains("no end within 64 MiB"), "{error}");
+                }
+            }
+        }
+        assert_eq!(errors, 1);
+    }
+
+    #[test]
+    fn files_of_other_kinds_are_named_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for (head, words) in [
+            (&b"\x89HDF\r\n\x1a\n\0"[..], "ready for training"),
+            (b"\x93NUMPY\x01\0", "NumPy array"),
+            (b"PK\x03\x04", "unpack it first"),
+            (b"\xfd7zXZ\0", "gzip, zstd or bzip2"),
+            (b"\xff\xfe[\0", "UTF-16"),
+        ] {
+            std::fs::write(&path, head).unwrap();
+            let error = first_line(&path).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains(words), "{error}");
+        }
+        std::fs::write(&path, "x").unwrap();
+        assert_eq!(read_text(&path).unwrap(), b"x", "shorter than any mark");
     }
 }

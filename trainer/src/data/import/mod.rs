@@ -8,7 +8,8 @@ mod puzzles;
 mod reader;
 
 pub use blocks::Compression;
-pub(crate) use blocks::open;
+pub(crate) use blocks::{is_regular, read_text};
 pub(crate) use pgn::start_position;
 pub use pgn::{BrokenGame, Exclusion, GameError};
+pub(crate) use reader::games_of_text;
 pub use reader::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};

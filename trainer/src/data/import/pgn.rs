@@ -3,17 +3,18 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use engine::chess::pgn::{GameVisitor, each_game, is_chess960, san_to_move};
+use engine::chess::pgn::{GameVisitor, PgnError, Tags, Token, decoded, each_game, is_chess960};
 use engine::chess::position::{Game, PackedMove};
 use memchr::memmem;
-use pgn_reader::{RawComment, RawTag, SanPlus, Visitor};
-use shakmaty::{CastlingMode, Chess, KnownOutcome, Position};
+use shakmaty::san::SanPlus;
+use shakmaty::{CastlingMode, Chess, KnownOutcome, Move, Position};
 use thiserror::Error;
 
 use super::blocks::TextBlock;
 use super::reader::Filters;
 use crate::data::record::{
-    EvalSide, FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN, NO_EVAL, find_eval,
+    EvalCounts, EvalSide, FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN, NO_EVAL,
+    find_eval,
 };
 
 /// The bytes of a start in `games/1`.
@@ -25,21 +26,17 @@ pub enum GameError {
     /// The start is no legal position, or too long for `games/1`.
     #[error("{0}")]
     Start(String),
-    /// A move is illegal or ambiguous.
-    #[error("illegal or ambiguous move {text}")]
-    Move {
-        /// Plies before it.
-        ply: usize,
-        /// The move as it is written, with its number.
-        text: String,
-    },
+    /// A move or the text of a game cannot be read.
+    #[error("{0}")]
+    Pgn(PgnError),
+    #[error("illegal or ambiguous move {0}")]
+    Move(String),
     /// The result contradicts the final position, or the tag contradicts the movetext.
     #[error("contradictory result: {0}")]
     Result(String),
-    /// The text is malformed, or ends inside a tag or a comment.
+    /// A line of a table is malformed.
     #[error("{0}")]
     Text(String),
-    /// More plies than `games/1` can count.
     #[error("more than 65535 plies")]
     TooLong,
 }
@@ -49,22 +46,22 @@ impl GameError {
     pub fn kind(&self) -> &'static str {
         match self {
             GameError::Start(_) => "unusable start position",
-            GameError::Move { .. } => "illegal or ambiguous move",
+            GameError::Move(_) | GameError::Pgn(PgnError::Illegal(_)) => "illegal or ambiguous move",
+            GameError::Pgn(PgnError::Unreadable(_)) => "unreadable move",
+            GameError::Pgn(PgnError::Null(_)) => "null move",
             GameError::Result(_) => "contradictory result",
-            GameError::Text(_) => "malformed text",
+            GameError::Text(_) | GameError::Pgn(PgnError::Text(_)) => "malformed text",
             GameError::TooLong => "too many moves",
         }
     }
 }
 
-/// A game with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenGame {
     /// The line where the game starts, from 1.
     pub game_line: u64,
     /// The line of the error.
     pub line: u64,
-    /// What is wrong.
     pub error: GameError,
 }
 
@@ -79,13 +76,10 @@ pub enum Exclusion {
     Unrated,
     /// Too few plies, or none.
     TooShort,
-    /// Too many plies.
     TooLong,
     /// A draw or an unknown result that the filters exclude.
     Result,
-    /// A puzzle below the minimum popularity.
     Unpopular,
-    /// A puzzle that was played too rarely.
     Untried,
     /// The same start and moves as an earlier game.
     Duplicate,
@@ -110,48 +104,36 @@ impl fmt::Display for Exclusion {
 /// What was made of a game's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ParsedGame {
-    Game(GameRecord),
+    Game(GameRecord, EvalCounts),
     Excluded(Exclusion),
     Broken(BrokenGame),
 }
 
-/// Parses all games of a block in their order.
 pub(crate) fn parse_block(block: &TextBlock, evals: EvalSide, filters: &Filters) -> Vec<ParsedGame> {
     let mut parsed = Vec::new();
-    let mut parser = GameParser { evals, filters, ended: false };
-    each_game(&block.text, block.first_line, false, &mut parser, |read| {
-        let output = read.output.unwrap_or_else(|error| {
-            let error = GameError::Text(error.to_string());
-            Err(Rejection::Broken(error))
-        });
-        parsed.push(match output {
-            Ok(game) => ParsedGame::Game(game),
-            Err(Rejection::Excluded(why)) => ParsedGame::Excluded(why),
-            Err(Rejection::Broken(error)) => {
-                ParsedGame::Broken(BrokenGame { game_line: read.game_line, line: read.line, error })
-            }
+    let mut parser = GameParser { evals, filters, game: None };
+    each_game(&block.text, block.first_line, &mut parser, |read| {
+        let broken =
+            |error| ParsedGame::Broken(BrokenGame { game_line: read.game_line, line: read.line, error });
+        parsed.push(match read.output {
+            Ok(Ok(game)) => game,
+            Ok(Err(error)) => broken(error),
+            Err(error) => broken(GameError::Pgn(error)),
         });
     });
     parsed
 }
 
-enum Rejection {
-    Excluded(Exclusion),
-    Broken(GameError),
-}
-
-type Outcome = Result<GameRecord, Rejection>;
-
+/// Makes records of games. What filters leave out is no error.
 struct GameParser<'a> {
     evals: EvalSide,
     filters: &'a Filters,
-    /// Whether the last game was read to its end.
-    ended: bool,
+    game: Option<ParserState>,
 }
 
-/// The tags of a game.
+/// What the tags say.
 #[derive(Default)]
-struct Tags {
+struct TagValues {
     start: Option<String>,
     chess960: bool,
     other_variant: bool,
@@ -164,138 +146,106 @@ struct Tags {
 }
 
 /// A game while its moves are read.
-struct Moves {
+#[derive(Default)]
+struct ParserState {
     game: GameRecord,
-    position: Chess,
     /// The score of the current position, if a comment has given it already.
-    next_eval: i16,
-    side: EvalSide,
+    next_eval: Option<i16>,
+    lichess: bool,
+    evals: EvalCounts,
+}
+
+/// Tags that Lichess alone writes, into its broadcasts and studies.
+const LICHESS_TAGS: [&[u8]; 5] =
+    [b"BroadcastURL", b"BroadcastName", b"StudyName", b"ChapterName", b"ChapterURL"];
+
+fn contains(value: &[u8], word: &[u8]) -> bool {
+    memmem::find(&value.to_ascii_lowercase(), word).is_some()
+}
+
+impl TagValues {
+    fn read(tags: &Tags) -> TagValues {
+        let mut read = TagValues::default();
+        for (name, value) in tags {
+            read.tag(name, value);
+        }
+        read
+    }
+
+    fn tag(&mut self, name: &[u8], value: &[u8]) {
+        match name {
+            b"FEN" => self.start = Some(decoded(value).trim().to_owned()).filter(|fen| !fen.is_empty()),
+            b"Variant" => match is_chess960(value) {
+                Some(chess960) => self.chess960 = chess960,
+                None => self.other_variant = true,
+            },
+            b"Site" | b"Event" | b"Annotator" | b"GameURL" => self.lichess |= contains(value, b"lichess"),
+            b"Termination" => self.adjudicated = contains(value, b"adjudicat"),
+            b"Result" => self.result = result(value),
+            b"WhiteElo" => self.white_elo = elo(value),
+            b"BlackElo" => self.black_elo = elo(value),
+            b"Date" => self.date = date(value).unwrap_or(self.date),
+            b"UTCDate" if self.date == 0 => self.date = date(value).unwrap_or(0),
+            _ => self.lichess |= LICHESS_TAGS.contains(&name),
+        }
+    }
 }
 
 impl GameVisitor for GameParser<'_> {
-    fn ended(&self) -> bool {
-        self.ended
+    type Output = Result<ParsedGame, GameError>;
+
+    fn begin(&mut self, tags: Tags) -> Result<Chess, Self::Output> {
+        let tags = TagValues::read(&tags);
+        if tags.other_variant {
+            return Err(Ok(ParsedGame::Excluded(Exclusion::Variant)));
+        }
+        if let Some(why) = self.filters.exclude_ratings(tags.white_elo, tags.black_elo) {
+            return Err(Ok(ParsedGame::Excluded(why)));
+        }
+        let (start, position) = match tags.start.as_deref().map(start_position).transpose() {
+            Ok(start) => start.unwrap_or_default(),
+            Err(error) => return Err(Err(error)),
+        };
+        let chess960 = tags.chess960 || position.castles().mode() == CastlingMode::Chess960;
+        let game = GameRecord {
+            start,
+            result: tags.result.unwrap_or_default(),
+            white_elo: tags.white_elo,
+            black_elo: tags.black_elo,
+            date: tags.date,
+            flags: if chess960 { FLAG_CHESS960 } else { 0 }
+                | if tags.adjudicated { FLAG_ADJUDICATED } else { 0 },
+            ..GameRecord::default()
+        };
+        self.game = Some(ParserState { game, lichess: tags.lichess, ..ParserState::default() });
+        Ok(position)
     }
-}
 
-impl Visitor for GameParser<'_> {
-    type Tags = Tags;
-    type Movetext = Moves;
-    type Output = Outcome;
-
-    fn begin_tags(&mut self) -> ControlFlow<Outcome, Tags> {
-        self.ended = false;
-        ControlFlow::Continue(Tags::default())
+    fn play(&mut self, m: Move, _: SanPlus, _: &Chess) -> ControlFlow<Self::Output> {
+        let state = self.game.as_mut().expect("a game has begun");
+        if state.game.moves.len() == usize::from(u16::MAX) {
+            return ControlFlow::Break(Err(GameError::TooLong));
+        }
+        state.game.moves.push(PackedMove::new(m));
+        state.game.evals.push(state.next_eval.take().unwrap_or(NO_EVAL));
+        ControlFlow::Continue(())
     }
 
-    fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Outcome> {
-        match name {
-            b"FEN" => {
-                tags.start = Some(value.decode_utf8_lossy().trim().to_owned()).filter(|fen| !fen.is_empty())
+    fn token(&mut self, token: Token<'_>, depth: usize, position: &Chess) -> ControlFlow<Self::Output> {
+        let state = self.game.as_mut().expect("a game has begun");
+        match token {
+            Token::Comment(comment) if depth == 0 => state.comment(comment, self.evals, position),
+            Token::Result(outcome) if depth == 0 && !state.agrees(outcome) => {
+                let why = "the tag and the movetext differ".to_owned();
+                return ControlFlow::Break(Err(GameError::Result(why)));
             }
-            b"Variant" => match is_chess960(value.as_bytes()) {
-                Some(chess960) => tags.chess960 = chess960,
-                None => tags.other_variant = true,
-            },
-            b"Site" => {
-                tags.lichess = memmem::find(&value.as_bytes().to_ascii_lowercase(), b"lichess").is_some()
-            }
-            b"Termination" => {
-                tags.adjudicated =
-                    memmem::find(&value.as_bytes().to_ascii_lowercase(), b"adjudicat").is_some();
-            }
-            b"Result" => tags.result = result(value.as_bytes()),
-            b"WhiteElo" => tags.white_elo = elo(value.as_bytes()),
-            b"BlackElo" => tags.black_elo = elo(value.as_bytes()),
-            b"Date" => tags.date = date(value.as_bytes()).unwrap_or(tags.date),
-            b"UTCDate" if tags.date == 0 => tags.date = date(value.as_bytes()).unwrap_or(0),
             _ => (),
         }
         ControlFlow::Continue(())
     }
 
-    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Outcome, Moves> {
-        let reject = |why| ControlFlow::Break(Err(why));
-        if tags.other_variant {
-            return reject(Rejection::Excluded(Exclusion::Variant));
-        }
-        if let Some(why) = self.filters.exclude_ratings(tags.white_elo, tags.black_elo) {
-            return reject(Rejection::Excluded(why));
-        }
-        let (start, position) = match tags.start.as_deref().map(start_position).transpose() {
-            Ok(start) => start.unwrap_or_default(),
-            Err(error) => return reject(Rejection::Broken(error)),
-        };
-        let chess960 = tags.chess960 || position.castles().mode() == CastlingMode::Chess960;
-        let side = match self.evals {
-            EvalSide::Auto if tags.lichess => EvalSide::After,
-            EvalSide::Auto => EvalSide::Before,
-            side => side,
-        };
-        ControlFlow::Continue(Moves {
-            game: GameRecord {
-                start,
-                result: tags.result.unwrap_or_default(),
-                white_elo: tags.white_elo,
-                black_elo: tags.black_elo,
-                date: tags.date,
-                flags: if chess960 { FLAG_CHESS960 } else { 0 }
-                    | if tags.adjudicated { FLAG_ADJUDICATED } else { 0 },
-                ..GameRecord::default()
-            },
-            position,
-            next_eval: NO_EVAL,
-            side,
-        })
-    }
-
-    fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Outcome> {
-        let reject = |error| ControlFlow::Break(Err(Rejection::Broken(error)));
-        let ply = moves.game.moves.len();
-        let Some(m) = san_to_move(&san.san, &moves.position) else {
-            let dots = moves.position.turn().fold_wb(".", "…");
-            let text = format!("{}{dots}{san}", moves.position.fullmoves());
-            return reject(GameError::Move { ply, text });
-        };
-        if ply == usize::from(u16::MAX) {
-            return reject(GameError::TooLong);
-        }
-        moves.game.moves.push(PackedMove::new(m));
-        moves.game.evals.push(std::mem::replace(&mut moves.next_eval, NO_EVAL));
-        moves.position.play_unchecked(m);
-        ControlFlow::Continue(())
-    }
-
-    fn comment(&mut self, moves: &mut Moves, comment: RawComment<'_>) -> ControlFlow<Outcome> {
-        if let Some(score) = find_eval(comment.as_bytes()) {
-            let turn = moves.position.turn();
-            if moves.side == EvalSide::After {
-                moves.next_eval = score.after(turn);
-            } else if let Some(eval) = moves.game.evals.last_mut() {
-                *eval = score.before(!turn, moves.position.is_checkmate());
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn outcome(&mut self, moves: &mut Moves, outcome: shakmaty::Outcome) -> ControlFlow<Outcome> {
-        let shakmaty::Outcome::Known(outcome) = outcome else { return ControlFlow::Continue(()) };
-        let written = match outcome {
-            KnownOutcome::Decisive { winner } => GameResult::won_by(winner),
-            KnownOutcome::Draw => GameResult::Draw,
-        };
-        let tag = std::mem::replace(&mut moves.game.result, written);
-        if tag == GameResult::Unknown || tag == written {
-            ControlFlow::Continue(())
-        } else {
-            let why = "the tag and the movetext differ".to_owned();
-            ControlFlow::Break(Err(Rejection::Broken(GameError::Result(why))))
-        }
-    }
-
-    fn end_game(&mut self, moves: Moves) -> Outcome {
-        self.ended = true;
-        let Moves { mut game, position, .. } = moves;
+    fn end(&mut self, position: &Chess) -> Self::Output {
+        let ParserState { mut game, evals, .. } = self.game.take().expect("a game has begun");
         let by_rule = if position.is_checkmate() {
             GameResult::won_by(!position.turn())
         } else if position.is_stalemate() {
@@ -307,20 +257,47 @@ impl Visitor for GameParser<'_> {
             game.result = by_rule;
         } else if game.result != by_rule {
             let why = "the game ends in mate or stalemate, but the result is another".to_owned();
-            return Err(Rejection::Broken(GameError::Result(why)));
+            return Err(GameError::Result(why));
         }
-        match self.filters.exclude(&game) {
-            Some(why) => Err(Rejection::Excluded(why)),
-            None => Ok(game),
+        Ok(match self.filters.exclude(&game) {
+            Some(why) => ParsedGame::Excluded(why),
+            None => ParsedGame::Game(game, evals),
+        })
+    }
+}
+
+impl ParserState {
+    fn comment(&mut self, comment: &[u8], side: EvalSide, position: &Chess) {
+        let Some((score, is_chessbase)) = find_eval(comment) else { return };
+        let side = match side {
+            EvalSide::Auto if self.lichess || is_chessbase => EvalSide::After,
+            EvalSide::Auto => EvalSide::Before,
+            side => side,
+        };
+        let turn = position.turn();
+        if side == EvalSide::After {
+            self.next_eval = Some(score.after(turn));
+        } else if let Some(eval) = self.game.evals.last_mut() {
+            let for_white =
+                if side == EvalSide::Mover && turn.is_white() { score.for_other_side() } else { score };
+            *eval = for_white.before(!turn, position.is_checkmate());
         }
+        self.evals.count(side);
+    }
+
+    /// Takes the result behind the moves, unless the tag says another.
+    fn agrees(&mut self, outcome: shakmaty::Outcome) -> bool {
+        let shakmaty::Outcome::Known(outcome) = outcome else { return true };
+        let written = match outcome {
+            KnownOutcome::Decisive { winner } => GameResult::won_by(winner),
+            KnownOutcome::Draw => GameResult::Draw,
+        };
+        let tag = std::mem::replace(&mut self.game.result, written);
+        tag == GameResult::Unknown || tag == written
     }
 }
 
 /// A start as it is stored (`None` for the initial position) and as a position.
-///
-/// # Errors
-///
-/// If the FEN is no legal position, or too long for `games/1`.
 pub(crate) fn start_position(fen: &str) -> Result<(Option<String>, Chess), GameError> {
     let start = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
     let fen = start.fen();

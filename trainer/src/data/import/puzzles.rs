@@ -9,13 +9,12 @@ use shakmaty::{Chess, Position};
 use super::blocks::TextBlock;
 use super::pgn::{BrokenGame, Exclusion, GameError, ParsedGame, start_position};
 use super::reader::Filters;
-use crate::data::record::{FLAG_PUZZLE, GameRecord, NO_EVAL};
+use crate::data::record::{EvalCounts, FLAG_PUZZLE, GameRecord, NO_EVAL};
 
 /// The columns of a table of puzzles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PuzzleColumns {
     delimiter: u8,
-    /// Whether values are in quotes.
     quoted: bool,
     /// Whether the first move of a line is the opponent's, after which the puzzle begins.
     set_up: bool,
@@ -40,10 +39,6 @@ const SET_UP_UNNAMED: &str = "an even number of moves, where the solver's is the
 impl PuzzleColumns {
     /// The columns of a table of puzzles that begins with `line`, by their names and in any order; `None` if it is no
     /// such table. In Lichess's table, which is recognised by its names, the first move of a line is the opponent's.
-    ///
-    /// # Errors
-    ///
-    /// If it is a table of puzzles but the columns of position or moves are not named.
     pub fn detect(line: &[u8]) -> Result<Option<PuzzleColumns>, String> {
         let Ok(line) = std::str::from_utf8(line) else { return Ok(None) };
         let line = line.trim_end().to_ascii_lowercase();
@@ -98,7 +93,6 @@ impl PuzzleColumns {
     }
 }
 
-/// Parses all puzzles of a block in their order.
 pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &Filters) -> Vec<ParsedGame> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(columns.delimiter)
@@ -145,7 +139,7 @@ fn parse_puzzle(
     let mut packed = Vec::with_capacity(8);
     for text in moves {
         let m = UciMove::from_ascii(text.as_bytes()).ok().and_then(|uci| uci.to_move(&position).ok());
-        let m = m.ok_or_else(|| GameError::Move { ply: packed.len(), text: text.to_owned() })?;
+        let m = m.ok_or_else(|| GameError::Move(text.to_owned()))?;
         if packed.len() == usize::from(u16::MAX) {
             return Err(GameError::TooLong);
         }
@@ -160,7 +154,7 @@ fn parse_puzzle(
     if let Some(why) = filters.exclude_length(packed.len()) {
         return Ok(ParsedGame::Excluded(why));
     }
-    Ok(ParsedGame::Game(GameRecord {
+    let game = GameRecord {
         start,
         evals: vec![NO_EVAL; packed.len()],
         moves: packed,
@@ -168,7 +162,8 @@ fn parse_puzzle(
         black_elo: rating,
         flags: FLAG_PUZZLE,
         ..GameRecord::default()
-    }))
+    };
+    Ok(ParsedGame::Game(game, EvalCounts::default()))
 }
 
 /// The position in which the solver is to move, after the opponent's move `set_up` if there is one.
@@ -222,14 +217,14 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
     #[test]
     fn the_solver_begins_and_broken_lines_are_reported() {
         let parsed = parse(TABLE, &Filters::default());
-        let [ParsedGame::Game(first), ParsedGame::Broken(broken), ParsedGame::Game(mate)] = &parsed[..]
+        let [ParsedGame::Game(first, _), ParsedGame::Broken(broken), ParsedGame::Game(mate, _)] = &parsed[..]
         else {
             panic!("{parsed:?}")
         };
         assert_eq!(first.start_fen(), "Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - - 0 1");
         assert_eq!((first.moves.len(), first.flags, first.result.code()), (3, FLAG_PUZZLE, 2));
         assert_eq!((first.white_elo, first.black_elo), (1500, 1500));
-        assert_eq!((broken.line, &broken.error), (3, &GameError::Move { ply: 1, text: "f2g4".into() }));
+        assert_eq!((broken.line, &broken.error), (3, &GameError::Move("f2g4".into())));
         assert_eq!((mate.moves.len(), mate.result.code()), (1, 2), "no result even after mate");
     }
 

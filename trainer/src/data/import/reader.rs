@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use engine::chess::pgn::unix_lines;
 use thiserror::Error;
 
 use super::blocks::{self, TextBlock, TextBlocks, TextFormat};
 use super::pgn::{self, BrokenGame, Exclusion, ParsedGame};
 use super::puzzles;
-use crate::data::record::{EvalSide, GameRecord, GameResult};
+use crate::data::record::{EvalCounts, EvalSide, GameRecord, GameResult};
 
-/// Which games are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filters {
     /// Minimum rating of both players (or of the puzzle), where it is known.
@@ -26,11 +26,8 @@ pub struct Filters {
     pub rated_only: bool,
     /// Minimum plies; games without a move are never kept.
     pub min_plies: usize,
-    /// Maximum plies.
     pub max_plies: usize,
-    /// Keep draws.
     pub draws: bool,
-    /// Keep games whose result is unknown.
     pub unknown_results: bool,
     /// Minimum popularity of a puzzle, −100 to 100.
     pub min_popularity: i16,
@@ -93,16 +90,12 @@ impl Filters {
     }
 }
 
-/// How files of games are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// To which position an evaluation belongs.
     pub evals: EvalSide,
-    /// Which games are kept.
     pub filters: Filters,
-    /// Stop after this many games.
     pub max_games: u64,
-    /// Threads that replay games.
     pub threads: usize,
 }
 
@@ -118,17 +111,16 @@ impl Default for ReadOptions {
     }
 }
 
-/// The result of reading files of games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadReport {
-    /// Games kept.
     pub games: u64,
-    /// Their plies.
     pub positions: u64,
     /// Games excluded, by reason.
     pub excluded: BTreeMap<Exclusion, u64>,
     /// Broken games, by kind of error.
     pub broken: BTreeMap<&'static str, u64>,
+    /// How the evaluations in the games kept were taken.
+    pub evals: EvalCounts,
     /// Files that could not be read completely, and why.
     pub damaged_files: Vec<(PathBuf, String)>,
     /// Whether reading was stopped before the end, by the stop flag or by the maximum number of games.
@@ -145,7 +137,6 @@ impl ReadReport {
         if reasons.is_empty() { "the files have none".to_owned() } else { reasons.join(", ") }
     }
 
-    /// Adds the report of other files.
     pub fn add(&mut self, other: ReadReport) {
         self.games += other.games;
         self.positions += other.positions;
@@ -154,6 +145,7 @@ impl ReadReport {
             .into_iter()
             .for_each(|(reason, count)| *self.excluded.entry(reason).or_default() += count);
         other.broken.into_iter().for_each(|(kind, count)| *self.broken.entry(kind).or_default() += count);
+        self.evals.add(other.evals);
         self.damaged_files.extend(other.damaged_files);
         self.stopped |= other.stopped;
     }
@@ -161,7 +153,6 @@ impl ReadReport {
 
 /// What is reported while reading.
 pub enum ReadEvent<'a> {
-    /// A game to keep.
     Game(GameRecord),
     /// A broken game of this file, which is skipped.
     Broken(&'a Path, &'a BrokenGame),
@@ -169,30 +160,22 @@ pub enum ReadEvent<'a> {
     Bytes(u64),
 }
 
-/// Why reading failed.
 #[derive(Debug, Error)]
 pub enum ImportError<E> {
-    /// A file cannot be opened.
     #[error("cannot read {}: {}", .0.display(), .1)]
     Open(PathBuf, io::Error),
     /// A file is neither PGN nor a table of puzzles with known columns.
     #[error("{}: {}", .0.display(), .1)]
     Format(PathBuf, String),
-    /// The receiver of the games failed.
     #[error("{0}")]
     Receiver(E),
 }
 
 /// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and passes those that are kept to
-/// `receive`, in the order of the files whatever the number of threads. A game that equals an earlier one in start and
-/// moves is excluded.
+/// `receive` in the order of the files, however many threads replay. A game with the start and moves of an earlier one is
+/// excluded.
 ///
 /// Broken games are skipped, and truncated files are read as far as possible. Setting `stop` ends reading soon.
-///
-/// # Errors
-///
-/// If one of the files cannot be opened or is a table with unknown columns (which is checked before any is read), or
-/// `receive` fails.
 pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
@@ -200,7 +183,10 @@ pub fn read_games<E>(
     mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
 ) -> Result<ReadReport, ImportError<E>> {
     for path in files {
-        let line = blocks::first_line(path).map_err(|error| ImportError::Open(path.clone(), error))?;
+        let line = blocks::first_line(path).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => ImportError::Format(path.clone(), error.to_string()),
+            _ => ImportError::Open(path.clone(), error),
+        })?;
         TextFormat::detect(&line).map_err(|why| ImportError::Format(path.clone(), why))?;
     }
     let threads = options.threads.max(1);
@@ -235,6 +221,23 @@ pub fn read_games<E>(
         collector.report.stopped |= stop.load(Ordering::Relaxed);
         outcome.map(|()| collector.report).map_err(ImportError::Receiver)
     })
+}
+
+/// The games of a text in PGN, in its order, and what is wrong with others; those that the filters leave out, and games that
+/// equal an earlier one, are missing.
+pub(crate) fn games_of_text(text: &[u8], options: &ReadOptions) -> Vec<Result<GameRecord, BrokenGame>> {
+    let text = unix_lines(text).into_owned();
+    let block = TextBlock { file: 0, format: TextFormat::Pgn, first_line: 1, text };
+    let mut seen = HashSet::new();
+    let kept =
+        pgn::parse_block(&block, options.evals, &options.filters).into_iter().filter_map(
+            |parsed| match parsed {
+                ParsedGame::Game(game, _) => seen.insert(game.identity()).then_some(Ok(game)),
+                ParsedGame::Excluded(_) => None,
+                ParsedGame::Broken(broken) => Some(Err(broken)),
+            },
+        );
+    kept.collect()
 }
 
 enum Done {
@@ -336,15 +339,16 @@ impl Collector<'_> {
     ) -> Result<(), E> {
         for item in parsed {
             match item {
-                ParsedGame::Game(game) if self.seen.insert(game.identity()) => {
+                ParsedGame::Game(game, evals) if self.seen.insert(game.identity()) => {
                     self.report.games += 1;
+                    self.report.evals.add(evals);
                     self.report.positions += game.moves.len() as u64;
                     receive(ReadEvent::Game(game))?;
                     if self.report.games == self.max_games {
                         return Ok(());
                     }
                 }
-                ParsedGame::Game(_) => *self.report.excluded.entry(Exclusion::Duplicate).or_default() += 1,
+                ParsedGame::Game(..) => *self.report.excluded.entry(Exclusion::Duplicate).or_default() += 1,
                 ParsedGame::Excluded(why) => *self.report.excluded.entry(why).or_default() += 1,
                 ParsedGame::Broken(broken) => {
                     *self.report.broken.entry(broken.error.kind()).or_default() += 1;

@@ -1,9 +1,10 @@
 //! Scores in `[%eval …]` comments, which differ in the position that they belong to and in how mates count.
 
+use std::fmt;
+
 use clap::ValueEnum;
 use shakmaty::Color;
 
-/// No score.
 pub const NO_EVAL: i16 = i16::MIN;
 /// Scores in centipawns are clamped to ±this.
 pub const MAX_CENTIPAWNS: i16 = 29_000;
@@ -12,16 +13,60 @@ pub const MATE_SCORE: i16 = 30_000;
 /// Longer mates count as this many plies.
 pub const MATE_LIMIT: u32 = 999;
 
-/// To which position the `[%eval]` behind a move belongs.
+/// To which position the `[%eval]` behind a move belongs, and for whom it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EvalSide {
-    /// `after` if the Site tag names Lichess, else `before`
+    /// `after` in games whose tags name Lichess, and where it has centipawns and a depth as ChessBase writes them; else
+    /// `before`
     #[default]
     Auto,
-    /// The position before the move; `#n` counts plies, the move included (written by `export-pgn`)
+    /// The position before the move, for White; `#n` counts plies, the move included (written by `export-pgn`)
     Before,
-    /// The position after the move; `#n` counts moves (written by Lichess)
+    /// The position after the move, for White; `#n` counts moves (written by Lichess and ChessBase)
     After,
+    /// As `before`, but for the side that moves
+    Mover,
+}
+
+/// How many evaluations were taken in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EvalCounts {
+    pub before: u64,
+    pub after: u64,
+    pub mover: u64,
+}
+
+impl EvalCounts {
+    pub(crate) fn count(&mut self, side: EvalSide) {
+        match side {
+            EvalSide::After => self.after += 1,
+            EvalSide::Mover => self.mover += 1,
+            EvalSide::Before | EvalSide::Auto => self.before += 1,
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: EvalCounts) {
+        self.before += other.before;
+        self.after += other.after;
+        self.mover += other.mover;
+    }
+}
+
+impl fmt::Display for EvalCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [
+            (self.before, "of the position before the move"),
+            (self.after, "of the position after the move"),
+            (self.mover, "of the position before the move, for the side that moves"),
+        ];
+        let named: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} taken as {what}"))
+            .collect();
+        f.write_str(if named.is_empty() { "none" } else { "" })?;
+        f.write_str(&named.join(", "))
+    }
 }
 
 /// A score as it is written in a comment, for White.
@@ -38,13 +83,21 @@ pub(crate) enum EvalComment {
     },
 }
 
-/// The score in a comment, if there is a valid one.
-pub(crate) fn find(comment: &[u8]) -> Option<EvalComment> {
+/// The score in a comment, if there is a valid one, and whether it is written as by ChessBase: a whole number of
+/// centipawns and a depth. Others write pawns with a point.
+pub(crate) fn find(comment: &[u8]) -> Option<(EvalComment, bool)> {
     const MARK: &[u8] = b"[%eval";
     let start = memchr::memmem::find(comment, MARK)? + MARK.len();
     let rest = comment[start..].trim_ascii_start();
     let end = rest.iter().position(|byte| matches!(byte, b']' | b',' | b' '))?;
-    parse(std::str::from_utf8(&rest[..end]).ok()?)
+    let text = std::str::from_utf8(&rest[..end]).ok()?;
+    if rest[end] == b','
+        && let Ok(centipawns) = text.parse::<i64>()
+    {
+        let limit = i64::from(MAX_CENTIPAWNS);
+        return Some((EvalComment::Centipawns(centipawns.clamp(-limit, limit) as i16), true));
+    }
+    Some((parse(text)?, false))
 }
 
 fn parse(text: &str) -> Option<EvalComment> {
@@ -69,6 +122,14 @@ pub(crate) fn mate(winner: Color, plies: u32) -> i16 {
 }
 
 impl EvalComment {
+    /// The same score for the other side.
+    pub(crate) fn for_other_side(self) -> EvalComment {
+        match self {
+            EvalComment::Centipawns(score) => EvalComment::Centipawns(-score),
+            EvalComment::Mate { winner, count } => EvalComment::Mate { winner: !winner, count },
+        }
+    }
+
     /// As the stored score of the position before the commented move.
     ///
     /// `#0` does not name the winner and is no score unless the move gives mate: then the mover wins in one ply.
@@ -94,13 +155,15 @@ impl EvalComment {
     }
 }
 
-/// A stored score as it is written in a comment: pawns for White, or `#n` for a mate; `None` if there is none.
+/// A stored score as it is written in a comment: pawns for White (for `turn` with [`EvalSide::Mover`]), or `#n` for a
+/// mate; `None` if there is none.
 ///
 /// With [`EvalSide::After`] n counts moves, else plies; `turn` is to move in the position of the score.
 pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     if eval == NO_EVAL {
         return None;
     }
+    let (eval, turn) = if side == EvalSide::Mover && turn.is_black() { (-eval, !turn) } else { (eval, turn) };
     let plies = MATE_SCORE - eval.abs();
     if plies >= MATE_SCORE - MAX_CENTIPAWNS {
         return Some(format!("{:.2}", f64::from(eval) / 100.0));
@@ -108,7 +171,7 @@ pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     let winner = if eval > 0 { Color::White } else { Color::Black };
     let count = match side {
         EvalSide::After => (plies + i16::from(winner == turn)) / 2,
-        EvalSide::Before | EvalSide::Auto => plies,
+        EvalSide::Before | EvalSide::Auto | EvalSide::Mover => plies,
     };
     Some(format!("#{}{count}", winner.fold_wb("", "-")))
 }
@@ -145,7 +208,7 @@ mod tests {
 
     fn centipawns(comment: &str) -> Option<i16> {
         match find(comment.as_bytes()) {
-            Some(EvalComment::Centipawns(score)) => Some(score),
+            Some((EvalComment::Centipawns(score), _)) => Some(score),
             _ => None,
         }
     }
@@ -157,6 +220,8 @@ mod tests {
         assert_eq!(centipawns("[%eval 2.5,31]"), Some(250), "with a depth");
         assert_eq!(centipawns("[%eval 290.00]"), Some(29_000));
         assert_eq!(centipawns("[%eval -1000]"), Some(-29_000));
+        assert_eq!(find(b"[%eval 23,14]"), Some((EvalComment::Centipawns(23), true)), "ChessBase");
+        assert_eq!(find(b"[%eval -32745,0]"), Some((EvalComment::Centipawns(-29_000), true)));
         for bad in ["", "[%clk 0:01:00]", "[%eval ]", "[%eval NaN]", "[%eval 1.2", "[%eval x]"] {
             assert_eq!(find(bad.as_bytes()), None, "{bad}");
         }
@@ -164,18 +229,18 @@ mod tests {
 
     #[test]
     fn mates_before_the_move_count_plies() {
-        let score = |text: &str| find(text.as_bytes()).unwrap().before(Color::White, false);
+        let score = |text: &str| find(text.as_bytes()).unwrap().0.before(Color::White, false);
         assert_eq!(score("[%eval #5]"), 29_995);
         assert_eq!(score("[%eval #-6]"), -29_994);
         assert_eq!(score("[%eval -#6]"), -29_994);
         assert_eq!(score("[%eval #5000]"), 29_001);
         assert_eq!(score("[%eval #0]"), NO_EVAL);
-        assert_eq!(find(b"[%eval #0]").unwrap().before(Color::Black, true), -29_999);
+        assert_eq!(find(b"[%eval #0]").unwrap().0.before(Color::Black, true), -29_999);
     }
 
     #[test]
     fn mates_after_the_move_count_moves() {
-        let score = |text: &str, turn| find(text.as_bytes()).unwrap().after(turn);
+        let score = |text: &str, turn| find(text.as_bytes()).unwrap().0.after(turn);
         assert_eq!(score("[%eval #1]", Color::White), 29_999, "White mates at once");
         assert_eq!(score("[%eval #1]", Color::Black), 29_998, "Black moves first");
         assert_eq!(score("[%eval #-3]", Color::Black), -29_995);
@@ -185,7 +250,7 @@ mod tests {
     fn written_scores_are_read_back() {
         for turn in Color::ALL {
             for eval in [0, 7, -115, 29_000, -29_000, 29_995, -29_994, 29_999, 29_001] {
-                let read = |text: Option<String>| find(format!("[%eval {}]", text?).as_bytes());
+                let read = |text: Option<String>| Some(find(format!("[%eval {}]", text?).as_bytes())?.0);
                 let before = read(write(eval, EvalSide::Before, turn)).unwrap();
                 assert_eq!(before.before(turn, false), eval, "{eval} before");
                 // Plies to a mate are odd for the side that gives it, even for the other.

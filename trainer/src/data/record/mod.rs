@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use engine::chess::openings::{LONGEST_LINE, Opening, opening_of};
 pub(crate) use evals::{EvalComment, find as find_eval};
-pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
+pub use evals::{EvalCounts, EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
 pub use notation::{PlayedMove, date, eval_text, played_moves, write_pgn};
 pub use openings::opening;
 pub use random::{RngStream, game_rng, stream_rng};
@@ -45,16 +45,12 @@ pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG
 pub struct GameRecord {
     /// The start as a FEN in shakmaty's notation, at most 100 bytes; `None` is the initial position.
     pub start: Option<String>,
-    /// The moves.
     pub moves: Vec<PackedMove>,
     /// `[plies]`: the score of the position before each move, in centipawns for White, mates as
     /// ±([`MATE_SCORE`] − plies), [`NO_EVAL`] for none.
     pub evals: Vec<i16>,
-    /// The result.
     pub result: GameResult,
-    /// White's rating, 0 if unknown.
     pub white_elo: u16,
-    /// Black's rating, 0 if unknown.
     pub black_elo: u16,
     /// yyyymmdd, unknown parts 0.
     pub date: u32,
@@ -71,7 +67,7 @@ impl GameRecord {
         self.start.as_deref().map_or(Cow::Borrowed(INITIAL_FEN), Cow::Borrowed)
     }
 
-    /// The hash of start and moves by which games are compared; see [`identity`].
+    /// The hash by which games are compared; see [`identity`].
     pub fn identity(&self) -> u64 {
         identity(&self.start_fen(), self.moves.iter().map(|m| m.0))
     }

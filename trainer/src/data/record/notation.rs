@@ -3,36 +3,27 @@
 use std::io::{self, Write};
 
 use anyhow::Context;
+use engine::chess::pgn::{Additions, PgnGame};
 use engine::chess::position::Game;
 use shakmaty::san::SanPlus;
-use shakmaty::{Color, Position};
+use shakmaty::{Color, KnownOutcome, Outcome, Position};
 
 use super::evals::{self, EvalSide, NO_EVAL};
 use super::{FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, openings};
 
-/// The maximum length of a line of movetext (PGN standard, 8.2.1).
-const COLUMNS: usize = 79;
-
 /// A move of a game as it is written in PGN.
 #[derive(Clone, Debug)]
 pub struct PlayedMove {
-    /// The full-move number.
     pub number: u32,
-    /// The side that moved.
     pub mover: Color,
     /// The move, as in `Nbd7+`.
     pub san: String,
     /// The score of the position before it, as in `games/1`.
     pub eval: i16,
-    /// The game after the move.
     pub after: Game,
 }
 
 /// The moves of a game in their order.
-///
-/// # Errors
-///
-/// If the start is no legal position, or a move is illegal; the error names its ply.
 pub fn played_moves(game: &GameRecord) -> anyhow::Result<Vec<PlayedMove>> {
     let mut replay = Game::from_fen(&game.start_fen())?;
     let mut played = Vec::with_capacity(game.moves.len());
@@ -58,13 +49,22 @@ pub fn eval_text(eval: i16, turn: Color) -> String {
 }
 
 impl GameResult {
-    /// The result in PGN.
     pub fn pgn(self) -> &'static str {
         match self {
             GameResult::White => "1-0",
             GameResult::Black => "0-1",
             GameResult::Draw => "1/2-1/2",
             GameResult::Unknown => "*",
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        let decisive = |winner| Outcome::Known(KnownOutcome::Decisive { winner });
+        match self {
+            GameResult::White => decisive(Color::White),
+            GameResult::Black => decisive(Color::Black),
+            GameResult::Draw => Outcome::Known(KnownOutcome::Draw),
+            GameResult::Unknown => Outcome::Unknown,
         }
     }
 }
@@ -85,78 +85,44 @@ pub fn write_pgn(
     side: EvalSide,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    let start = Game::from_fen(&game.start_fen())
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
     let played = played_moves(game).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    let mut tag = |name: &str, value: &str| {
-        writeln!(out, "[{name} \"{}\"]", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "))
-    };
-    tag("Event", event)?;
-    tag("Site", "?")?;
-    tag("Date", &date(game.date))?;
-    tag("Round", round)?;
-    tag("White", "?")?;
-    tag("Black", "?")?;
-    tag("Result", game.result.pgn())?;
+    let mut tags = vec![
+        ("Event", event.to_owned()),
+        ("Site", "?".to_owned()),
+        ("Date", date(game.date)),
+        ("Round", round.to_owned()),
+        ("White", "?".to_owned()),
+        ("Black", "?".to_owned()),
+        ("Result", game.result.pgn().to_owned()),
+    ];
     for (name, elo) in [("WhiteElo", game.white_elo), ("BlackElo", game.black_elo)] {
-        if elo > 0 {
-            tag(name, &elo.to_string())?;
-        }
+        tags.extend((elo > 0).then(|| (name, elo.to_string())));
     }
     if game.flags & FLAG_CHESS960 != 0 {
-        tag("Variant", "Chess960")?;
+        tags.push(("Variant", "Chess960".to_owned()));
     }
     if let Some(fen) = &game.start {
-        tag("SetUp", "1")?;
-        tag("FEN", fen)?;
+        tags.extend([("SetUp", "1".to_owned()), ("FEN", fen.clone())]);
     }
     if let Some(opening) = openings::opening(game) {
-        tag("ECO", &opening.eco)?;
-        tag("Opening", &opening.name)?;
+        tags.extend([("ECO", opening.eco.clone()), ("Opening", opening.name.clone())]);
     }
     if game.flags & FLAG_ADJUDICATED != 0 {
-        tag("Termination", "adjudication")?;
+        tags.push(("Termination", "adjudication".to_owned()));
     }
-    let mut text = Wrapped { out, column: 0 };
-    text.line_break()?;
-    for (index, step) in played.iter().enumerate() {
-        if step.mover.is_white() {
-            text.word(&format!("{}.", step.number))?;
-        } else if index == 0 {
-            text.word(&format!("{}...", step.number))?;
-        }
-        text.word(&step.san)?;
+    let comment = |ply: usize| {
+        let step = &played[ply];
         let (eval, turn) = match side {
-            EvalSide::After => (played.get(index + 1).map_or(NO_EVAL, |next| next.eval), !step.mover),
-            EvalSide::Before | EvalSide::Auto => (step.eval, step.mover),
+            EvalSide::After => (played.get(ply + 1).map_or(NO_EVAL, |next| next.eval), !step.mover),
+            EvalSide::Before | EvalSide::Auto | EvalSide::Mover => (step.eval, step.mover),
         };
-        if let Some(score) = evals::write(eval, side, turn) {
-            text.word(&format!("{{[%eval {score}]}}"))?;
-        }
-    }
-    text.word(game.result.pgn())?;
-    text.line_break()?;
-    writeln!(out)
-}
-
-/// Words separated by blanks, in lines of at most [`COLUMNS`] bytes.
-struct Wrapped<'a, W> {
-    out: &'a mut W,
-    column: usize,
-}
-
-impl<W: Write> Wrapped<'_, W> {
-    fn word(&mut self, word: &str) -> io::Result<()> {
-        if self.column > 0 && self.column + 1 + word.len() > COLUMNS {
-            self.line_break()?;
-        }
-        let blank = if self.column > 0 { " " } else { "" };
-        self.column += blank.len() + word.len();
-        write!(self.out, "{blank}{word}")
-    }
-
-    fn line_break(&mut self) -> io::Result<()> {
-        self.column = 0;
-        writeln!(self.out)
-    }
+        evals::write(eval, side, turn).map(|score| format!("[%eval {score}]"))
+    };
+    let moves = played.iter().filter_map(|step| step.after.last_move()).collect();
+    let pgn = PgnGame::from_moves(tags, start, moves, comment, game.result.outcome());
+    pgn.write(&Additions::default(), out)
 }
 
 /// A date `yyyymmdd` in PGN; unknown parts are question marks.

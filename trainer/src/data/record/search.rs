@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::NO_EVAL;
 
-/// The search of one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchRecord {
     /// The expected result for the mover, times 32767.
@@ -70,28 +69,22 @@ pub fn wdl_of_search(q: i16, d: u16) -> [f32; 3] {
 /// The [`SearchRecord`]s of a game, borrowed from columns: one entry per ply, or nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchView<'a> {
-    /// `plies/q`.
     pub q: &'a [i16],
-    /// `plies/d`.
     pub d: &'a [u16],
     /// `policy/first`: the index of a ply's first entry in `moves` and `shares`.
     pub first: &'a [u64],
     /// `policy/len`: the number of its entries; 0 means not recorded.
     pub len: &'a [u8],
-    /// `policy/move`.
     pub moves: &'a [u16],
-    /// `policy/share`.
     pub shares: &'a [u16],
     /// `policy/eval`: one for each of `moves`, or empty if no move of the file has a score.
     pub scores: &'a [i16],
 }
 
 impl<'a> SearchView<'a> {
-    /// No searches.
     pub const NONE: SearchView<'static> =
         SearchView { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[], scores: &[] };
 
-    /// Whether the game has no searches.
     pub fn is_empty(&self) -> bool {
         self.len.is_empty()
     }
@@ -127,7 +120,6 @@ impl<'a> SearchView<'a> {
         Some(wdl_of_search(self.q[ply], self.d[ply]))
     }
 
-    /// The search of a ply.
     pub fn record(&self, ply: usize) -> SearchRecord {
         let shares = self.shares(ply).map(|(m, share)| (PackedMove(m), share)).collect();
         SearchRecord { q: self.q[ply], d: self.d[ply], shares, scores: self.scores(ply).to_vec() }
@@ -137,17 +129,13 @@ impl<'a> SearchView<'a> {
 /// The columns of [`SearchView`], growing ply by ply; `first` counts from the first ply pushed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchColumns {
-    /// `plies/q`.
     pub q: Vec<i16>,
-    /// `plies/d`.
     pub d: Vec<u16>,
     /// `policy/first`.
     pub first: Vec<u64>,
     /// `policy/len`.
     pub len: Vec<u8>,
-    /// `policy/move`.
     pub moves: Vec<u16>,
-    /// `policy/share`.
     pub shares: Vec<u16>,
     /// `policy/eval`.
     pub scores: Vec<i16>,
@@ -199,10 +187,6 @@ impl SearchColumns {
     }
 
     /// Checks that the columns are consistent and have this number of plies.
-    ///
-    /// # Errors
-    ///
-    /// The first inconsistent column.
     pub fn check(&self, plies: usize) -> anyhow::Result<()> {
         if self.len.is_empty() && self.moves.is_empty() && self.q.is_empty() {
             return Ok(());

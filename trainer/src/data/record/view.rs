@@ -39,20 +39,11 @@ pub struct DamagedGame {
 }
 
 impl GameView<'_> {
-    /// The position that the game starts from.
-    ///
-    /// # Errors
-    ///
-    /// If its FEN is no legal position.
     pub fn initial(&self) -> Result<Game, PositionError> {
         self.start.map_or_else(|| Ok(Game::new()), Game::from_fen)
     }
 
     /// Replays the game, and checks its moves and those of its searches.
-    ///
-    /// # Errors
-    ///
-    /// If the start is no legal position, or a move is illegal.
     pub fn check_moves(&self) -> Result<(), DamagedGame> {
         let mut position = self.initial().map_err(|_| DamagedGame { ply: 0 })?.position().clone();
         for (ply, packed) in self.moves.iter().enumerate() {
@@ -64,7 +55,6 @@ impl GameView<'_> {
         Ok(())
     }
 
-    /// Number of plies that are targets.
     pub fn targets(&self) -> usize {
         if !self.searches.is_empty() {
             return self.searches.len.iter().filter(|len| **len > 0).count();

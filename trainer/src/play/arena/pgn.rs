@@ -1,11 +1,13 @@
 //! Who played, with what result and from which opening: what statistics need of a PGN's games.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use anyhow::{Context, Result, ensure};
-use pgn_reader::{RawComment, RawTag, Reader, SanPlus, Visitor};
+use anyhow::{Result, ensure};
+use engine::chess::pgn::{GameVisitor, Tags, Token, decoded, each_game, is_chess960, unix_lines};
+use engine::chess::position::Game;
+use shakmaty::san::SanPlus;
+use shakmaty::{Chess, Move};
 
 /// Where an opening's moves are not marked, this many plies tell openings apart.
 const OPENING_PLIES: usize = 8;
@@ -27,61 +29,63 @@ pub struct PgnGame {
     pub opening: Vec<String>,
 }
 
-/// Reads the games of a PGN.
+/// Reads the games of a PGN. Those that cannot be read are named in the log and left out.
 ///
 /// The opening's moves are those with the comment `book`, which fastchess writes. Without such comments `Round` has to
 /// tell openings apart, or, where there is no round either, the first eight plies.
 ///
 /// # Errors
 ///
-/// The text is no PGN, or a game does not name two players.
+/// A game does not name two players.
 pub fn read_pgn(text: &[u8]) -> Result<Vec<PgnGame>> {
-    let mut reader = Reader::new(Cursor::new(text));
-    let mut games = Vec::new();
-    while let Some(game) =
-        reader.read_game(&mut GameVisitor).with_context(|| format!("game {} is no PGN", games.len() + 1))?
-    {
-        let number = games.len() + 1;
-        ensure!(
-            !game.white.is_empty() && !game.black.is_empty(),
-            "game {number} does not name its players (tags White and Black)"
-        );
-        ensure!(
-            game.white != game.black,
-            "game {number}: both players are called {}; give them different names",
-            game.white
-        );
-        games.push(game);
-    }
-    Ok(games)
+    let (mut games, mut number) = (Vec::new(), 0);
+    let mut failed = None;
+    each_game(&unix_lines(text), 1, &mut OpeningVisitor::default(), |read| {
+        number += 1;
+        match read.output.map_err(|error| error.to_string()).flatten() {
+            Ok(game) => match names_two_players(&game, number) {
+                Ok(()) => games.push(game),
+                Err(error) => failed = failed.take().or(Some(error)),
+            },
+            Err(why) => log::warn!("game {number}, line {}: {why}, skipped", read.line),
+        }
+    });
+    failed.map_or(Ok(games), Err)
 }
 
-struct GameVisitor;
+fn names_two_players(game: &PgnGame, number: usize) -> Result<()> {
+    ensure!(
+        !game.white.is_empty() && !game.black.is_empty(),
+        "game {number} does not name its players (tags White and Black)"
+    );
+    let name = &game.white;
+    ensure!(name != &game.black, "game {number}: both players are called {name}; give them different names");
+    Ok(())
+}
 
-/// A game's first moves.
-struct Moves {
+/// Keeps a game's tags and first moves.
+#[derive(Default)]
+struct OpeningVisitor {
     game: PgnGame,
     moves: Vec<String>,
     /// Plies of the book.
     book: usize,
 }
 
-impl Visitor for GameVisitor {
-    type Tags = BTreeMap<Vec<u8>, String>;
-    type Movetext = Moves;
-    type Output = PgnGame;
+impl GameVisitor for OpeningVisitor {
+    type Output = Result<PgnGame, String>;
 
-    fn begin_tags(&mut self) -> ControlFlow<PgnGame, Self::Tags> {
-        ControlFlow::Continue(BTreeMap::new())
-    }
-
-    fn tag(&mut self, tags: &mut Self::Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<PgnGame> {
-        tags.insert(name.to_owned(), value.decode_utf8_lossy().trim().to_owned());
-        ControlFlow::Continue(())
-    }
-
-    fn begin_movetext(&mut self, mut tags: Self::Tags) -> ControlFlow<PgnGame, Moves> {
+    fn begin(&mut self, tags: Tags) -> Result<Chess, Self::Output> {
+        let mut tags: BTreeMap<Vec<u8>, String> =
+            tags.into_iter().map(|(name, value)| (name, decoded(&value).trim().to_owned())).collect();
         let mut tag = |name: &str| tags.remove(name.as_bytes()).unwrap_or_default();
+        let variant = tag("Variant");
+        if is_chess960(variant.as_bytes()).is_none() {
+            return Err(Err(format!("the variant {variant} is not chess")));
+        }
+        let fen = tag("FEN");
+        let start = if fen.is_empty() { Ok(Game::new()) } else { Game::from_fen(&fen) };
+        let start = start.map_err(|error| Err(error.to_string()))?;
         let game = PgnGame {
             white: tag("White"),
             black: tag("Black"),
@@ -93,25 +97,28 @@ impl Visitor for GameVisitor {
                 _ => None,
             },
             termination: tag("Termination"),
-            opening: vec![tag("FEN")],
+            opening: vec![fen],
         };
-        ControlFlow::Continue(Moves { game, moves: Vec::new(), book: 0 })
+        *self = OpeningVisitor { game, ..OpeningVisitor::default() };
+        Ok(start.position().clone())
     }
 
-    fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<PgnGame> {
-        moves.moves.push(san.to_string());
+    fn play(&mut self, _: Move, san: SanPlus, _: &Chess) -> ControlFlow<Self::Output> {
+        self.moves.push(san.to_string());
         ControlFlow::Continue(())
     }
 
-    fn comment(&mut self, moves: &mut Moves, comment: RawComment<'_>) -> ControlFlow<PgnGame> {
-        if comment.as_bytes().trim_ascii() == b"book" {
-            moves.book = moves.moves.len();
+    fn token(&mut self, token: Token<'_>, depth: usize, _: &Chess) -> ControlFlow<Self::Output> {
+        if let (Token::Comment(comment), 0) = (token, depth)
+            && comment.trim_ascii() == b"book"
+        {
+            self.book = self.moves.len();
         }
         ControlFlow::Continue(())
     }
 
-    fn end_game(&mut self, moves: Moves) -> PgnGame {
-        let Moves { mut game, mut moves, book } = moves;
+    fn end(&mut self, _: &Chess) -> Self::Output {
+        let OpeningVisitor { mut game, mut moves, book } = std::mem::take(self);
         let known = match (book, &game.round) {
             (0, Some(_)) => 0,
             (0, None) => OPENING_PLIES,
@@ -119,7 +126,7 @@ impl Visitor for GameVisitor {
         };
         moves.truncate(known);
         game.opening.append(&mut moves);
-        game
+        Ok(game)
     }
 }
 
@@ -146,6 +153,8 @@ mod tests {
         assert_eq!(games[0], first);
         assert_eq!((games[1].halves, &games[1].round, games[1].opening.len()), (None, &None, 4));
         assert!(read_pgn(b"").unwrap().is_empty());
+        let cut = String::from_utf8_lossy(text).replace("2. Nf3 *", "2. N");
+        assert_eq!(read_pgn(cut.as_bytes()).unwrap().len(), 1, "the second game is cut off");
         let error = read_pgn(b"[White \"A\"]\n\n1. e4 *\n").unwrap_err();
         assert!(error.to_string().contains("game 1 does not name its players"), "{error}");
         let error = read_pgn(b"[White \"A\"]\n[Black \"A\"]\n\n1. e4 *\n").unwrap_err();

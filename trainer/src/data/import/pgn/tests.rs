@@ -17,7 +17,7 @@ fn parse(text: &str) -> Vec<ParsedGame> {
 /// The only game of a text.
 fn game(text: &str) -> GameRecord {
     match <[ParsedGame; 1]>::try_from(parse(text)) {
-        Ok([ParsedGame::Game(game)]) => game,
+        Ok([ParsedGame::Game(game, _)]) => game,
         other => panic!("not one game: {other:?}"),
     }
 }
@@ -33,14 +33,14 @@ fn error(text: &str) -> (GameError, u64, u64) {
 #[test]
 fn an_error_names_the_move_its_line_and_its_game() {
     let text = "[Event \"x\"]\n\n1. e4 e5\n2. Nf3 {long\ncomment} Ke6\n3. Bc4 1-0\n";
-    let illegal = |ply, text: &str| GameError::Move { ply, text: text.to_owned() };
-    assert_eq!(error(text), (illegal(3, "2…Ke6"), 1, 5));
+    let illegal = |text: &str| GameError::Pgn(PgnError::Illegal(text.to_owned()));
+    assert_eq!(error(text), (illegal("2...Ke6"), 1, 5));
     // The number is the game's own, not counted from its start.
     let text = "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 3 40\"]\n\n40... Kd8 41. O-O-O+ Ke8 42. O-O *\n";
-    assert_eq!(error(text).0, illegal(3, "42.O-O"));
+    assert_eq!(error(text).0, illegal("42.O-O"));
     // Two rooks can go to d1, neither is named.
     let text = "[FEN \"4k3/8/8/8/8/8/4K3/R6R w - - 0 1\"]\n\n1. Rd1 *\n";
-    assert_eq!(error(text), (illegal(0, "1.Rd1"), 1, 3));
+    assert_eq!(error(text), (illegal("1.Rd1"), 1, 3));
 }
 
 #[test]
@@ -53,13 +53,16 @@ fn line_numbers_are_right_after_an_empty_line_in_the_moves() {
 #[test]
 fn unusable_starts_and_texts_are_errors() {
     assert!(matches!(error("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *").0, GameError::Start(_)));
-    assert!(matches!(error("[Event \"x\"]\n\n1. e4 {no end\n\n e5 1-0").0, GameError::Text(_)));
+    assert!(matches!(
+        error("[Event \"x\"]\n\n1. e4 {no end\n\n e5 1-0").0,
+        GameError::Pgn(PgnError::Text(_))
+    ));
 }
 
 #[test]
 fn an_unterminated_comment_breaks_one_game() {
     let parsed = parse("[Event \"x\"]\n\n1. e4 {no end\n\n[Event \"y\"]\n\n1. d4 {an end} *\n");
-    assert!(matches!(parsed[..], [ParsedGame::Broken(_), ParsedGame::Game(_)]), "{parsed:?}");
+    assert!(matches!(parsed[..], [ParsedGame::Broken(_), ParsedGame::Game(..)]), "{parsed:?}");
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn games_without_tags_are_separated_by_empty_lines() {
     let parsed = parse("1. e4 e5 1-0\n\n1. e4 Ke7 2. d4 *\n\n1. d4 d5 *\n\n*\n\n1. c4 *\n");
     use ParsedGame::*;
     assert!(
-        matches!(parsed[..], [Game(_), Broken(_), Game(_), Excluded(super::Exclusion::TooShort), Game(_)]),
+        matches!(parsed[..], [Game(..), Broken(_), Game(..), Excluded(super::Exclusion::TooShort), Game(..)]),
         "{parsed:?}"
     );
     let Broken(broken) = &parsed[1] else { unreachable!("matched above") };
@@ -88,7 +91,8 @@ fn games_without_tags_are_separated_by_empty_lines() {
 fn what_is_no_move_is_ignored() {
     let text = "\u{feff}[Event \"x\"]\r\n[Result \"*\"]\r\n\r\n% escaped\r\n1. e4 $1 (1. d4 {x} (1. c4 c5) d5) e5!? \
         ; 2. Qh5\r\n2.Nf3! Nc6 3. 0-0?? *\r\n";
-    assert!(matches!(error(text).0, GameError::Move { ply: 4, .. }), "castling with zeros is castling");
+    let castling = GameError::Pgn(PgnError::Illegal("3.0-0".into()));
+    assert_eq!(error(text).0, castling, "castling with zeros is castling");
     assert_eq!(game(&text.replace("0-0??", "Bb5??")).moves.len(), 5);
 }
 
@@ -208,6 +212,38 @@ fn written(game: &GameRecord, side: EvalSide) -> String {
 }
 
 #[test]
+fn evaluations_belong_to_the_position_that_their_writer_means() {
+    let score = |text: &str, side| {
+        let block =
+            TextBlock { file: 0, format: TextFormat::Pgn, first_line: 1, text: text.as_bytes().to_vec() };
+        let filters = Filters { unknown_results: true, ..Filters::default() };
+        match parse_block(&block, side, &filters).pop() {
+            Some(ParsedGame::Game(game, counts)) => (game.evals, (counts.before, counts.after, counts.mover)),
+            other => panic!("{other:?}"),
+        }
+    };
+    let moves = "1. e4 {[%eval 0.31]} e5 {[%eval 0.2]} 2. Nf3 *\n";
+    let (before, after) = ((vec![31, 20, NO_EVAL], (2, 0, 0)), (vec![NO_EVAL, 31, 20], (0, 2, 0)));
+    for tag in [
+        "Site \"https://lichess.org/abcdefgh\"",
+        "BroadcastURL \"https://lichess.org/broadcast/x\"",
+        "ChapterURL \"https://lichess.org/study/x/y\"",
+        "StudyName \"My study\"",
+        "Annotator \"https://lichess.org/@/somebody\"",
+        "Event \"Rated Blitz game on lichess.org\"",
+    ] {
+        assert_eq!(score(&format!("[{tag}]\n\n{moves}"), EvalSide::Auto), after, "{tag}");
+        assert_eq!(score(&format!("[{tag}]\n\n{moves}"), EvalSide::Before), before, "{tag}");
+    }
+    let plain = format!("[Site \"?\"]\n\n{moves}");
+    assert_eq!(score(&plain, EvalSide::Auto), before);
+    assert_eq!(score(&plain, EvalSide::After), after);
+    assert_eq!(score(&plain, EvalSide::Mover), (vec![31, -20, NO_EVAL], (0, 0, 2)), "for Black");
+    let chessbase = "1. e4 {[%eval 23,14] best} e5 {[%eval -5,20]} 2. Nf3 *\n";
+    assert_eq!(score(chessbase, EvalSide::Auto), (vec![NO_EVAL, 23, -5], (0, 2, 0)));
+}
+
+#[test]
 fn games_survive_writing_and_reading_pgn() {
     let pgn = "[Date \"2024.05.??\"]\n[WhiteElo \"2500\"]\n[Termination \"adjudication\"]\n[Result \"1-0\"]\n\n\
         1. e4 {[%eval 0.31]} e5 2. Qh5 {[%eval -0.4]} Nc6 3. Bc4 Nf6 {[%eval #2]} 4. Qxf7# {[%eval #1]} 1-0\n\n\
@@ -216,6 +252,7 @@ fn games_survive_writing_and_reading_pgn() {
     assert_eq!(games.len(), 2);
     for game in &games {
         assert_eq!(&read(&written(game, EvalSide::Before), EvalSide::Auto), std::slice::from_ref(game));
+        assert_eq!(&read(&written(game, EvalSide::Mover), EvalSide::Mover), std::slice::from_ref(game));
         let after = &read(&written(game, EvalSide::After), EvalSide::After)[0];
         // Only the score of the first position cannot be written in this way.
         assert_eq!(after.evals[1..], game.evals[1..]);
@@ -223,7 +260,7 @@ fn games_survive_writing_and_reading_pgn() {
     let text = written(&games[0], EvalSide::Before);
     assert!(text.starts_with("[Event \"a \\\"test\\\"\"]\n[Site \"?\"]\n[Date \"2024.05.??\"]\n"), "{text}");
     assert!(text.contains("[ECO \"C20\"]\n[Opening \"King's Pawn Game: Wayward Queen Attack\"]\n"), "{text}");
-    assert!(text.contains("\n\n1. e4 {[%eval 0.31]} e5 2. Qh5"), "{text}");
+    assert!(text.contains("\n\n1. e4 {[%eval 0.31]} 1... e5 2. Qh5"), "{text}");
     assert!(text.lines().all(|line| line.len() < 80), "{text}");
     assert!(written(&games[1], EvalSide::Before).contains("\n\n31... O-O 32. O-O *\n\n"));
 }

@@ -1,0 +1,64 @@
+//! Ends of lines and byte order marks.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr_iter};
+
+/// The text without a leading byte order mark, which files written on Windows have, also where they were joined.
+pub fn without_byte_order_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
+/// The text with a line feed in place of each carriage return that ends a line alone, as on old Macintoshes. Every byte
+/// keeps its offset.
+pub fn unix_lines(text: &[u8]) -> Cow<'_, [u8]> {
+    if !has_lone_carriage_return(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut lines = text.to_owned();
+    convert_lines(&mut lines, true);
+    Cow::Owned(lines)
+}
+
+fn has_lone_carriage_return(text: &[u8]) -> bool {
+    let is_alone = |at: usize| !matches!(text.get(at + 1), Some(b'\n' | b'\r'));
+    memchr_iter(b'\r', text).any(is_alone)
+}
+
+/// [`unix_lines`] in place. A text that is not complete may end between two bytes of one end of a line: returns from
+/// where on to convert it when it goes on.
+pub fn convert_lines(text: &mut [u8], is_complete: bool) -> usize {
+    let mut at = 0;
+    while let Some(found) = memchr(b'\r', &text[at..]) {
+        let start = at + found;
+        at = start + text[start..].iter().take_while(|byte| **byte == b'\r').count();
+        if at == text.len() && !is_complete {
+            return start;
+        }
+        // Several before one line feed are one end of a line, damaged by a conversion.
+        if text.get(at) != Some(&b'\n') {
+            text[start..at].fill(b'\n');
+        }
+    }
+    text.len()
+}
+
+/// Whether a line has nothing but white space.
+pub(super) fn is_blank(line: &[u8]) -> bool {
+    line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carriage_returns_alone_end_lines() {
+        assert_eq!(&*unix_lines(b"[A \"x\"]\r\r1. e4\r*\r"), b"[A \"x\"]\n\n1. e4\n*\n");
+        for same in ["a\r\nb\r\n\r\n", "a\r\r\nb", "a\nb", ""] {
+            assert!(matches!(unix_lines(same.as_bytes()), Cow::Borrowed(_)), "{same:?}");
+        }
+        let mut text = *b"a\rb\r\r";
+        assert_eq!((convert_lines(&mut text, false), &text), (3, b"a\nb\r\r"));
+    }
+}

@@ -1,0 +1,419 @@
+//! The games of a text, one after the other: their words as moves on a board, with the lines where they are.
+
+use std::ops::ControlFlow;
+
+use shakmaty::san::{San, SanPlus};
+use shakmaty::{Chess, Color, KnownOutcome, Move, Outcome, Position};
+use thiserror::Error;
+
+use super::lexer::{Lexeme, Lexer, Part, line_end};
+use super::lines::{is_blank, without_byte_order_mark};
+use super::moves::{Language, NoMove, read_san, unchecked_san};
+use super::split::{game_starts, resembles_tag};
+use super::tags::{Tags, read_tags, text_of};
+
+/// Characters of a word that an error shows.
+const SHOWN: usize = 20;
+
+/// What a game has besides the moves that are played.
+#[derive(Clone, Copy, Debug)]
+pub enum Token<'a> {
+    /// A move of a variation, or behind a null move: it is not checked.
+    Move(SanPlus),
+    /// A word at the place of such a move that is none.
+    Word(&'a [u8]),
+    /// A NAG (numeric annotation glyph): `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6.
+    Nag(u8),
+    /// A comment, as it is in the file.
+    Comment(&'a [u8]),
+    /// The start of a variation.
+    Begin,
+    /// The end of a variation.
+    End,
+    /// A result.
+    Result(Outcome),
+}
+
+/// Sees the games of a text, part by part. `Break` ends a game early with its output.
+pub trait GameVisitor {
+    /// What becomes of a game.
+    type Output;
+
+    /// A game begins. Returns its start position, or the output of a game whose moves are not needed.
+    fn begin(&mut self, tags: Tags) -> Result<Chess, Self::Output>;
+
+    /// A legal move of the game has been played, and led to `after`.
+    fn play(&mut self, m: Move, san: SanPlus, after: &Chess) -> ControlFlow<Self::Output>;
+
+    /// Something else was read; `depth` is 0 outside of variations, `position` is that of the game.
+    fn token(&mut self, token: Token<'_>, depth: usize, position: &Chess) -> ControlFlow<Self::Output>;
+
+    /// The game ends.
+    fn end(&mut self, position: &Chess) -> Self::Output;
+
+    /// Whether a null move ends what is played of a game, and the rest are tokens; else it is an error.
+    fn allows_null_moves(&self) -> bool {
+        false
+    }
+}
+
+/// Why a game cannot be read. Nothing of it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PgnError {
+    /// There is no such move, or more than one.
+    #[error("illegal or ambiguous move {0}")]
+    Illegal(String),
+    /// A word is neither a move nor anything else that a game may have.
+    #[error("unreadable move {0}")]
+    Unreadable(String),
+    /// A side passes.
+    #[error("null move {0}: it belongs into a variation")]
+    Null(String),
+    /// Something besides the moves is wrong.
+    #[error("{0}")]
+    Text(String),
+}
+
+/// What was made of a game's text.
+#[derive(Debug)]
+pub struct ReadGame<T> {
+    /// The line where the game starts, from 1.
+    pub game_line: u64,
+    /// The line of the error, or else of the game's end.
+    pub line: u64,
+    /// What the visitor made of it, or why it cannot be read.
+    pub output: Result<T, PgnError>,
+}
+
+/// Reads the games of a text in their order; its first line has the number `first_line`. Lines end with a line feed
+/// (see [`unix_lines`](super::unix_lines)).
+pub fn each_game<V: GameVisitor>(
+    text: &[u8],
+    first_line: u64,
+    visitor: &mut V,
+    mut take: impl FnMut(ReadGame<V::Output>),
+) {
+    let starts = game_starts(text);
+    let mut line = first_line;
+    for (index, start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(text.len());
+        let mut lexer = Lexer::new(&text[*start..end], line);
+        while let Some(read) = GameReader::read(&mut lexer, visitor) {
+            read.into_iter().for_each(&mut take);
+        }
+        line = lexer.line_at(end - start);
+    }
+}
+
+/// One game while it is read.
+struct GameReader<'v, V: GameVisitor> {
+    visitor: &'v mut V,
+    position: Chess,
+    language: Language,
+    /// The output, if it is known before the game ends, and its line.
+    decided: Option<(Result<V::Output, PgnError>, u64)>,
+    has_tags: bool,
+    /// Whether there was a word or bracket.
+    has_text: bool,
+    /// Words that are or should be moves of the game.
+    plies: usize,
+    /// The lines where the open variations begin.
+    variations: Vec<u64>,
+    /// Whether a number was read, but not yet the move behind it.
+    expects_move: bool,
+    /// Whether a side has passed.
+    passed: bool,
+    /// Whether the result was read.
+    ended: bool,
+}
+
+impl<'v, V: GameVisitor> GameReader<'v, V> {
+    /// Reads the next game; `None` at the end of the text, `Some(None)` for comments without a game.
+    fn read(lexer: &mut Lexer<'_>, visitor: &'v mut V) -> Option<Option<ReadGame<V::Output>>> {
+        let tags = tag_section(lexer);
+        let first = lexer.peek();
+        if tags.tags.is_empty() && first.is_none() {
+            return None;
+        }
+        let game_line = match (tags.line, first) {
+            (Some(line), _) => line,
+            (None, Some(first)) => lexer.line_at(first.at),
+            (None, None) => lexer.line_at(lexer.at),
+        };
+        let has_tags = !tags.tags.is_empty();
+        let (position, decided) = match visitor.begin(tags.tags) {
+            Ok(position) => (position, None),
+            Err(output) => (Chess::default(), Some((Ok(output), game_line))),
+        };
+        let mut game = GameReader {
+            visitor,
+            position,
+            language: Language::default(),
+            decided,
+            has_tags,
+            has_text: false,
+            plies: 0,
+            variations: Vec::new(),
+            expects_move: false,
+            passed: false,
+            ended: false,
+        };
+        while let Some(lexeme) = lexer.peek() {
+            if game.ends_before(&lexeme) {
+                break;
+            }
+            lexer.advance(&lexeme);
+            game.take(&lexeme, lexer);
+        }
+        Some(game.finish(game_line, lexer))
+    }
+
+    /// Whether the game has ended and this belongs to the next one.
+    fn ends_before(&self, lexeme: &Lexeme<'_>) -> bool {
+        if self.ended {
+            return match lexeme.part {
+                Part::Comment(_) | Part::Nag(_) => lexeme.gap,
+                Part::End => false,
+                _ => true,
+            };
+        }
+        let Part::Word(word) = lexeme.part else { return false };
+        let number = move_number(word);
+        let is_one = matches!(number, Some((1, dots, _)) if dots < 2);
+        if lexeme.is_first && is_one && self.plies >= 2 {
+            return true;
+        }
+        // An empty line ends a game without tags, unless what follows goes on.
+        !self.has_tags
+            && lexeme.gap
+            && self.has_text
+            && (is_one || number.is_none() && result(word).is_none())
+    }
+
+    fn take(&mut self, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        self.has_text |= !matches!(lexeme.part, Part::Comment(_) | Part::Nag(_));
+        match lexeme.part {
+            Part::Word(word) => self.word(word, lexeme, lexer),
+            Part::Comment(comment) => self.token(Token::Comment(comment), lexeme, lexer),
+            Part::OpenComment => self.fail(PgnError::Text("a comment is not closed".into()), lexeme, lexer),
+            Part::Nag(nag) => self.token(Token::Nag(nag), lexeme, lexer),
+            Part::Begin => {
+                self.variations.push(lexer.line_at(lexeme.at));
+                self.token(Token::Begin, lexeme, lexer);
+            }
+            // A bracket that was never opened is left out.
+            Part::End if self.variations.is_empty() => (),
+            Part::End => {
+                self.token(Token::End, lexeme, lexer);
+                self.variations.pop();
+            }
+        }
+    }
+
+    fn word(&mut self, word: &[u8], lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        if let Some(outcome) = result(word) {
+            self.ended = self.variations.is_empty();
+            return self.token(Token::Result(outcome), lexeme, lexer);
+        }
+        let mut text = word;
+        let mut expects_move = std::mem::take(&mut self.expects_move);
+        if let Some((number, _, rest)) = move_number(word) {
+            text = rest;
+            expects_move = true;
+            if number != 1 && self.plies == 0 && !self.has_tags && self.variations.is_empty() {
+                let why =
+                    format!("the moves begin with number {number}, but no tag says from which position");
+                self.fail(PgnError::Text(why), lexeme, lexer);
+            }
+        }
+        while let Some(rest) = text.strip_prefix(b".").or_else(|| text.strip_prefix("…".as_bytes())) {
+            text = rest;
+        }
+        if text.is_empty() {
+            self.expects_move = expects_move;
+            return;
+        }
+        if self.plies > 0
+            && !expects_move
+            && let Some(nag) = mark(text)
+        {
+            return nag.map_or((), |nag| self.token(Token::Nag(nag), lexeme, lexer));
+        }
+        if !self.variations.is_empty() || self.passed {
+            return match unchecked_san(text, &mut Language::default()) {
+                Some(san) => self.token(Token::Move(san), lexeme, lexer),
+                // It would be taken for a tag or an escaped line when it is written.
+                None if text.iter().any(|byte| b"[]%\"".contains(byte)) => {
+                    self.fail(PgnError::Unreadable(shown(text)), lexeme, lexer);
+                }
+                None => self.token(Token::Word(text), lexeme, lexer),
+            };
+        }
+        self.plies += 1;
+        if self.decided.is_none() {
+            self.play(text, lexeme, lexer);
+        }
+    }
+
+    fn play(&mut self, text: &[u8], lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        match read_san(text, &self.position, &mut self.language) {
+            Ok((m, san)) => {
+                self.position.play_unchecked(m);
+                let flow = self.visitor.play(m, san, &self.position);
+                self.decide(flow, lexeme, lexer);
+            }
+            Err(NoMove::Null) if self.visitor.allows_null_moves() => {
+                self.passed = true;
+                self.token(Token::Move(SanPlus { san: San::Null, suffix: None }), lexeme, lexer);
+            }
+            Err(NoMove::Unreadable) if self.plies == 1 && !self.has_tags => {
+                let why = format!("no game: \"{}\" is neither a tag nor a move", shown(text));
+                self.fail(PgnError::Text(why), lexeme, lexer);
+            }
+            Err(why) => {
+                let dots = self.position.turn().fold_wb(".", "...");
+                let named = format!("{}{dots}{}", self.position.fullmoves(), shown(text));
+                let error = match why {
+                    NoMove::Illegal => PgnError::Illegal(named),
+                    NoMove::Unreadable => PgnError::Unreadable(named),
+                    NoMove::Null => PgnError::Null(named),
+                };
+                self.fail(error, lexeme, lexer);
+            }
+        }
+    }
+
+    fn token(&mut self, token: Token<'_>, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        if self.decided.is_none() {
+            let flow = self.visitor.token(token, self.variations.len(), &self.position);
+            self.decide(flow, lexeme, lexer);
+        }
+    }
+
+    fn decide(&mut self, flow: ControlFlow<V::Output>, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        if let ControlFlow::Break(output) = flow {
+            self.decided = Some((Ok(output), lexer.line_at(lexeme.at)));
+        }
+    }
+
+    fn fail(&mut self, error: PgnError, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        if self.decided.is_none() {
+            self.decided = Some((Err(error), lexer.line_at(lexeme.at)));
+        }
+    }
+
+    fn finish(mut self, game_line: u64, lexer: &mut Lexer<'_>) -> Option<ReadGame<V::Output>> {
+        if !self.has_tags && !self.has_text {
+            return None;
+        }
+        if self.decided.is_none()
+            && let Some(line) = self.variations.first()
+        {
+            self.decided = Some((Err(PgnError::Text("a variation is not closed".into())), *line));
+        }
+        let (output, line) = match self.decided.take() {
+            Some(decided) => decided,
+            None => (Ok(self.visitor.end(&self.position)), lexer.line_at(lexer.at)),
+        };
+        Some(ReadGame { game_line, line, output })
+    }
+}
+
+/// The tags before a game's moves, and the line of the first.
+struct TagSection {
+    tags: Tags,
+    line: Option<u64>,
+}
+
+/// Reads the tags where the lexer is, if there are any. Escaped lines, comments to the end of a line and empty lines may
+/// stand between them.
+fn tag_section(lexer: &mut Lexer<'_>) -> TagSection {
+    let mut section = TagSection { tags: Tags::new(), line: None };
+    let text = lexer.text;
+    // Only at the beginning of a line.
+    let mut at = match lexer.at {
+        0 => text.len() - without_byte_order_mark(text).len(),
+        at if text[at - 1] == b'\n' => at,
+        _ => return section,
+    };
+    lexer.at = at;
+    while at < text.len() {
+        let end = line_end(text, at);
+        let line = &text[at..end];
+        if resembles_tag(line) {
+            if section.line.is_none() {
+                section.line = Some(lexer.line_at(at));
+            }
+            let length = read_tags(line, &mut section.tags);
+            lexer.at = at + length;
+            if length < line.len() {
+                break;
+            }
+        } else if !is_blank(line) && !matches!(line[0], b'%' | b';') {
+            break;
+        }
+        at = end + 1;
+    }
+    section
+}
+
+/// The result that a word is.
+fn result(word: &[u8]) -> Option<Outcome> {
+    let decisive = |winner| Some(Outcome::Known(KnownOutcome::Decisive { winner }));
+    match word {
+        b"*" => return Some(Outcome::Unknown),
+        [b'0' | b'1', ..] | [0xc2, 0xbd, ..] => (),
+        _ => return None,
+    }
+    match std::str::from_utf8(word).ok()?.replace(['–', '—'], "-").as_str() {
+        "1-0" => decisive(Color::White),
+        "0-1" => decisive(Color::Black),
+        "1/2-1/2" | "1/2" | "½-½" | "½" => Some(Outcome::Known(KnownOutcome::Draw)),
+        _ => None,
+    }
+}
+
+/// A move's number, the dots behind it, and the rest of the word.
+fn move_number(word: &[u8]) -> Option<(u32, usize, &[u8])> {
+    let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = std::str::from_utf8(&word[..digits]).ok()?.parse().ok()?;
+    let rest = &word[digits..];
+    let dots = rest.iter().take_while(|byte| **byte == b'.').count();
+    let dots = if rest.starts_with("…".as_bytes()) { 3 } else { dots };
+    // `0-0`, `1/2`, `000` and the like are no numbers.
+    let is_number = matches!(rest, [] | [b'.' | b'a'..=b'z' | b'A'..=b'Z' | 0x80.., ..]);
+    (is_number && (number > 0 || dots > 0)).then_some((number, dots, rest))
+}
+
+/// A mark behind a move that is no part of it: of check, en passant or a novelty, or a sign of who stands better. The NAG
+/// of it, if it has one.
+fn mark(word: &[u8]) -> Option<Option<u8>> {
+    let text = std::str::from_utf8(word).ok()?;
+    Some(match text {
+        "--" => return None,
+        "=" => Some(10),
+        "+=" | "+/=" | "⩲" => Some(14),
+        "=+" | "=/+" | "⩱" => Some(15),
+        "+/-" | "±" => Some(16),
+        "-/+" | "∓" => Some(17),
+        "+-" => Some(18),
+        "-+" => Some(19),
+        "∞" | "~" => Some(13),
+        "□" => Some(7),
+        "N" | "TN" => Some(146),
+        "D" => Some(220),
+        "ch" | "ch." | "dis" | "dbl" | "mate" | "ep" | "e.p" | "e.p." => None,
+        _ if text.chars().all(|c| "+-=#/,<>[]|^†‡→↑↓⇆⇄○⟳⌓⊕⊗∆△▲".contains(c)) => {
+            None
+        }
+        _ => return None,
+    })
+}
+
+/// A word for a message.
+fn shown(word: &[u8]) -> String {
+    let text = text_of(word);
+    let short: String =
+        text.chars().take(SHOWN).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if short.len() < text.len() { short + "…" } else { short }
+}

@@ -1,0 +1,140 @@
+//! Tag pairs.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2, memrchr};
+
+/// Names and values of a game's tags, as they are in the file: with backslashes before quotes and backslashes.
+pub type Tags = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// A value without its escapes: UTF-8, or else Latin-1, which old files have.
+pub fn decoded(value: &[u8]) -> Cow<'_, str> {
+    if memchr(b'\\', value).is_none() {
+        return text_of(value);
+    }
+    let mut plain = Vec::with_capacity(value.len());
+    let mut bytes = value.iter().copied();
+    while let Some(byte) = bytes.next() {
+        plain.push(if byte == b'\\' { bytes.next().unwrap_or(byte) } else { byte });
+    }
+    Cow::Owned(text_of(&plain).into_owned())
+}
+
+/// A value with its escapes, on one line.
+pub fn encoded(value: &str) -> Vec<u8> {
+    value.replace(char::is_control, " ").replace('\\', "\\\\").replace('"', "\\\"").into_bytes()
+}
+
+/// Text of a file: UTF-8, or else Latin-1.
+pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
+    }
+}
+
+/// Reads the tag pairs of a line that begins with a bracket, and returns how many bytes of it they take. A malformed tag
+/// is left out.
+pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
+    let mut at = 0;
+    while line[at..].starts_with(b"[") {
+        let (name, value, length) = match pair(&line[at..]) {
+            Some(pair) => pair,
+            // What has no value ends at its bracket, or else with the line.
+            None => return memchr(b']', &line[at..]).map_or(line.len(), |close| at + close + 1),
+        };
+        tags.push((name.to_owned(), value.into_owned()));
+        at += length;
+        at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    }
+    at
+}
+
+/// Name, value and length of the tag pair at the beginning of a line.
+fn pair(line: &[u8]) -> Option<(&[u8], Cow<'_, [u8]>, usize)> {
+    let open = memchr2(b'"', b']', line).filter(|at| line[*at] == b'"')?;
+    let name = line[1..open].trim_ascii();
+    let close = closing_quote(line, open + 1);
+    // A quote that does not stand before the closing bracket belongs to the value: the last one of the line ends it.
+    let (end, length) = match close.and_then(|close| Some((close, bracket(line, close + 1)?))) {
+        Some((close, bracket)) => (close, bracket + 1),
+        None => match memrchr(b'"', line).filter(|last| *last > open) {
+            Some(last) => (last, bracket(line, last + 1).map_or(line.len(), |bracket| bracket + 1)),
+            // The value ends with the line, or with the bracket there.
+            None => {
+                let value = line.trim_ascii_end();
+                (value.strip_suffix(b"]").map_or(value.len(), <[u8]>::len).max(open + 1), line.len())
+            }
+        },
+    };
+    let value = &line[open + 1..end];
+    let sound = closing_quote(line, open + 1).is_some_and(|close| close >= end);
+    Some((name, if sound { Cow::Borrowed(value) } else { Cow::Owned(with_escapes(value)) }, length))
+}
+
+/// Where the first quote without a backslash is, from `at` on.
+fn closing_quote(line: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr2(b'"', b'\\', line.get(at..)?)?;
+        if line[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// Where the closing bracket is, if nothing but blanks are before it.
+fn bracket(line: &[u8], at: usize) -> Option<usize> {
+    let blanks = line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    (line.get(at + blanks) == Some(&b']')).then_some(at + blanks)
+}
+
+/// The value with a backslash before each quote that has none.
+fn with_escapes(value: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(value.len() + 2);
+    let mut bytes = value.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => escaped.extend(b"\\\""),
+            b'\\' => escaped.extend([b'\\', bytes.next().unwrap_or(b'\\')]),
+            byte => escaped.push(byte),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> (Vec<(String, String)>, usize) {
+        let mut tags = Tags::new();
+        let length = read_tags(line.as_bytes(), &mut tags);
+        let plain =
+            |(name, value): &(Vec<u8>, Vec<u8>)| (text_of(name).into_owned(), decoded(value).into_owned());
+        (tags.iter().map(plain).collect(), length)
+    }
+
+    #[test]
+    fn tags_are_read_with_their_faults() {
+        for (line, value) in [
+            (r#"[A "x"]"#, "x"),
+            (r#"[A ""]"#, ""),
+            (r#"[A "a \"quoted\" \\"]"#, r#"a "quoted" \"#),
+            (r#"[A "Club "Victory""]  "#, r#"Club "Victory""#),
+            (r#"[A"x"]"#, "x"),
+            (r#"[A  "x" ]"#, "x"),
+            (r#"[A "no end]"#, "no end"),
+            (r#"[A "no bracket""#, "no bracket"),
+        ] {
+            let (tags, length) = read(line);
+            assert_eq!(tags, [("A".to_owned(), value.to_owned())], "{line}");
+            assert_eq!(length, line.len(), "{line}");
+        }
+        let (tags, length) = read("[A \"1\"] [B \"2\"] 1. e4");
+        assert_eq!((tags.len(), length), (2, 16));
+        assert_eq!(read("[Bad tag] e4"), (vec![], 9));
+        assert_eq!(decoded(b"M\xfcller"), "Müller");
+        assert_eq!(encoded("a\n\"b\"\\"), br#"a \"b\"\\"#);
+    }
+}

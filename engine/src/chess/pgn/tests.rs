@@ -1,0 +1,192 @@
+//! PGN as it occurs in collections, and what no text may do.
+
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use shakmaty::Position;
+
+use super::{Additions, PgnGame, game_starts, read_games, unix_lines};
+use crate::chess::position::Game;
+
+fn moves(game: &PgnGame) -> String {
+    game.moves.iter().map(|m| Game::uci(*m, false)).collect::<Vec<_>>().join(" ")
+}
+
+/// The moves of each game, or what is wrong with it, in the order of the text.
+fn read(text: &str) -> Vec<String> {
+    let (games, broken) = read_games(text.as_bytes());
+    let mut all: Vec<(usize, String)> = games.iter().map(|(number, game)| (*number, moves(game))).collect();
+    all.extend(broken.iter().map(|broken| (broken.game, format!("{}: {}", broken.line, broken.why))));
+    all.sort();
+    all.into_iter().map(|(_, text)| text).collect()
+}
+
+#[test]
+fn a_word_that_is_no_move_is_never_dropped() {
+    for (text, expected) in [
+        ("1. e4 e5 2. nf3 nc6 3. Bb5 a6 1-0", "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6"),
+        ("1. e4 e5 2. Cf3 Nc6 1-0", "1: unreadable move 2.Cf3"),
+        ("1. e4 e5\n2. Nf3 xyzzy 3. Bb5 1-0", "2: unreadable move 2...xyzzy"),
+        ("1. e4 e5 2. Sf3 Sc6 3. Lb5 1-0", "e2e4 e7e5 g1f3 b8c6 f1b5"),
+        ("1. e4 e5 2. Sf3 Nc6 1-0", "1: unreadable move 2...Nc6"),
+        ("1. e4 e5 2. ♘f3 ♞c6 1-0", "e2e4 e7e5 g1f3 b8c6"),
+        ("1. e4 e5 2. Qh5 Nc6 3. Qxf7++ 1-0", "e2e4 e7e5 d1h5 b8c6 h5f7"),
+        ("1. e4 e5 2. Qh5 + Nc6 3. Qxf7 mate 1-0", "e2e4 e7e5 d1h5 b8c6 h5f7"),
+        ("1. e2-e4 e7-e5 2. Ng1-f3 Nb8xc6", "e2e4 e7e5 g1f3 b8c6"),
+        ("1. e4 d5 2. e4xd5 c5 3. d5xc6e.p. o-o", "1: illegal or ambiguous move 3...o-o"),
+        ("1. e4 d5 2. e5 f5 3. exf6ep *", "e2e4 d7d5 e4e5 f7f5 e5f6"),
+        ("1.e4 e5 2.Nf3 Nf6 3.Be2 Be7 4.0-0 0-0 5.d3 ½-½", "e2e4 e7e5 g1f3 g8f6 f1e2 f8e7 e1g1 e8g8 d2d3"),
+        ("1. e4 = e5 +- 2. f4 N ± 2... exf4 1-0", "e2e4 e7e5 f2f4 e5f4"),
+        ("1.e4, e5; best\n 2.Nf3 1-0", "e2e4 e7e5 g1f3"),
+        ("1. e4 e5 2. a4 a5 3. [%clk 0:01] b4", "1: unreadable move 3.[%clk"),
+    ] {
+        assert_eq!(read(text), [expected], "{text}");
+    }
+    let promotions = "[FEN \"1r5k/P7/8/8/8/8/p7/1R5K w - - 0 1\"]\n\n";
+    assert_eq!(read(&format!("{promotions}1. axb8N axb1q *")), ["a7b8n a2b1q"]);
+    assert_eq!(read(&format!("{promotions}1. a7b8n a2xb1/Q+ *")), ["a7b8n a2b1q"]);
+    assert_eq!(read(&format!("{promotions}1. a8Q 1-0")), ["a7a8q"]);
+    assert_eq!(read(&format!("{promotions}1. a8 1-0")), ["3: illegal or ambiguous move 1.a8"]);
+}
+
+#[test]
+fn games_end_where_they_do() {
+    let one = ["e2e4 e7e5", "d2d4 d7d5"];
+    for text in [
+        "1. e4 e5 1-0\n1. d4 d5 0-1\n",
+        "1. e4 e5 1-0 1. d4 d5 0-1",
+        "1. e4 e5\n1. d4 d5\n",
+        "1. e4 e5\n\n1. d4 d5\n",
+        "e4 e5\n\nd4 d5",
+        "[White \"a\"]\n1. e4 e5 *\n[White \"b\"]\n1. d4 d5 *\n",
+        "[White \"a\"]\r\r1. e4 e5 *\r\r[White \"b\"]\r\r1. d4 d5 *\r",
+        "[White \"a\"]\r\n\r\n1. e4 e5 *\r\n\r\n[White \"b\"]\r\n\r\n1. d4 d5 *\r\n",
+        "[White \"a\"] [Black \"b\"] 1. e4 e5 * {the end}\n\n{the next} 1. d4 d5 *\n",
+        "[White \"a\"]\n\n1. e4\n\n1... e5\n\n*\n\n1. d4 d5",
+        "1. e4\n\n1... e5 {a\n\nb}\n\n2. -- *\n\n1. d4 d5",
+    ] {
+        assert_eq!(read(text), one, "{text:?}");
+    }
+    assert_eq!(
+        read("1. e4 e5 1-0 2. Nf3 *")[1],
+        "1: the moves begin with number 2, but no tag says from which position"
+    );
+    assert_eq!(read("{only a comment}\n\n; and another\n"), [""; 0]);
+    assert_eq!(read("%PDF-1.7\n%\r\n<x>"), ["3: no game: \"<x>\" is neither a tag nor a move"]);
+    assert_eq!(read("*\n\n*"), ["", ""]);
+}
+
+#[test]
+fn what_is_not_closed_is_named_with_its_line() {
+    let next = "\n\n[Event \"b\"]\n\n1. d4 {x} *\n";
+    assert_eq!(
+        read(&format!("[Event \"a\"]\n\n1. e4\n(1. c4 c5 1-0{next}")),
+        ["4: a variation is not closed", "d2d4"]
+    );
+    assert_eq!(
+        read(&format!("[Event \"a\"]\n\n1. e4 e5\n2. Nf3 {{no end{next}")),
+        ["4: a comment is not closed", "d2d4"]
+    );
+    assert_eq!(read("1. e4 (1. c4\n\n1. d4 *"), ["1: a variation is not closed", "d2d4"]);
+    assert_eq!(read("1. e4 ) e5 } 2. Nf3 *"), ["e2e4 e7e5 g1f3"]);
+}
+
+#[test]
+fn lines_among_tags_and_tags_in_comments_change_nothing() {
+    let (games, _) = read_games(
+        b"% escaped\n[White \"a\"]\n; a comment\n[Black \"b\"]\n% [Event \"no\"]\n\n[Result \"*\"]\n\n1. e4 {see\n[Event \
+          \"x\"]\n\n[Site \"y\"]\n} e5\n% 1... c5\n*\n",
+    );
+    let [(1, game)] = games.as_slice() else { panic!("{games:?}") };
+    assert_eq!((game.tags.len(), moves(game).as_str()), (3, "e2e4 e7e5"));
+}
+
+#[test]
+fn null_moves_end_what_is_played_and_stay_in_the_text() {
+    let text = "1. e4 e5 (1... -- 2. d4 Z0 3. xyz) 2. -- {a plan} Nf6 3. foo Nc3 *\n\n";
+    let (games, broken) = read_games(text.as_bytes());
+    assert!(broken.is_empty(), "{broken:?}");
+    let game = &games[0].1;
+    assert_eq!(moves(game), "e2e4 e7e5");
+    assert_eq!(game.comments().len(), 2);
+    let mut written = Vec::new();
+    game.write(&Additions::default(), &mut written).unwrap();
+    let expected = "1. e4 e5 (1... -- 2. d4 -- 3. xyz) 2. -- {a plan} 2... Nf6 3. foo Nc3 *\n\n";
+    assert_eq!(String::from_utf8(written).unwrap(), expected);
+}
+
+#[test]
+fn many_games_without_tags_take_no_longer_than_their_text() {
+    let game = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 1-0\n";
+    for between in ["", "\n"] {
+        let text = format!("{game}{between}").repeat(20_000);
+        let (games, broken) = read_games(text.as_bytes());
+        assert_eq!((games.len(), broken.len()), (20_000, 0));
+        let lines = 1 + between.len() as u64;
+        assert!(games.iter().zip(0..).all(|((_, game), index)| game.line == 1 + index * lines));
+    }
+    // A comment with many braces and lines like tags inside.
+    let text = format!("1. e4 {{{}", "{ \n\n[Event \"x\"] ".repeat(50_000));
+    assert!(!read_games(text.as_bytes()).1.is_empty());
+}
+
+/// Pieces of which texts like PGN are made.
+fn piece() -> impl Strategy<Value = String> {
+    let words = "1. 1... 2. e4 e5 Nf3 nf3 Sf3 d4 d5 exd5 O-O 0-0-0 a8=Q bxa8N -- $1 ! ?? * 1-0 1/2-1/2 ( ) { } ; % \n \n\n \r \
+         [Event_\"x\"]\n [FEN_\"4k3/8/8/8/8/8/8/R3K2R_w_KQ_-_0_1\"]\n\n [Variant_\"Chess960\"]\n [ \" ] \\ \u{feff} ♘f3 … N ep xyz";
+    let words: Vec<String> = words.split(' ').map(|word| word.replace('_', " ")).collect();
+    prop_oneof![
+        8 => (0..words.len()).prop_map(move |index| words[index].clone()),
+        1 => any::<char>().prop_map(String::from),
+        1 => Just(" ".to_owned()),
+    ]
+}
+
+/// Every game has legal moves and a line within the text, and reads the same when it is written and read again.
+fn check(text: &[u8]) -> Result<(), proptest::test_runner::TestCaseError> {
+    let (games, broken) = read_games(text);
+    let lines = 1 + unix_lines(text).iter().filter(|byte| **byte == b'\n').count() as u64;
+    for broken in &broken {
+        prop_assert!((1..=lines).contains(&broken.line), "{broken} of {lines}");
+    }
+    for (number, game) in &games {
+        prop_assert!((1..=lines).contains(&game.line) && *number <= games.len() + broken.len());
+        let mut position = game.start.position().clone();
+        for m in &game.moves {
+            prop_assert!(position.is_legal(*m));
+            position.play_unchecked(*m);
+        }
+        prop_assert_eq!(game.comments().len(), game.moves.len());
+        let mut written = Vec::new();
+        game.write(&Additions::default(), &mut written).unwrap();
+        let (again, broken) = read_games(&written);
+        prop_assert!(broken.is_empty(), "{:?} in {}", broken, String::from_utf8_lossy(&written));
+        if !game.tags.is_empty() || !game.moves.is_empty() {
+            prop_assert_eq!(&again[0].1.moves, &game.moves, "{}", String::from_utf8_lossy(&written));
+        }
+    }
+    prop_assert!(game_starts(text).is_sorted());
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn texts_like_pgn_are_read_or_refused(pieces in vec(piece(), 0..120), blanks in any::<bool>()) {
+        check(pieces.join(if blanks { " " } else { "" }).as_bytes())?;
+    }
+
+    #[test]
+    fn damaged_games_are_read_or_refused(at in vec((0_usize..400, any::<u8>()), 1..6)) {
+        let mut text = b"[Event \"a \\\"b\\\"\"]\n[FEN \"r3k2r/1P6/8/3p4/2P1P3/1B6/8/R3K2R w KQkq - 0 1\"]\n\n{x} 1. cxd5 $1 \
+            {first} (1. bxa8=N O-O (1... Ke7 2. Rf1) 2. O-O) 1... O-O-O! 2. O-O {[%eval 1.0]} Rd6 3. b8=Q+ 1-0\n\n\
+            [Event \"2\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 *\n\n1. d4 d5 0-1\n1. c4 *\n".to_vec();
+        for (at, byte) in at {
+            let at = at % text.len();
+            match byte {
+                0..80 => drop(text.remove(at)),
+                80..160 => text.insert(at, byte),
+                _ => text[at] = byte,
+            }
+        }
+        check(&text)?;
+    }
+}
