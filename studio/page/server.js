@@ -1,7 +1,7 @@
 /**
  * The server: one stream of events, and actions.
  *
- * @import {Curves, Message, OpeningChoice, RunDetails, TreeView} from './types.js'
+ * @import {Curves, Headline, Message, OpeningChoice, RunDetails, TreeView} from './types.js'
  */
 
 /** How long the page waits before it connects again, in milliseconds. */
@@ -83,8 +83,16 @@ export async function act(action, room = 'play') {
  * @param {object} [body] of a POST
  * @returns {Promise<{value: any} | {error: string}>}
  */
-async function ask(path, body) {
-  const response = await (body ? post(path, body) : fetch(path).catch(() => null));
+function ask(path, body) {
+  return read(body ? post(path, body) : fetch(path).catch(() => null));
+}
+
+/**
+ * @param {Promise<Response | null>} request
+ * @returns {Promise<{value: any} | {error: string}>}
+ */
+async function read(request) {
+  const response = await request;
   if (!response) return { error: 'The server does not answer: is philidor-studio still running?' };
   try {
     const value = await response.json();
@@ -92,6 +100,19 @@ async function ask(path, body) {
   } catch {
     return { error: `The server answers with ${response.status}.` };
   }
+}
+
+/**
+ * Loads a PGN, which goes to the server as it is.
+ *
+ * @param {File} file
+ * @param {boolean} replace also if the game on the board is not over
+ * @returns {Promise<string | null>} what went wrong
+ */
+export async function loadPgn(file, replace) {
+  const path = `/api/play/file?replace=${replace}`;
+  const answer = await read(fetch(path, { method: 'POST', body: file }).catch(() => null));
+  return 'error' in answer ? answer.error : null;
 }
 
 /** @param {string} path @returns {Promise<any>} null if it cannot be had now */
@@ -115,8 +136,8 @@ export async function openings(name) {
   return await get(`/api/openings?name=${encodeURIComponent(name)}`) ?? [];
 }
 
-/** The games of the PGN that was loaded last. @returns {Promise<string[]>} */
-export async function fileTitles() {
+/** The games of the PGN that was loaded last. @returns {Promise<Headline[]>} */
+export async function headlines() {
   return await get('/api/play/file') ?? [];
 }
 

@@ -13,7 +13,7 @@
  * @typedef {object} GameView
  * @property {number} revision
  * @property {string} key
- * @property {{games: number, chosen: number} | null} file
+ * @property {{number: number, games: number, chosen: number} | null} file `number` tells files apart
  * @property {string} start_fen
  * @property {boolean} chess960
  * @property {number} first_ply
@@ -32,7 +32,13 @@
  * @property {boolean} analysis
  * @property {string | null} notice
  * @property {boolean} stalled
+ * @property {boolean} is_final the position ends the game by the rules
+ * @property {boolean} at_stake replacing the game needs a confirmation
+ * @property {boolean} has_earlier
  * @property {Engine[]} engines
+ *
+ * @typedef {{white: string, black: string, result: string, date: string, event: string, opening: string,
+ *   plies: number}} Headline of a game in a file
  *
  * @typedef {{cp: number} | {mate: number}} Score for White
  * @typedef {{score: Score, wdl: [number, number, number] | null, depth: number, nodes: number,
@@ -118,9 +124,10 @@
  * @property {string | null} stage
  * @property {string[]} boards
  * @property {'free' | 'stopping' | 'started'} control
+ * @property {boolean} finished
  * @property {boolean} can_resume
  *
- * @typedef {Record<string, [number[], number[]]>} Curves x and y of every curve, by name
+ * @typedef {Record<string, [number[], (number | null)[]]>} Curves x and y of every curve, by name; null is a gap
  * @typedef {{against: string, games: [number, number, number], score: number, elo: string}} ArenaRow
  * @typedef {{iteration: number, verdict: string, worse: string | null, rows: ArenaRow[]}} ArenaIteration
  * @typedef {{name: string, elo: number, error: number, games: number}} RatedNetwork

@@ -1,6 +1,6 @@
 //! `philidor-studio`: the studio's command line.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use studio::matches::{FollowedMatches, OpeningBook, start_matches};
 use studio::play::Table;
 use studio::reviews::ReviewDesk;
 use studio::runs::{RunBoard, Trainers};
-use studio::server::{Access, Rooms, Studio, router};
+use studio::server::{Access, PublicOrigin, Rooms, Studio, router};
 use tokio::net::TcpListener;
 
 /// Play against Philidor and other UCI engines, watch matches and follow training runs, in a browser on this machine.
@@ -35,6 +35,9 @@ struct Arguments {
     /// Token for --listen: at least 16 letters, digits, '-' or '_'
     #[arg(long, value_name = "T", requires = "listen", value_parser = token)]
     token: Option<String>,
+    /// Scheme and host under which a proxy serves the page, as in https://chess.example
+    #[arg(long, value_name = "ORIGIN")]
+    public_origin: Option<PublicOrigin>,
     /// A UCI engine to play against; words after '--' are UCI options, as in 'NAME=CMD -- Hash=64' [repeatable]
     #[arg(long = "engine", value_name = "NAME=CMD…")]
     engines: Vec<EngineSpec>,
@@ -53,7 +56,7 @@ struct Arguments {
     /// Folders of training runs to follow
     #[arg(long = "run", value_name = "DIR", num_args = 1..)]
     runs: Vec<PathBuf>,
-    /// Folder for the game and the match in progress [default: philidor-studio in $XDG_STATE_HOME or ~/.local/state]
+    /// Folder for the game, the match and the games played before [default: philidor-studio in $XDG_STATE_HOME or ~/.local/state]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Write a man page and completions for bash, zsh and fish into a folder, and end
@@ -117,17 +120,44 @@ async fn run(arguments: Arguments) -> Result<()> {
     let runs = RunBoard::start(arguments.runs, trainers, boards.clone());
     let rooms = Rooms { table, reviews, matches, followed, runs, boards };
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
-    let url = format!("http://{bound}/{query}");
-    println!("Philidor's studio is at {url} (Ctrl-C ends it)");
-    if arguments.open {
-        open(&url);
+    let mut urls: Vec<String> =
+        reachable(bound).into_iter().map(|address| format!("http://{address}/{query}")).collect();
+    let local = urls[0].clone();
+    if let Some(public) = &arguments.public_origin {
+        urls.insert(0, format!("{public}/{query}"));
     }
-    let access = Access { port: bound.port(), token: arguments.token };
+    println!("Philidor's studio is at {} (Ctrl-C ends it)", urls.join(" and at "));
+    if arguments.open {
+        open(&local);
+    }
+    let access = Access { port: bound.port(), token: arguments.token, public: arguments.public_origin };
     let app = router(Studio::new(rooms, access));
     tokio::select! {
         served = axum::serve(listener, app) => served.context("the server has ended"),
         () = ended() => Ok(()),
     }
+}
+
+/// Addresses that a browser can open: of `0.0.0.0` and `::`, which stand for all addresses, loopback and the one by which
+/// this machine reaches others.
+fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
+    if !bound.ip().is_unspecified() {
+        return vec![bound];
+    }
+    let loopback: IpAddr = match bound {
+        SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    // Connecting a UDP socket sends nothing; these addresses are reserved for documentation.
+    let outward = |from: &str, to: &str| {
+        let socket = UdpSocket::bind(from).ok()?;
+        socket.connect(to).ok()?;
+        Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_loopback() && !ip.is_unspecified())
+    };
+    let by_v4 = outward("0.0.0.0:0", "192.0.2.1:9");
+    let by_v6 = bound.is_ipv6().then(|| outward("[::]:0", "[2001:db8::1]:9")).flatten();
+    let all = [Some(loopback), by_v4, by_v6];
+    all.into_iter().flatten().map(|ip| SocketAddr::new(ip, bound.port())).collect()
 }
 
 /// A program in the folder of this one.
@@ -163,4 +193,20 @@ async fn ended() {
     }
     #[cfg(not(unix))]
     drop(interrupted.await);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_printed_links_can_be_opened() {
+        let one: SocketAddr = "192.168.0.7:8645".parse().unwrap();
+        assert_eq!(reachable(one), [one]);
+        for (all, loopback) in [("0.0.0.0:8645", "127.0.0.1:8645"), ("[::]:8645", "[::1]:8645")] {
+            let links = reachable(all.parse().unwrap());
+            assert_eq!(links[0], loopback.parse().unwrap());
+            assert!(links.iter().all(|link| !link.ip().is_unspecified() && link.port() == 8645), "{links:?}");
+        }
+    }
 }

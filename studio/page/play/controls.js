@@ -41,6 +41,7 @@ export function playerStrip(game, side, fen, since) {
  * @property {(action: object) => void} act
  * @property {() => void} newGame
  * @property {() => void} resign
+ * @property {() => void} keepPlaying disarms resigning
  * @property {() => void} flip
  * @property {() => void} toggleHeat
  * @property {() => void} toggleTree
@@ -62,7 +63,8 @@ export function gameButtons(game, on) {
     <div class="buttons" role="group" aria-label="Game">
       ${button('New game', on.newGame)}
       ${button('Take back', () => on.act({ do: 'take_back' }), game.take_back === 0)}
-      ${on.resigning ? button('Yes, resign', () => on.act({ do: 'resign' }), over) : button('Resign', on.resign, over)}
+      ${on.resigning && !over ? html`${button('Yes, resign', () => on.act({ do: 'resign' }))}${button('Keep playing', on.keepPlaying)}`
+        : button('Resign', on.resign, over)}
       ${button(two ? 'Agree a draw' : 'Offer a draw', () => on.act({ do: 'draw' }), over)}
       ${button('Flip', on.flip)}
       ${toggle('Sounds', soundsAreOn(), on.toggleSounds)}

@@ -120,7 +120,7 @@ export function evaluationLines(game, thoughts, follow) {
     <section class="evaluation" aria-label="Evaluation">
       <p class="wdl">${wdl
         ? html`White ${percent(wdl[0])}, draw ${percent(wdl[1])}, Black ${percent(wdl[2])}`
-        : best ? nothing : 'Thinking …'}</p>
+        : best ? nothing : game.is_final ? 'The game is over here: there is nothing to evaluate.' : 'Thinking …'}</p>
       <ol>
         ${lines.map((line) => {
           const known = numbers(line);

@@ -1,10 +1,11 @@
 /**
  * Games as files: saved, loaded, dropped on the page.
  *
- * @import {GameView} from '../types.js'
+ * @import {GameView, Headline} from '../types.js'
  */
-import { fileTitles } from '../server.js';
+import { headlines } from '../server.js';
 import { html, nothing } from '../vendor/lit-html.js';
+import { GameList, playersOf } from './game_list.js';
 
 /** Saves the game on the board. */
 export function savePgn() {
@@ -40,9 +41,11 @@ export function acceptFiles(dropped) {
 
 /** The games of the file that was loaded last. */
 export class FileGames {
-  /** @type {string[]} */
-  #titles = [];
-  #games = 0;
+  /** @type {Headline[]} */
+  #games = [];
+  /** The file whose games were read, or are being read. */
+  #loaded = -1;
+  #list = new GameList();
   #changed;
 
   /** @param {() => void} changed */
@@ -50,18 +53,29 @@ export class FileGames {
     this.#changed = changed;
   }
 
-  /** Reads the titles again; another file may have as many games. */
+  /** How many games the file has, as far as they were read. */
+  get count() {
+    return this.#games.length;
+  }
+
+  /** Reads the games again: another file was loaded. */
   async read() {
-    this.#titles = await fileTitles();
+    this.#games = await headlines();
     this.#changed();
   }
 
   /** @param {GameView} game */
   follow(game) {
-    const games = game.file?.games ?? 0;
-    if (games === this.#games) return;
-    this.#games = games;
-    if (games > 1) this.read();
+    if (!game.file || game.file.number === this.#loaded) return;
+    this.#loaded = game.file.number;
+    this.#games = [];
+    if (game.file.games > 1) this.read();
+  }
+
+  /** Opens the list, once the games are known. @param {number} chosen @param {(game: number) => void} choose */
+  async open(chosen, choose) {
+    if (this.#games.length === 0) await this.read();
+    this.#list.open(this.#games, chosen, choose);
   }
 
   /**
@@ -71,12 +85,16 @@ export class FileGames {
   view(game, choose) {
     const { file } = game;
     if (!file || file.games < 2) return nothing;
+    const headline = this.#games[file.chosen];
+    /** @param {string} sign @param {string} label @param {number} to */
+    const step = (sign, label, to) => html`
+      <button type="button" aria-label=${label} ?disabled=${to < 0 || to >= file.games} @click=${() => choose(to)}>${sign}</button>`;
     return html`
-      <label class="games">Game
-        <select @change=${(/** @type {Event} */ event) => choose(Number(/** @type {HTMLSelectElement} */ (event.target).value))}>
-          ${Array.from({ length: file.games }, (_, index) => html`
-            <option value=${index} ?selected=${index === file.chosen}>${index + 1}. ${this.#titles[index] ?? ''}</option>`)}
-        </select>
-      </label>`;
+      <div class="games" role="group" aria-label="Games of the file">
+        <span>Game ${(file.chosen + 1).toLocaleString('en')} of ${file.games.toLocaleString('en')}${headline
+          ? html`: ${playersOf(headline)}` : nothing}</span>
+        <span class="buttons">${step('‹', 'Previous game', file.chosen - 1)}${step('›', 'Next game', file.chosen + 1)}
+          <button type="button" @click=${() => this.open(file.chosen, choose)}>All games</button></span>
+      </div>`;
   }
 }

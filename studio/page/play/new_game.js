@@ -1,6 +1,7 @@
 /**
  * The form for a new game.
  *
+ * @import {Values} from '../memory.js'
  * @import {Engine, OpeningChoice} from '../types.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
@@ -8,9 +9,12 @@ import { html, nothing } from '../vendor/lit-html.js';
 /** Seconds that an engine may think about a move, in a game without a clock. */
 const MOVE_TIMES = ['0.1', '0.5', '1', '3', '10'];
 
-/** @param {FormData} form @param {string} name */
-function text(form, name) {
-  return String(form.get(name) ?? '').trim();
+/** The form's fields before anybody has filled it in. @type {Values} */
+const DEFAULTS = { side: 'white', start: 'standard', minutes: '10', increment: '5', move_time: '1' };
+
+/** @param {Values} values @param {string} name */
+function text(values, name) {
+  return (values[name] ?? DEFAULTS[name] ?? '').trim();
 }
 
 /** @param {string} name @param {string} elo */
@@ -21,7 +25,7 @@ function engineSeat(name, elo) {
 /**
  * The action that the form describes.
  *
- * @param {FormData} form
+ * @param {Values} form
  */
 export function newGameAction(form) {
   const person = { kind: 'person' };
@@ -45,7 +49,7 @@ export function newGameAction(form) {
     fen: { fen: text(form, 'fen') },
     opening: { moves: text(form, 'opening') },
   };
-  const clock = form.get('timed')
+  const clock = text(form, 'timed')
     ? { base_s: Math.round(Number(text(form, 'minutes')) * 60), increment_s: Math.round(Number(text(form, 'increment'))) }
     : null;
   const move_time_ms = Math.round(Number(text(form, 'move_time')) * 1000);
@@ -53,97 +57,93 @@ export function newGameAction(form) {
 }
 
 /**
- * @typedef {object} NewGameForm what has been chosen so far
- * @property {string} side
- * @property {string} engine
- * @property {string} start
- * @property {string} fen
- * @property {boolean} timed
+ * @typedef {object} NewGameChoice what has been chosen so far
+ * @property {Values} values
  * @property {OpeningChoice[]} openings those that were found
  * @property {string | null} error
  */
 
-/** @returns {NewGameForm} */
-export function emptyForm() {
-  return { side: 'white', engine: '', start: 'standard', fen: '', timed: false, openings: [], error: null };
-}
-
 /**
- * @param {NewGameForm} chosen
+ * @param {NewGameChoice} chosen
  * @param {Engine[]} engines
  * @param {object} on
- * @param {() => void} on.changed a choice that shows or hides others
+ * @param {(form: HTMLFormElement) => void} on.changed a field has another value
  * @param {(name: string) => void} on.search an opening's name was typed
- * @param {(form: FormData) => void} on.begin
+ * @param {(form: HTMLFormElement) => void} on.begin
  * @param {() => void} on.close
  */
 export function newGameDialog(chosen, engines, { changed, search, begin, close }) {
-  const playing = chosen.side !== 'both';
-  const range = engines.find((engine) => engine.name === chosen.engine)?.elo;
-  /** @param {string} name @param {string} selected */
-  const choices = (name, selected) => html`
-    <select name=${name} @change=${changed}>
+  const value = (/** @type {string} */ name) => text(chosen.values, name);
+  const [chosenSide, chosenStart, timed] = [value('side'), value('start'), value('timed') !== ''];
+  const playing = chosenSide !== 'both';
+  const range = engines.find((engine) => engine.name === value('engine'))?.elo;
+  const opening = chosen.openings.find((found) => found.moves === chosen.values.opening) ?? chosen.openings[0];
+  /** @param {string} name */
+  const choices = (name) => html`
+    <select name=${name}>
       ${engines.map((engine) => html`
-        <option value=${engine.name} ?selected=${engine.name === selected} ?disabled=${engine.error !== null}>
+        <option value=${engine.name} ?selected=${engine.name === value(name)} ?disabled=${engine.error !== null}>
           ${engine.name}${engine.error ? ' (does not start)' : nothing}
         </option>`)}
     </select>`;
-  /** @param {string} value @param {string} label */
-  const side = (value, label) => html`<option value=${value} ?selected=${chosen.side === value}>${label}</option>`;
-  /** @param {string} value @param {string} label */
-  const start = (value, label) => html`<option value=${value} ?selected=${chosen.start === value}>${label}</option>`;
+  /** @param {string} key @param {string} label */
+  const side = (key, label) => html`<option value=${key} ?selected=${chosenSide === key}>${label}</option>`;
+  /** @param {string} key @param {string} label */
+  const start = (key, label) => html`<option value=${key} ?selected=${chosenStart === key}>${label}</option>`;
   const broken = engines.filter((engine) => engine.error);
   return html`
     <dialog id="new-game" aria-labelledby="new-game-title" @close=${close}>
       <form method="dialog" @submit=${(/** @type {SubmitEvent} */ event) => {
         event.preventDefault();
-        begin(new FormData(/** @type {HTMLFormElement} */ (event.target)));
-      }}>
+        begin(/** @type {HTMLFormElement} */ (event.currentTarget));
+      }} @change=${(/** @type {Event} */ event) => changed(/** @type {HTMLFormElement} */ (event.currentTarget))}>
         <h2 id="new-game-title">New game</h2>
         <label>You play
-          <select name="side" @change=${changed}>
+          <select name="side">
             ${side('white', 'White')}${side('black', 'Black')}${side('random', 'either side, drawn')}
             ${side('both', 'both sides')}${side('neither', 'neither: two engines')}
           </select>
         </label>
         ${playing ? html`
-          <label>${chosen.side === 'neither' ? "White's engine" : 'Against'} ${choices('engine', chosen.engine)}</label>
+          <label>${chosenSide === 'neither' ? "White's engine" : 'Against'} ${choices('engine')}</label>
           ${range ? html`
             <label>Rating, ${range[0]} to ${range[1]} (empty: full strength)
-              <input name="elo" type="number" min=${range[0]} max=${range[1]} step="1">
+              <input name="elo" type="number" min=${range[0]} max=${range[1]} step="1" .value=${value('elo')}>
             </label>` : nothing}` : nothing}
-        ${chosen.side === 'neither' ? html`<label>Black's engine ${choices('other', '')}</label>` : nothing}
+        ${chosenSide === 'neither' ? html`<label>Black's engine ${choices('other')}</label>` : nothing}
         <label>Start
-          <select name="start" @change=${changed}>
+          <select name="start">
             ${start('standard', 'initial position')}${start('opening', 'an opening')}
             ${start('chess960', 'Chess960')}${start('fen', 'a position (FEN)')}
           </select>
         </label>
-        ${chosen.start === 'chess960' ? html`
-          <label>Number, 0 to 959 (empty: drawn) <input name="number" type="number" min="0" max="959" step="1"></label>`
+        ${chosenStart === 'chess960' ? html`
+          <label>Number, 0 to 959 (empty: drawn) <input name="number" type="number" min="0" max="959" step="1"
+            .value=${value('number')}></label>`
           : nothing}
-        ${chosen.start === 'opening' ? html`
+        ${chosenStart === 'opening' ? html`
           <label>Name or code
-            <input name="opening_name" autocomplete="off" spellcheck="false" placeholder="Najdorf, C60 …"
+            <input name="opening_name" autocomplete="off" spellcheck="false" placeholder="Najdorf, C60 …" .value=${value('opening_name')}
               @input=${(/** @type {Event} */ event) => search(/** @type {HTMLInputElement} */ (event.target).value)}>
           </label>
           <label>Opening
-            <select name="opening" size="6" required>${chosen.openings.map((opening, index) => html`
-              <option value=${opening.moves} ?selected=${index === 0}>${opening.name}: ${opening.moves}</option>`)}
+            <select name="opening" size="6" required>${chosen.openings.map((found) => html`
+              <option value=${found.moves} ?selected=${found === opening} title="${found.name}: ${found.moves}">${found.name}</option>`)}
             </select>
+          </label>
+          <p class="small chosen-opening">${opening ? `${opening.name}: ${opening.moves}` : 'No opening is called like that.'}</p>` : nothing}
+        ${chosenStart === 'fen' ? html`
+          <label>FEN <input name="fen" required maxlength="120" autocomplete="off" spellcheck="false" .value=${value('fen')}>
           </label>` : nothing}
-        ${chosen.start === 'fen' ? html`
-          <label>FEN <input name="fen" required maxlength="120" autocomplete="off" spellcheck="false" .value=${chosen.fen}>
-          </label>` : nothing}
-        <label class="check"><input name="timed" type="checkbox" ?checked=${chosen.timed} @change=${changed}> with a clock</label>
-        ${chosen.timed ? html`
-          <label>Minutes <input name="minutes" type="number" min="0.1" max="1440" step="any" value="10" required></label>
+        <label class="check"><input name="timed" type="checkbox" .checked=${timed}> with a clock</label>
+        ${timed ? html`
+          <label>Minutes <input name="minutes" type="number" min="0.1" max="1440" step="any" .value=${value('minutes')} required></label>
           <label>Seconds added per move
-            <input name="increment" type="number" min="0" max="3600" step="1" value="5" required></label>
-          <input name="move_time" type="hidden" value="1">` : html`
+            <input name="increment" type="number" min="0" max="3600" step="1" .value=${value('increment')} required></label>
+          ` : html`
           <label>The engine thinks
             <select name="move_time">${MOVE_TIMES.map((seconds) => html`
-              <option value=${seconds} ?selected=${seconds === '1'}>${seconds} s a move</option>`)}</select>
+              <option value=${seconds} ?selected=${seconds === value('move_time')}>${seconds} s a move</option>`)}</select>
           </label>`}
         ${broken.map((engine) => html`<p class="small">${engine.error}.</p>`)}
         <p class="error" role="alert">${chosen.error ?? nothing}</p>

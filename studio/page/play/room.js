@@ -3,9 +3,8 @@
  *
  * @import {GameView, LegalMove, Review, Side, ThoughtLine, Thoughts} from '../types.js'
  * @import {Overlay} from './board.js'
- * @import {NewGameForm} from './new_game.js'
  */
-import { act, openings } from '../server.js';
+import { act, loadPgn } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { Board } from './board.js';
 import { clockShows } from './clock.js';
@@ -13,7 +12,7 @@ import { boardAsText, browseButtons, gameButtons, playerStrip } from './controls
 import { evaluationBar, evaluationLines, heatOf, present, priorArrows } from './evaluation.js';
 import { FileGames, acceptFiles, savePgn } from './files.js';
 import { moveList, phaseAt } from './moves.js';
-import { emptyForm, newGameAction, newGameDialog } from './new_game.js';
+import { NewGameForm, mayReplace } from './new_game_form.js';
 import { LinePreview } from './preview.js';
 import { promotionDialog } from './promotion.js';
 import { marksOf, reviewOf, reviewPanel } from './review.js';
@@ -45,11 +44,8 @@ export class PlayRoom {
   #error = null;
   /** A promotion that waits for its piece. @type {LegalMove[]} */
   #promotions = [];
-  /** @type {NewGameForm | null} */
-  #form = null;
-  /** What was last asked for in the form's search for openings. */
-  #sought = '';
-  /** Whether the person has to confirm resigning. */
+  #form = new NewGameForm(() => this.#draw());
+  /** Whether the person has to confirm resigning; anything else that is done disarms it. */
   #resigning = false;
   /** Whether priors are drawn on the board. */
   #heat = false;
@@ -90,6 +86,8 @@ export class PlayRoom {
       this.#preview.end();
       this.#resigning = false;
       this.#promotions = [];
+      // What went wrong was said of the position before.
+      this.#error = null;
     }
     this.#tree.follow(game);
     this.#files.follow(game);
@@ -139,6 +137,7 @@ export class PlayRoom {
 
   /** @param {object} action @param {string} [room] */
   async #act(action, room) {
+    this.#resigning = false;
     this.#error = await act(action, room);
     this.#draw();
     return this.#error === null;
@@ -159,6 +158,8 @@ export class PlayRoom {
     const last = this.#game?.moves.length ?? 0;
     const wanted = Math.max(0, Math.min(last, ply));
     this.#shown = wanted === last ? null : wanted;
+    this.#resigning = false;
+    this.#error = null;
     this.#arrow = null;
     this.#preview.end();
     const move = this.#game?.moves[wanted - 1];
@@ -185,6 +186,10 @@ export class PlayRoom {
       ArrowRight: () => this.#go(this.#ply() + 1),
       Home: () => this.#go(0),
       End: () => this.#go(Infinity),
+      Escape: () => {
+        this.#resigning = false;
+        this.#draw();
+      },
       f: () => this.#flip(),
       '/': () => this.#root.querySelector('input')?.focus(),
     };
@@ -243,72 +248,38 @@ export class PlayRoom {
     const input = /** @type {HTMLInputElement} */ (event.target);
     const file = input.files?.[0];
     if (!file) return;
-    await this.#loadFile(file);
+    if ((await this.#loadFile(file)) && this.#files.count > 1) this.#files.open(0, (game) => this.#choose(game));
     input.value = '';
   }
 
-  /** @param {File} file */
+  /** Asks before a game that is not over is replaced. @param {File} file */
   async #loadFile(file) {
-    const isLoaded = await this.#act({ do: 'load', pgn: await file.text() });
-    if (isLoaded) this.#files.read();
-    return isLoaded;
+    if (!(await mayReplace(this.#game))) return false;
+    this.#error = await loadPgn(file, true);
+    if (this.#error === null) await this.#files.read();
+    this.#draw();
+    return this.#error === null;
   }
 
-  /** A file was dropped on the page: it is loaded and reviewed. @param {File} file */
+  /** A file was dropped on the page: its game, or the one that is chosen in its list, is reviewed. @param {File} file */
   async #dropped(file) {
     location.hash = 'play';
-    if (await this.#loadFile(file)) await this.#act({ do: 'begin', nodes: DROPPED_NODES }, 'review');
+    if (!(await this.#loadFile(file))) return;
+    const review = () => this.#act({ do: 'begin', nodes: DROPPED_NODES }, 'review');
+    if (this.#files.count < 2) await review();
+    else await this.#files.open(0, async (game) => (await this.#choose(game)) && review());
   }
 
-  /** @param {string | null} fen the position to begin with */
-  #openForm(fen) {
-    const engine = this.#game?.engines.find((other) => !other.error)?.name ?? '';
-    this.#sought = '';
-    this.#form = { ...emptyForm(), engine, ...(fen ? { start: 'fen', fen } : {}) };
-    if (!engine) this.#form.side = 'both';
-    this.#draw();
+  /** Shows another game of the file. @param {number} game */
+  async #choose(game) {
+    return (await mayReplace(this.#game)) && this.#act({ do: 'choose', game, replace: true });
   }
 
-  #readForm() {
-    const element = this.#root.querySelector('#new-game form');
-    if (!this.#form || !(element instanceof HTMLFormElement)) return;
-    const form = new FormData(element);
-    const value = (/** @type {string} */ name, /** @type {string} */ otherwise) => String(form.get(name) ?? otherwise);
-    this.#form = {
-      ...this.#form,
-      side: value('side', 'white'),
-      engine: value('engine', this.#form.engine),
-      start: value('start', 'standard'),
-      fen: value('fen', this.#form.fen),
-      timed: form.has('timed'),
-      error: null,
-    };
-    if (this.#form.start === 'opening' && this.#form.openings.length === 0) this.#findOpenings(value('opening_name', ''));
-    this.#draw();
-  }
-
-  /** @param {string} name */
-  async #findOpenings(name) {
-    this.#sought = name;
-    const found = await openings(name);
-    // Answers may overtake each other: only the one to what was typed last counts.
-    if (!this.#form || this.#sought !== name) return;
-    this.#form = { ...this.#form, openings: found };
-    this.#draw();
-  }
-
-  /** @param {FormData} form */
-  async #begin(form) {
-    const error = await act(newGameAction(form));
-    if (error === null) {
-      this.#form = null;
-      this.#flipped = false;
-      this.#shown = null;
-      this.#error = null;
-    } else if (this.#form) {
-      this.#form = { ...this.#form, error };
-    }
-    this.#draw();
+  /** Loads the games that were played on this board before, and lists them. */
+  async #earlier() {
+    if (!(await mayReplace(this.#game)) || !(await this.#act({ do: 'earlier', replace: true }))) return;
+    await this.#files.read();
+    if (this.#files.count > 1) await this.#files.open(this.#files.count - 1, (game) => this.#choose(game));
   }
 
   #tick() {
@@ -352,7 +323,7 @@ export class PlayRoom {
     const game = this.#game;
     if (game) this.#board?.show(game, this.#ply(), this.#orientation(), this.#overlay(game));
     this.#scrollMoves();
-    for (const [id, open] of /** @type {const} */ ([['new-game', this.#form], ['promotion', this.#promotions.length]])) {
+    for (const [id, open] of /** @type {const} */ ([['new-game', this.#form.isOpen], ['promotion', this.#promotions.length]])) {
       const dialog = this.#root.querySelector(`#${id}`);
       if (!(dialog instanceof HTMLDialogElement)) continue;
       if (open && !dialog.open) dialog.showModal();
@@ -379,7 +350,7 @@ export class PlayRoom {
     const fen = game ? this.#fen(game) : '';
     const since = performance.now() - this.#received;
     return html`
-      <div class="table" data-revision=${game?.revision ?? nothing}>
+      <div class="table" data-revision=${game?.revision ?? nothing} data-at-stake=${game?.at_stake ?? nothing}>
         <div class="sides">
           ${playerStrip(game, top, fen, since)}
           <div class="boards">
@@ -410,15 +381,11 @@ export class PlayRoom {
         this.#promotions = [];
         this.#draw();
       }) : nothing}
-      ${this.#form ? newGameDialog(this.#form, game?.engines ?? [], {
-        changed: () => this.#readForm(),
-        search: (name) => this.#findOpenings(name),
-        begin: (form) => this.#begin(form),
-        close: () => {
-          this.#form = null;
-          this.#draw();
-        },
-      }) : nothing}`;
+      ${this.#form.view(game, () => {
+        this.#flipped = false;
+        this.#shown = null;
+        this.#error = null;
+      })}`;
   }
 
   /** @param {GameView} game @param {string} fen */
@@ -435,8 +402,9 @@ export class PlayRoom {
         heat: this.#heat,
         tree: this.#tree.isOpen,
         act: (action) => this.#act(action),
-        newGame: () => this.#openForm(null),
+        newGame: () => this.#form.open(game, null),
         resign: redraw(() => { this.#resigning = true; }),
+        keepPlaying: redraw(() => { this.#resigning = false; }),
         flip: () => this.#flip(),
         toggleHeat: redraw(() => { this.#heat = !this.#heat; }),
         toggleTree: () => this.#tree.toggle(),
@@ -445,7 +413,7 @@ export class PlayRoom {
       ${game.analysis ? evaluationLines(game, this.#thoughts, (line) => this.#followLine(line)) : nothing}
       ${this.#tree.isOpen ? this.#tree.view((uci) => this.#point(uci)) : nothing}
       <p class="small opening">${phaseAt(game, ply)}${game.opening ? `: ${game.opening}` : nothing}</p>
-      ${this.#files.view(game, (chosen) => this.#act({ do: 'choose', game: chosen }))}
+      ${this.#files.view(game, (chosen) => this.#choose(chosen))}
       ${moveList(game, ply, marksOf(review), (to) => this.#go(to))}
       ${browseButtons(ply, game.moves.length, (to) => this.#go(to))}
       ${reviewPanel(game, review, ply, {
@@ -458,7 +426,8 @@ export class PlayRoom {
         <button type="button" @click=${savePgn}>Save PGN</button>
         <label class="file">Load PGN<input type="file" accept=".pgn,application/x-chess-pgn,text/plain"
           @change=${(/** @type {Event} */ event) => this.#load(event)}></label>
-        <button type="button" @click=${() => this.#openForm(fen)}>New game from here</button>
+        <button type="button" ?disabled=${!game.has_earlier && !game.end} @click=${() => this.#earlier()}>Earlier games</button>
+        <button type="button" @click=${() => this.#form.open(game, fen)}>New game from here</button>
       </div>
       <p class="small">A PGN that is dropped on the page is loaded and reviewed. Keys: ← → Home End look at earlier
         positions, f flips the board, / goes to the move field.</p>

@@ -5,6 +5,9 @@
  */
 import { html, svg } from '../vendor/lit-html.js';
 
+/** @type {Record<string, string>} */
+const NAMES = { win: 'Win', draw: 'Draw', loss: 'Loss', score: 'Expected score' };
+
 /** @param {Record<string, Reliability>} reliability */
 export function calibration(reliability) {
   const kinds = ['win', 'draw', 'loss', 'score'].filter((kind) => reliability[kind]?.bins?.length > 0);
@@ -24,13 +27,13 @@ function plot(kind, { bins, error }) {
   const words = bins.map(([predicted, seen]) => `predicted ${percent(predicted)}, came true ${percent(seen)}`).join('; ');
   return html`
     <figure>
-      <svg viewBox="0 0 104 104" role="img" aria-label="${kind}: ${words}">
+      <svg viewBox="0 0 104 104" role="img" aria-label="${NAMES[kind]}: ${words}">
         <rect x="2" y="2" width="100" height="100"></rect>
         <line x1="2" y1="102" x2="102" y2="2" class="half"></line>
         <polyline points=${bins.map(([predicted, seen]) => `${2 + 100 * predicted},${102 - 100 * seen}`).join(' ')}></polyline>
         ${bins.map(([predicted, seen, samples]) => svg`<circle cx=${2 + 100 * predicted} cy=${102 - 100 * seen}
           r=${1 + 3 * Math.sqrt(samples / most)}></circle>`)}
       </svg>
-      <figcaption class="small">${kind}, mean error ${(100 * error).toFixed(1)} %</figcaption>
+      <figcaption class="small">${NAMES[kind]}, mean error ${(100 * error).toFixed(1)} %</figcaption>
     </figure>`;
 }

@@ -5,6 +5,15 @@
  */
 import { html, nothing } from '../vendor/lit-html.js';
 
+/** What a loop does, by the key in its state. @type {Record<string, string>} */
+const STAGES = { play: 'Self-play', train: 'Training', arena: 'Arena' };
+
+/** @param {string} stage as in "play, iteration 3" */
+function stageText(stage) {
+  const [key, ...rest] = stage.split(', ');
+  return [STAGES[key] ?? key, ...rest].join(', ');
+}
+
 /** @param {number} seconds */
 export function duration(seconds) {
   const minutes = Math.round(seconds / 60);
@@ -45,7 +54,7 @@ export function runCard(run, isChosen, isCompared, on) {
       ${run.problem ? html`<p>${run.problem}</p>` : html`
         <dl>
           ${row(isRl ? 'Iterations' : 'Steps', number(run.done))}
-          ${run.stage ? row('Now', run.stage) : nothing}
+          ${run.stage ? row('Now', stageText(run.stage)) : nothing}
           ${run.samples === null ? nothing : row('Samples', run.total_samples
             ? `${number(run.samples)} of ${number(run.total_samples)}` : number(run.samples))}
           ${known('Samples per second', run.samples_per_s)}
@@ -55,7 +64,7 @@ export function runCard(run, isChosen, isCompared, on) {
           ${run.kl === null ? nothing : row('KL', html`${number(run.kl)}${run.kl_state
             ? html` <b class=${run.kl_state}>${run.kl_state}</b>` : nothing}`)}
           ${run.time_s === null ? nothing : row('Time', duration(run.time_s))}
-          ${run.seconds_left === null ? nothing : row('Time left', run.seconds_left < 1 ? 'done' : duration(run.seconds_left))}
+          ${run.finished ? row('State', 'finished') : run.seconds_left === null ? nothing : row('Time left', run.seconds_left < 1 ? 'done' : duration(run.seconds_left))}
           ${age === null ? nothing : row('Last report', `${duration(age)} ago`)}
         </dl>
         ${run.samples !== null && run.total_samples ? html`
@@ -72,7 +81,7 @@ export function runCard(run, isChosen, isCompared, on) {
         ${run.problem ? nothing : html`
           ${run.control === 'stopping'
             ? html`<button type="button" @click=${() => on.act(run, 'keep')}>Do not stop</button>`
-            : html`<button type="button" @click=${() => on.act(run, 'pause')}>Pause …</button>
+            : html`<button type="button" ?disabled=${run.finished} @click=${() => on.act(run, 'pause')}>Pause …</button>
               <button type="button" ?disabled=${!run.can_resume || run.control === 'started'} @click=${() => on.act(run, 'resume')}>Go on …</button>`}
           <a class="file" href="/api/runs/${run.id}/metrics" download>Download</a>`}
       </div>

@@ -82,9 +82,9 @@ export function loadPlot() {
   });
 }
 
-/** The last value of a curve. @param {[number[], number[]]} curve */
+/** The last value of a curve that was measured. @param {[number[], (number | null)[]]} curve */
 function last([, y]) {
-  return y[y.length - 1];
+  return y.findLast((value) => value !== null);
 }
 
 /** @param {number | null | undefined} value */
@@ -121,7 +121,8 @@ export function drawChart(Plot, element, chart, curves, x) {
         label,
         stroke: COLOURS[index],
         width: 1.5,
-        spanGaps: true,
+        // Nulls are gaps. Where only other curves have a point, the line goes on.
+        spanGaps: false,
         points: { show: curves[name][0].length < 40 },
         value: (/** @type {unknown} */ _, /** @type {number | null} */ value) => short(value),
       })),

@@ -8,6 +8,15 @@ import { html, nothing, svg } from '../vendor/lit-html.js';
 /** Networks of which the plot has room. */
 const PLOTTED = 40;
 
+/** A network's name in words: `start`, or the iteration that it comes from. @param {string} name */
+function networkName(name) {
+  if (name === 'start') return 'first network';
+  return /^\d+$/.test(name) ? `iteration ${Number(name)}` : name;
+}
+
+/** @type {Record<string, string>} */
+const OPPONENTS = { best: 'best network so far', older: 'older networks', start: 'first network' };
+
 /** @param {number} value with a sign */
 function signed(value) {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(0)}`;
@@ -27,14 +36,14 @@ function ratingsPlot(ratings) {
   const span = Math.max(1, high - low);
   const y = (/** @type {number} */ elo) => 10 + 160 * (1 - (elo - low) / span);
   const x = (/** @type {number} */ index) => 50 + 540 * (index + 0.5) / networks.length;
-  const words = networks.map(({ name, elo, error }) => `${name} ${signed(elo)} ± ${error.toFixed(0)}`).join(', ');
+  const words = networks.map(({ name, elo, error }) => `${networkName(name)} ${signed(elo)} ± ${error.toFixed(0)}`).join(', ');
   return html`
     <svg class="ratings" viewBox="0 0 600 200" role="img" aria-label="Elo: ${words}">
       <line x1="50" x2="595" y1=${y(0)} y2=${y(0)} class="half"></line>
       <text x="44" y=${y(high) + 4} text-anchor="end">${signed(high)}</text>
       <text x="44" y=${y(low) + 4} text-anchor="end">${signed(low)}</text>
       ${networks.map(({ name, elo, error }, index) => svg`
-        <g><title>${name}: ${signed(elo)} ± ${error.toFixed(0)}</title>
+        <g><title>${networkName(name)}: ${signed(elo)} ± ${error.toFixed(0)}</title>
           <line x1=${x(index)} x2=${x(index)} y1=${y(elo - error)} y2=${y(elo + error)}></line>
           <circle cx=${x(index)} cy=${y(elo)} r="4"></circle>
           ${networks.length <= 20 || index % 5 === 0 ? svg`<text x=${x(index)} y="195" text-anchor="middle">${name.replace(/^0+/, '')}</text>` : nothing}
@@ -44,7 +53,7 @@ function ratingsPlot(ratings) {
 
 /** @param {ArenaRow} row */
 function matchWords({ against, games: [wins, draws, losses], score, elo }) {
-  return html`<td>${against}</td><td>${wins} won, ${draws} drawn, ${losses} lost</td><td>${score.toFixed(0)} %</td><td>${elo}</td>`;
+  return html`<td>${OPPONENTS[against] ?? networkName(against)}</td><td>${wins} won, ${draws} drawn, ${losses} lost</td><td>${score.toFixed(0)} %</td><td>${elo}</td>`;
 }
 
 /** @param {RlDetails} rl */
@@ -54,7 +63,7 @@ export function rlDetails(rl) {
   return html`
     <section class="rl" aria-label="Networks">
       <h3>Elo of the networks</h3>
-      <p class="small">Best so far ${rl.best}, in training ${rl.current}; 95 % intervals, the first network is 0.</p>
+      <p class="small">Best so far: ${networkName(rl.best)}; in training: ${networkName(rl.current)}. The intervals are 95 %, and the first network is 0.</p>
       ${ratingsPlot(rl.ratings)}
       ${measures ? html`<p class="notice">After ${measures.streak ?? 0} vetoes in a row, measures of level ${measures.level} are in
         force for ${measures.left ?? 0} iterations; learning rate × ${(measures.lr_factor ?? 1).toFixed(2)}.</p>` : nothing}
@@ -66,7 +75,7 @@ export function rlDetails(rl) {
         <table class="results">
           <thead><tr><th>Player</th><th>Elo</th><th>Games</th></tr></thead>
           <tbody>${rated.map(({ name, elo, error, games }) => html`
-            <tr><td>${name}</td><td>${signed(elo)} ± ${error.toFixed(0)}</td><td>${games}</td></tr>`)}</tbody>
+            <tr><td>${networkName(name)}</td><td>${signed(elo)} ± ${error.toFixed(0)}</td><td>${games}</td></tr>`)}</tbody>
         </table>
       </details>
       ${rl.vetoes.length > 0 ? html`

@@ -2,9 +2,11 @@
  * The room in which one watches matches: one that is played here, and those that others play.
  *
  * @import {Engine, Followed, LiveBoard, Match, ThinkingTime} from '../types.js'
- * @import {OrderForm} from './order.js'
+ * @import {Values} from '../memory.js'
  */
 import { BoardGrid } from '../boards.js';
+import { recall, remember, valuesOf } from '../memory.js';
+import { confirmed } from '../question.js';
 import { act, books } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { beginCommand, orderForm } from './order.js';
@@ -26,8 +28,8 @@ export class WatchRoom {
   #followed = [];
   /** @type {string[]} */
   #books = [];
-  /** @type {OrderForm} */
-  #form = { time: 'move', sprt: false };
+  /** What the form for a match was last filled in with. @type {Values} */
+  #form = recall('match');
   /** @type {string | null} */
   #error = null;
   #isShown = false;
@@ -48,6 +50,8 @@ export class WatchRoom {
 
   /** @param {Match | null} match */
   receive(match) {
+    // What went wrong was said of the match as it was before.
+    if (this.#match?.phase !== match?.phase) this.#error = null;
     this.#match = match;
     this.#draw();
   }
@@ -82,6 +86,30 @@ export class WatchRoom {
     this.#draw();
   }
 
+  /** Begins a match; asks first if another one is suspended. @param {HTMLFormElement} form */
+  async #begin(form) {
+    this.#form = valuesOf(form, this.#form);
+    const given = this.#match?.phase === 'suspended' && this.#match;
+    if (given && !(await confirmed({
+      title: 'Give up the suspended match?',
+      text: `${given.order.first} against ${given.order.second} can then not be resumed. Its finished games stay in the `
+        + 'studio\'s folder.',
+      yes: 'Give it up',
+    }))) return;
+    await this.#act(beginCommand(this.#form, true));
+    if (this.#error === null) remember('match', this.#form);
+  }
+
+  /** Ends a match for good, after a question. @param {Match} match */
+  async #stop(match) {
+    const running = match.phase !== 'suspended';
+    if (await confirmed({
+      title: 'Stop the match?',
+      text: `It can then not be resumed${running ? ', and its running games are lost' : ''}. Its finished games stay.`,
+      yes: 'Stop it',
+    })) await this.#act({ do: 'stop' });
+  }
+
   #draw() {
     if (!this.#isShown || this.#match === undefined) return;
     render(this.#view(), this.#root);
@@ -106,9 +134,9 @@ export class WatchRoom {
       <h2>Match</h2>
       ${match && match.phase !== 'ended' ? this.#controls(match) : nothing}
       ${isRunning ? nothing : orderForm(this.#form, this.#engines, this.#books, (form) => {
-        this.#form = form;
+        this.#form = valuesOf(form, this.#form);
         this.#draw();
-      }, (form) => this.#act(beginCommand(form)))}
+      }, (form) => this.#begin(form))}
       <p class="error" role="alert">${this.#error ?? nothing}</p>
       ${match ? html`
         <div class="watched">
@@ -128,7 +156,7 @@ export class WatchRoom {
         ${match.phase === 'suspended' ? button('Resume', 'resume') : html`
           ${button('Finish the running games, then stop', 'finish', match.phase === 'finishing')}
           ${button('Suspend', 'suspend')}`}
-        ${button('Stop now', 'stop')}
+        <button type="button" @click=${() => this.#stop(match)}>Stop …</button>
       </div>`;
   }
 

@@ -18,7 +18,8 @@ export function standingView({ games: [wins, draws, losses], pairs, elo, sprt })
         LLR ${sprt.llr.toFixed(2).replace('-', '−')} between ${sprt.lower.toFixed(2).replace('-', '−')} and ${sprt.upper.toFixed(2)}</p>`
       : nothing}
     <p class="small">Pairs of games with 0, ½, 1, 1½ and 2 points: ${pairs.join(', ')}. ${elo
-      ? 'The error is that of a 95 % interval.' : 'Elo needs games.'}</p>`;
+      ? 'The error is that of a 95 % interval.' : played === 0 ? 'Elo needs games.'
+        : 'All of them ended alike: Elo and its error need results that differ.'}</p>`;
 }
 
 /** @param {FinishedGame[]} finished */

@@ -51,6 +51,9 @@ pub struct MatchOrder {
     /// A test that ends the match earlier.
     #[serde(default)]
     pub sprt: Option<Sprt>,
+    /// Also if another match is suspended, which is then given up.
+    #[serde(default, skip_serializing)]
+    pub replace: bool,
 }
 
 fn one() -> u32 {
@@ -116,6 +119,7 @@ mod tests {
             at_once: 2,
             openings: String::new(),
             sprt: Some(Sprt::default()),
+            replace: false,
         };
         let check = |change: &dyn Fn(&mut MatchOrder)| {
             let mut order = good.clone();

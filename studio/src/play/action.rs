@@ -6,6 +6,7 @@ use engine::chess::pgn::PgnGame;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::file::{Headline, PgnFile};
 use super::seats::{ActionError, NewGame};
 use super::tree::TreeView;
 
@@ -34,15 +35,19 @@ pub enum Action {
         /// Show.
         on: bool,
     },
-    /// Load the games of a PGN and show the first.
-    Load {
-        /// The text.
-        pgn: String,
-    },
     /// Show another game of the PGN that was loaded last.
     Choose {
         /// From 0.
         game: usize,
+        /// Also if the game on the board is not over.
+        #[serde(default)]
+        replace: bool,
+    },
+    /// Load the games that were played on this board before, and show the last.
+    Earlier {
+        /// Also if the game on the board is not over.
+        #[serde(default)]
+        replace: bool,
     },
     /// Start an engine again that has failed.
     Retry,
@@ -65,7 +70,8 @@ pub(super) enum Request {
     Act(Action, Answer<()>),
     Pgn(String, Answer<String>),
     Review(Answer<ReviewedGame>),
-    Titles(Answer<Vec<String>>),
+    Load(Box<PgnFile>, bool, Answer<()>),
+    Headlines(Answer<Vec<Headline>>),
     Tree(Vec<String>, Answer<TreeView>),
     Attached,
 }
@@ -97,6 +103,11 @@ impl TableHandle {
         self.ask(|answer| Request::Act(action, answer)).await
     }
 
+    /// Loads a file and shows its first game. A game on the board that is not over is replaced only with `replace`.
+    pub async fn load(&self, file: PgnFile, replace: bool) -> Result<(), ActionError> {
+        self.ask(|answer| Request::Load(Box::new(file), replace, answer)).await
+    }
+
     /// The game as PGN; `date` is `YYYY.MM.DD`.
     ///
     /// # Errors
@@ -120,8 +131,8 @@ impl TableHandle {
     /// # Errors
     ///
     /// If the server is shutting down.
-    pub async fn titles(&self) -> Result<Vec<String>, ActionError> {
-        self.ask(Request::Titles).await
+    pub async fn headlines(&self) -> Result<Vec<Headline>, ActionError> {
+        self.ask(Request::Headlines).await
     }
 
     /// What the evaluating engine's tree holds of the moves after a line from the present position.

@@ -4,6 +4,7 @@ mod clock;
 mod played;
 mod start;
 mod pgn;
+mod file;
 mod seats;
 mod session;
 mod saved;
@@ -16,7 +17,8 @@ mod table;
 
 pub use action::{Action, ReviewedGame, TableHandle};
 pub use clock::{ChessClock, TimeControl};
-pub use pgn::{LoadedGame, PgnError, PgnFile, PgnHeader, result as recorded_result, write_pgn};
+pub use file::{Headline, LoadedGame, PgnError, PgnFile};
+pub use pgn::{PgnHeader, result as recorded_result, write_pgn};
 pub use played::{EndReason, GameEnd, LegalMove, PlayedGame, PlayedMove, Winner};
 pub use saved::{SavedError, SavedGame};
 pub use seats::{ActionError, NewGame, Seat};

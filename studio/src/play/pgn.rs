@@ -1,100 +1,10 @@
-//! Games as PGN: read by the engine's reader, and written.
+//! Games written as PGN, and their recorded results.
 
-use engine::chess::pgn::{Additions, PgnGame, PgnToken, encoded, read_games};
+use engine::chess::pgn::{Additions, PgnGame, PgnToken, encoded};
 use engine::chess::position::Game;
 use shakmaty::{Color, KnownOutcome, Outcome};
-use thiserror::Error;
 
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
-
-/// Characters of a player's name.
-const LONGEST_NAME: usize = 60;
-
-/// Why a text has no game to show.
-#[derive(Debug, Error)]
-pub enum PgnError {
-    /// Nothing in it is a game.
-    #[error("There is no game in this file: is it a PGN?")]
-    Empty,
-    /// A move or the start position is wrong.
-    #[error("The game cannot be read: {0}. Is the PGN complete?")]
-    Game(String),
-    /// The file has fewer games.
-    #[error("The file has {0} games: choose one of them.")]
-    Number(usize),
-}
-
-/// The games of a file.
-#[derive(Clone, Debug)]
-pub struct PgnFile {
-    games: Vec<PgnGame>,
-    /// What is wrong with those that cannot be read.
-    pub broken: Vec<String>,
-}
-
-/// A game of a PGN, to be shown.
-#[derive(Debug)]
-pub struct LoadedGame {
-    /// The moves.
-    pub game: PlayedGame,
-    /// White's and Black's name.
-    pub names: [String; 2],
-    /// The result, if it has one.
-    pub end: Option<GameEnd>,
-    /// All that stands in the file.
-    pub source: PgnGame,
-}
-
-impl PgnFile {
-    /// Reads all games of a text.
-    ///
-    /// # Errors
-    ///
-    /// If none of them can be read.
-    pub fn read(text: &[u8]) -> Result<PgnFile, PgnError> {
-        let (games, broken) = read_games(text);
-        let has_content = |game: &PgnGame| !(game.moves.is_empty() && game.tags.is_empty());
-        let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).filter(has_content).collect();
-        let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
-        match broken.first().filter(|why| !why.contains(": no game: ")) {
-            _ if !games.is_empty() => Ok(PgnFile { games, broken }),
-            Some(why) => Err(PgnError::Game(why.clone())),
-            None => Err(PgnError::Empty),
-        }
-    }
-
-    /// Games that can be read.
-    #[expect(clippy::len_without_is_empty, reason = "it has at least one")]
-    pub fn len(&self) -> usize {
-        self.games.len()
-    }
-
-    /// The games that can be read, as they are listed: players, result, date, and the number of moves.
-    pub fn titles(&self) -> Vec<String> {
-        let title = |game: &PgnGame| {
-            let tag = |name| game.tag(name).unwrap_or_else(|| "?".to_owned());
-            let date = game.tag("Date").map_or_else(String::new, |date| format!(", {date}"));
-            let moves = game.moves.len().div_ceil(2);
-            format!("{} – {}, {}{date}, {moves} moves", tag("White"), tag("Black"), tag("Result"))
-        };
-        self.games.iter().map(title).collect()
-    }
-
-    /// Game `number`, from 0.
-    ///
-    /// # Errors
-    ///
-    /// If there is none, or it is too long.
-    pub fn game(&self, number: usize) -> Result<LoadedGame, PgnError> {
-        let source = self.games.get(number).ok_or(PgnError::Number(self.games.len()))?;
-        let start = source.tag("FEN").is_some().then(|| source.start.fen());
-        let mut game = PlayedGame::new(start).map_err(|error| PgnError::Game(error.to_string()))?;
-        source.moves.iter().try_for_each(|m| game.play(*m)).map_err(PgnError::Game)?;
-        let name = |tag| source.tag(tag).unwrap_or_default().chars().take(LONGEST_NAME).collect();
-        let names = [name("White"), name("Black")];
-        Ok(LoadedGame { names, end: game.end().or_else(|| result(source)), game, source: source.clone() })
-    }
-}
 
 /// The result that a game has in its file.
 pub fn result(game: &PgnGame) -> Option<GameEnd> {
@@ -183,6 +93,7 @@ pub const SIDES: [Color; 2] = [Color::White, Color::Black];
 
 #[cfg(test)]
 mod tests {
+    use super::super::file::{LoadedGame, PgnFile};
     use super::*;
 
     const PGN: &str = "[Event \"?\"]\n[White \"A \\\"B\\\"\"]\n[Black \"C\"]\n\n1. e4 {best} e5 (1... c5 2. Nf3) 2. Nf3 $1 Nc6 1-0\n";
@@ -213,21 +124,6 @@ mod tests {
         let text = write_pgn(&game, ["A", "B"], None, PgnHeader::casual("????.??.??"));
         assert!(text.ends_with("\n\n20... Kd7 21. e4 *\n"), "{text}");
         assert_eq!(first(text.as_bytes()).game.game().fen(), game.game().fen());
-    }
-
-    #[test]
-    fn what_is_no_game_is_refused_and_broken_games_leave_the_others() {
-        assert!(matches!(PgnFile::read(b""), Err(PgnError::Empty)));
-        let error = PgnFile::read(b"1. e4 e5 2. Ke3 *").unwrap_err().to_string();
-        assert!(error.contains("2.Ke3"), "{error}");
-        assert!(PgnFile::read(b"[FEN \"nonsense\"]\n\n*").is_err());
-        assert!(matches!(PgnFile::read(b"\x89PNG\r\n\x1a\n\0\0"), Err(PgnError::Empty)));
-        let text =
-            format!("{PGN}\n[Event \"2\"]\n\n1. e4 Ke3 *\n\n[White \"X\"]\n[Result \"0-1\"]\n\n1. d4 *\n");
-        let file = PgnFile::read(text.as_bytes()).unwrap();
-        assert_eq!(file.titles(), ["A \"B\" – C, ?, 2 moves", "X – ?, 0-1, 1 moves"]);
-        assert_eq!((file.broken.len(), file.game(1).unwrap().game.ply()), (1, 1));
-        assert!(matches!(file.game(2), Err(PgnError::Number(2))));
     }
 
     #[test]

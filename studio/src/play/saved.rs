@@ -45,6 +45,9 @@ pub struct SavedGame {
     clock: Option<SavedClock>,
     move_time_ms: u32,
     end: Option<GameEnd>,
+    /// Somebody has played; false for a game as it was loaded.
+    #[serde(default = "yes")]
+    played: bool,
     /// Whether the evaluation is shown.
     pub analysis: bool,
 }
@@ -55,6 +58,10 @@ struct SavedClock {
     /// Milliseconds of White and Black.
     left: [u64; 2],
     before: Vec<[u64; 2]>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn milliseconds(left: ByColor<Duration>) -> [u64; 2] {
@@ -83,6 +90,7 @@ impl SavedGame {
             clock,
             move_time_ms: session.move_time_ms,
             end: session.end,
+            played: session.is_played,
             analysis,
         }
     }
@@ -100,6 +108,7 @@ impl SavedGame {
             start: super::start::StartChoice::Standard,
             clock: self.clock.as_ref().map(|clock| clock.control),
             move_time_ms: self.move_time_ms,
+            replace: false,
         };
         let mut session = Session::new(new).map_err(|error| wrong(error.to_string()))?;
         session.game = PlayedGame::new(self.start).map_err(|error| wrong(error.to_string()))?;
@@ -116,6 +125,7 @@ impl SavedGame {
             session.clock = Some(clock);
             session.clock_before = saved.before.into_iter().map(durations).collect();
         }
+        session.is_played = self.played;
         session.names = self.names;
         session.end = self.end.or(session.game.end());
         Ok(session)
@@ -158,6 +168,7 @@ mod tests {
             start: StartChoice::Chess960(Some(3)),
             clock: Some(TimeControl { base_s: 60, increment_s: 1 }),
             move_time_ms: 700,
+            replace: false,
         };
         let now = Instant::now();
         let mut session = Session::new(new).unwrap();

@@ -50,6 +50,9 @@ pub struct NewGame {
     /// What engines think per move in a game without a clock, in milliseconds.
     #[serde(default = "one_second")]
     pub move_time_ms: u32,
+    /// Also if the game on the board is not over.
+    #[serde(default)]
+    pub replace: bool,
 }
 
 pub(super) fn one_second() -> u32 {

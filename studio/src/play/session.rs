@@ -7,7 +7,7 @@ use engine::search::Score;
 use shakmaty::{ByColor, Color};
 
 use super::clock::ChessClock;
-use super::pgn::LoadedGame;
+use super::file::LoadedGame;
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
 use super::seats::{ActionError, NewGame, Seat, one_second};
 
@@ -28,6 +28,8 @@ pub struct Session {
     pub(super) clock_before: Vec<ByColor<Duration>>,
     pub(super) move_time_ms: u32,
     pub(super) end: Option<GameEnd>,
+    /// Somebody has moved, taken back or resigned in this session.
+    pub(super) is_played: bool,
     /// Grows with every change of the position: answers to an older one are not wanted.
     revision: u64,
 }
@@ -64,6 +66,7 @@ impl Session {
             clock,
             move_time_ms: new.move_time_ms,
             end,
+            is_played: false,
             revision: 0,
         })
     }
@@ -80,6 +83,7 @@ impl Session {
             clock_before: Vec::new(),
             move_time_ms: one_second(),
             end,
+            is_played: false,
             revision: 0,
         }
     }
@@ -112,6 +116,16 @@ impl Session {
     /// The number of the present position; it never returns.
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// A game with moves of its own that has not ended. Replacing it needs a confirmation.
+    pub fn is_at_stake(&self) -> bool {
+        self.is_played && self.end.is_none() && self.game.ply() > 0
+    }
+
+    /// A game with moves that stand in no file of the person's.
+    pub fn is_worth_keeping(&self) -> bool {
+        self.is_played && self.game.ply() > 0
     }
 
     /// Makes the revision follow that of an earlier session.
@@ -207,6 +221,7 @@ impl Session {
     fn changed(&mut self, end: Option<GameEnd>, now: Instant) {
         self.end = end;
         self.source = None;
+        self.is_played = true;
         self.revision += 1;
         if let Some(clock) = &mut self.clock
             && end.is_some()
@@ -342,7 +357,7 @@ mod tests {
 
     fn session(white: Seat, black: Seat, clock: Option<TimeControl>) -> Session {
         let start = StartChoice::Standard;
-        Session::new(NewGame { white, black, start, clock, move_time_ms: 500 }).unwrap()
+        Session::new(NewGame { white, black, start, clock, move_time_ms: 500, replace: false }).unwrap()
     }
 
     #[test]
@@ -413,7 +428,7 @@ mod tests {
         let clock = Some(TimeControl { base_s: 60, increment_s: 0 });
         let start = StartChoice::Moves("1. e4 e5 2. Nf3".into());
         let (white, black, now) = (engine(), Seat::Person, Instant::now());
-        let new = NewGame { white, black, start, clock, move_time_ms: 500 };
+        let new = NewGame { white, black, start, clock, move_time_ms: 500, replace: false };
         let mut session = Session::new(new.clone()).unwrap();
         assert_eq!((session.game().ply(), session.person_moves()), (3, true));
         session.move_by_person("Nc6", Some(3), now).unwrap();
@@ -442,7 +457,7 @@ mod tests {
     fn times_that_make_no_sense_are_refused() {
         let new = |clock, move_time_ms| {
             let (white, black, start) = (Seat::Person, Seat::Person, StartChoice::Standard);
-            Session::new(NewGame { white, black, start, clock, move_time_ms }).is_err()
+            Session::new(NewGame { white, black, start, clock, move_time_ms, replace: false }).is_err()
         };
         assert!(new(Some(TimeControl { base_s: 0, increment_s: 1 }), 500));
         assert!(new(Some(TimeControl { base_s: u32::MAX, increment_s: 1 }), 500));

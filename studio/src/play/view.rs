@@ -59,6 +59,8 @@ pub struct EndView {
 /// The file that a game was loaded from.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileView {
+    /// Tells this file from those that were loaded before.
+    pub number: u64,
     /// Games that can be read.
     pub games: usize,
     /// The one that is shown, from 0.
@@ -110,6 +112,12 @@ pub struct TableView {
     pub notice: Option<String>,
     /// Whether an engine waits to be started again.
     pub stalled: bool,
+    /// The position on the board ends the game by the rules, so there is nothing to evaluate.
+    pub is_final: bool,
+    /// Replacing the game needs a confirmation.
+    pub at_stake: bool,
+    /// Whether games were played on this board before.
+    pub has_earlier: bool,
     /// The engines that can be chosen.
     pub engines: Vec<EngineView>,
 }
@@ -185,6 +193,9 @@ impl TableView {
             analysis: false,
             notice: None,
             stalled: false,
+            is_final: game.end().is_some(),
+            at_stake: session.is_at_stake(),
+            has_earlier: false,
             engines: Vec::new(),
         }
     }

@@ -65,6 +65,8 @@ pub struct RunView {
     pub boards: Vec<String>,
     /// Whether it is being stopped, or was started here.
     pub control: RunControl,
+    /// Whether it has learnt all its samples.
+    pub finished: bool,
     /// Whether it can be gone on with.
     pub can_resume: bool,
 }
@@ -77,6 +79,12 @@ pub struct RunBoard {
     boards: Boards,
     /// The list, [`RunView`]s as JSON.
     pub list: watch::Receiver<Arc<str>>,
+}
+
+/// Whether a run of `train` has learnt all its samples. A run of `rl` has no end that its metrics tell.
+fn is_finished(run: &RunFollower) -> bool {
+    let done = run.series().last("samples").zip(run.total_samples());
+    run.kind() != Some(RunKind::Rl) && done.is_some_and(|(samples, total)| total > 0.0 && samples >= total)
 }
 
 /// A curve with its name.
@@ -169,6 +177,9 @@ impl RunBoard {
         let run = runs.get(id).ok_or_else(none)?;
         let active = run.modified().max(run.live().modified());
         match command {
+            RunCommand::Pause if is_finished(run) => {
+                Err(ActionError::NotNow("The run is finished: there is nothing to pause.".into()))
+            }
             RunCommand::Pause => self.trainers.pause(run.folder()),
             RunCommand::Keep => self.trainers.keep(run.folder()),
             RunCommand::Resume => {
@@ -215,6 +226,7 @@ impl RunBoard {
             }),
             boards: run.live().boards.iter().map(|(game, _)| format!("run/{id}/{game}")).collect(),
             control: self.trainers.control(folder),
+            finished: is_finished(run),
             can_resume: self.trainers.can_resume(),
         }
     }
@@ -241,5 +253,20 @@ mod tests {
         let curves = board.curves(0, 100).unwrap();
         assert_eq!(curves[0], ("lr".to_owned(), vec![(1.0, 0.5), (2.0, 0.25)]));
         assert!(board.curves(1, 100).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_finished_run_is_not_paused() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("config.json", "{\"samples\": 200}");
+        write("metrics.jsonl", "{\"step\":1,\"samples\":100}\n{\"step\":2,\"samples\":200}\n");
+        let mut board =
+            RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), Boards::default());
+        board.list.changed().await.unwrap();
+        let list: serde_json::Value = serde_json::from_str(&board.list.borrow()).unwrap();
+        assert_eq!((&list[0]["samples"], &list[0]["finished"]), (&200.0.into(), &true.into()));
+        assert!(matches!(board.act(0, RunCommand::Pause), Err(ActionError::NotNow(_))));
+        assert!(!folder.path().join("stop").exists());
     }
 }

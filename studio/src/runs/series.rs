@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::thin::thinned;
 
-/// A point of a curve: steps or iterations, and the value.
+/// A point of a curve: steps or iterations, and the value. NaN is a gap, where nothing was measured.
 pub type Point = (f64, f64);
 
 /// Curves that a run may have; further ones are left out.
@@ -56,11 +56,17 @@ impl RunSeries {
             let place = *self.places.get(name)?;
             self.found.iter().find(|(at, _)| *at == place).map(|(_, number)| *number)
         };
-        let Some(x) = of("step").or_else(|| of("iteration")) else { return false };
+        let x = of("step").or_else(|| of("iteration")).filter(|x| !x.is_nan());
+        let Some(x) = x else { return false };
         for &(place, y) in &self.found {
             let curve = &mut self.curves[place].1;
+            if y.is_nan() && curve.points.last().is_none_or(|(_, before)| before.is_nan()) {
+                continue;
+            }
             curve.points.push((x, y));
-            curve.last = y;
+            if !y.is_nan() {
+                curve.last = y;
+            }
             if curve.points.len() > MOST_POINTS {
                 curve.points = thinned(&curve.points, MOST_POINTS / 2);
             }
@@ -105,9 +111,7 @@ impl Numbers<'_> {
                 place
             }
         };
-        if number.is_finite() {
-            self.found.push((place, number));
-        }
+        self.found.push((place, if number.is_finite() { number } else { f64::NAN }));
     }
 }
 
@@ -149,7 +153,9 @@ impl<'de> Visitor<'de> for Numbers<'_> {
         Ok(())
     }
 
+    /// Null: nothing was measured here.
     fn visit_unit<E>(self) -> Result<(), E> {
+        self.number(f64::NAN);
         Ok(())
     }
 
@@ -223,6 +229,23 @@ mod tests {
         let lr = series.curves().find(|(name, _)| *name == "lr").unwrap().1;
         assert_eq!(lr, [(5.0, 0.1), (6.0, -0.2)]);
         assert_eq!((series.last("lr"), series.last("none")), (Some(-0.2), None));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_gap() {
+        let mut series = RunSeries::default();
+        for (step, loss) in (1..).zip(["null", "2", "null", "null", "1", "null"]) {
+            assert!(
+                series.add(format!("{{\"step\":{step},\"policy_loss\":{loss},\"top1\":null}}").as_bytes())
+            );
+        }
+        let curves: Vec<_> = series.curves().filter(|(name, _)| *name != "step").collect();
+        let [("policy_loss", points)] = curves.as_slice() else { panic!("{curves:?}") };
+        let seen: Vec<(f64, Option<f64>)> =
+            points.iter().map(|(x, y)| (*x, Some(*y).filter(|y| !y.is_nan()))).collect();
+        assert_eq!(seen, [(2.0, Some(2.0)), (3.0, None), (5.0, Some(1.0)), (6.0, None)]);
+        assert_eq!(series.last("policy_loss"), Some(1.0));
+        assert!(!series.add(b"{\"step\":null,\"policy_loss\":1}"));
     }
 
     #[test]

@@ -3,9 +3,24 @@
 /// A point: steps or iterations, and the value.
 type Point = (f64, f64);
 
-/// At most `count` points that look like the curve: the first, the last, and of each stretch between the point that
-/// spans the largest triangle with its neighbours (largest triangle three buckets, Steinarsson 2013).
+/// At most `count` points that look like the curve. Gaps (NaN) are kept unless they take a quarter of the points.
 pub fn thinned(points: &[Point], count: usize) -> Vec<Point> {
+    if points.len() <= count.max(3) {
+        return points.to_vec();
+    }
+    let (gaps, measured): (Vec<Point>, Vec<Point>) = points.iter().partition(|(_, y)| y.is_nan());
+    if gaps.len() > count / 4 || !points.is_sorted_by(|a, b| a.0 <= b.0) {
+        return largest_triangles(&measured, count);
+    }
+    let mut kept = largest_triangles(&measured, count - gaps.len());
+    kept.extend(gaps);
+    kept.sort_by(|a, b| a.0.total_cmp(&b.0));
+    kept
+}
+
+/// At most `count` points, without gaps: the first, the last, and of each stretch between the point that
+/// spans the largest triangle with its neighbours (largest triangle three buckets, Steinarsson 2013).
+fn largest_triangles(points: &[Point], count: usize) -> Vec<Point> {
     let count = count.max(3);
     let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return Vec::new() };
     if points.len() <= count {
@@ -48,6 +63,18 @@ mod tests {
         assert!(thin.contains(&(7_345.0, 9.0)));
         assert_eq!((thin[0], thin[99]), (points[0], points[9_999]));
         assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn gaps_stay_where_they_are() {
+        let mut points: Vec<Point> = (0..10_000).map(|x| (f64::from(x), f64::from(x % 7))).collect();
+        points[5_000].1 = f64::NAN;
+        let thin = thinned(&points, 100);
+        let gaps: Vec<f64> = thin.iter().filter(|(_, y)| y.is_nan()).map(|(x, _)| *x).collect();
+        assert_eq!((thin.len(), gaps), (100, vec![5_000.0]));
+        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+        points.iter_mut().step_by(2).for_each(|point| point.1 = f64::NAN);
+        assert!(thinned(&points, 100).iter().all(|(_, y)| !y.is_nan()), "too many to keep");
     }
 
     #[test]

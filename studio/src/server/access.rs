@@ -4,6 +4,9 @@
 //! site is refused: a foreign `Host` (DNS rebinding) and a foreign `Origin` (requests across sites). With a token, whoever
 //! has it may ask; `Origin` is checked all the same.
 
+use std::fmt;
+use std::str::FromStr;
+
 use axum::http::{HeaderMap, Method, Uri, header};
 
 /// The cookie that holds the token.
@@ -16,6 +19,45 @@ pub struct Access {
     pub port: u16,
     /// The token, if the server listens beyond loopback.
     pub token: Option<String>,
+    /// The origin under which a proxy serves the page, such as `https://chess.example`.
+    pub public: Option<PublicOrigin>,
+}
+
+/// Scheme and host of an address, without a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicOrigin {
+    /// As browsers send it in `Origin`.
+    text: String,
+    /// As they send it in `Host`.
+    host: String,
+}
+
+impl FromStr for PublicOrigin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PublicOrigin, String> {
+        let wrong = || format!("\"{text}\" is no origin: write for example https://chess.example");
+        let uri: Uri = text.trim_end_matches('/').parse().map_err(|_| wrong())?;
+        let scheme =
+            uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https")).ok_or_else(wrong)?;
+        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+            return Err(wrong());
+        }
+        // Browsers leave out the scheme's own port, and write the host in small letters.
+        let host = uri.authority().ok_or_else(wrong)?.as_str().to_ascii_lowercase();
+        let port = if scheme == "https" { ":443" } else { ":80" };
+        let host = host.strip_suffix(port).unwrap_or(&host).to_owned();
+        if host.contains('@') {
+            return Err(wrong());
+        }
+        Ok(PublicOrigin { text: format!("{scheme}://{host}"), host })
+    }
+}
+
+impl fmt::Display for PublicOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// Why a request is refused.
@@ -36,9 +78,13 @@ impl Denied {
     pub fn text(&self) -> &'static str {
         match self {
             Denied::Host => {
-                "This server answers at http://localhost and http://127.0.0.1 with its port only."
+                "This server answers at http://localhost and http://127.0.0.1 with its port only. Behind a proxy, start \
+                 it with --public-origin and the proxy's address."
             }
-            Denied::Origin => "This request comes from another site.",
+            Denied::Origin => {
+                "This request comes from another site. Behind a proxy, start the studio with --public-origin and the \
+                 proxy's address."
+            }
             Denied::Token => "Open the address with ?token=… as the server printed it when it started.",
             Denied::SetCookie(_) => "Go to the start page.",
         }
@@ -54,11 +100,16 @@ impl Access {
     pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let host = text(header::HOST).ok_or(Denied::Host)?;
-        if self.token.is_none() && !self.is_loopback(host) {
+        let public = self.public.as_ref();
+        let is_public = public.is_some_and(|public| public.host.eq_ignore_ascii_case(host));
+        if self.token.is_none() && !is_public && !self.is_loopback(host) {
             return Err(Denied::Host);
         }
-        let is_foreign = |origin: &str| origin != format!("http://{host}");
-        if text(header::ORIGIN).is_some_and(is_foreign) {
+        // A proxy may pass its own host on, or ours.
+        let is_own = |origin: &str| {
+            origin == format!("http://{host}") || public.is_some_and(|public| public.text == origin)
+        };
+        if text(header::ORIGIN).is_some_and(|origin| !is_own(origin)) {
             return Err(Denied::Origin);
         }
         let from_elsewhere = matches!(
@@ -73,9 +124,15 @@ impl Access {
             return Ok(());
         }
         match from_query(uri) {
-            Some(given) if equal(given, token) => Err(Denied::SetCookie(cookie(token))),
+            Some(given) if equal(given, token) => {
+                Err(Denied::SetCookie(cookie(token, is_public && self.is_encrypted())))
+            }
             _ => Err(Denied::Token),
         }
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.public.as_ref().is_some_and(|public| public.text.starts_with("https:"))
     }
 
     fn is_loopback(&self, host: &str) -> bool {
@@ -102,8 +159,9 @@ fn from_query(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
-fn cookie(token: &str) -> String {
-    format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/")
+fn cookie(token: &str, encrypted: bool) -> String {
+    let secure = if encrypted { "; Secure" } else { "" };
+    format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/{secure}")
 }
 
 /// Compares in a time that does not depend on where the texts differ.
@@ -117,7 +175,11 @@ mod tests {
     use super::*;
 
     fn check(token: Option<&str>, uri: &str, headers: &[(&'static str, &str)]) -> Result<(), Denied> {
-        let access = Access { port: 8645, token: token.map(str::to_owned) };
+        let access = Access { port: 8645, token: token.map(str::to_owned), public: None };
+        checked(&access, uri, headers)
+    }
+
+    fn checked(access: &Access, uri: &str, headers: &[(&'static str, &str)]) -> Result<(), Denied> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
@@ -162,5 +224,33 @@ mod tests {
         assert_eq!(check(token, "/", &[host, ("authorization", "Bearer 0123456789abcdef")]), Ok(()));
         assert!(matches!(check(token, "/?token=0123456789abcdef", &[host]), Err(Denied::SetCookie(_))));
         assert_eq!(check(token, "/?token=0", &[host]), Err(Denied::Token));
+    }
+
+    #[test]
+    fn a_proxy_is_let_through_under_its_origin_only() {
+        let public = |text: &str| Some(text.parse().unwrap());
+        let access = |text| Access { port: 8645, token: None, public: public(text) };
+        let proxy = access("https://Chess.example:443/");
+        let own = ("origin", "https://chess.example");
+        // The proxy passes on its own host, or asks us as ours.
+        for host in ["chess.example", "127.0.0.1:8645"] {
+            assert_eq!(checked(&proxy, "/", &[("host", host), own]), Ok(()), "{host}");
+            for origin in ["https://evil.example", "http://chess.example:8080", "https://chess.example:444"] {
+                let refused = checked(&proxy, "/", &[("host", host), ("origin", origin)]);
+                assert_eq!(refused, Err(Denied::Origin), "{origin}");
+            }
+        }
+        assert_eq!(checked(&proxy, "/", &[("host", "evil.example"), own]), Err(Denied::Host));
+        let token = Access { token: Some("0123456789abcdef".into()), ..proxy };
+        let host = ("host", "chess.example");
+        let Err(Denied::SetCookie(cookie)) = checked(&token, "/?token=0123456789abcdef", &[host]) else {
+            panic!("it moves into a cookie")
+        };
+        assert!(cookie.ends_with("; Secure"), "{cookie}");
+        for wrong in
+            ["chess.example", "ftp://chess.example", "https://chess.example/studio", "https://a@b", ""]
+        {
+            assert!(wrong.parse::<PublicOrigin>().is_err(), "{wrong}");
+        }
     }
 }

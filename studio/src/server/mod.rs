@@ -5,6 +5,6 @@ mod assets;
 mod events;
 mod routes;
 
-pub use access::{Access, Denied};
+pub use access::{Access, Denied, PublicOrigin};
 pub use events::{EventSource, Topic};
 pub use routes::{Rooms, Studio, router};

@@ -173,6 +173,7 @@ export async function moves(page, count) {
 
 /** Begins a game in the form: values by name, `true` for a box to tick. */
 export async function newGame(page, choices) {
+  const atStake = await page.locator('.table[data-at-stake=true]').count() > 0;
   await page.getByRole('button', { name: 'New game', exact: true }).click();
   for (const [name, value] of Object.entries(choices)) {
     const field = page.locator(`#new-game [name=${name}]`);
@@ -182,7 +183,8 @@ export async function newGame(page, choices) {
   }
   const revision = page.locator('.table').first();
   const before = await revision.getAttribute('data-revision');
-  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.locator('#new-game').getByRole('button', { name: 'Begin' }).click();
+  if (atStake) await page.getByRole('button', { name: 'Replace it' }).click();
   await page.locator('#new-game').waitFor({ state: 'detached' });
   await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-revision') !== old, before);
 }

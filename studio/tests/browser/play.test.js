@@ -232,3 +232,48 @@ test('nothing shifts while the page loads', async () => {
     await page.locator('piece').first().waitFor();
   });
 });
+
+test('at mate nothing is said to be thinking, and messages go with what they were said of', async () => {
+  await newGame(page, { side: 'both', start: 'fen', fen: '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1' });
+  await page.getByRole('button', { name: 'Evaluation' }).click();
+  await type(page, 'Ra9');
+  await page.getByRole('alert').filter({ hasText: 'not a legal move' }).waitFor();
+  await type(page, 'Ra8');
+  await status('White wins by checkmate');
+  await page.locator('.wdl', { hasText: 'The game is over here' }).waitFor();
+  assert.equal(await page.getByText('Thinking …').count(), 0);
+  assert.equal((await page.locator('#problem').textContent()).trim(), '');
+});
+
+test('resigning is disarmed by whatever else is done', async () => {
+  const resign = page.getByRole('button', { name: 'Resign', exact: true });
+  const yes = page.getByRole('button', { name: 'Yes, resign' });
+  await newGame(page, { side: 'both' });
+  for (const disarm of [
+    () => page.getByRole('button', { name: 'Keep playing' }).click(),
+    () => page.keyboard.press('Escape'),
+    () => type(page, 'e4'),
+    () => page.keyboard.press('ArrowLeft'),
+    () => page.getByRole('button', { name: 'Evaluation' }).click(),
+  ]) {
+    await resign.click();
+    await yes.waitFor();
+    await disarm();
+    await yes.waitFor({ state: 'detached' });
+    await resign.waitFor();
+  }
+});
+
+test('the form for a new game remembers what was chosen', async () => {
+  await newGame(page, { engine: 'Script', side: 'black', timed: true, minutes: '7', increment: '3' });
+  await page.reload();
+  await page.getByRole('button', { name: 'New game', exact: true }).click();
+  const value = (name) => page.locator(`#new-game [name=${name}]`).inputValue();
+  assert.deepEqual([await value('side'), await value('engine'), await value('minutes'), await value('increment')],
+    ['black', 'Script', '7', '3']);
+  // What another choice hides for a while is kept, too.
+  await page.locator('[name=timed]').uncheck();
+  await page.locator('#new-game [name=move_time]').selectOption('3');
+  await page.locator('[name=timed]').check();
+  assert.equal(await value('minutes'), '7');
+});

@@ -60,6 +60,12 @@ test('a PGN that is dropped on the page is reviewed, moves are coloured, the cur
     return transfer;
   }, `${SHORT}\n[White "Second"]\n[Black "Game"]\n[Result "*"]\n\n1. d4 d5 *\n`);
   await page.dispatchEvent('body', 'drop', { dataTransfer: data });
+  // The file has two games: the first is chosen in the list.
+  const list = page.locator('#games');
+  await list.getByRole('option').nth(1).waitFor();
+  await accessible(page);
+  await page.keyboard.press('Enter');
+  await list.waitFor({ state: 'detached' });
   assert.deepEqual((await moves(page, 4)).length, 4);
   await page.locator('.move.blunder', { hasText: 'g4' }).waitFor();
   await button('Save reviewed PGN').waitFor();
@@ -78,7 +84,7 @@ test('a PGN that is dropped on the page is reviewed, moves are coloured, the cur
   assert.match(pgn, /2\. g4 \$4/);
   assert.match(pgn, /\{odd\}/);
   // The file's other game has no review yet.
-  await page.locator('.games select').selectOption({ index: 1 });
+  await button('Next game').click();
   await moves(page, 2);
   assert.equal(await slider.count(), 0);
 });
@@ -101,7 +107,7 @@ test('a game begins with an opening that is found by its name', async () => {
   await page.locator('[name=side]').selectOption('both');
   await page.locator('[name=start]').selectOption('opening');
   await page.locator('[name=opening_name]').fill('najdorf');
-  await page.locator('[name=opening] option', { hasText: 'Sicilian Defense: Najdorf Variation:' }).first().waitFor({ state: 'attached' });
+  await page.locator('[name=opening] option', { hasText: 'Sicilian Defense: Najdorf Variation' }).first().waitFor({ state: 'attached' });
   await accessible(page);
   await button('Begin').click();
   assert.equal((await moves(page, 10)).at(-1), 'a6');
@@ -156,4 +162,43 @@ test('two engines play each other', async () => {
   await newGame(page, { side: 'neither', engine: 'Random moves', other: 'Random moves', move_time: '0.1' });
   await page.waitForFunction(() => document.querySelectorAll('.move').length > 6);
   await newGame(page, { side: 'both' });
+});
+
+test('a file of 5,000 games is dropped while a game is running: one is found, and nothing is lost', async () => {
+  await newGame(page, { side: 'both' });
+  await type(page, 'e4');
+  await moves(page, 1);
+  const games = Array.from({ length: 5000 }, (_, index) => `[White "Player ${index + 1}"]\n[Black "Opponent"]\n`
+    + `[Date "1${String(index).padStart(3, '0').slice(-3)}.??.??"]\n[Result "1-0"]\n\n1. d4 d5 2. c4 {${'x'.repeat(300)}} 1-0\n`).join('\n');
+  assert.ok(games.length > 1_500_000);
+  const file = { name: 'many.pgn', mimeType: 'text/plain', buffer: Buffer.from(games) };
+  await page.locator('input[type=file]').setInputFiles(file);
+  await page.getByText('It is not over after 1 move.').waitFor();
+  await button('Cancel').click();
+  assert.deepEqual(await moves(page, 1), ['e4']);
+  await page.locator('input[type=file]').setInputFiles(file);
+  await button('Replace it').click();
+  const list = page.locator('#games');
+  await list.getByText('5,000 games.').waitFor();
+  assert.ok(await list.getByRole('option').count() < 60, 'only the rows in view are drawn');
+  await page.keyboard.press('Control+End');
+  await list.getByRole('option', { name: 'Player 5000 – Opponent' }).waitFor();
+  await page.keyboard.press('PageUp');
+  await page.keyboard.press('ArrowUp');
+  assert.ok(Number(await list.locator('[aria-selected=true] .number').textContent()) < 4999);
+  await page.keyboard.type('player 4321');
+  await list.getByText('1 of 5,000 games.').waitFor();
+  await page.keyboard.press('Enter');
+  await list.waitFor({ state: 'detached' });
+  await page.locator('.player .name', { hasText: 'Player 4321' }).waitFor();
+  assert.deepEqual(await moves(page, 3), ['d4', 'd5', 'c4']);
+  await page.locator('.games', { hasText: 'Game 4,321 of 5,000: Player 4321 – Opponent' }).waitFor();
+  await button('All games').click();
+  await page.keyboard.type('nobody');
+  await list.getByText('0 of 5,000 games.').waitFor();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Escape');
+  await list.waitFor({ state: 'detached' });
+  await button('Earlier games').click();
+  assert.deepEqual(await moves(page, 1), ['e4']);
 });

@@ -12,6 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'philidor-runs-'));
 const growing = join(folder, 'growing');
 const metrics = join(growing, 'metrics.jsonl');
 const loop = join(folder, 'loop');
+const finished = join(folder, 'finished');
 const trainer = join(folder, 'trainer.sh');
 
 const report = (step) => JSON.stringify({
@@ -72,8 +73,11 @@ before(async () => {
   mkdirSync(growing);
   writeFileSync(join(growing, 'config.json'), '{"samples": 10000}');
   writeFileSync(metrics, Array.from({ length: 20 }, (_, step) => `${report(step + 1)}\n`).join(''));
+  mkdirSync(finished);
+  writeFileSync(join(finished, 'config.json'), '{"samples": 300}');
+  writeFileSync(join(finished, 'metrics.jsonl'), `${report(3)}\n`);
   browser = await launch();
-  server = await Server.start({ runs: [growing, join(folder, 'later'), loop], flags: ['--trainer', trainer] });
+  server = await Server.start({ runs: [growing, join(folder, 'later'), loop, finished], flags: ['--trainer', trainer] });
   page = await openTab(browser, `${server.url}#train`);
 });
 after(async () => {
@@ -110,8 +114,8 @@ test('damaged lines are counted, and a run that is not there yet is waited for',
 test('a run of reinforcement learning shows ratings, arena, vetoes, alarms and the boards that are played on', async () => {
   await run('loop').getByRole('button', { name: 'Show its curves' }).click();
   await run('loop').getByText('alarm').waitFor();
-  await run('loop').getByText('play, iteration 3').waitFor();
-  await page.getByRole('img', { name: 'Elo: start +0 ± 0, 00002 +42 ± 20' }).waitFor();
+  await run('loop').getByText('Self-play, iteration 3').waitFor();
+  await page.getByRole('img', { name: 'Elo: first network +0 ± 0, iteration 2 +42 ± 20' }).waitFor();
   await page.getByText('Iteration 2: worse in first choice in the endgame 30.1 % of 900.').waitFor();
   await page.getByRole('cell', { name: '3 won, 0 drawn, 1 lost' }).first().waitFor();
   await page.getByText('measures of level 1 are in').waitFor();
@@ -139,7 +143,20 @@ test('runs are compared, and their data downloaded', async () => {
 test('calibration is drawn', async () => {
   const reliability = { win: { error: 0.05, bins: [[0.1, 0.15, 100], [0.9, 0.85, 400]] } };
   appendFileSync(metrics, `${JSON.stringify({ step: 22, validation: { reliability } })}\n`);
-  await page.getByRole('img', { name: 'win: predicted 10 %, came true 15 %; predicted 90 %, came true 85 %' }).waitFor();
+  await page.getByRole('img', { name: 'Win: predicted 10 %, came true 15 %; predicted 90 %, came true 85 %' }).waitFor();
+});
+
+test('where nothing was measured a curve has a gap, and a finished run is not paused', async () => {
+  const done = join(folder, 'later', 'metrics.jsonl');
+  appendFileSync(done, [{ step: 2, samples: 200, policy_loss: null }, { step: 3, samples: 300, policy_loss: 1.5 }, { step: 4, policy_loss: null }]
+    .map((line) => `${JSON.stringify(line)}\n`).join(''));
+  await run('later').getByRole('button', { name: 'Show its curves' }).click();
+  await page.locator('.chart[data-chart="Policy loss"] canvas[aria-label*="training 1.5"]').waitFor();
+  const curves = await page.evaluate(() => fetch('/api/runs/1/curves').then((answer) => answer.json()));
+  assert.deepEqual(curves.policy_loss, [[1, 2, 3, 4], [3, null, 1.5, null]]);
+  await run('finished').getByText('300 of 300').waitFor();
+  assert.ok(await run('finished').getByRole('button', { name: 'Pause …' }).isDisabled());
+  assert.deepEqual(page.faults, []);
 });
 
 test('a run is paused and gone on with, after a question', async () => {

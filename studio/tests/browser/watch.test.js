@@ -39,7 +39,8 @@ async function begin(first, second, games, more = {}) {
   await page.locator('[name=first]').selectOption(first);
   await page.locator('[name=second]').selectOption(second);
   await page.locator('[name=games]').fill(String(games));
-  if (more.sprt) await page.locator('[name=sprt]').check();
+  await page.locator('[name=sprt]').setChecked(more.sprt ?? false);
+  await page.locator('.order [name=at_once]').fill('1');
   for (const [name, value] of Object.entries({ seconds: '0.01', ...more.fields })) {
     const field = page.locator(`.order [name=${name}]`);
     if (await field.evaluate((element) => element.tagName === 'SELECT')) await field.selectOption(value);
@@ -118,13 +119,26 @@ test('a match is suspended, survives a restart of the server, and is resumed', a
 test('the running games are finished, and a match with an engine that dies is suspended', async () => {
   await begin('Random moves', 'Mortal', 2);
   await page.locator('.notice', { hasText: 'Mortal ended (exit status: 9)' }).waitFor();
-  await button('Stop now').click();
+  await begin('Random moves', 'Random moves', 2);
+  await page.getByText('Give up the suspended match?').waitFor();
+  await button('Cancel').click();
+  await status('suspended');
+  await button('Stop …').click();
+  await button('Stop it').click();
   await status('ended after 0');
   await begin('Random moves', 'Random moves', 1000);
   await button('Finish the running games, then stop').click();
   await page.locator('.watched .status', { hasText: /finishing|ended/ }).first().waitFor();
   await status('ended after');
   assert.deepEqual(page.faults, []);
+});
+
+test('the form for a match remembers what was chosen', async () => {
+  await page.reload();
+  const value = (name) => page.locator(`.order [name=${name}]`).inputValue();
+  await page.locator('.order [name=games]').waitFor();
+  assert.deepEqual([await value('first'), await value('second'), await value('games'), await value('seconds')],
+    ['Random moves', 'Random moves', '1000', '0.01']);
 });
 
 test('a PGN that another program writes is followed', async () => {

@@ -1,26 +1,29 @@
 //! The task that plays matches, one at a time: it deals games to lanes, counts, saves, and publishes what has changed.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
-use std::path::PathBuf;
+mod current;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::apps::matches::SprtDecision;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
+use self::current::Current;
 use super::lane::{Lane, LaneEvent, LaneGame, LaneReport};
 use super::openings::OpeningBook;
 use super::order::{MatchOrder, ThinkingTime};
-use super::saved::{SavedMatch, SavedMatchError};
+use super::saved::SavedMatch;
 use super::standing::{Standing, results};
 use super::view::{FinishedGame, MatchPhase, MatchView, board, names};
 use crate::boards::Boards;
 use crate::engines::Roster;
-use crate::play::{ActionError, GameEnd, PgnHeader, Winner, write_pgn};
+use crate::play::{ActionError, GameEnd, PgnHeader, write_pgn};
 
 /// Finished games that are shown: every message has them.
 const SHOWN_GAMES: usize = 20;
@@ -79,70 +82,13 @@ impl MatchHandle {
     }
 }
 
-/// A match, as far as it is played.
-struct Current {
-    order: MatchOrder,
-    phase: MatchPhase,
-    results: BTreeMap<usize, Winner>,
-    /// The number of the next game to begin.
-    next: usize,
-    /// Games that were begun and wait for a lane.
-    waiting: VecDeque<LaneGame>,
-    /// Running games by their lanes.
-    running: BTreeMap<usize, LaneGame>,
-    lanes: Vec<(AbortHandle, mpsc::Sender<LaneGame>)>,
-    finished: VecDeque<FinishedGame>,
-    notice: Option<String>,
-}
-
-impl Current {
-    fn new(order: MatchOrder) -> Current {
-        Current {
-            order,
-            phase: MatchPhase::Suspended,
-            results: BTreeMap::new(),
-            next: 0,
-            waiting: VecDeque::new(),
-            running: BTreeMap::new(),
-            lanes: Vec::new(),
-            finished: VecDeque::new(),
-            notice: None,
-        }
+/// Renames the PGN of an earlier match to the first free name of `match.1.pgn`, `match.2.pgn` and so on.
+fn set_aside(pgn: &Path) -> io::Result<()> {
+    if !pgn.exists() {
+        return Ok(());
     }
-
-    fn is_running(&self) -> bool {
-        matches!(self.phase, MatchPhase::Playing | MatchPhase::Finishing)
-    }
-
-    /// Ends all engines; running games wait to be continued.
-    fn halt(&mut self) {
-        self.lanes.drain(..).for_each(|(lane, _)| lane.abort());
-        self.waiting.extend(std::mem::take(&mut self.running).into_values());
-    }
-
-    fn saved(&self) -> SavedMatch {
-        let unfinished = self.running.values().chain(&self.waiting);
-        let (order, results) = (self.order.clone(), self.results.clone());
-        let mut saved = SavedMatch::new(order, self.phase, results, self.next, unfinished);
-        saved.finished = self.finished.iter().cloned().collect();
-        saved.notice = self.notice.clone();
-        saved
-    }
-
-    fn restored(saved: SavedMatch) -> Result<Current, SavedMatchError> {
-        let waiting = saved.unfinished()?.into();
-        let was_running = matches!(saved.phase, MatchPhase::Playing | MatchPhase::Finishing);
-        let told = || "The server was restarted: resume the match to go on.".to_owned();
-        Ok(Current {
-            phase: if was_running { MatchPhase::Suspended } else { saved.phase },
-            notice: if was_running { Some(told()) } else { saved.notice },
-            results: saved.results,
-            next: saved.next,
-            waiting,
-            finished: saved.finished.into(),
-            ..Current::new(saved.order)
-        })
-    }
+    let mut numbered = (1..).map(|number: u32| pgn.with_extension(format!("{number}.pgn")));
+    std::fs::rename(pgn, numbered.find(|path| !path.exists()).expect("numbers do not end"))
 }
 
 struct Runner {
@@ -224,9 +170,16 @@ impl Runner {
             (MatchCommand::Begin(order), _) => {
                 let names: Vec<String> = self.books.iter().map(|book| book.name.clone()).collect();
                 order.check(&self.roster, &names)?;
-                let cleared = std::fs::remove_file(&self.pgn_file);
-                if cleared.is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
-                    return not_now("The games of the last match cannot be removed: is the disk read-only?");
+                if phase == Some(MatchPhase::Suspended) && !order.replace {
+                    return not_now(
+                        "A match is suspended: resume it, stop it, or say that it may be given up.",
+                    );
+                }
+                if let Err(error) = set_aside(&self.pgn_file) {
+                    let file = self.pgn_file.display();
+                    let text =
+                        format!("The games of the last match in {file} cannot be set aside ({error}).");
+                    return not_now(&text);
                 }
                 self.current = Some(Current::new(order));
                 self.play();
@@ -435,171 +388,5 @@ impl Runner {
             notice: current.notice.clone(),
         };
         self.out.send_replace(serde_json::to_string(&view).expect("views can be written as JSON").into());
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use crate::engines::EngineSpec;
-    use serde_json::{Value, json};
-
-    /// An engine in shell that does this at `go`; `$p` is the position.
-    fn shell(name: &str, go: &str) -> EngineSpec {
-        let script = format!(
-            "while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; position*) p=$l;; \
-             go*) {go};; stop) echo bestmove 0000;; esac; done"
-        );
-        EngineSpec {
-            name: name.into(),
-            program: "/bin/sh".into(),
-            arguments: vec!["-c".into(), script],
-            options: Vec::new(),
-        }
-    }
-
-    /// White mates in one; whoever has White wins.
-    const MATE: &str = "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1\n";
-
-    fn matches(folder: &tempfile::TempDir, engines: Vec<EngineSpec>) -> (MatchHandle, Boards) {
-        let book = folder.path().join("mates.fen");
-        std::fs::write(&book, MATE).unwrap();
-        let books = vec![OpeningBook::read(&book).unwrap()];
-        let boards = Boards::default();
-        let roster = Roster::new(None, engines).unwrap();
-        (start(roster, books, boards.clone(), folder.path().join("match.json")), boards)
-    }
-
-    fn order(first: &str, second: &str, games: u32) -> Value {
-        json!({"do": "begin", "first": first, "second": second, "games": games, "time": {"move_ms": 10}})
-    }
-
-    async fn act(handle: &MatchHandle, command: Value) -> Result<(), ActionError> {
-        handle.act(serde_json::from_value(command).unwrap()).await
-    }
-
-    async fn wait_for(handle: &MatchHandle, is_so: impl Fn(&Value) -> bool) -> Value {
-        let mut state = handle.state.clone();
-        loop {
-            let view: Value = serde_json::from_str(&state.borrow_and_update()).unwrap();
-            if !view.is_null() && is_so(&view) {
-                return view;
-            }
-            state.changed().await.unwrap();
-        }
-    }
-
-    #[tokio::test]
-    async fn games_are_played_at_once_counted_in_pairs_and_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let (handle, boards) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
-        let mut wanted = order("A", "A", 6);
-        wanted["at_once"] = json!(3);
-        act(&handle, wanted).await.unwrap();
-        let view = wait_for(&handle, |view| view["phase"] == "ended").await;
-        assert_eq!(
-            (&view["standing"]["games"], &view["standing"]["pairs"]),
-            (&json!([3, 0, 3]), &json!([0, 0, 3, 0, 0]))
-        );
-        assert_eq!(view["boards"], json!(["match/0", "match/1", "match/2"]));
-        assert_eq!(boards.subscribe().borrow().len(), 3);
-        let pgn = handle.pgn();
-        assert_eq!((pgn.matches("1. Ra8# 1-0").count(), pgn.matches("[Round \"3\"]").count()), (6, 2));
-    }
-
-    #[tokio::test]
-    async fn the_test_ends_a_match() {
-        let folder = tempfile::tempdir().unwrap();
-        // Whoever has White mates: an even match.
-        let (handle, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
-        let mut wanted = order("A", "A", 200);
-        wanted["sprt"] = json!({"elo0": 200.0, "elo1": 400.0});
-        act(&handle, wanted).await.unwrap();
-        let view = wait_for(&handle, |view| view["phase"] == "ended").await;
-        assert!(
-            view["notice"]
-                .as_str()
-                .unwrap()
-                .starts_with("The test has decided: stronger by no more than 200")
-        );
-        assert!(
-            view["standing"]["sprt"]["llr"].as_f64().unwrap()
-                < view["standing"]["sprt"]["lower"].as_f64().unwrap()
-        );
-        assert!(view["standing"]["games"][0].as_u64().unwrap() < 100);
-    }
-
-    #[tokio::test]
-    async fn a_match_is_suspended_survives_a_restart_and_goes_on_with_its_games() {
-        let folder = tempfile::tempdir().unwrap();
-        // The first answers of each process make a move, then it waits for ever.
-        let waits = "n=$((n+1)); case $n in 1) echo bestmove a1a2;; esac";
-        let other = shell("B", "n=$((n+1)); case $n in 1) echo bestmove g8h8;; esac");
-        let (handle, boards) = matches(&folder, vec![shell("A", waits), other]);
-        act(&handle, order("A", "B", 2)).await.unwrap();
-        let mut seen = boards.subscribe();
-        while !seen.borrow_and_update().get("match/0").is_some_and(|board| board.contains("\"ply\":2")) {
-            seen.changed().await.unwrap();
-        }
-        act(&handle, json!({"do": "suspend"})).await.unwrap();
-        assert!(act(&handle, json!({"do": "finish"})).await.is_err());
-        // Now A mates.
-        let mates = "case $p in *a1a2*) echo bestmove a2a8;; *) echo bestmove a1a8;; esac";
-        let (again, _) = matches(&folder, vec![shell("A", mates), shell("B", "echo bestmove a1a8")]);
-        let view = wait_for(&again, |_| true).await;
-        assert_eq!(view["phase"], "suspended");
-        act(&again, json!({"do": "resume"})).await.unwrap();
-        wait_for(&again, |view| view["phase"] == "ended").await;
-        let pgn = again.pgn();
-        assert!(pgn.contains("1. Ra2 Kh8 2. Ra8# 1-0"), "{pgn}");
-    }
-
-    #[tokio::test]
-    async fn a_match_that_was_running_when_the_server_died_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let (handle, _) = matches(&folder, vec![shell("A", ":")]);
-        act(&handle, order("A", "A", 2)).await.unwrap();
-        let (again, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
-        let view = wait_for(&again, |_| true).await;
-        assert!(view["phase"] == "suspended" && view["notice"].as_str().unwrap().contains("restarted"));
-        std::fs::write(folder.path().join("match.json"), "{").unwrap();
-        let (fresh, _) = matches(&folder, vec![shell("A", ":")]);
-        assert!(act(&fresh, json!({"do": "resume"})).await.is_err());
-        assert!(folder.path().join("match.json.damaged").exists());
-    }
-
-    #[tokio::test]
-    async fn wrong_orders_are_refused_and_a_failing_engine_suspends_the_match() {
-        let folder = tempfile::tempdir().unwrap();
-        let (handle, _) = matches(&folder, vec![shell("A", "exit 3"), shell("Slow", ":")]);
-        for wrong in
-            [order("A", "nobody", 2), order("A", "A", 3), json!({"do": "stop"}), json!({"do": "resume"})]
-        {
-            assert!(act(&handle, wrong).await.is_err());
-        }
-        act(&handle, order("A", "A", 2)).await.unwrap();
-        let view = wait_for(&handle, |view| view["phase"] == "suspended").await;
-        let notice = view["notice"].as_str().unwrap();
-        assert!(notice.contains("A ended (exit status: 3)"), "{notice}");
-        act(&handle, order("Slow", "Slow", 2)).await.unwrap();
-        assert!(act(&handle, order("A", "A", 2)).await.is_err(), "a match is running");
-        act(&handle, json!({"do": "finish"})).await.unwrap();
-        wait_for(&handle, |view| view["phase"] == "finishing").await;
-        act(&handle, json!({"do": "stop"})).await.unwrap();
-        wait_for(&handle, |view| view["phase"] == "ended").await;
-        assert!(handle.pgn().is_empty());
-    }
-
-    #[tokio::test]
-    async fn who_oversteps_the_clock_loses() {
-        let folder = tempfile::tempdir().unwrap();
-        let (handle, _) = matches(&folder, vec![shell("A", ":")]);
-        let mut wanted = order("A", "A", 2);
-        wanted["time"] = json!({"clock": {"base_ms": 100, "increment_ms": 0}});
-        act(&handle, wanted).await.unwrap();
-        let view = wait_for(&handle, |view| view["phase"] == "ended").await;
-        // White has a rook, Black pawns, so both could mate.
-        assert_eq!(view["finished"][0]["text"], "Black wins on time.");
-        assert_eq!(view["standing"]["games"], json!([1, 0, 1]));
     }
 }

@@ -1,0 +1,78 @@
+//! The state of the match that is played, and how it is saved and restored.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::super::lane::LaneGame;
+use super::super::order::MatchOrder;
+use super::super::saved::{SavedMatch, SavedMatchError};
+use super::super::view::{FinishedGame, MatchPhase};
+use crate::play::Winner;
+
+/// A match, as far as it is played.
+pub(super) struct Current {
+    pub(super) order: MatchOrder,
+    pub(super) phase: MatchPhase,
+    pub(super) results: BTreeMap<usize, Winner>,
+    /// The number of the next game to begin.
+    pub(super) next: usize,
+    /// Games that were begun and wait for a lane.
+    pub(super) waiting: VecDeque<LaneGame>,
+    /// Running games by their lanes.
+    pub(super) running: BTreeMap<usize, LaneGame>,
+    pub(super) lanes: Vec<(AbortHandle, mpsc::Sender<LaneGame>)>,
+    pub(super) finished: VecDeque<FinishedGame>,
+    pub(super) notice: Option<String>,
+}
+
+impl Current {
+    pub(super) fn new(order: MatchOrder) -> Current {
+        Current {
+            order,
+            phase: MatchPhase::Suspended,
+            results: BTreeMap::new(),
+            next: 0,
+            waiting: VecDeque::new(),
+            running: BTreeMap::new(),
+            lanes: Vec::new(),
+            finished: VecDeque::new(),
+            notice: None,
+        }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.phase, MatchPhase::Playing | MatchPhase::Finishing)
+    }
+
+    /// Ends all engines; running games wait to be continued.
+    pub(super) fn halt(&mut self) {
+        self.lanes.drain(..).for_each(|(lane, _)| lane.abort());
+        self.waiting.extend(std::mem::take(&mut self.running).into_values());
+    }
+
+    pub(super) fn saved(&self) -> SavedMatch {
+        let unfinished = self.running.values().chain(&self.waiting);
+        let (order, results) = (self.order.clone(), self.results.clone());
+        let mut saved = SavedMatch::new(order, self.phase, results, self.next, unfinished);
+        saved.finished = self.finished.iter().cloned().collect();
+        saved.notice = self.notice.clone();
+        saved
+    }
+
+    pub(super) fn restored(saved: SavedMatch) -> Result<Current, SavedMatchError> {
+        let waiting = saved.unfinished()?.into();
+        let was_running = matches!(saved.phase, MatchPhase::Playing | MatchPhase::Finishing);
+        let told = || "The server was restarted: resume the match to go on.".to_owned();
+        Ok(Current {
+            phase: if was_running { MatchPhase::Suspended } else { saved.phase },
+            notice: if was_running { Some(told()) } else { saved.notice },
+            results: saved.results,
+            next: saved.next,
+            waiting,
+            finished: saved.finished.into(),
+            ..Current::new(saved.order)
+        })
+    }
+}

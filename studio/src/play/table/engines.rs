@@ -1,0 +1,190 @@
+//! The engines at the table: when each of them thinks, and what becomes of its answers.
+
+use std::time::{Duration, Instant};
+
+use shakmaty::Color;
+use tokio::sync::mpsc;
+
+use super::super::crew::{Role, Task, analyst_options, elo_range, player_options, plays_with_a_network};
+use super::super::pgn::SIDES;
+use super::super::seats::{ActionError, Seat};
+use super::super::thoughts::Thoughts;
+use super::Table;
+use crate::engines::{EngineEvent, OptionSpec, Roster, start as start_engine};
+
+/// How long the analysing engine thinks about a position.
+const ANALYSIS_TIME: Duration = Duration::from_secs(30);
+
+/// The name of an engine, and its options or why it does not start.
+pub(super) type Probed = (String, Result<Vec<OptionSpec>, String>);
+
+impl Table {
+    pub(super) fn note_engine(&mut self, name: &str, answer: Result<Vec<OptionSpec>, String>) {
+        let limits = self.roster.find(name).is_some_and(|spec| plays_with_a_network(&spec.options));
+        if let Some(view) = self.probed.iter_mut().find(|view| view.name == name) {
+            match answer {
+                Ok(options) if limits => view.elo = elo_range(&options),
+                Ok(_) => (),
+                Err(reason) => view.error = Some(format!("{name} {reason}")),
+            }
+        }
+        self.publish();
+    }
+
+    pub(super) fn check_seat(&self, seat: &Seat) -> Result<(), ActionError> {
+        let Seat::Engine { name, elo } = seat else { return Ok(()) };
+        let invalid = |text| Err(ActionError::Invalid(text));
+        if self.roster.find(name).is_none() {
+            return invalid(format!("There is no engine called {name}: choose another."));
+        }
+        let range = self.probed.iter().find(|view| view.name == *name).and_then(|view| view.elo);
+        match (elo, range) {
+            (Some(elo), Some((low, high))) if !(low..=high).contains(&i64::from(*elo)) => {
+                invalid(format!("{name} plays at a rating of {low} to {high}."))
+            }
+            (Some(_), None) => {
+                invalid(format!("The strength of {name} cannot be limited: choose full strength."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is an engine's turn, and that of this colour.
+    pub(super) fn has_to_move(&self, color: Color) -> bool {
+        self.session.engine_to_move().is_some() && self.session.game().turn() == color
+    }
+
+    /// Lets those engines search that have something to search for, and stops the others.
+    pub(super) fn drive(&mut self) {
+        for color in SIDES {
+            let role = Role::Player(color);
+            match self.session.seats().get(color).clone() {
+                Seat::Person => {
+                    self.crew.dismiss(role);
+                }
+                Seat::Engine { name, elo } => {
+                    if self.has_to_move(color) && !self.stalled {
+                        let (go, longest) = self.session.go(Instant::now());
+                        self.ask(role, &name, Task { options: player_options(elo), go, longest });
+                    } else {
+                        self.crew.stop(role, self.session.revision());
+                    }
+                }
+            }
+        }
+        let analyst = self.roster.engines().first().map(|spec| spec.name.clone());
+        match analyst.filter(|_| self.analysis) {
+            Some(name) if self.session.game().end().is_none() => {
+                let go = format!("go movetime {}", ANALYSIS_TIME.as_millis());
+                let task = Task { options: analyst_options(), go, longest: ANALYSIS_TIME };
+                self.ask(Role::Analyst, &name, task);
+            }
+            Some(_) => self.crew.stop(Role::Analyst, self.session.revision()),
+            None => {
+                self.crew.dismiss(Role::Analyst);
+                self.thoughts = Thoughts::default();
+            }
+        }
+    }
+
+    pub(super) fn ask(&mut self, role: Role, name: &str, task: Task) {
+        let Some(spec) = self.roster.find(name) else {
+            self.stalled = true;
+            self.notice = Some(format!("There is no engine called {name} any more: start a new game."));
+            return;
+        };
+        self.crew.seat(role, spec);
+        self.crew.ask(role, self.session.game(), self.session.revision(), task);
+    }
+
+    pub(super) async fn hear(&mut self, role: Role, event: EngineEvent) {
+        match (event, role) {
+            (EngineEvent::Ready { .. }, _) => (),
+            (EngineEvent::Failed { reason }, _) => self.engine_failed(role, &reason).await,
+            (EngineEvent::Info { id, info }, Role::Analyst) => {
+                if id == self.session.revision() && self.thoughts.hear(self.session.game(), &info) {
+                    self.publish_thoughts();
+                }
+            }
+            (EngineEvent::Numbers { id, numbers }, Role::Analyst) => {
+                if id == self.session.revision() {
+                    self.thoughts.hear_numbers(self.session.game(), &numbers);
+                }
+            }
+            (EngineEvent::Tree(answer), Role::Analyst) => self.answer_tree(answer),
+            (EngineEvent::Best { .. }, Role::Analyst) => self.publish_thoughts(),
+            (EngineEvent::Numbers { .. } | EngineEvent::Tree(_), Role::Player(_)) => (),
+            (EngineEvent::Info { info, .. }, Role::Player(_)) => {
+                if info.rank == 0 {
+                    self.last_score = Some(info.score);
+                }
+            }
+            (EngineEvent::Best { id, text }, Role::Player(_)) => {
+                match self.session.move_by_engine(id, &text, Instant::now()) {
+                    Ok(()) => self.changed().await,
+                    Err(_) => {
+                        let reason = format!("answered \"{text}\", which is no legal move");
+                        self.engine_failed(role, &reason).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts an engine again that has failed; the second time at the same move, a person has to ask for that.
+    pub(super) async fn engine_failed(&mut self, role: Role, reason: &str) {
+        let Some(name) = self.crew.dismiss(role) else { return };
+        if role == Role::Analyst {
+            self.tree_questions.clear();
+        }
+        let is_wanted = match role {
+            Role::Analyst => self.session.game().end().is_none(),
+            Role::Player(color) => self.has_to_move(color),
+        };
+        // Nobody waits for it: it is seated again when there is something to think about.
+        if !is_wanted {
+            return;
+        }
+        let again = (role, self.session.revision());
+        let stays_down = self.failed_at == Some(again);
+        self.failed_at = Some(again);
+        self.notice = Some(match (stays_down, role) {
+            (false, _) => format!("{name} {reason}. It was started again."),
+            (true, Role::Player(_)) => {
+                format!(
+                    "{name} {reason}, again. Start it once more, or begin a new game against another engine."
+                )
+            }
+            (true, Role::Analyst) => format!("{name} {reason}, again. The evaluation is switched off."),
+        });
+        if stays_down {
+            match role {
+                Role::Player(_) => self.stalled = true,
+                Role::Analyst => self.analysis = false,
+            }
+        }
+        self.changed().await;
+    }
+}
+
+/// Asks every engine of the roster for its options.
+pub(super) fn probe(roster: &Roster) -> mpsc::UnboundedReceiver<Probed> {
+    let (sender, probed) = mpsc::unbounded_channel();
+    for spec in roster.engines() {
+        let (name, sender) = (spec.name.clone(), sender.clone());
+        let (report, mut reported) = mpsc::unbounded_channel();
+        let handle = start_engine(spec, move |event| {
+            let _ = report.send(event);
+        });
+        tokio::spawn(async move {
+            let answer = match reported.recv().await {
+                Some(EngineEvent::Ready { options, .. }) => Ok(options),
+                Some(EngineEvent::Failed { reason }) => Err(reason),
+                _ => Err("did not start".to_owned()),
+            };
+            drop(handle);
+            let _ = sender.send((name, answer));
+        });
+    }
+    probed
+}

@@ -1,0 +1,367 @@
+//! The task that owns the game: it takes the page's actions, lets the engines move, saves, and publishes what has
+//! changed.
+
+mod engines;
+mod tree;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use engine::chess::pgn::read_games;
+use engine::search::Score;
+use tokio::sync::{mpsc, watch};
+
+use self::engines::{Probed, probe};
+use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
+use super::crew::{Crew, CrewEvent, Role};
+use super::file::PgnFile;
+use super::pgn::{PgnHeader, write_pgn};
+use super::saved::{SavedError, SavedGame};
+use super::seats::{ActionError, NewGame, Seat};
+use super::session::Session;
+use super::start::StartChoice;
+use super::thoughts::Thoughts;
+use super::tree::TreeView;
+use super::view::{EngineView, FileView, TableView, key_of};
+use crate::engines::Roster;
+
+/// The table; [`Table::start`] puts it to work.
+pub struct Table {
+    roster: Roster,
+    state_file: PathBuf,
+    session: Session,
+    /// The games that were loaded last, and which of them is shown.
+    file: Option<(PgnFile, usize)>,
+    /// How many files were loaded so far.
+    files: u64,
+    analysis: bool,
+    crew: Crew,
+    /// The revision at which an engine failed once: a second failure waits for a person.
+    failed_at: Option<(Role, u64)>,
+    stalled: bool,
+    notice: Option<String>,
+    /// What the engines of the roster can do.
+    probed: Vec<EngineView>,
+    /// The last score of an engine for its own side.
+    last_score: Option<Score>,
+    thoughts: Thoughts,
+    /// Questions about the tree, in the order of their answers.
+    tree_questions: Vec<Answer<TreeView>>,
+    game_out: watch::Sender<Arc<str>>,
+    thoughts_out: watch::Sender<Arc<str>>,
+}
+
+impl Table {
+    /// Starts the table's task with the saved game, or a new one against the first engine.
+    ///
+    /// The task ends, and its engines with it, with the runtime.
+    pub fn start(roster: Roster, state_file: PathBuf) -> TableHandle {
+        let (requests, received) = mpsc::unbounded_channel();
+        let (events, reported) = mpsc::unbounded_channel();
+        let (game_out, game) = watch::channel(Arc::from("null"));
+        let (thoughts_out, thoughts) = watch::channel(Arc::from("null"));
+        let (session, analysis, notice) = first_session(&roster, &state_file);
+        let view = |name: &str| EngineView { name: name.to_owned(), elo: None, error: None };
+        let table = Table {
+            probed: roster.engines().iter().map(|spec| view(&spec.name)).collect(),
+            state_file,
+            session,
+            file: None,
+            files: 0,
+            analysis,
+            crew: Crew::new(events),
+            failed_at: None,
+            stalled: false,
+            notice,
+            last_score: None,
+            thoughts: Thoughts::default(),
+            tree_questions: Vec::new(),
+            game_out,
+            thoughts_out,
+            roster,
+        };
+        let probed = probe(&table.roster);
+        tokio::spawn(table.run(received, reported, probed));
+        TableHandle { requests, game, thoughts }
+    }
+
+    async fn run(
+        mut self,
+        mut requests: mpsc::UnboundedReceiver<Request>,
+        mut events: mpsc::UnboundedReceiver<CrewEvent>,
+        mut probed: mpsc::UnboundedReceiver<Probed>,
+    ) {
+        self.drive();
+        self.publish();
+        loop {
+            let falls = self.session.clock().and_then(super::clock::ChessClock::flag_falls);
+            let falls = falls.filter(|_| self.session.end().is_none());
+            tokio::select! {
+                request = requests.recv() => match request {
+                    Some(request) => self.receive(request).await,
+                    None => return,
+                },
+                Some((role, number, event)) = events.recv() => {
+                    if self.crew.is_current(role, number) {
+                        self.hear(role, event).await;
+                    }
+                }
+                Some((name, answer)) = probed.recv() => self.note_engine(&name, answer),
+                () = tokio::time::sleep_until(falls.unwrap_or_else(Instant::now).into()), if falls.is_some() => {
+                    self.session.flag(Instant::now());
+                    self.changed().await;
+                }
+            }
+        }
+    }
+
+    /// Whoever asked may have gone when the answer is sent.
+    async fn receive(&mut self, request: Request) {
+        match request {
+            Request::Act(action, answer) => {
+                let result = self.act(action);
+                if result.is_ok() {
+                    self.changed().await;
+                }
+                let _ = answer.send(result);
+            }
+            Request::Pgn(date, answer) => {
+                let _ = answer.send(Ok(self.pgn(&date)));
+            }
+            Request::Review(answer) => {
+                let _ = answer.send(self.reviewed());
+            }
+            Request::Load(file, replace, answer) => {
+                let result = self.open(*file, 0, replace);
+                if let Ok(notice) = &result {
+                    (self.stalled, self.failed_at) = (false, None);
+                    self.notice.clone_from(notice);
+                    self.changed().await;
+                }
+                let _ = answer.send(result.map(drop));
+            }
+            Request::Headlines(answer) => {
+                let lines = self.file.as_ref().map(|(file, _)| file.headlines()).unwrap_or_default();
+                let _ = answer.send(Ok(lines));
+            }
+            Request::Tree(moves, answer) => self.ask_tree(moves, answer),
+            Request::Attached => {
+                if self.session.attach(Instant::now()) {
+                    self.publish();
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Result<(), ActionError> {
+        let now = Instant::now();
+        let mut notice = None;
+        match action {
+            Action::New(new) => {
+                for seat in [&new.white, &new.black] {
+                    self.check_seat(seat)?;
+                }
+                let replace = new.replace;
+                self.replace(Session::new(new)?, replace)?;
+                self.file = None;
+            }
+            Action::Earlier { replace } => {
+                self.put_aside(replace)?;
+                let file = self.earlier_games()?;
+                let last = file.len() - 1;
+                notice = self.open(file, last, replace)?;
+            }
+            Action::Choose { game, replace } => {
+                let none = || ActionError::NotNow("No PGN is loaded: load one.".to_owned());
+                let (file, _) = self.file.as_ref().ok_or_else(none)?;
+                let loaded = file.game(game).map_err(|error| ActionError::Invalid(error.to_string()))?;
+                self.replace(Session::loaded(loaded), replace)?;
+                self.file.as_mut().expect("it is loaded").1 = game;
+            }
+            Action::Move { text, ply } => self.session.move_by_person(&text, ply, now)?,
+            Action::TakeBack => self.session.take_back(now)?,
+            Action::Resign => self.session.resign(now)?,
+            Action::Draw => self.session.draw(self.last_score, now)?,
+            Action::Analysis { on } => self.analysis = on,
+            Action::Retry => (),
+        }
+        self.stalled = false;
+        self.failed_at = None;
+        self.notice = notice;
+        Ok(())
+    }
+
+    /// Puts game `number` of a file on the board; returns what has to be told of its other games.
+    fn open(&mut self, file: PgnFile, number: usize, replace: bool) -> Result<Option<String>, ActionError> {
+        let loaded = file.game(number).map_err(|error| ActionError::Invalid(error.to_string()))?;
+        let notice = file.broken.first().map(|why| {
+            let count = file.broken.len();
+            format!("Games that cannot be read are left out, {count} in all: {why}.")
+        });
+        self.replace(Session::loaded(loaded), replace)?;
+        self.file = Some((file, number));
+        self.files += 1;
+        Ok(notice)
+    }
+
+    fn replace(&mut self, mut session: Session, replace: bool) -> Result<(), ActionError> {
+        self.put_aside(replace)?;
+        session.continue_revisions(self.session.revision());
+        self.session = session;
+        self.last_score = None;
+        self.thoughts = Thoughts::default();
+        self.crew.new_game();
+        Ok(())
+    }
+
+    /// Makes room on the board: refuses if the game is not over and `replace` is not set, and appends a game that was
+    /// played here to the file of earlier games.
+    fn put_aside(&mut self, replace: bool) -> Result<(), ActionError> {
+        if self.session.is_at_stake() && !replace {
+            let text =
+                "The game on the board is not over: finish it, resign, or say that it may be replaced.";
+            return Err(ActionError::NotNow(text.to_owned()));
+        }
+        if self.session.is_worth_keeping() {
+            self.keep_earlier()?;
+            self.session.is_played = false;
+        }
+        Ok(())
+    }
+
+    /// The PGN of the games that were played on this board before.
+    fn earlier_file(&self) -> PathBuf {
+        self.state_file.with_extension("pgn")
+    }
+
+    fn keep_earlier(&self) -> Result<(), ActionError> {
+        let path = self.earlier_file();
+        let date = jiff::Zoned::now().strftime("%Y.%m.%d").to_string();
+        let append = || {
+            std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
+            file.write_all(format!("{}\n", self.pgn(&date)).as_bytes())
+        };
+        append().map_err(|error| {
+            let path = path.display();
+            ActionError::NotNow(format!(
+                "The game cannot be kept in {path} ({error}): save its PGN, then free space."
+            ))
+        })
+    }
+
+    fn earlier_games(&self) -> Result<PgnFile, ActionError> {
+        let path = self.earlier_file();
+        let none = || ActionError::NotNow("No game was finished or replaced on this board yet.".to_owned());
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(none()),
+            Err(error) => return Err(ActionError::NotNow(format!("{}: {error}", path.display()))),
+        };
+        PgnFile::read(&text).map_err(|error| ActionError::NotNow(format!("{}: {error}", path.display())))
+    }
+
+    /// The game as PGN: as it stood in its file, unless it was changed.
+    fn pgn(&self, date: &str) -> String {
+        let mut text = Vec::new();
+        let unchanged = self.session.source().map(|source| source.write(&Default::default(), &mut text));
+        if unchanged.is_some_and(|written| written.is_ok()) {
+            return String::from_utf8_lossy(&text).into_owned();
+        }
+        let [white, black] = self.session.labels();
+        write_pgn(self.session.game(), [&white, &black], self.session.end(), PgnHeader::casual(date))
+    }
+
+    fn reviewed(&self) -> Result<ReviewedGame, ActionError> {
+        if self.session.game().ply() == 0 {
+            let text = "There is no move to review: play a game, or load a PGN.";
+            return Err(ActionError::NotNow(text.to_owned()));
+        }
+        let written = || read_games(self.pgn("????.??.??").as_bytes()).0.pop().map(|(_, game)| game);
+        let game = self.session.source().cloned().or_else(written);
+        let game =
+            game.ok_or_else(|| ActionError::Invalid("The game cannot be written as PGN.".to_owned()))?;
+        Ok(ReviewedGame { key: key_of(self.session.game()), game })
+    }
+
+    async fn changed(&mut self) {
+        self.drive();
+        self.publish();
+        let saved = SavedGame::of(&self.session, self.analysis, Instant::now());
+        let path = self.state_file.clone();
+        let written = tokio::task::spawn_blocking(move || saved.write(&path)).await;
+        if let Ok(Err(error)) = written {
+            log::warn!("cannot save the game in {}: {error}", self.state_file.display());
+            self.notice = Some(format!("The game cannot be saved on disk ({error}): is there space left?"));
+            self.publish();
+        }
+    }
+
+    fn publish(&mut self) {
+        let mut view = TableView::of(&self.session, Instant::now());
+        view.file = self.file.as_ref().map(|(file, chosen)| FileView {
+            number: self.files,
+            games: file.len(),
+            chosen: *chosen,
+        });
+        view.analysis = self.analysis;
+        view.notice = self.notice.clone();
+        view.stalled = self.stalled;
+        view.thinking &= !self.stalled;
+        view.engines = self.probed.clone();
+        view.has_earlier = self.earlier_file().exists();
+        send(&self.game_out, &view);
+        self.publish_thoughts();
+    }
+
+    fn publish_thoughts(&self) {
+        match self.analysis {
+            true => send(&self.thoughts_out, &self.thoughts),
+            false => send(&self.thoughts_out, &()),
+        }
+    }
+}
+
+/// Sends a value as JSON, if it has changed.
+fn send(out: &watch::Sender<Arc<str>>, value: &impl serde::Serialize) {
+    let text = serde_json::to_string(value).expect("views can be written as JSON");
+    out.send_if_modified(|present| {
+        let changed = **present != *text;
+        if changed {
+            *present = Arc::from(text);
+        }
+        changed
+    });
+}
+
+/// The saved game, or a new one; whether the evaluation is shown; what has to be told.
+fn first_session(roster: &Roster, state_file: &std::path::Path) -> (Session, bool, Option<String>) {
+    let read = SavedGame::read(state_file)
+        .and_then(|saved| saved.map(|saved| Ok((saved.analysis, saved.session()?))).transpose());
+    let notice = match read {
+        Ok(Some((analysis, session))) => return (session, analysis, None),
+        Ok(None) => None,
+        Err(error) => {
+            log::warn!("the saved game {}: {error}", state_file.display());
+            let kept = state_file.with_extension("json.damaged");
+            if !matches!(error, SavedError::Io(_)) {
+                let _ = std::fs::rename(state_file, &kept);
+            }
+            Some(format!(
+                "The last game could not be read ({error}). Its file is kept as {}.",
+                kept.display()
+            ))
+        }
+    };
+    let black = match roster.engines().first() {
+        Some(spec) => Seat::Engine { name: spec.name.clone(), elo: None },
+        None => Seat::Person,
+    };
+    let (start, clock) = (StartChoice::Standard, None);
+    let new = NewGame { white: Seat::Person, black, start, clock, move_time_ms: 1000, replace: false };
+    (Session::new(new).expect("the initial position is one"), false, notice)
+}

@@ -1,0 +1,171 @@
+use super::*;
+use crate::engines::EngineSpec;
+use serde_json::{Value, json};
+
+/// An engine in shell that answers the first `go` with the first move, and so on; `crash` ends it.
+fn engine(name: &str, moves: &str) -> EngineSpec {
+    let script = format!(
+        "set -- {moves}; while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; \
+         go*) [ \"$1\" = crash ] && exit 9; echo bestmove $1; shift;; esac; done"
+    );
+    EngineSpec {
+        name: name.into(),
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script],
+        options: Vec::new(),
+    }
+}
+
+fn table(folder: &tempfile::TempDir, moves: &str) -> TableHandle {
+    let roster = Roster::new(None, vec![engine("shell", moves)]).unwrap();
+    Table::start(roster, folder.path().join("game.json"))
+}
+
+async fn wait_for(table: &TableHandle, mut is_so: impl FnMut(&Value) -> bool) -> Value {
+    let mut game = table.game.clone();
+    loop {
+        let view: Value = serde_json::from_str(&game.borrow_and_update()).unwrap();
+        if !view.is_null() && is_so(&view) {
+            return view;
+        }
+        game.changed().await.unwrap();
+    }
+}
+
+fn plies(view: &Value) -> usize {
+    view["moves"].as_array().unwrap().len()
+}
+
+async fn do_it(table: &TableHandle, action: Value) -> Result<(), ActionError> {
+    table.act(serde_json::from_value(action).unwrap()).await
+}
+
+async fn load(table: &TableHandle, pgn: &str, replace: bool) -> Result<(), ActionError> {
+    table.load(PgnFile::read(pgn.as_bytes()).unwrap(), replace).await
+}
+
+#[tokio::test]
+async fn a_game_is_played_and_survives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = table(&folder, "e7e5 b8c6");
+    do_it(&first, json!({"do": "move", "text": "e4", "ply": 0})).await.unwrap();
+    wait_for(&first, |view| plies(view) == 2).await;
+    let error = do_it(&first, json!({"do": "move", "text": "Ke3"})).await.unwrap_err();
+    assert!(matches!(error, ActionError::Invalid(_)));
+    do_it(&first, json!({"do": "move", "text": "Nf3"})).await.unwrap();
+    wait_for(&first, |view| plies(view) == 4).await;
+    // What the last move changed is saved before an action is answered.
+    do_it(&first, json!({"do": "take_back"})).await.unwrap();
+    let second = table(&folder, "g8f6");
+    let view = wait_for(&second, |view| plies(view) == 2).await;
+    assert_eq!(view["moves"][1]["san"], "e5");
+    do_it(&second, json!({"do": "move", "text": "Nc3"})).await.unwrap();
+    wait_for(&second, |view| view["moves"][3]["san"] == "Nf6").await;
+    let pgn = second.pgn("2026.01.02".into()).await.unwrap();
+    assert!(pgn.contains("1. e4 e5 2. Nc3 Nf6 *"), "{pgn}");
+}
+
+#[tokio::test]
+async fn an_engine_that_crashes_is_started_again_once_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each process answers once, then ends at the next `go`.
+    let table = table(&folder, "e7e5 crash");
+    do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
+    wait_for(&table, |view| plies(view) == 2).await;
+    do_it(&table, json!({"do": "move", "text": "Nf3"})).await.unwrap();
+    // The second process answers e7e5, which is not legal any more: that is its second failure.
+    let view = wait_for(&table, |view| view["stalled"] == true).await;
+    let notice = view["notice"].as_str().unwrap();
+    assert!(notice.contains("shell answered \"e7e5\"") && notice.contains("again"), "{notice}");
+    assert_eq!(view["thinking"], false);
+    do_it(&table, json!({"do": "take_back"})).await.unwrap();
+    let view = wait_for(&table, |view| plies(view) == 2).await;
+    assert_eq!((&view["stalled"], &view["notice"]), (&json!(false), &Value::Null));
+}
+
+#[tokio::test]
+async fn new_games_and_wrong_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "e2e4");
+    let person = json!({"kind": "person"});
+    let shell = json!({"kind": "engine", "name": "shell"});
+    let new =
+        |white: &Value, start: Value| json!({"do": "new", "white": white, "black": person, "start": start});
+    do_it(&table, new(&shell, json!("standard"))).await.unwrap();
+    wait_for(&table, |view| plies(view) == 1).await;
+    assert!(matches!(do_it(&table, new(&person, json!({"chess960": 7}))).await, Err(ActionError::NotNow(_))));
+    let mut replacing = new(&person, json!({"chess960": 7}));
+    replacing["replace"] = json!(true);
+    do_it(&table, replacing).await.unwrap();
+    let view = wait_for(&table, |view| view["chess960"] == true).await;
+    assert_eq!(view["legal"].as_array().map(Vec::is_empty), Some(false));
+    assert!(do_it(&table, new(&person, json!({"fen": "nonsense"}))).await.is_err());
+    let unknown = json!({"kind": "engine", "name": "/bin/rm"});
+    assert!(do_it(&table, new(&unknown, json!("standard"))).await.is_err());
+    let limited = json!({"kind": "engine", "name": "shell", "elo": 1200});
+    assert!(do_it(&table, new(&limited, json!("standard"))).await.is_err());
+    load(&table, "[White \"X\"]\n\n1. d4 d5 1/2-1/2", false).await.unwrap();
+    let view = wait_for(&table, |view| plies(view) == 2).await;
+    assert_eq!((&view["white"]["label"], &view["end"]["result"]), (&json!("X"), &json!("1/2-1/2")));
+}
+
+#[tokio::test]
+async fn a_damaged_state_file_is_kept_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("game.json"), "{").unwrap();
+    let table = table(&folder, "e7e5");
+    let view = wait_for(&table, |_| true).await;
+    assert!(view["notice"].as_str().unwrap().contains("could not be read"));
+    assert!(folder.path().join("game.json.damaged").exists());
+}
+
+#[tokio::test]
+async fn a_file_of_games_is_loaded_and_another_game_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "e7e5");
+    assert!(matches!(table.reviewed().await, Err(ActionError::NotNow(_))), "no moves yet");
+    let pgn =
+        "[White \"A\"]\n\n1. e4 {best} e5 *\n\n[White \"B\"]\n\n1. d4 Ke3 *\n\n[White \"C\"]\n\n1. c4 *\n";
+    load(&table, pgn, false).await.unwrap();
+    let view = wait_for(&table, |view| plies(view) == 2).await;
+    assert_eq!((&view["file"]["games"], &view["file"]["chosen"]), (&json!(2), &json!(0)));
+    assert!(view["notice"].as_str().unwrap().contains("game 2, line "), "{}", view["notice"]);
+    assert_eq!(table.headlines().await.unwrap()[1].white, "C");
+    let reviewed = table.reviewed().await.unwrap();
+    assert_eq!((reviewed.game.comments()[0].len(), view["key"].as_str()), (1, Some(&*reviewed.key)));
+    assert!(table.pgn("2026.01.02".into()).await.unwrap().contains("{best}"), "comments are kept");
+    do_it(&table, json!({"do": "choose", "game": 1})).await.unwrap();
+    wait_for(&table, |view| view["white"]["label"] == "C").await;
+    assert!(do_it(&table, json!({"do": "choose", "game": 2})).await.is_err());
+    // A move makes it another game, without the file's comments.
+    do_it(&table, json!({"do": "move", "text": "e5"})).await.unwrap();
+    assert_ne!(table.reviewed().await.unwrap().key, reviewed.key);
+    assert!(table.tree(Vec::new()).await.is_err(), "there is no evaluation");
+}
+
+#[tokio::test]
+async fn a_game_is_replaced_only_when_that_is_said_and_kept_with_the_earlier_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = table(&folder, "e7e5");
+    assert!(do_it(&first, json!({"do": "earlier"})).await.is_err(), "there is none yet");
+    do_it(&first, json!({"do": "move", "text": "e4"})).await.unwrap();
+    wait_for(&first, |view| plies(view) == 2 && view["at_stake"] == true).await;
+    let pgn = "[White \"A\"]\n\n1. d4 *\n\n[White \"B\"]\n\n1. c4 *\n";
+    assert!(matches!(load(&first, pgn, false).await, Err(ActionError::NotNow(_))));
+    // A restart does not forget that it was played here.
+    let second = table(&folder, "e7e5");
+    wait_for(&second, |view| plies(view) == 2 && view["at_stake"] == true).await;
+    load(&second, pgn, true).await.unwrap();
+    wait_for(&second, |view| view["white"]["label"] == "A" && view["at_stake"] == false).await;
+    let kept = std::fs::read_to_string(folder.path().join("game.pgn")).unwrap();
+    assert!(kept.contains("1. e4 e5 *") && !kept.contains("[Date \"????"), "{kept}");
+    // Games of a file that nobody has changed are not kept a second time.
+    do_it(&second, json!({"do": "choose", "game": 1})).await.unwrap();
+    do_it(&second, json!({"do": "move", "text": "e5"})).await.unwrap();
+    assert!(do_it(&second, json!({"do": "choose", "game": 0})).await.is_err());
+    do_it(&second, json!({"do": "resign"})).await.unwrap();
+    do_it(&second, json!({"do": "earlier"})).await.unwrap();
+    let view = wait_for(&second, |view| view["file"]["games"] == 2).await;
+    assert_eq!((plies(&view), &view["has_earlier"]), (2, &json!(true)));
+    assert_eq!(view["moves"][0]["san"], "c4");
+}

@@ -1,0 +1,66 @@
+//! Questions about the search tree of the evaluating engine.
+
+use std::time::Duration;
+
+use super::super::action::Answer;
+use super::super::crew::Role;
+use super::super::seats::ActionError;
+use super::super::tree::{LONGEST_PATH, TreeView};
+use super::Table;
+
+/// How long the engine may take to show its tree.
+const TREE_TIME: Duration = Duration::from_secs(3);
+
+impl Table {
+    pub(super) fn ask_tree(&mut self, moves: Vec<String>, answer: Answer<TreeView>) {
+        self.tree_questions.retain(|question| !question.is_closed());
+        let refused = if !self.analysis || !self.crew.was_asked(Role::Analyst, self.session.revision()) {
+            Some(ActionError::NotNow("There is no search of this position: switch the evaluation on.".into()))
+        } else if moves.len() > LONGEST_PATH {
+            Some(ActionError::Invalid(format!("A line has at most {LONGEST_PATH} moves.")))
+        } else {
+            // It goes to an engine as a line of text.
+            let mut board = self.session.game().game().clone();
+            let illegal = moves.iter().find(|text| match board.parse_uci(text) {
+                Ok(m) => {
+                    board.play(m);
+                    false
+                }
+                Err(_) => true,
+            });
+            illegal.map(|text| ActionError::Invalid(format!("{text} is no legal move there.")))
+        };
+        match refused {
+            Some(error) => {
+                let _ = answer.send(Err(error));
+            }
+            None => {
+                self.crew.ask_tree(Role::Analyst, moves);
+                let (question, answered) = tokio::sync::oneshot::channel();
+                self.tree_questions.push(question);
+                tokio::spawn(async move {
+                    let late = || {
+                        let text = "The engine does not show its search tree: only Philidor does.";
+                        Err(ActionError::NotNow(text.to_owned()))
+                    };
+                    let result = tokio::time::timeout(TREE_TIME, answered).await;
+                    let _ =
+                        answer.send(result.map_or_else(|_| late(), |read| read.unwrap_or_else(|_| late())));
+                });
+            }
+        }
+    }
+
+    pub(super) fn answer_tree(&mut self, answer: Result<String, String>) {
+        if self.tree_questions.is_empty() {
+            return;
+        }
+        let question = self.tree_questions.remove(0);
+        let changed = || ActionError::NotNow("The position has changed meanwhile.".to_owned());
+        let tree = match answer {
+            Ok(text) => TreeView::read(&text, self.session.game()).ok_or_else(changed),
+            Err(reason) => Err(ActionError::NotNow(format!("The engine shows no tree: {reason}."))),
+        };
+        let _ = question.send(tree);
+    }
+}

@@ -1,0 +1,236 @@
+//! What can be asked for, and what the answers look like.
+
+mod matches;
+mod play;
+mod runs;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::access::{Access, Denied};
+use super::assets;
+use super::events::EventSource;
+use crate::boards::Boards;
+use crate::matches::{FollowedMatches, MatchHandle};
+use crate::play::{ActionError, TableHandle};
+use crate::reviews::ReviewDesk;
+use crate::runs::RunBoard;
+
+/// Bytes of a request, unless it is a PGN.
+const LONGEST_BODY: usize = 1 << 20;
+
+/// Actions at once, and actions a second in the long run.
+const BURST: f64 = 100.0;
+const ACTIONS_PER_S: f64 = 20.0;
+
+/// Sent with every answer: nothing is loaded from elsewhere, and nobody else may show or read the page. Attributes named
+/// `style` are allowed because chessground writes some.
+const HEADERS: [(&str, &str); 5] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; \
+         style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cache-control", "no-cache"),
+];
+
+/// What the server serves.
+#[derive(Clone, Debug)]
+pub struct Studio {
+    table: TableHandle,
+    reviews: ReviewDesk,
+    matches: MatchHandle,
+    runs: RunBoard,
+    events: EventSource,
+    access: Arc<Access>,
+    budget: Arc<Mutex<Budget>>,
+}
+
+/// What the page shows.
+#[derive(Clone, Debug)]
+pub struct Rooms {
+    /// The game at the board.
+    pub table: TableHandle,
+    /// Reviews.
+    pub reviews: ReviewDesk,
+    /// Matches that are played here.
+    pub matches: MatchHandle,
+    /// Matches that others play.
+    pub followed: FollowedMatches,
+    /// Training runs.
+    pub runs: RunBoard,
+    /// The boards of matches and runs.
+    pub boards: Boards,
+}
+
+/// Actions that may still be asked for.
+#[derive(Debug)]
+struct Budget {
+    left: f64,
+    at: Instant,
+}
+
+impl Budget {
+    fn take(&mut self, now: Instant) -> bool {
+        let gained = now.saturating_duration_since(self.at).as_secs_f64() * ACTIONS_PER_S;
+        *self = Budget { left: (self.left + gained).min(BURST), at: now };
+        let may = self.left >= 1.0;
+        self.left -= if may { 1.0 } else { 0.0 };
+        may
+    }
+}
+
+impl Studio {
+    /// A server for these rooms.
+    pub fn new(rooms: Rooms, access: Access) -> Studio {
+        let Rooms { table, reviews, matches, followed, runs, boards } = rooms;
+        let topics = vec![
+            ("game", table.game.clone()),
+            ("thoughts", table.thoughts.clone()),
+            ("review", reviews.state.clone()),
+            ("match", matches.state.clone()),
+            ("followed", followed.list.clone()),
+            ("runs", runs.list.clone()),
+        ];
+        let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
+        let (events, access) = (EventSource::new(topics, boards), Arc::new(access));
+        Studio { table, reviews, matches, runs, events, access, budget }
+    }
+}
+
+/// The routes, behind the checks.
+pub fn router(studio: Studio) -> Router {
+    Router::new()
+        .route("/", get(|headers: HeaderMap| async move { assets::serve("", &headers) }))
+        .route(
+            "/{*path}",
+            get(|Path(path): Path<String>, headers: HeaderMap| async move { assets::serve(&path, &headers) }),
+        )
+        .route("/api/events", get(events))
+        .route("/api/play", post(play::play))
+        .route("/api/play/pgn", get(play::pgn))
+        .route("/api/play/file", get(play::headlines).post(play::load).layer(DefaultBodyLimit::disable()))
+        .route("/api/play/tree", post(play::tree))
+        .route("/api/openings", get(play::find_openings))
+        .route("/api/review", post(play::act_review))
+        .route("/api/review/pgn", get(play::review_pgn))
+        .route("/api/review/page", get(play::review_page))
+        .route("/api/match", post(matches::act_match))
+        .route("/api/match/pgn", get(matches::match_pgn))
+        .route("/api/match/books", get(matches::match_books))
+        .route("/api/view", post(show_boards))
+        .route("/api/runs/{id}", get(runs::run_details).post(runs::act_run))
+        .route("/api/runs/{id}/curves", get(runs::curves))
+        .route("/api/runs/{id}/metrics", get(runs::run_metrics))
+        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .layer(middleware::from_fn_with_state(studio.clone(), guard))
+        .with_state(studio)
+}
+
+fn refuse(status: StatusCode, text: &str) -> Response {
+    (status, Json(json!({ "error": text }))).into_response()
+}
+
+/// Checks every request, and adds the headers to every answer.
+async fn guard(State(studio): State<Studio>, request: Request, next: Next) -> Response {
+    let mut response = match studio.access.check(request.method(), request.uri(), request.headers()) {
+        Ok(()) if request.method() == Method::POST && !studio.may_act() => {
+            refuse(StatusCode::TOO_MANY_REQUESTS, "Too many actions at once: wait a moment.")
+        }
+        Ok(()) => next.run(request).await,
+        Err(Denied::SetCookie(cookie)) => {
+            (StatusCode::SEE_OTHER, [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)])
+                .into_response()
+        }
+        Err(denied) => refuse(StatusCode::FORBIDDEN, denied.text()),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    response
+}
+
+impl Studio {
+    fn may_act(&self) -> bool {
+        self.budget.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now())
+    }
+}
+
+#[derive(Deserialize)]
+struct EventsQuery {
+    /// A name that the tab has drawn for itself.
+    tab: String,
+}
+
+async fn events(State(studio): State<Studio>, Query(query): Query<EventsQuery>) -> Response {
+    match studio.events.listen(&query.tab) {
+        Some(stream) => {
+            studio.table.attach();
+            Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response()
+        }
+        None => refuse(StatusCode::SERVICE_UNAVAILABLE, "Too many tabs are open: close some."),
+    }
+}
+
+fn reject(rejection: &JsonRejection) -> Response {
+    match rejection.status() {
+        status @ StatusCode::PAYLOAD_TOO_LARGE => {
+            refuse(status, "That is too large: a request may have a megabyte.")
+        }
+        status => refuse(status, &rejection.body_text()),
+    }
+}
+
+fn answer(result: Result<(), ActionError>) -> Response {
+    match result {
+        Ok(()) => Json(json!({})).into_response(),
+        Err(error @ ActionError::Invalid(_)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
+        Err(error @ ActionError::NotNow(_)) => refuse(StatusCode::CONFLICT, &error.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TabView {
+    /// The tab's name.
+    tab: String,
+    /// The boards that it shows.
+    boards: Vec<String>,
+}
+
+async fn show_boards(State(studio): State<Studio>, view: Result<Json<TabView>, JsonRejection>) -> Response {
+    match view {
+        Ok(Json(TabView { tab, boards })) => match studio.events.show(&tab, boards) {
+            true => answer(Ok(())),
+            false => {
+                refuse(StatusCode::CONFLICT, "This tab does not listen, or shows too many boards: reload it.")
+            }
+        },
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+fn pgn_file(name: &str, text: String) -> Response {
+    let head = [
+        (header::CONTENT_TYPE, "application/x-chess-pgn; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    (head, text).into_response()
+}

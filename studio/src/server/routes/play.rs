@@ -1,0 +1,161 @@
+//! The game at the board, its reviews and the openings to begin with.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::chess::openings::openings_named;
+use futures_util::StreamExt;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Studio, answer, pgn_file, refuse, reject};
+use crate::play::{Action, PgnFile};
+use crate::reviews::ReviewCommand;
+
+/// Openings of an answer.
+const MOST_OPENINGS: usize = 30;
+
+/// Bytes of a PGN: more than 80,000 games without comments.
+pub(super) const LONGEST_PGN: usize = 64 << 20;
+
+pub(super) async fn play(
+    State(studio): State<Studio>,
+    action: Result<Json<Action>, JsonRejection>,
+) -> Response {
+    match action {
+        Ok(Json(action)) => answer(studio.table.act(action).await),
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct PgnQuery {
+    /// The date where the browser is, `YYYY.MM.DD`.
+    #[serde(default)]
+    date: String,
+}
+
+pub(super) async fn pgn(State(studio): State<Studio>, Query(query): Query<PgnQuery>) -> Response {
+    let is_date =
+        query.date.len() == 10 && query.date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let date = if is_date { query.date } else { "????.??.??".to_owned() };
+    match studio.table.pgn(date).await {
+        Ok(text) => pgn_file("game.pgn", text),
+        Err(error) => answer(Err(error)),
+    }
+}
+
+/// The games of the PGN that was loaded last.
+pub(super) async fn headlines(State(studio): State<Studio>) -> Response {
+    match studio.table.headlines().await {
+        Ok(headlines) => Json(headlines).into_response(),
+        Err(error) => answer(Err(error)),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct LoadQuery {
+    /// Also if the game on the board is not over.
+    #[serde(default)]
+    replace: bool,
+}
+
+/// Loads the PGN that is the request's body. It arrives in parts and is read outside of the server's thread.
+pub(super) async fn load(
+    State(studio): State<Studio>,
+    Query(query): Query<LoadQuery>,
+    body: Body,
+) -> Response {
+    let mut text = Vec::new();
+    let mut parts = body.into_data_stream();
+    while let Some(part) = parts.next().await {
+        let Ok(part) = part else {
+            return refuse(StatusCode::BAD_REQUEST, "The file did not arrive whole: load it again.");
+        };
+        if text.len() + part.len() > LONGEST_PGN {
+            let most = LONGEST_PGN >> 20;
+            let told = format!("A PGN may have {most} MB: split it, for example with pgn-extract.");
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &told);
+        }
+        text.extend_from_slice(&part);
+    }
+    match tokio::task::spawn_blocking(move || PgnFile::read(&text)).await {
+        Ok(Ok(file)) => answer(studio.table.load(file, query.replace).await),
+        Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
+        Err(_) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be read."),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TreeQuestion {
+    /// The line from the position on the board, in UCI notation.
+    moves: Vec<String>,
+}
+
+pub(super) async fn tree(
+    State(studio): State<Studio>,
+    question: Result<Json<TreeQuestion>, JsonRejection>,
+) -> Response {
+    match question {
+        Ok(Json(TreeQuestion { moves })) => match studio.table.tree(moves).await {
+            Ok(tree) => Json(tree).into_response(),
+            Err(error) => answer(Err(error)),
+        },
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct OpeningQuery {
+    #[serde(default)]
+    name: String,
+}
+
+/// Openings that are called like that.
+pub(super) async fn find_openings(Query(query): Query<OpeningQuery>) -> Response {
+    // The table is read at the first question.
+    let find = move || {
+        let found = openings_named(&query.name, MOST_OPENINGS);
+        found.iter().map(|line| json!({ "name": line.opening.to_string(), "moves": line.moves })).collect()
+    };
+    let found: Vec<serde_json::Value> = tokio::task::spawn_blocking(find).await.unwrap_or_default();
+    Json(found).into_response()
+}
+
+pub(super) async fn act_review(
+    State(studio): State<Studio>,
+    command: Result<Json<ReviewCommand>, JsonRejection>,
+) -> Response {
+    match command {
+        Ok(Json(ReviewCommand::Stop)) => {
+            studio.reviews.stop();
+            answer(Ok(()))
+        }
+        Ok(Json(ReviewCommand::Begin { nodes })) => {
+            let game = studio.table.reviewed().await;
+            answer(game.and_then(|game| studio.reviews.begin(game, nodes)))
+        }
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+fn no_review() -> Response {
+    refuse(StatusCode::NOT_FOUND, "No game was reviewed yet: review the one on the board.")
+}
+
+pub(super) async fn review_pgn(State(studio): State<Studio>) -> Response {
+    studio.reviews.pgn().map_or_else(no_review, |text| pgn_file("game.review.pgn", text))
+}
+
+/// It has styles and no scripts, so it is a file to keep, not a page of this server.
+pub(super) async fn review_page(State(studio): State<Studio>) -> Response {
+    let head = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"game.review.html\""),
+    ];
+    studio.reviews.page().map_or_else(no_review, |text| (head, text).into_response())
+}

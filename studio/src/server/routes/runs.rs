@@ -1,0 +1,106 @@
+//! Training runs: curves, details, the file of metrics, pause and resume.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::io::AsyncReadExt;
+
+use super::{Studio, answer, refuse, reject};
+use crate::runs::RunCommand;
+
+/// Bytes of a part of a download.
+const DOWNLOAD_PART: usize = 1 << 16;
+
+/// Points of a curve that may be asked for.
+const POINTS: std::ops::RangeInclusive<usize> = 3..=5000;
+
+#[derive(Deserialize)]
+pub(super) struct CurvesQuery {
+    #[serde(default = "default_points")]
+    points: usize,
+}
+
+fn default_points() -> usize {
+    600
+}
+
+pub(super) async fn curves(
+    State(studio): State<Studio>,
+    Path(id): Path<usize>,
+    Query(query): Query<CurvesQuery>,
+) -> Response {
+    let points = query.points.clamp(*POINTS.start(), *POINTS.end());
+    // Thinning out a long run takes a while, and may wait for the reader.
+    let curves = tokio::task::spawn_blocking(move || studio.runs.curves(id, points)).await;
+    match curves {
+        Ok(Some(curves)) => {
+            let object: serde_json::Map<String, serde_json::Value> = curves
+                .into_iter()
+                .map(|(name, points)| {
+                    let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+                    (name, json!([x, y]))
+                })
+                .collect();
+            Json(object).into_response()
+        }
+        _ => no_run(),
+    }
+}
+
+fn no_run() -> Response {
+    refuse(StatusCode::NOT_FOUND, "There is no such run: the server follows those named with --run.")
+}
+
+pub(super) async fn run_details(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
+    match tokio::task::spawn_blocking(move || studio.runs.details(id)).await {
+        Ok(Some(details)) => Json(details).into_response(),
+        _ => no_run(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunAction {
+    r#do: RunCommand,
+}
+
+pub(super) async fn act_run(
+    State(studio): State<Studio>,
+    Path(id): Path<usize>,
+    action: Result<Json<RunAction>, JsonRejection>,
+) -> Response {
+    match action {
+        Ok(Json(RunAction { r#do })) => answer(studio.runs.act(id, r#do)),
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+/// The file of a run's metrics, which may be large.
+pub(super) async fn run_metrics(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
+    let Some(path) = studio.runs.metrics_file(id) else { return no_run() };
+    let Ok(file) = tokio::fs::File::open(&path).await else {
+        return refuse(StatusCode::NOT_FOUND, "The run has no metrics.jsonl yet.");
+    };
+    let parts = stream::unfold(file, |mut file| async move {
+        let mut part = vec![0; DOWNLOAD_PART];
+        match file.read(&mut part).await {
+            Ok(0) => None,
+            Ok(count) => {
+                part.truncate(count);
+                Some((Ok::<_, std::io::Error>(part), file))
+            }
+            Err(error) => Some((Err(error), file)),
+        }
+    });
+    let head = [
+        (header::CONTENT_TYPE, "application/jsonl"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"metrics.jsonl\""),
+    ];
+    (head, Body::from_stream(parts)).into_response()
+}

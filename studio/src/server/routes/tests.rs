@@ -1,0 +1,183 @@
+use super::*;
+use crate::engines::Roster;
+use crate::matches::{OpeningBook, start_matches};
+use crate::play::Table;
+use crate::runs::Trainers;
+use axum::body::Body;
+use axum::body::to_bytes;
+use tower::ServiceExt;
+
+fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) {
+    let (boards, state) = (Boards::default(), folder.path().join("match.json"));
+    let matches = start_matches(Roster::default(), vec![OpeningBook::own()], boards.clone(), state);
+    let followed = FollowedMatches::start(Vec::new(), boards.clone());
+    let runs = RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), boards.clone());
+    let reviews = ReviewDesk::new(None);
+    let rooms = Rooms { table, reviews, matches, followed, runs: runs.clone(), boards };
+    (router(Studio::new(rooms, Access { port: 8645, token: None, public: None })), runs)
+}
+
+fn app(folder: &tempfile::TempDir) -> Router {
+    let table = Table::start(Roster::default(), folder.path().join("game.json"));
+    studio(table, folder).0
+}
+
+async fn ask(app: &Router, method: &str, path: &str, body: &str) -> (StatusCode, HeaderMap, String) {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "localhost:8645")
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_owned()))
+        .unwrap();
+    let response = app.clone().oneshot(request).await.unwrap();
+    let (head, body) = response.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.unwrap();
+    (head.status, head.headers, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[tokio::test]
+async fn the_page_comes_with_its_policy_and_is_cached_by_tag() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let (status, headers, body) = ask(&app, "GET", "/", "").await;
+    assert!(status == StatusCode::OK && body.contains("<title>"));
+    assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'"));
+    let request = Request::builder().uri("/").header("host", "localhost:8645");
+    let request = request.header("if-none-match", &headers["etag"]).body(Body::empty()).unwrap();
+    assert_eq!(app.clone().oneshot(request).await.unwrap().status(), StatusCode::NOT_MODIFIED);
+    for path in ["/nothing.js", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "/vendor/VENDORED.md"] {
+        assert_eq!(ask(&app, "GET", path, "").await.0, StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn foreign_requests_are_refused_before_anything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    for (name, value) in [("host", "evil.example"), ("origin", "http://evil.example")] {
+        let request = Request::builder().method("POST").uri("/api/play");
+        let request = if name == "host" { request } else { request.header("host", "localhost:8645") };
+        let request = request.header(name, value).body(Body::from("{\"do\":\"resign\"}")).unwrap();
+        let response = app.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::FORBIDDEN, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn actions_are_done_and_errors_say_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let play = |body: &'static str| ask(&app, "POST", "/api/play", body);
+    assert_eq!(play("{\"do\":\"move\",\"text\":\"e4\"}").await.0, StatusCode::OK);
+    let (status, _, body) = play("{\"do\":\"move\",\"text\":\"e4\"}").await;
+    assert!(status == StatusCode::BAD_REQUEST && body.contains("not a legal move for Black"), "{body}");
+    assert_eq!(play("{\"do\":\"move\",\"text\":\"e5\",\"ply\":0}").await.0, StatusCode::CONFLICT);
+    assert_eq!(play("{\"do\":\"format_disk\"}").await.0, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(play("{").await.0, StatusCode::BAD_REQUEST);
+    let (status, headers, body) = ask(&app, "GET", "/api/play/pgn?date=2026.01.02", "").await;
+    assert!(
+        status == StatusCode::OK && body.contains("[Date \"2026.01.02\"]") && body.ends_with("1. e4 *\n")
+    );
+    assert!(headers["content-disposition"].to_str().unwrap().contains("game.pgn"));
+}
+
+#[tokio::test]
+async fn bodies_and_rates_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let large = format!("{{\"do\":\"move\",\"text\":\"{}\"}}", "x".repeat(LONGEST_BODY));
+    assert_eq!(ask(&app, "POST", "/api/play", &large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    let now = Instant::now();
+    let mut budget = Budget { left: BURST, at: now };
+    assert_eq!((0..1000).filter(|_| budget.take(now)).count(), 100);
+    assert!(budget.take(now + Duration::from_secs(1)));
+}
+
+#[tokio::test]
+async fn curves_are_thinned_and_unknown_runs_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (0..500).map(|step| format!("{{\"step\":{step},\"lr\":0.1}}\n")).collect();
+    std::fs::write(folder.path().join("metrics.jsonl"), lines).unwrap();
+    let table = Table::start(Roster::default(), folder.path().join("game.json"));
+    let (app, mut runs) = studio(table, &folder);
+    runs.list.changed().await.unwrap();
+    let (status, _, body) = ask(&app, "GET", "/api/runs/0/curves?points=50", "").await;
+    let curves: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, curves["lr"][0].as_array().unwrap().len()), (StatusCode::OK, 50));
+    let (status, headers, body) = ask(&app, "GET", "/api/runs/0/metrics", "").await;
+    assert!(status == StatusCode::OK && body.lines().count() == 500);
+    assert!(headers["content-disposition"].to_str().unwrap().contains("metrics.jsonl"));
+    let (status, _, body) = ask(&app, "GET", "/api/runs/0", "").await;
+    assert!(status == StatusCode::OK && body.contains("\"rl\":null"), "{body}");
+    for path in ["/api/runs/9/curves", "/api/runs/9", "/api/runs/9/metrics"] {
+        assert_eq!(ask(&app, "GET", path, "").await.0, StatusCode::NOT_FOUND, "{path}");
+    }
+    assert_eq!(ask(&app, "POST", "/api/runs/0", "{\"do\":\"pause\"}").await.0, StatusCode::OK);
+    assert!(folder.path().join("stop").exists());
+    assert_eq!(ask(&app, "POST", "/api/runs/9", "{\"do\":\"pause\"}").await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn openings_are_found_and_what_is_not_there_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let (_, _, body) = ask(&app, "GET", "/api/openings?name=najdorf", "").await;
+    assert!(body.contains("\"moves\":\"1. e4 c5") && body.contains("Sicilian Defense: Najdorf"), "{body}");
+    let (_, _, body) = ask(&app, "GET", "/api/match/books", "").await;
+    assert_eq!(body, "[\"Well-known lines\"]");
+    assert_eq!(ask(&app, "POST", "/api/play/tree", "{\"moves\":[]}").await.0, StatusCode::CONFLICT);
+    assert_eq!(
+        ask(&app, "POST", "/api/review", "{\"do\":\"begin\",\"nodes\":500}").await.0,
+        StatusCode::CONFLICT
+    );
+    assert_eq!(ask(&app, "GET", "/api/review/pgn", "").await.0, StatusCode::NOT_FOUND);
+    let view = "{\"tab\":\"x\",\"boards\":[\"match/0\"]}";
+    assert_eq!(ask(&app, "POST", "/api/view", view).await.0, StatusCode::CONFLICT);
+    assert_eq!(ask(&app, "GET", "/api/events", "").await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_file_of_many_games_is_loaded_and_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let long = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 ".to_owned() + &"{a remark} ".repeat(40);
+    let games: String = (1..=5000)
+        .map(|n| {
+            format!(
+                "[White \"W{n}\"]\n[Black \"B\"]\n[Date \"2026.01.02\"]\n[Result \"1-0\"]\n\n{long} 1-0\n\n"
+            )
+        })
+        .collect();
+    assert!(games.len() > 2 * LONGEST_BODY);
+    assert_eq!(ask(&app, "POST", "/api/play/file", &games).await.0, StatusCode::OK);
+    let (status, _, body) = ask(&app, "GET", "/api/play/file", "").await;
+    let listed: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, listed.as_array().map(Vec::len)), (StatusCode::OK, Some(5000)));
+    let last = &listed[4999];
+    assert_eq!(
+        (&last["white"], &last["result"], &last["plies"]),
+        (&"W5000".into(), &"1-0".into(), &10.into())
+    );
+    assert!(last["opening"].as_str().unwrap().contains("Ruy Lopez"), "{last}");
+    assert_eq!(ask(&app, "POST", "/api/play", "{\"do\":\"choose\",\"game\":4999}").await.0, StatusCode::OK);
+    let (_, _, pgn) = ask(&app, "GET", "/api/play/pgn", "").await;
+    assert!(pgn.contains("[White \"W5000\"]"), "{pgn}");
+    // A game that is played is not replaced unasked.
+    let play = |body: &'static str| ask(&app, "POST", "/api/play", body);
+    let new = "{\"do\":\"new\",\"white\":{\"kind\":\"person\"},\"black\":{\"kind\":\"person\"}}";
+    assert_eq!(play(new).await.0, StatusCode::OK);
+    assert_eq!(play("{\"do\":\"move\",\"text\":\"e4\"}").await.0, StatusCode::OK);
+    assert_eq!(ask(&app, "POST", "/api/play/file", "1. d4 *").await.0, StatusCode::CONFLICT);
+    assert_eq!(ask(&app, "POST", "/api/play/file?replace=true", "1. d4 *").await.0, StatusCode::OK);
+    let (status, _, body) = ask(&app, "POST", "/api/play/file", "no game").await;
+    assert!(status == StatusCode::BAD_REQUEST && body.contains("PGN"), "{body}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_is_refused_with_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let (status, _, body) = ask(&app, "POST", "/api/play/file", &" ".repeat(play::LONGEST_PGN + 1)).await;
+    assert!(status == StatusCode::PAYLOAD_TOO_LARGE && body.contains("64 MB"), "{body}");
+}
