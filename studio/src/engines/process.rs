@@ -4,16 +4,16 @@
 //! ends the task with [`EngineEvent::Failed`], never the server.
 
 use std::collections::HashMap;
-use std::process::Stdio;
 use std::time::Duration;
 
-use engine::apps::uci_client::InfoLine;
+use engine::apps::uci_client::{
+    EngineLine, InfoLine, MoveNumbers, OptionSpec, engine_process, knows, set_option,
+};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::line::{EngineLine, MoveNumbers, OptionSpec};
 use super::roster::EngineSpec;
 
 /// How long an engine may take to start, to become ready, and to answer after the time of its search or after `stop`.
@@ -25,7 +25,6 @@ const EXIT_TIME: Duration = Duration::from_millis(500);
 /// Bytes of a line; what an engine writes beyond that in one line is an error.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// A search to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchOrder {
     /// Comes back with every report of this search.
@@ -49,35 +48,23 @@ pub enum EngineEvent {
     Ready {
         /// `id name`.
         name: String,
-        /// Its options.
         options: Vec<OptionSpec>,
     },
     /// A variation of search `id`.
-    Info {
-        /// The search.
-        id: u64,
-        /// The variation.
-        info: InfoLine,
-    },
+    Info { id: u64, info: InfoLine },
     /// The statistics of a root move of search `id`.
-    Numbers {
-        /// The search.
-        id: u64,
-        /// The statistics.
-        numbers: MoveNumbers,
-    },
+    Numbers { id: u64, numbers: MoveNumbers },
     /// The answer to [`EngineHandle::tree`], as JSON, or why there is none.
     Tree(Result<String, String>),
     /// The move of search `id`, as it was written.
     Best {
-        /// The search.
         id: u64,
         /// In UCI notation, if the engine keeps to the rules.
         text: String,
     },
     /// The process has ended, or was ended because it did not answer.
     Failed {
-        /// A part of a sentence: "ended (exit status: 1)".
+        /// The predicate of a sentence: "ended (exit status: 1)".
         reason: String,
     },
 }
@@ -130,12 +117,8 @@ async fn run(
     orders: UnboundedReceiver<Order>,
     report: &(impl Fn(EngineEvent) + Send + Sync),
 ) -> Result<(), String> {
-    let mut command = Command::new(&spec.program);
-    command.args(&spec.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut command = Command::from(engine_process(&spec.program, &spec.arguments));
     command.kill_on_drop(true);
-    // Its own process group: Ctrl-C in the terminal must not reach the engine before we are done with it.
-    #[cfg(unix)]
-    command.process_group(0);
     let mut child = command
         .spawn()
         .map_err(|error| format!("cannot be started ({}: {error})", spec.program.display()))?;
@@ -162,11 +145,8 @@ async fn run(
     }
 }
 
-/// What goes wrong in a conversation.
 enum Fault {
-    /// A pipe is closed.
     Closed,
-    /// It did not answer.
     Silent,
     /// It wrote what nobody can read.
     Garbled(String),
@@ -222,17 +202,13 @@ impl Conversation {
             }
         }
         for (option, value) in &spec.options {
-            if !self.knows(option) {
+            if !knows(&self.known, option) {
                 return Err(Fault::Garbled(format!("has no option \"{option}\"")));
             }
-            self.send(&format!("setoption name {option} value {value}")).await?;
+            self.send(&set_option(option, value)).await?;
         }
         self.wait_until_ready().await?;
         Ok(name)
-    }
-
-    fn knows(&self, option: &str) -> bool {
-        self.known.iter().any(|known| known.name.eq_ignore_ascii_case(option))
     }
 
     async fn wait_until_ready(&mut self) -> Result<(), Fault> {
@@ -319,8 +295,8 @@ impl Conversation {
 
     async fn begin(&mut self, order: SearchOrder) -> Result<(), Fault> {
         for (name, value) in order.options {
-            if self.knows(&name) && self.set.get(&name) != Some(&value) {
-                self.send(&format!("setoption name {name} value {value}")).await?;
+            if knows(&self.known, &name) && self.set.get(&name) != Some(&value) {
+                self.send(&set_option(&name, &value)).await?;
                 self.set.insert(name, value);
             }
         }

@@ -6,32 +6,24 @@ use std::str::FromStr;
 use engine::apps::uci_client::command_words;
 use thiserror::Error;
 
-/// How an engine is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSpec {
     /// The name that the page shows.
     pub name: String,
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// UCI options that are always set.
     pub options: Vec<(String, String)>,
 }
 
-/// Why a text names no engine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RosterError {
-    /// It is not of the form that is expected.
     #[error("\"{0}\" is not NAME=COMMAND: write for example --engine 'Stockfish=/usr/games/stockfish'")]
     Form(String),
-    /// A word after `--` is not an option.
     #[error("\"{0}\" is not OPTION=VALUE: after -- stand UCI options, as in -- 'Hash=64'")]
     Option(String),
-    /// A quotation mark is not closed.
     #[error("a quotation mark is not closed in \"{0}\"")]
     Quote(String),
-    /// Two engines have the same name.
     #[error("two engines are called \"{0}\": give one of them another name")]
     Twice(String),
 }
@@ -60,7 +52,7 @@ impl FromStr for EngineSpec {
     }
 }
 
-/// The engines that can be chosen, by name.
+/// The engines offered on the page, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     engines: Vec<EngineSpec>,
@@ -68,10 +60,6 @@ pub struct Roster {
 
 impl Roster {
     /// Philidor and its classical players, if the program is at `philidor`, then the engines named.
-    ///
-    /// # Errors
-    ///
-    /// If two engines have the same name.
     pub fn new(philidor: Option<&Path>, named: Vec<EngineSpec>) -> Result<Roster, RosterError> {
         let mut engines = Vec::new();
         if let Some(program) = philidor {
@@ -105,7 +93,6 @@ impl Roster {
         &self.engines
     }
 
-    /// The engine of that name.
     pub fn find(&self, name: &str) -> Option<&EngineSpec> {
         self.engines.iter().find(|engine| engine.name == name)
     }

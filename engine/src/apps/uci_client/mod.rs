@@ -1,6 +1,7 @@
 //! UCI engines in child processes that evaluate positions.
 
 mod info_line;
+mod line;
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
@@ -16,6 +17,7 @@ use shakmaty::{Move, Position};
 use thiserror::Error;
 
 pub use info_line::InfoLine;
+pub use line::{EngineLine, MoveNumbers, OptionSpec};
 
 use crate::chess::position::{Game, PositionError};
 use crate::search::Score;
@@ -23,20 +25,17 @@ use crate::search::Score;
 /// How often the stop flag is checked while waiting for an engine.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An engine that has visited more than so many times its node limit, and more than so many nodes, does not know the
-/// limit and is told to stop.
+/// An engine that searches more than this multiple of its node limit, and more than this many nodes, ignores the
+/// limit and is sent `stop`.
 const NODE_LIMIT_FACTOR: u64 = 2;
 const LEAST_EXCESS_NODES: u64 = 10_000;
 
 /// How long an engine that has closed its pipes may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How an engine is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// Options to set, by name.
     pub options: Vec<(String, String)>,
@@ -48,9 +47,7 @@ pub struct EngineCommand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
-    /// Plies.
     Depth(u32),
-    /// Nodes.
     Nodes(u64),
     /// Milliseconds.
     Movetime(u64),
@@ -66,19 +63,15 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What is wrong with an engine.
 #[derive(Debug, Error)]
 pub enum EngineError {
-    /// It cannot be started.
     #[error("cannot start the engine {}: {}", .0.display(), .1)]
     Start(PathBuf, std::io::Error),
-    /// It lacks an option.
     #[error("the engine {} {}", .0.display(), .1)]
     Unfit(PathBuf, String),
     /// It exited, timed out, or gave an impossible answer.
     #[error("the engine {} {}", .0.display(), .1)]
     Failed(PathBuf, String),
-    /// The stop flag was set.
     #[error("interrupted")]
     Interrupted,
 }
@@ -86,7 +79,6 @@ pub enum EngineError {
 /// A game with the `position` commands that send it to an engine.
 #[derive(Clone, Debug)]
 pub struct UciPosition {
-    /// The game.
     pub game: Game,
     /// The whole game, for engines that look at earlier positions.
     whole: PositionCommand,
@@ -95,7 +87,6 @@ pub struct UciPosition {
     recent: PositionCommand,
 }
 
-/// A `position` command.
 #[derive(Clone, Debug)]
 struct PositionCommand {
     text: String,
@@ -121,17 +112,12 @@ impl PositionCommand {
 
 impl UciPosition {
     /// A game from the FEN `start`; `None` is the initial position.
-    ///
-    /// # Errors
-    ///
-    /// If the FEN is no legal position.
     pub fn new(start: Option<&str>) -> Result<UciPosition, PositionError> {
         let game = start.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
         let command = PositionCommand::new(start);
         Ok(UciPosition { game, whole: command.clone(), recent: command })
     }
 
-    /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
         let written = Game::uci(m, self.is_chess960());
         self.game.play(m);
@@ -152,7 +138,6 @@ impl UciPosition {
 /// A move with the engine's evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineMove {
-    /// The move.
     pub m: Move,
     /// The principal variation, which begins with it, as far as its moves are legal.
     pub pv: Vec<Move>,
@@ -171,25 +156,16 @@ pub struct UciEngine {
     lines: Receiver<String>,
     timeout: Duration,
     name: String,
-    /// Names of its options in lower case.
-    options: Vec<String>,
+    options: Vec<OptionSpec>,
     multi_pv: usize,
     chess960: bool,
 }
 
 impl UciEngine {
     /// Starts an engine, sets its options, and waits until it is ready.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be started, does not answer as a UCI engine, or lacks one of the options; or if `stop` is set.
     pub fn start(command: &EngineCommand, stop: &AtomicBool) -> Result<UciEngine, EngineError> {
         let program = command.program.clone();
-        let mut process = Command::new(&program);
-        process.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // Its own process group: Ctrl-C must not reach the engine before we are done with it.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut process, 0);
+        let mut process = engine_process(&program, &command.arguments);
         let start = |error| EngineError::Start(program.clone(), error);
         let mut child = process.spawn().map_err(start)?;
         let input = child.stdin.take().expect("it is piped");
@@ -218,28 +194,20 @@ impl UciEngine {
     fn handshake(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
         self.send("uci")?;
         loop {
-            let line = self.receive(self.timeout, stop)?;
-            if let Some(name) = line.strip_prefix("id name ") {
-                self.name = name.trim().to_owned();
-            } else if let Some(option) = line.strip_prefix("option name ") {
-                let name = option.split(" type ").next().unwrap_or(option);
-                self.options.push(name.trim().to_ascii_lowercase());
-            } else if line == "uciok" {
-                return Ok(());
+            match EngineLine::parse(&self.receive(self.timeout, stop)?) {
+                EngineLine::Name(name) => self.name = name,
+                EngineLine::Option(option) => self.options.push(option),
+                EngineLine::UciOk => return Ok(()),
+                _ => (),
             }
         }
     }
 
-    /// Whether the engine has an option of this name.
     pub fn has_option(&self, name: &str) -> bool {
-        self.options.contains(&name.to_ascii_lowercase())
+        knows(&self.options, name)
     }
 
     /// Sets a check option if the engine has it, and returns whether it has.
-    ///
-    /// # Errors
-    ///
-    /// If the engine has ended.
     pub fn try_check(&mut self, name: &str, value: bool) -> Result<bool, EngineError> {
         let known = self.has_option(name);
         if known {
@@ -252,12 +220,12 @@ impl UciEngine {
         if !self.has_option(name) {
             return Err(EngineError::Unfit(self.program.clone(), format!("has no option \"{name}\"")));
         }
-        self.send(&format!("setoption name {name} value {value}"))
+        self.send(&set_option(name, value))
     }
 
     fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
         self.send("isready")?;
-        while self.receive(self.timeout, stop)? != "readyok" {}
+        while EngineLine::parse(&self.receive(self.timeout, stop)?) != EngineLine::ReadyOk {}
         Ok(())
     }
 
@@ -267,20 +235,16 @@ impl UciEngine {
     }
 
     /// Sends `ucinewgame` and waits until the engine is ready.
-    ///
-    /// # Errors
-    ///
-    /// If it fails, or `stop` is set.
     pub fn new_game(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
         self.send("ucinewgame")?;
         self.wait_until_ready(stop)
     }
 
-    /// The engine's `count` best moves (fewer if there are fewer), best first, in a position where the game is not
-    /// over. An engine that ignores a limit in nodes is told to stop soon after it.
+    /// At most `count` moves, best first. The position must have a legal
+    /// move. An engine that ignores a node limit is sent `stop` soon after it.
     ///
-    /// A position is sent when the last one is answered: Stockfish, which would read it during that search, counts the
-    /// moves that lead to it as nodes of the search, so that one by nodes would end early, at no two times alike.
+    /// A position is sent only after the last answer: Stockfish reads a `position` during a search and counts the
+    /// moves in it as nodes, so that searches by nodes would end early and differ from run to run.
     ///
     /// # Errors
     ///
@@ -303,7 +267,7 @@ impl UciEngine {
         self.name.starts_with("Stockfish")
     }
 
-    /// Sets what a position needs to be searched for its `count` best moves.
+    /// Sets MultiPV and Chess960 for the next search.
     fn prepare(&mut self, position: &UciPosition, count: usize) -> Result<(), EngineError> {
         if self.multi_pv != count {
             self.set_option("MultiPV", &count.to_string())?;
@@ -316,7 +280,7 @@ impl UciEngine {
         Ok(())
     }
 
-    /// The engine's answer to the question for its best moves.
+    /// Waits for `bestmove` and collects the lines.
     fn answer(
         &mut self,
         position: &UciPosition,
@@ -328,25 +292,21 @@ impl UciEngine {
             Limit::Movetime(milliseconds) => Duration::from_millis(milliseconds),
             Limit::Depth(_) | Limit::Nodes(_) => Duration::ZERO,
         };
-        // Lines are read when the search is over: most are replaced by later ones.
         let mut found: Vec<Option<InfoLine>> = vec![None; count];
         let mut is_told_to_stop = false;
         loop {
             let line = self.receive(self.timeout + search_time, stop)?;
-            let mut words = line.split_ascii_whitespace();
-            match words.next() {
-                Some("info") => {
-                    if !is_told_to_stop && ignores_limit(words.clone(), limit) {
-                        self.send("stop")?;
-                        is_told_to_stop = true;
-                    }
-                    if let Some(info) = InfoLine::parse(words)
-                        && let Some(place) = found.get_mut(info.rank)
-                    {
+            if !is_told_to_stop && ignores_limit(&line, limit) {
+                self.send("stop")?;
+                is_told_to_stop = true;
+            }
+            match EngineLine::parse(&line) {
+                EngineLine::Info(info) => {
+                    if let Some(place) = found.get_mut(info.rank) {
                         *place = Some(info);
                     }
                 }
-                Some("bestmove") => return self.conclude(position, words.next().unwrap_or(""), found),
+                EngineLine::Best(best) => return self.conclude(position, &best, found),
                 _ => (),
             }
         }
@@ -421,6 +381,26 @@ impl Drop for UciEngine {
     }
 }
 
+/// The child process of an engine, with its pipes.
+pub fn engine_process(program: &Path, arguments: &[String]) -> Command {
+    let mut process = Command::new(program);
+    process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // Its own process group: Ctrl-C must not reach the engine before we are done with it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut process, 0);
+    process
+}
+
+/// The command that sets an option.
+pub fn set_option(name: &str, value: &str) -> String {
+    format!("setoption name {name} value {value}")
+}
+
+/// Whether an option is among those that an engine has listed; names are compared in lower case.
+pub fn knows(options: &[OptionSpec], name: &str) -> bool {
+    options.iter().any(|known| known.name.eq_ignore_ascii_case(name))
+}
+
 /// A program's path: Debian installs Stockfish in a folder that is not in root's PATH.
 pub fn find_program(program: &Path) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -453,18 +433,18 @@ pub fn command_words(text: &str) -> Option<Vec<String>> {
 }
 
 /// An option to set, as `NAME=VALUE`.
-///
-/// # Errors
-///
-/// If there is no `=`.
 pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
     let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Whether an `info` line has so many nodes that the engine does not know the limit.
-fn ignores_limit<'a>(words: impl Iterator<Item = &'a str>, limit: Limit) -> bool {
+/// Whether an `info` line shows that the engine ignores its node limit.
+fn ignores_limit(line: &str, limit: Limit) -> bool {
     let Limit::Nodes(most) = limit else { return false };
+    let mut words = line.split_ascii_whitespace();
+    if words.next() != Some("info") {
+        return false;
+    }
     let nodes: Option<u64> =
         words.skip_while(|word| *word != "nodes").nth(1).and_then(|nodes| nodes.parse().ok());
     nodes.is_some_and(|nodes| nodes > most.saturating_mul(NODE_LIMIT_FACTOR).max(LEAST_EXCESS_NODES))

@@ -1,19 +1,14 @@
-//! Lines that an engine writes.
+//! The lines that an engine writes, for every program here that talks to engines.
 //!
 //! They are parsed word by word, as GUIs do: engines add words of their own, and unknown ones are skipped.
 
-use engine::apps::uci_client::InfoLine;
+use super::InfoLine;
 
-/// A line of an engine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineLine {
-    /// `id name …`.
     Name(String),
-    /// `option name …`.
     Option(OptionSpec),
-    /// `uciok`.
     UciOk,
-    /// `readyok`.
     ReadyOk,
     /// `info …` with a score and a variation.
     Info(InfoLine),
@@ -25,14 +20,11 @@ pub enum EngineLine {
     NoTree(String),
     /// `bestmove …`: the move as it was written.
     Best(String),
-    /// Anything else.
     Other,
 }
 
-/// An option that an engine offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
-    /// Its name.
     pub name: String,
     /// Smallest and largest value of a `spin`.
     pub range: Option<(i64, i64)>,
@@ -52,7 +44,6 @@ pub struct MoveNumbers {
 }
 
 impl EngineLine {
-    /// Reads a line.
     pub fn parse(line: &str) -> EngineLine {
         let mut words = line.split_ascii_whitespace();
         match words.next() {
@@ -62,7 +53,7 @@ impl EngineLine {
                 EngineLine::Name(words.collect::<Vec<_>>().join(" "))
             }
             Some("option") => option(words).map_or(EngineLine::Other, EngineLine::Option),
-            Some("info") if line.starts_with("info string ") => string(&line["info string ".len()..]),
+            Some("info") if line.starts_with("info string ") => info_string(&line["info string ".len()..]),
             Some("info") => InfoLine::parse(words).map_or(EngineLine::Other, EngineLine::Info),
             Some("bestmove") => EngineLine::Best(words.next().unwrap_or_default().to_owned()),
             _ => EngineLine::Other,
@@ -72,17 +63,19 @@ impl EngineLine {
 
 fn option<'a>(words: impl Iterator<Item = &'a str>) -> Option<OptionSpec> {
     let words: Vec<&str> = words.collect();
-    let kind = words.iter().position(|word| *word == "type")?;
+    // Some engines leave the type out.
+    let kind = words.iter().position(|word| *word == "type").unwrap_or(words.len());
     let (names, rest) = words.split_at(kind);
     let (&first, names) = names.split_first()?;
     let number = |key| {
         let index = rest.iter().position(|word| *word == key)?;
         rest.get(index + 1)?.parse().ok()
     };
-    (first == "name").then(|| OptionSpec { name: names.join(" "), range: number("min").zip(number("max")) })
+    (first == "name" && !names.is_empty())
+        .then(|| OptionSpec { name: names.join(" "), range: number("min").zip(number("max")) })
 }
 
-fn string(text: &str) -> EngineLine {
+fn info_string(text: &str) -> EngineLine {
     if let Some(answer) = text.strip_prefix("tree {") {
         return EngineLine::Tree(format!("{{{answer}"));
     }
@@ -118,6 +111,7 @@ mod tests {
         let elo = "option name UCI_Elo type spin default 1500 min 800 max 1700";
         assert_eq!(option(elo), Some(("UCI_Elo".into(), Some((800, 1700)))));
         assert_eq!(option("option name Clear Hash type button"), Some(("Clear Hash".into(), None)));
+        assert_eq!(option("option name Own Book"), Some(("Own Book".into(), None)));
         assert_eq!(option("option name"), None);
     }
 
