@@ -6,24 +6,18 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio::sync::watch;
 
-/// A board with its game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LiveBoard {
-    /// White's name.
     pub white: String,
-    /// Black's name.
     pub black: String,
     /// What stands above it: the opening, or the game's number.
     pub title: String,
-    /// The position.
     pub fen: String,
     /// The last move, in UCI notation.
     pub last: Option<String>,
     /// The last move in SAN.
     pub san: Option<String>,
-    /// Whether the side to move is in check.
     pub check: bool,
-    /// Plies played.
     pub ply: usize,
     /// Milliseconds that White and Black have left.
     pub left_ms: Option<[u64; 2]>,
@@ -34,7 +28,6 @@ pub struct LiveBoard {
 /// The boards, as JSON by their names.
 pub type BoardMap = BTreeMap<String, Arc<str>>;
 
-/// All boards.
 #[derive(Clone, Debug)]
 pub struct Boards(Arc<watch::Sender<BoardMap>>);
 
@@ -45,7 +38,6 @@ impl Default for Boards {
 }
 
 impl Boards {
-    /// Shows a board under this name.
     pub fn set(&self, name: &str, board: &LiveBoard) {
         let text: Arc<str> = serde_json::to_string(board).expect("boards can be written as JSON").into();
         self.0.send_if_modified(|boards| boards.insert(name.to_owned(), text.clone()) != Some(text));
@@ -62,7 +54,6 @@ impl Boards {
         boards.iter().for_each(|(name, board)| self.set(name, board));
     }
 
-    /// Follows the boards.
     pub fn subscribe(&self) -> watch::Receiver<BoardMap> {
         self.0.subscribe()
     }

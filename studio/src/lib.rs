@@ -3,17 +3,12 @@
 //!
 //! The modules are in dependency order: each imports only from those above it.
 
-/// Files that are never half written.
 pub mod files;
 /// Boards that are being played on.
 pub mod boards;
-/// UCI engines in child processes.
 pub mod engines;
-/// The game at the board.
 pub mod play;
-/// Reviews of games.
 pub mod reviews;
-/// Matches between two engines.
 pub mod matches;
 /// Training runs, read while they are written.
 pub mod runs;

@@ -128,10 +128,10 @@ export function newGameDialog(chosen, engines, { changed, search, begin, close }
           </label>
           <label>Opening
             <select name="opening" size="6" required>${chosen.openings.map((found) => html`
-              <option value=${found.moves} ?selected=${found === opening} title="${found.name}: ${found.moves}">${found.name}</option>`)}
+              <option value=${found.moves} ?selected=${found === opening} title="${found.name}: ${found.moves}">${found.name}: ${found.moves}</option>`)}
             </select>
           </label>
-          <p class="small chosen-opening">${opening ? `${opening.name}: ${opening.moves}` : 'No opening is called like that.'}</p>` : nothing}
+          ${opening ? nothing : html`<p class="small">No opening is called like that.</p>`}` : nothing}
         ${chosenStart === 'fen' ? html`
           <label>FEN <input name="fen" required maxlength="120" autocomplete="off" spellcheck="false" .value=${value('fen')}>
           </label>` : nothing}

@@ -34,24 +34,17 @@ pub struct FollowedPairing {
     pub first: String,
     /// The other one.
     pub second: String,
-    /// How it stands.
     pub standing: Standing,
 }
 
-/// A followed file.
 #[derive(Clone, Debug, Serialize)]
 pub struct FollowedView {
-    /// The file's name.
     pub name: String,
-    /// Finished games.
     pub games: usize,
-    /// Games that cannot be read.
     pub broken: usize,
-    /// The pairings.
     pub pairings: Vec<FollowedPairing>,
     /// The names of the boards: the game that is written, and the last ones.
     pub boards: Vec<String>,
-    /// The last games.
     pub finished: Vec<FinishedGame>,
     /// Seconds since 1970 of the last change.
     pub modified_s: Option<u64>,

@@ -1,4 +1,4 @@
-//! One game at a time between two engines: a match has as many lanes as games at once.
+//! A lane plays one game at a time between two engines. A match has a lane for each game at once.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::play::{EndReason, GameEnd, PlayedGame, Winner};
 /// Plies after which a game counts as drawn.
 const LONGEST_GAME: usize = 600;
 
-/// How much later than its clock allows a move may come, for what lies between us and the engine.
+/// Grace period after a flag falls, for the delay of pipes and scheduling.
 const MARGIN: Duration = Duration::from_millis(50);
 
 /// A game of a match, as far as it is played.
@@ -20,7 +20,6 @@ const MARGIN: Duration = Duration::from_millis(50);
 pub struct LaneGame {
     /// Its number: 2 n and 2 n + 1 share an opening.
     pub number: usize,
-    /// The opening's name.
     pub opening: String,
     /// The moves, those of the opening included.
     pub game: PlayedGame,
@@ -35,17 +34,14 @@ impl LaneGame {
     }
 }
 
-/// What a lane reports.
 #[derive(Debug)]
 pub enum LaneEvent {
     /// A move was made, in UCI notation.
     Moved {
-        /// The move.
         uci: String,
         /// What the clocks show after it.
         left_ms: Option<[u64; 2]>,
     },
-    /// The game is over.
     Over(GameEnd),
     /// An engine failed: its name, and a part of a sentence.
     Failed(String),
@@ -56,15 +52,10 @@ pub type LaneReport = (u64, usize, LaneEvent);
 
 /// Where a lane belongs, and what it plays with.
 pub struct Lane {
-    /// The number of the match.
     pub serial: u64,
-    /// Its own number.
     pub number: usize,
-    /// The engines.
     pub engines: [EngineSpec; 2],
-    /// How long they think.
     pub time: ThinkingTime,
-    /// Where it reports to.
     pub reports: mpsc::UnboundedSender<LaneReport>,
 }
 

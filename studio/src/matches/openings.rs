@@ -58,10 +58,6 @@ impl OpeningBook {
     }
 
     /// Reads a PGN, whose games are openings, or a file of FENs or EPDs, one a line. Its name is that of the file.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, a line is no position, or nothing is an opening.
     pub fn read(path: &Path) -> Result<OpeningBook, OpeningFileError> {
         let text = std::fs::read(path).map_err(|error| OpeningFileError::Read(path.to_owned(), error))?;
         let is_pgn = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("pgn"));

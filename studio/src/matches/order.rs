@@ -30,19 +30,16 @@ pub enum ThinkingTime {
     },
 }
 
-/// A match to play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchOrder {
     /// The first engine, whose score is counted.
     pub first: String,
-    /// The second engine.
     pub second: String,
     /// Most games: each opening is played twice, with colours reversed.
     pub games: u32,
     /// How long the engines think.
     pub time: ThinkingTime,
-    /// Games at once.
     #[serde(default = "one")]
     pub at_once: u32,
     /// The name of the book of openings; the first one if it is empty.
@@ -61,11 +58,6 @@ fn one() -> u32 {
 }
 
 impl MatchOrder {
-    /// Checks the order; the books have these names.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong, and what to do.
     pub fn check(&self, roster: &Roster, books: &[String]) -> Result<(), ActionError> {
         let invalid = |text: String| Err(ActionError::Invalid(text));
         for name in [&self.first, &self.second] {

@@ -12,27 +12,20 @@ use super::order::MatchOrder;
 use super::view::{FinishedGame, MatchPhase};
 use crate::play::{PlayedGame, Winner};
 
-/// The version of the format.
 const FORMAT: &str = "studio-match/1";
 
-/// Why a state file cannot be used.
 #[derive(Debug, Error)]
 pub enum SavedMatchError {
-    /// It cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is not in the format.
     #[error("it is not a saved match: {0}")]
     Form(#[from] serde_json::Error),
-    /// It is of another version.
     #[error("it has the format \"{0}\", not \"studio-match/1\"")]
     Version(String),
-    /// A game in it is wrong.
     #[error("game {0} is wrong: {1}")]
     Game(usize, String),
 }
 
-/// A game that was running.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedLaneGame {
     number: usize,
@@ -46,17 +39,12 @@ struct SavedLaneGame {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedMatch {
     format: String,
-    /// What the match consists of.
     pub order: MatchOrder,
-    /// Where it stands.
     pub phase: MatchPhase,
     /// The results by the games' numbers.
     pub results: BTreeMap<usize, Winner>,
-    /// The number of the next game to begin.
     pub next: usize,
-    /// The last games.
     pub finished: Vec<FinishedGame>,
-    /// What has to be told.
     pub notice: Option<String>,
     unfinished: Vec<SavedLaneGame>,
 }
@@ -83,10 +71,6 @@ impl SavedMatch {
     }
 
     /// The games to be continued.
-    ///
-    /// # Errors
-    ///
-    /// If a move is not legal.
     pub fn unfinished(&self) -> Result<Vec<LaneGame>, SavedMatchError> {
         let read = |saved: &SavedLaneGame| {
             let wrong = |why: String| SavedMatchError::Game(saved.number, why);
@@ -102,10 +86,6 @@ impl SavedMatch {
     }
 
     /// Reads a state file; `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or is of another version.
     pub fn read(path: &Path) -> Result<Option<SavedMatch>, SavedMatchError> {
         let text = match std::fs::read(path) {
             Ok(text) => text,
@@ -117,10 +97,6 @@ impl SavedMatch {
     }
 
     /// Writes the state file aside and renames it.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), SavedMatchError> {
         Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
     }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::play::Winner;
 
-/// The sequential test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LlrView {
     /// The log-likelihood ratio.
@@ -16,9 +15,7 @@ pub struct LlrView {
     pub lower: f64,
     /// Where it counts as stronger by `elo1`.
     pub upper: f64,
-    /// What is decided.
     pub decision: SprtDecision,
-    /// The same in words.
     pub text: String,
 }
 

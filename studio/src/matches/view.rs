@@ -8,7 +8,6 @@ use super::order::MatchOrder;
 use super::standing::Standing;
 use crate::boards::LiveBoard;
 
-/// Where a match stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchPhase {
@@ -22,39 +21,28 @@ pub enum MatchPhase {
     Ended,
 }
 
-/// A finished game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedGame {
     /// Its number, from 0.
     pub number: usize,
-    /// White's name.
     pub white: String,
-    /// Black's name.
     pub black: String,
-    /// The opening.
     pub opening: String,
     /// As PGN writes it.
     pub result: String,
-    /// The result as a sentence.
     pub text: String,
-    /// Plies.
     pub plies: usize,
 }
 
-/// A match.
 #[derive(Clone, Debug, Serialize)]
 pub struct MatchView {
-    /// Where it stands.
     pub phase: MatchPhase,
-    /// What it consists of.
     pub order: MatchOrder,
     /// The test, with its bounds on Elo.
     pub sprt: Option<Sprt>,
-    /// How it stands.
     pub standing: Standing,
     /// The names of the boards that are being played on.
     pub boards: Vec<String>,
-    /// The last games.
     pub finished: Vec<FinishedGame>,
     /// What went wrong, or why it has ended.
     pub notice: Option<String>,

@@ -10,13 +10,10 @@ use super::file::{Headline, PgnFile};
 use super::seats::{ActionError, NewGame};
 use super::tree::TreeView;
 
-/// What the page can ask for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
-    /// Begin a game.
     New(NewGame),
-    /// A person's move.
     Move {
         /// SAN or UCI.
         text: String,
@@ -24,15 +21,11 @@ pub enum Action {
         #[serde(default)]
         ply: Option<usize>,
     },
-    /// Take the last moves back.
     TakeBack,
-    /// Resign.
     Resign,
-    /// Offer a draw.
     Draw,
     /// Show or hide the evaluation.
     Analysis {
-        /// Show.
         on: bool,
     },
     /// Show another game of the PGN that was loaded last.
@@ -53,7 +46,6 @@ pub enum Action {
     Retry,
 }
 
-/// A game to be reviewed.
 #[derive(Clone, Debug)]
 pub struct ReviewedGame {
     /// Tells it from others: [`TableView::key`](super::TableView).
@@ -76,7 +68,6 @@ pub(super) enum Request {
     Attached,
 }
 
-/// Access to the table's task.
 #[derive(Clone, Debug)]
 pub struct TableHandle {
     pub(super) requests: mpsc::UnboundedSender<Request>,
@@ -94,11 +85,6 @@ impl TableHandle {
         answered.await.map_err(|_| ended())?
     }
 
-    /// Does what the page asks for.
-    ///
-    /// # Errors
-    ///
-    /// If it is not possible.
     pub async fn act(&self, action: Action) -> Result<(), ActionError> {
         self.ask(|answer| Request::Act(action, answer)).await
     }
@@ -109,37 +95,21 @@ impl TableHandle {
     }
 
     /// The game as PGN; `date` is `YYYY.MM.DD`.
-    ///
-    /// # Errors
-    ///
-    /// If the server is shutting down.
     pub async fn pgn(&self, date: String) -> Result<String, ActionError> {
         self.ask(|answer| Request::Pgn(date, answer)).await
     }
 
     /// The game on the board, to be reviewed.
-    ///
-    /// # Errors
-    ///
-    /// If it has no moves.
     pub async fn reviewed(&self) -> Result<ReviewedGame, ActionError> {
         self.ask(Request::Review).await
     }
 
     /// The games of the PGN that was loaded last, as they are listed.
-    ///
-    /// # Errors
-    ///
-    /// If the server is shutting down.
     pub async fn headlines(&self) -> Result<Vec<Headline>, ActionError> {
         self.ask(Request::Headlines).await
     }
 
     /// What the evaluating engine's tree holds of the moves after a line from the present position.
-    ///
-    /// # Errors
-    ///
-    /// If there is no evaluation, or its engine does not answer.
     pub async fn tree(&self, moves: Vec<String>) -> Result<TreeView, ActionError> {
         self.ask(|answer| Request::Tree(moves, answer)).await
     }

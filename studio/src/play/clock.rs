@@ -28,7 +28,6 @@ impl TimeControl {
     }
 }
 
-/// The clock of a game.
 #[derive(Clone, Debug)]
 pub struct ChessClock {
     control: TimeControl,
@@ -44,7 +43,6 @@ impl ChessClock {
         ChessClock { control, left: ByColor { white: base, black: base }, running: None }
     }
 
-    /// The time control.
     pub fn control(&self) -> TimeControl {
         self.control
     }

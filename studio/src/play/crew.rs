@@ -10,18 +10,14 @@ use super::played::PlayedGame;
 use super::thoughts::LINES;
 use crate::engines::{EngineEvent, EngineHandle, EngineSpec, OptionSpec, SearchOrder, start};
 
-/// Which engine of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// It plays this side.
     Player(Color),
-    /// It evaluates.
     Analyst,
 }
 
 /// A search that an engine of the table is to make.
 pub struct Task {
-    /// Its options.
     pub options: Vec<(String, String)>,
     /// The `go` command.
     pub go: String,
@@ -30,7 +26,7 @@ pub struct Task {
 }
 
 struct Running {
-    /// Tells the reports of this process from those of an earlier one.
+    /// Distinguishes this process from earlier ones in the same role.
     number: u64,
     name: String,
     handle: EngineHandle,
@@ -43,7 +39,6 @@ struct Running {
 /// From the engine with that role and number.
 pub type CrewEvent = (Role, u64, EngineEvent);
 
-/// The engines at the table.
 pub struct Crew {
     engines: HashMap<Role, Running>,
     next_number: u64,
@@ -51,7 +46,7 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Nobody yet; what the engines report goes to `events`.
+    /// An empty crew, whose engines will report to `events`.
     pub fn new(events: mpsc::UnboundedSender<CrewEvent>) -> Crew {
         Crew { engines: HashMap::new(), next_number: 0, events }
     }
@@ -66,7 +61,7 @@ impl Crew {
         self.engines.get(&role).is_some_and(|running| running.asked == Some(revision))
     }
 
-    /// The engine of that name has this role; another one that had it is ended.
+    /// Starts the engine in this role, and ends another one that had it.
     pub fn seat(&mut self, role: Role, spec: &EngineSpec) {
         if self.engines.get(&role).is_some_and(|running| running.name == spec.name) {
             return;
@@ -99,7 +94,6 @@ impl Crew {
         });
     }
 
-    /// Asks an engine for its tree.
     pub fn ask_tree(&self, role: Role, moves: Vec<String>) {
         if let Some(running) = self.engines.get(&role) {
             running.handle.tree(moves);

@@ -72,7 +72,6 @@ impl GameEnd {
         }
     }
 
-    /// The result as a sentence.
     pub fn sentence(self) -> String {
         let reason = match self.reason {
             EndReason::Checkmate => "by checkmate",
@@ -125,7 +124,6 @@ pub struct PlayedMove {
     pub san: String,
     /// The position after it.
     pub fen: String,
-    /// Whether it gives check.
     pub check: bool,
 }
 
@@ -141,10 +139,6 @@ pub struct PlayedGame {
 
 impl PlayedGame {
     /// A game from a FEN; `None` is the initial position.
-    ///
-    /// # Errors
-    ///
-    /// If the FEN is no position.
     pub fn new(start: Option<String>) -> Result<PlayedGame, PositionError> {
         let game = start.as_deref().map_or_else(|| Ok(Game::new()), Game::from_fen)?;
         Ok(PlayedGame { start, game, moves: Vec::new(), openings: Vec::new() })
@@ -165,17 +159,14 @@ impl PlayedGame {
         self.start.clone().unwrap_or_else(|| Game::new().fen())
     }
 
-    /// The moves played.
     pub fn moves(&self) -> &[PlayedMove] {
         &self.moves
     }
 
-    /// Plies played.
     pub fn ply(&self) -> usize {
         self.moves.len()
     }
 
-    /// The side to move.
     pub fn turn(&self) -> Color {
         self.game.turn()
     }
@@ -185,7 +176,6 @@ impl PlayedGame {
         self.start.is_some() && self.game.position().castles().mode().is_chess960()
     }
 
-    /// The legal moves.
     pub fn legal(&self) -> Vec<LegalMove> {
         let mut legal = Vec::new();
         for m in self.game.legal_moves() {
@@ -201,10 +191,6 @@ impl PlayedGame {
     }
 
     /// Reads a legal move as a person types it: SAN or UCI, in small letters too.
-    ///
-    /// # Errors
-    ///
-    /// If it is no legal move here, with what to do.
     pub fn parse(&self, text: &str) -> Result<Move, String> {
         let text = text.trim();
         let position = self.game.position();
@@ -221,11 +207,6 @@ impl PlayedGame {
         })
     }
 
-    /// Plays a legal move.
-    ///
-    /// # Errors
-    ///
-    /// If the game has too many moves.
     pub fn play(&mut self, m: Move) -> Result<(), String> {
         if self.ply() >= LONGEST_GAME {
             return Err(format!("A game has at most {} moves here: start a new one.", LONGEST_GAME / 2));

@@ -13,27 +13,20 @@ use super::played::{GameEnd, PlayedGame};
 use super::seats::{NewGame, Seat};
 use super::session::Session;
 
-/// The version of the format.
 const FORMAT: &str = "studio-game/1";
 
-/// Why a state file cannot be used.
 #[derive(Debug, Error)]
 pub enum SavedError {
-    /// It cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is not in the format.
     #[error("it is not a saved game: {0}")]
     Form(#[from] serde_json::Error),
-    /// It is of another version.
     #[error("it has the format \"{0}\", not \"studio-game/1\"")]
     Version(String),
-    /// Its game is wrong.
     #[error("its game is wrong: {0}")]
     Game(String),
 }
 
-/// What a state file holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedGame {
     format: String,
@@ -96,10 +89,6 @@ impl SavedGame {
     }
 
     /// The session, with its clock stopped.
-    ///
-    /// # Errors
-    ///
-    /// If the game or its clock is wrong.
     pub fn session(self) -> Result<Session, SavedError> {
         let wrong = SavedError::Game;
         let new = NewGame {
@@ -132,10 +121,6 @@ impl SavedGame {
     }
 
     /// Reads a state file; `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or is of another version.
     pub fn read(path: &Path) -> Result<Option<SavedGame>, SavedError> {
         let text = match std::fs::read(path) {
             Ok(text) => text,
@@ -147,10 +132,6 @@ impl SavedGame {
     }
 
     /// Writes the state file aside and renames it, so that it is never half written.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), SavedError> {
         Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
     }

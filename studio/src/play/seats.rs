@@ -6,7 +6,6 @@ use thiserror::Error;
 use super::clock::TimeControl;
 use super::start::StartChoice;
 
-/// Who has a side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Seat {
@@ -14,7 +13,6 @@ pub enum Seat {
     Person,
     /// An engine of the roster.
     Engine {
-        /// Its name in the roster.
         name: String,
         /// The rating to play at; full strength without one.
         #[serde(default)]
@@ -33,15 +31,11 @@ impl Seat {
     }
 }
 
-/// A game to begin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewGame {
-    /// White's player.
     pub white: Seat,
-    /// Black's player.
     pub black: Seat,
-    /// The start position.
     #[serde(default)]
     pub start: StartChoice,
     /// The clock; none is a game without one.
@@ -59,7 +53,6 @@ pub(super) fn one_second() -> u32 {
     1000
 }
 
-/// Why something cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ActionError {
     /// It makes no sense: an illegal move, a wrong FEN.

@@ -35,11 +35,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins a game.
-    ///
-    /// # Errors
-    ///
-    /// If the start position or the times are wrong.
     pub fn new(new: NewGame) -> Result<Session, ActionError> {
         let invalid = |text: String| ActionError::Invalid(text);
         if !MOVE_TIMES.contains(&new.move_time_ms) {
@@ -93,22 +88,18 @@ impl Session {
         self.source.as_ref()
     }
 
-    /// The game.
     pub fn game(&self) -> &PlayedGame {
         &self.game
     }
 
-    /// Who plays.
     pub fn seats(&self) -> &ByColor<Seat> {
         &self.seats
     }
 
-    /// The end, if it has come.
     pub fn end(&self) -> Option<GameEnd> {
         self.end
     }
 
-    /// The clock, if there is one.
     pub fn clock(&self) -> Option<&ChessClock> {
         self.clock.as_ref()
     }
@@ -141,12 +132,10 @@ impl Session {
         }
     }
 
-    /// Whether a person has the move.
     pub fn person_moves(&self) -> bool {
         self.end.is_none() && *self.seats.get(self.game.turn()) == Seat::Person
     }
 
-    /// The engine that has the move.
     pub fn engine_to_move(&self) -> Option<&Seat> {
         let seat = self.seats.get(self.game.turn());
         (self.end.is_none() && *seat != Seat::Person).then_some(seat)
@@ -166,10 +155,6 @@ impl Session {
     }
 
     /// A person's move, as it was typed or made on the board. `ply` is the number of plies that the person saw.
-    ///
-    /// # Errors
-    ///
-    /// If it is not legal, or not a person's turn.
     pub fn move_by_person(
         &mut self,
         text: &str,
@@ -192,10 +177,6 @@ impl Session {
     }
 
     /// An engine's move in the position numbered `revision`; one for another position is ignored.
-    ///
-    /// # Errors
-    ///
-    /// If it is not legal.
     pub fn move_by_engine(&mut self, revision: u64, text: &str, now: Instant) -> Result<(), ActionError> {
         if revision != self.revision || self.engine_to_move().is_none() {
             return Ok(());
@@ -239,7 +220,7 @@ impl Session {
         fallen
     }
 
-    /// Plies that taking back would take: to a person's turn, at least one.
+    /// Plies that `take_back` removes, so that a person has the move again; 0 if it is refused.
     pub fn plies_to_take_back(&self) -> usize {
         let ply = self.game.ply();
         let plies = match self.persons() {
@@ -251,10 +232,6 @@ impl Session {
     }
 
     /// Takes the last moves back, to a person's turn.
-    ///
-    /// # Errors
-    ///
-    /// If there is nothing to take back.
     pub fn take_back(&mut self, now: Instant) -> Result<(), ActionError> {
         let plies = self.plies_to_take_back();
         if plies == 0 {
@@ -275,10 +252,6 @@ impl Session {
     }
 
     /// The person resigns; of two, the one to move.
-    ///
-    /// # Errors
-    ///
-    /// If the game is over or nobody at the board is a person.
     pub fn resign(&mut self, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let side = match self.persons() {
@@ -296,10 +269,6 @@ impl Session {
     }
 
     /// A draw is offered: two people agree, an engine does if its last score, for its side, is not above zero.
-    ///
-    /// # Errors
-    ///
-    /// If the game is over or the engine declines.
     pub fn draw(&mut self, engine_score: Option<Score>, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let declines = match engine_score {
@@ -315,7 +284,7 @@ impl Session {
         Ok(())
     }
 
-    /// Somebody looks at the board: a clock that a restart has stopped runs again.
+    /// A tab was opened: a clock that a restart has stopped runs again.
     pub fn attach(&mut self, now: Instant) -> bool {
         let ply = self.game.ply();
         let turn = self.game.turn();

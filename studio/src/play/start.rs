@@ -8,16 +8,13 @@ use shakmaty::{Bitboard, Board, Rank, Role};
 
 use super::played::PlayedGame;
 
-/// What a new game begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartChoice {
-    /// The initial position.
     #[default]
     Standard,
     /// A position of Chess960 by its number, or a random one.
     Chess960(Option<u16>),
-    /// A FEN.
     Fen(String),
     /// Moves that are played already, in SAN, with or without their numbers: an opening.
     Moves(String),
@@ -25,10 +22,6 @@ pub enum StartChoice {
 
 impl StartChoice {
     /// The game to begin with.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the position or the moves.
     pub fn game(&self) -> Result<PlayedGame, String> {
         let start = self.fen().map_err(|error| error.to_string())?;
         let mut game = PlayedGame::new(start).map_err(|error| error.to_string())?;
@@ -42,10 +35,6 @@ impl StartChoice {
     }
 
     /// The FEN, or `None` for the initial position.
-    ///
-    /// # Errors
-    ///
-    /// If it is no position, or the number is above 959.
     pub fn fen(&self) -> Result<Option<String>, PositionError> {
         match self {
             StartChoice::Standard | StartChoice::Moves(_) => Ok(None),

@@ -15,20 +15,16 @@ pub const LINES: usize = 3;
 /// Moves of a line that are shown.
 const LONGEST: usize = 12;
 
-/// A line of thought.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThoughtLine {
     /// For White.
     pub score: Score,
     /// White's wins, draws and Black's wins, per mille.
     pub wdl: Option<[u16; 3]>,
-    /// Depth in plies.
     pub depth: u32,
     /// Nodes of the search.
     pub nodes: u64,
-    /// The moves in SAN.
     pub san: Vec<String>,
-    /// The same moves in UCI notation.
     pub uci: Vec<String>,
     /// The positions after them.
     pub fens: Vec<String>,
@@ -37,9 +33,7 @@ pub struct ThoughtLine {
 /// What the search knows of a root move, for the side that makes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MoveThought {
-    /// In SAN.
     pub san: String,
-    /// In UCI notation.
     pub uci: String,
     /// Visits (N).
     pub visits: u64,
@@ -54,7 +48,6 @@ pub struct MoveThought {
 pub struct Thoughts {
     /// Plies of the game in that position.
     pub ply: usize,
-    /// Best first.
     pub lines: Vec<ThoughtLine>,
     /// All moves, the most visited first, if the engine says that much.
     pub moves: Vec<MoveThought>,
@@ -64,7 +57,7 @@ pub struct Thoughts {
 }
 
 impl Thoughts {
-    /// Takes in what an engine reports of the position of `game`; says whether that is a line to show.
+    /// Takes in a line about the position of `game`. Returns whether the shown lines changed.
     pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine) -> bool {
         if info.rank >= LINES {
             return false;
@@ -125,7 +118,7 @@ fn read_line(game: &PlayedGame, info: &InfoLine) -> Option<ThoughtLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engines::EngineLine;
+    use engine::apps::uci_client::EngineLine;
 
     fn info(line: &str) -> InfoLine {
         match EngineLine::parse(line) {

@@ -11,21 +11,17 @@ pub const LONGEST_PATH: usize = 200;
 /// The moves after a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeView {
-    /// The line, in UCI notation.
     pub moves: Vec<String>,
     /// Whether the tree reaches that position.
     pub held: bool,
-    /// The moves there, best first.
     pub children: Vec<TreeMove>,
 }
 
 /// A move in the tree, for the side that makes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeMove {
-    /// In UCI notation.
     #[serde(rename = "move")]
     pub uci: String,
-    /// In SAN.
     #[serde(default)]
     pub san: String,
     /// Visits (N).

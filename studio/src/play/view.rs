@@ -13,10 +13,8 @@ use super::played::{LegalMove, PlayedGame, PlayedMove};
 use super::seats::Seat;
 use super::session::Session;
 
-/// An engine that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EngineView {
-    /// Its name.
     pub name: String,
     /// Smallest and largest `UCI_Elo`, if its strength can be limited.
     pub elo: Option<(i64, i64)>,
@@ -24,10 +22,8 @@ pub struct EngineView {
     pub error: Option<String>,
 }
 
-/// A player.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeatView {
-    /// The seat.
     #[serde(flatten)]
     pub seat: Seat,
     /// What the player is called.
@@ -43,16 +39,13 @@ pub struct ClockView {
     pub black_ms: u64,
     /// The side whose time runs.
     pub running: Option<&'static str>,
-    /// The time control.
     pub control: TimeControl,
 }
 
-/// The game's end.
 #[derive(Clone, Debug, Serialize)]
 pub struct EndView {
     /// As PGN writes it.
     pub result: &'static str,
-    /// A sentence.
     pub text: String,
 }
 
@@ -67,7 +60,6 @@ pub struct FileView {
     pub chosen: usize,
 }
 
-/// Everything that the page shows of the game.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableView {
     /// The number of the position.
@@ -76,13 +68,11 @@ pub struct TableView {
     pub key: String,
     /// The file that was loaded last.
     pub file: Option<FileView>,
-    /// The start position.
     pub start_fen: String,
     /// Whether castling is king takes rook.
     pub chess960: bool,
     /// Plies before the first move, by the move number of the start position.
     pub first_ply: usize,
-    /// The moves played.
     pub moves: Vec<PlayedMove>,
     /// Code and name of the opening.
     pub opening: Option<String>,
@@ -90,17 +80,12 @@ pub struct TableView {
     pub phases: [Option<usize>; 2],
     /// Whether the side to move is in check in the start position.
     pub start_check: bool,
-    /// The side to move.
     pub turn: &'static str,
     /// The legal moves, if a person has the move.
     pub legal: Vec<LegalMove>,
-    /// White's player.
     pub white: SeatView,
-    /// Black's player.
     pub black: SeatView,
-    /// The clock.
     pub clock: Option<ClockView>,
-    /// The end.
     pub end: Option<EndView>,
     /// Plies that taking back would take.
     pub take_back: usize,
@@ -122,7 +107,6 @@ pub struct TableView {
     pub engines: Vec<EngineView>,
 }
 
-/// The name of a side.
 pub fn side(color: Color) -> &'static str {
     color.fold_wb("white", "black")
 }

@@ -28,7 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the page is told of progress.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 
-/// What the page can ask for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReviewCommand {
@@ -79,10 +78,6 @@ impl ReviewDesk {
     }
 
     /// Begins the review of a game; another one that is being made is stopped.
-    ///
-    /// # Errors
-    ///
-    /// If there is no engine, or the number of nodes is out of range.
     pub fn begin(&self, ReviewedGame { key, game }: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
         let none =
             || ActionError::NotNow("There is no engine to review with: name one with --engine.".into());

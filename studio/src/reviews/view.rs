@@ -27,10 +27,8 @@ pub struct ReviewedPly {
     pub accuracy: f64,
 }
 
-/// What is said of a player.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReviewedPlayer {
-    /// Judged moves.
     pub moves: usize,
     /// 0 to 100.
     pub accuracy: Option<f64>,

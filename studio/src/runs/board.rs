@@ -23,11 +23,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub struct RunView {
     /// Its number.
     pub id: usize,
-    /// The folder's name.
     pub name: String,
     /// The kind, once it is known.
     pub kind: Option<RunKind>,
-    /// Lines that were read.
     pub lines: usize,
     /// The share of the file that is read.
     pub read: f64,
@@ -43,11 +41,9 @@ pub struct RunView {
     pub samples: Option<f64>,
     /// Samples to learn.
     pub total_samples: Option<f64>,
-    /// Speed.
     pub samples_per_s: Option<f64>,
     /// Positions of self-play an hour.
     pub positions_per_h: Option<f64>,
-    /// Learning rate.
     pub lr: Option<f64>,
     /// Divergence of the policy from the first network's.
     pub kl: Option<f64>,
@@ -57,7 +53,6 @@ pub struct RunView {
     pub buffer: Option<f64>,
     /// Seconds of training.
     pub time_s: Option<f64>,
-    /// Seconds left.
     pub seconds_left: Option<f64>,
     /// The stage of a run of `rl`.
     pub stage: Option<String>,
@@ -165,10 +160,6 @@ impl RunBoard {
     }
 
     /// Pauses a run or goes on with it.
-    ///
-    /// # Errors
-    ///
-    /// If that is not possible, or there is no such run.
     pub fn act(&self, id: usize, command: RunCommand) -> Result<(), ActionError> {
         let runs = self.lock();
         let none = || {

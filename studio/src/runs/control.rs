@@ -22,7 +22,6 @@ pub const STOP_FILE: &str = "stop";
 /// How long a run must have been quiet before another trainer is started on its folder.
 const QUIET: Duration = Duration::from_secs(20);
 
-/// What the page can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunCommand {
@@ -78,10 +77,6 @@ impl Trainers {
     }
 
     /// Asks the trainer of a run to stop.
-    ///
-    /// # Errors
-    ///
-    /// If the folder cannot be written.
     pub fn pause(&self, folder: &Path) -> Result<(), ActionError> {
         let failed = |error| {
             ActionError::NotNow(format!(
@@ -93,10 +88,6 @@ impl Trainers {
     }
 
     /// Takes the request to stop back, if the trainer has not seen it.
-    ///
-    /// # Errors
-    ///
-    /// If it has.
     pub fn keep(&self, folder: &Path) -> Result<(), ActionError> {
         let seen =
             |_| ActionError::NotNow("The trainer is stopping already: go on with the run afterwards.".into());
@@ -104,10 +95,6 @@ impl Trainers {
     }
 
     /// Starts the trainer again; `active` is when the run's folder changed last.
-    ///
-    /// # Errors
-    ///
-    /// If the run may be running, or the trainer cannot be started.
     pub fn resume(
         &self,
         folder: &Path,

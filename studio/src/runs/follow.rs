@@ -108,7 +108,6 @@ impl RunFollower {
         self.reliability.as_ref()
     }
 
-    /// Lines that were read.
     pub fn lines(&self) -> usize {
         self.lines
     }

@@ -10,7 +10,6 @@ use shakmaty::san::SanPlus;
 
 use crate::boards::LiveBoard;
 
-/// The version of the file.
 const FORMAT: &str = "philidor-live/1";
 
 /// Boards that are shown.
@@ -36,7 +35,6 @@ struct LiveFileBoard {
     black: String,
     /// The position before the last move.
     before: String,
-    /// In UCI notation.
     last: String,
     ply: usize,
 }

@@ -18,7 +18,6 @@ const LARGEST_STATE: u64 = 64 << 20;
 /// A network's rating.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatedNetwork {
-    /// Its name.
     pub name: String,
     /// Elo above the network that the run began with.
     pub elo: f64,

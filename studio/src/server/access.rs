@@ -1,4 +1,4 @@
-//! Who may ask the server for something.
+//! Access control: hosts, origins and the token.
 //!
 //! Without a token the server is bound to the loopback interface, and what a browser could be talked into by another
 //! site is refused: a foreign `Host` (DNS rebinding) and a foreign `Origin` (requests across sites). With a token, whoever
@@ -93,10 +93,6 @@ impl Denied {
 
 impl Access {
     /// Whether a request is allowed.
-    ///
-    /// # Errors
-    ///
-    /// Why it is not.
     pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let host = text(header::HOST).ok_or(Denied::Host)?;

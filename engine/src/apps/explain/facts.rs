@@ -28,17 +28,10 @@ impl Trade {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenUp {
-    /// A forced mate in so many moves.
-    MissedMate {
-        /// Moves.
-        moves: u32,
-    },
+    /// A forced mate was missed.
+    MissedMate { moves: u32 },
     /// The opponent mates by force.
-    Mated {
-        /// In so many moves.
-        moves: u32,
-    },
-    /// Material.
+    Mated { moves: u32 },
     Material {
         /// Centipawns less than after the best move's line.
         centipawns: i32,
@@ -56,25 +49,20 @@ pub enum GivenUp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LikelyResult {
-    /// It wins.
     Win,
-    /// A draw.
     Draw,
-    /// It loses.
     Loss,
 }
 
 /// What the opponent's answer does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpponentReply {
-    /// In SAN.
     pub san: String,
     /// The piece that it takes, as a lower-case letter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takes: Option<char>,
     /// Whether that piece has just taken another.
     pub recaptures: bool,
-    /// Whether it gives check.
     pub check: bool,
     /// The pieces that it attacks at once, as lower-case letters: two or more that are worth more than the attacker, or
     /// have no defender.

@@ -26,7 +26,6 @@ const BEST_MOVES: usize = 3;
 /// Plies of the lines that are shown.
 const LINE_LENGTH: usize = 12;
 
-/// Arguments of `philidor explain`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Example: philidor explain --fen 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1' --move Rxa8+")]
 pub struct ExplainConfig {
@@ -42,33 +41,25 @@ pub struct ExplainConfig {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Our own search.
     #[command(flatten)]
     pub search: OwnSearchArgs,
 }
 
-/// Why nothing can be explained.
 #[derive(Debug, Error)]
 pub enum ExplainError {
-    /// The position.
     #[error(transparent)]
     Position(#[from] PositionError),
     /// A move before it is not legal: its ply, from 1, and its text.
     #[error("--moves, ply {0}: no legal move there: {1}")]
     Before(usize, String),
-    /// The move asked about is not legal.
     #[error("no legal move here: {0}")]
     Move(String),
-    /// The game is over.
     #[error("the game is over here")]
     Over,
-    /// The network or the tables cannot be used.
     #[error("{0}")]
     Network(String),
-    /// The search failed or was interrupted.
     #[error(transparent)]
     Search(#[from] JudgeError),
-    /// The answer cannot be written.
     #[error("{0}")]
     Output(#[from] io::Error),
 }
@@ -76,9 +67,7 @@ pub enum ExplainError {
 /// A move explained. Values are those of the side that makes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MoveExplanation {
-    /// In SAN.
     pub san: String,
-    /// In UCI notation.
     pub uci: String,
     /// Win probability, a draw counting as half, in per cent.
     pub win_probability: f64,
@@ -99,20 +88,16 @@ pub struct MoveExplanation {
     pub reply: Option<OpponentReply>,
     /// Pieces lost in the line, in UCI's letters, most valuable first; pieces won for them are left out of both.
     pub loses: String,
-    /// Pieces won in the line.
     pub wins: String,
     /// What it gives up, compared with the best move.
     pub gives_up: Vec<GivenUp>,
-    /// All this in words.
     pub words: String,
 }
 
 /// A position with its best moves and the move asked about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// The position.
     pub fen: String,
-    /// The move asked about.
     #[serde(rename = "move", skip_serializing_if = "Option::is_none")]
     pub asked: Option<MoveExplanation>,
     /// The best moves, best first.
@@ -120,10 +105,6 @@ pub struct Explanation {
 }
 
 /// Explains the position and the move of the arguments, and writes the answer to `out`.
-///
-/// # Errors
-///
-/// If the position or the move is wrong, the search fails, or `stop` is set.
 pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ExplainError> {
     let mut game = Game::from_uci(config.fen.as_deref(), [])?;
     for (text, ply) in config.moves.iter().filter(|text| !text.is_empty()).zip(1..) {
@@ -147,10 +128,6 @@ pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write)
 }
 
 /// Explains a position in which there is a legal move.
-///
-/// # Errors
-///
-/// If the search fails, or `stop` is set.
 pub fn explain(
     game: &Game,
     asked: Option<Move>,

@@ -21,7 +21,7 @@ fn move_additions(played: &ReviewedMove) -> MoveAdditions {
     }
 }
 
-/// What is said of a marked move, in one or two sentences.
+/// One or two sentences about a marked move.
 pub fn remark(played: &ReviewedMove) -> Option<String> {
     let mark = played.mark?;
     let what = match (mark, played.mate) {

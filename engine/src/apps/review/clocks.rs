@@ -1,10 +1,10 @@
-//! The time that moves took, from the clocks in their comments.
+//! Thinking times, from the clocks in the moves' comments.
 
 use std::time::Duration;
 
 use crate::chess::pgn::PgnGame;
 
-/// The time that each move took, where `[%emt]` or `[%clk]` says it.
+/// The thinking time of each move, where `[%emt]` or `[%clk]` gives it.
 pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
     let control = game.tag("TimeControl").and_then(|control| time_control(&control));
     let increment = control.map_or(0.0, |(_, increment)| increment);

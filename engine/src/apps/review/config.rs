@@ -1,4 +1,4 @@
-//! The arguments of `philidor review`, and who evaluates by them.
+//! The arguments of `philidor review`, and the judge that they name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The network, the memory, the threads and the limits of our own search.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OwnSearchArgs {
-    /// The network, the memory and the threads.
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Folders of Syzygy tables
@@ -56,7 +55,6 @@ impl From<Side> for Option<Color> {
     }
 }
 
-/// Arguments of `philidor review`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Example: philidor review games.pgn --nodes 50000
          philidor review games.pgn --judge stockfish --nodes 500000")]
@@ -72,7 +70,7 @@ pub struct ReviewConfig {
     /// Judge only this side's moves
     #[arg(long, value_enum, default_value_t = Side::Both)]
     pub side: Side,
-    /// Leave out so many plies at the start of each game
+    /// Skip the first PLY plies of each game
     #[arg(long, default_value_t = 0, value_name = "PLY")]
     pub from_ply: usize,
     /// Evaluate with this UCI engine instead: a program, with arguments as in "gnuchess --uci"; a name is also looked up
@@ -88,7 +86,6 @@ pub struct ReviewConfig {
 }
 
 impl OwnSearchArgs {
-    /// The limit of a search.
     pub fn limit(&self) -> Limit {
         match (self.nodes, self.movetime) {
             (_, Some(milliseconds)) => Limit::Movetime(milliseconds),
@@ -97,10 +94,6 @@ impl OwnSearchArgs {
     }
 
     /// Our own search, at full strength.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the network or the tables.
     pub fn judge(&self) -> Result<OwnJudge, String> {
         let settings = Settings { tables: self.syzygy.clone(), analyse: true, ..self.engine.settings() };
         own_judge(&settings, self.limit())
@@ -108,10 +101,6 @@ impl OwnSearchArgs {
 }
 
 /// Our own search with these settings.
-///
-/// # Errors
-///
-/// What is wrong with the network or the tables.
 pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> {
     let engine = EngineBuilder::new(settings.clone()).build().map_err(|error| error.to_string())?;
     let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), engine.network_name());
@@ -120,11 +109,7 @@ pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> 
 }
 
 impl ReviewConfig {
-    /// Who evaluates the positions.
-    ///
-    /// # Errors
-    ///
-    /// If the network or the engine cannot be used, or `stop` is set.
+    /// Loads the network or starts the engine of `--judge`.
     pub fn judge(&self, stop: &Arc<AtomicBool>) -> Result<Box<dyn Judge>, ReviewError> {
         let failed = |error: &dyn std::fmt::Display| ReviewError::Judge(error.to_string());
         let Some(engine) = &self.judge else {
@@ -160,7 +145,6 @@ impl ReviewConfig {
         }
     }
 
-    /// Where the results go.
     pub fn paths(&self) -> ReviewPaths {
         let base = self.out.clone().unwrap_or_else(|| self.game.with_extension("review"));
         let with = |end: &str| {

@@ -16,7 +16,6 @@ use crate::chess::position::Game;
 /// Plies of the lines that are shown.
 const LINE_LENGTH: usize = 10;
 
-/// A move with its judgement.
 #[derive(Clone, Debug)]
 pub struct ReviewedMove {
     /// Plies before it.
@@ -25,15 +24,11 @@ pub struct ReviewedMove {
     pub position: Chess,
     /// The opponent's move that led there.
     pub last_move: Option<Move>,
-    /// The move.
     pub m: Move,
     /// The move in SAN, with its number.
     pub san: String,
-    /// The value of the position before it.
     pub before: PositionValue,
-    /// The value of the position after it.
     pub after: PositionValue,
-    /// What it is marked with.
     pub mark: Option<Mark>,
     /// How it changed who mates.
     pub mate: Option<MateChange>,
@@ -49,18 +44,13 @@ pub struct ReviewedMove {
     pub spent: Option<Duration>,
 }
 
-/// What is said of a player.
 #[derive(Clone, Debug, Default)]
 pub struct PlayerSummary {
-    /// Judged moves.
     pub moves: usize,
     /// 0 to 100.
     pub accuracy: Option<f64>,
-    /// Inaccuracies.
     pub inaccuracies: usize,
-    /// Mistakes.
     pub mistakes: usize,
-    /// Blunders.
     pub blunders: usize,
     /// The mean accuracy of the moves in the opening, the middlegame and the endgame.
     pub phases: [Option<f64>; 3],
@@ -68,20 +58,17 @@ pub struct PlayerSummary {
     pub spent: Option<Duration>,
 }
 
-/// A reviewed game.
 #[derive(Clone, Debug)]
 pub struct GameReview<'a> {
-    /// The game.
     pub game: &'a PgnGame,
     /// Its moves with both values, in their order.
     pub moves: Vec<ReviewedMove>,
     /// White and Black.
     pub players: [PlayerSummary; 2],
-    /// The opening's name.
     pub opening: Option<&'static Opening>,
 }
 
-/// The value of a position in which the game is over by the rules, so that there is nothing to search.
+/// The value of a position that ends the game by the rules; `None` if it is to be searched.
 pub fn value_of_end(game: &Game) -> Option<PositionValue> {
     let position = game.position();
     if position.is_checkmate() {
@@ -116,8 +103,8 @@ pub fn numbered(position: &Chess, sans: &[String]) -> String {
 }
 
 impl<'a> GameReview<'a> {
-    /// The review of a game from the lines in its positions, of which there is one more than moves; those in which the
-    /// game is over are empty, and those that were not evaluated `None`. With `side`, only its moves are marked.
+    /// `positions` has one entry more than the game has moves: the judged lines, empty where the game is
+    /// over, `None` where nothing was evaluated. With `side`, only that side's moves are marked.
     pub fn new(
         game: &'a PgnGame,
         positions: &[Option<Vec<JudgedLine>>],

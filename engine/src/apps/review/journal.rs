@@ -16,7 +16,6 @@ use super::judgement::{JudgedMate, PositionValue};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
-/// The version of the file.
 const FORMAT: &str = "philidor-review/1";
 
 /// What all evaluations of a review depend on: the first line of its journal.
@@ -25,18 +24,16 @@ pub struct ReviewKey {
     format: String,
     /// A hash of the PGN file.
     pub pgn: String,
-    /// Who evaluates, and how long.
+    /// The judge and its limit.
     pub judge: String,
 }
 
-/// An evaluated position.
 #[derive(Serialize, Deserialize)]
 struct JournalRecord {
     /// The index of the game among those that can be read.
     game: usize,
     /// Plies before the position.
     ply: usize,
-    /// Best first.
     lines: Vec<JournalLine>,
 }
 
@@ -51,7 +48,6 @@ struct JournalLine {
     pv: String,
 }
 
-/// Why a journal cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// It exists, and the review is not to be continued.
@@ -63,12 +59,10 @@ pub enum JournalError {
     /// It is damaged before its last line.
     #[error("{0}, line {1}: damaged")]
     Damaged(PathBuf, usize),
-    /// It cannot be read or written.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
 }
 
-/// A journal to which evaluations are appended.
 pub struct Journal {
     path: PathBuf,
     file: BufWriter<File>,
@@ -78,7 +72,6 @@ pub struct Journal {
 pub type Evaluations = Vec<Vec<Option<Vec<JudgedLine>>>>;
 
 impl ReviewKey {
-    /// The key of a review of this text.
     pub fn new(pgn: &[u8], judge: String) -> ReviewKey {
         let pgn = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(pgn));
         ReviewKey { format: FORMAT.to_owned(), pgn, judge }
@@ -87,10 +80,6 @@ impl ReviewKey {
 
 impl Journal {
     /// Opens the journal of a review of these games, and the evaluations in it.
-    ///
-    /// # Errors
-    ///
-    /// If it exists and is not to be resumed, or is of another review, or cannot be read or written.
     pub fn open(
         path: &Path,
         key: &ReviewKey,
@@ -147,11 +136,6 @@ impl Journal {
         Ok((Journal { path: path.to_owned(), file: BufWriter::new(file) }, evaluations))
     }
 
-    /// Appends an evaluated position.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
     pub fn append(&mut self, game: usize, ply: usize, lines: &[JudgedLine]) -> Result<(), JournalError> {
         let record = JournalRecord { game, ply, lines: lines.iter().map(JournalLine::new).collect() };
         let mut write = || -> io::Result<()> {
@@ -162,11 +146,6 @@ impl Journal {
         write().map_err(|error| JournalError::Io(self.path.clone(), error))
     }
 
-    /// Deletes the journal of a review that is finished.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be deleted.
     pub fn delete(self) -> Result<(), JournalError> {
         std::fs::remove_file(&self.path).map_err(|error| JournalError::Io(self.path, error))
     }

@@ -1,4 +1,4 @@
-//! Who evaluates the positions: our own search, or another UCI engine.
+//! The judge of positions: our own search, or another UCI engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,13 +25,10 @@ pub struct JudgedLine {
     pub pv: Vec<Move>,
 }
 
-/// Why a position was not evaluated.
 #[derive(Debug, Error)]
 pub enum JudgeError {
-    /// The stop flag was set.
     #[error("interrupted")]
     Interrupted,
-    /// The network or the engine failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -39,27 +36,16 @@ pub enum JudgeError {
 /// What a judge finds in a position: the best moves, best first.
 pub type Judged = Result<Vec<JudgedLine>, JudgeError>;
 
-/// Evaluates positions.
 pub trait Judge {
-    /// Its name.
     fn name(&self) -> String;
 
-    /// Says that the next position is of another game.
-    ///
-    /// # Errors
-    ///
-    /// If the engine fails or `stop` is set.
+    /// Tells the judge that the next position belongs to another game.
     fn new_game(&mut self, stop: &Arc<AtomicBool>) -> Result<(), JudgeError>;
 
-    /// The best `count` moves, best first (fewer if there are fewer), where there is a legal move.
-    ///
-    /// # Errors
-    ///
-    /// If the engine fails or `stop` is set.
+    /// At most `count` moves, best first. The position must have a legal move.
     fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged;
 }
 
-/// Our own search.
 pub struct OwnJudge {
     name: String,
     pool: Pool,
@@ -67,16 +53,12 @@ pub struct OwnJudge {
 }
 
 impl OwnJudge {
-    /// A judge with these workers, which search a position so long.
+    /// Searches each position to `limit` with the workers of `pool`.
     pub fn new(name: String, pool: Pool, limit: Limit) -> OwnJudge {
         OwnJudge { name, pool, limit }
     }
 
-    /// Searches a position, only `moves` if there are any.
-    ///
-    /// # Errors
-    ///
-    /// If the network fails or `stop` is set.
+    /// Searches a position, restricted to `moves` unless that is empty.
     pub fn search(
         &mut self,
         game: &Game,
@@ -169,12 +151,8 @@ pub struct UciJudge {
 }
 
 impl UciJudge {
-    /// A judge that searches a position so long; switches the engine's win, draw and loss on if it has them, unless the
-    /// `options` that were set decide that.
-    ///
-    /// # Errors
-    ///
-    /// If the engine has ended.
+    /// Switches `UCI_ShowWDL` on if the engine has it, unless the
+    /// `options` set it.
     pub fn new(
         mut engine: UciEngine,
         options: &[(String, String)],

@@ -16,21 +16,18 @@ const MOST_CENTIPAWNS: f64 = 9999.0;
 
 /// Points of win probability whose loss is an inaccuracy, a mistake, a blunder.
 const THRESHOLDS: [(f64, Mark); 3] = [(15.0, Mark::Blunder), (10.0, Mark::Mistake), (5.0, Mark::Inaccuracy)];
-/// A move is the only good one if the second best is worse by more than so many points.
+/// The second best move must lose more than this many points of win probability for the best to be the only good one.
 const ONLY_MOVE: f64 = 10.0;
-/// A move gained if its mover's win probability is higher by more than so many points than before the opponent's move.
+/// A move gained if the mover's win probability rose by more than this since before the opponent's move.
 const GAIN: f64 = 5.0;
 
-/// A forced mate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedMate {
-    /// The side that mates.
     pub winner: Color,
-    /// In so many moves; 0 if it is on the board.
+    /// 0 is mate on the board.
     pub moves: u32,
 }
 
-/// The value of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionValue {
     /// White's win probability, a draw counting as half, in per cent.
@@ -40,7 +37,6 @@ pub struct PositionValue {
 }
 
 impl PositionValue {
-    /// A draw.
     pub const DRAW: PositionValue = PositionValue { white: 50.0, mate: None };
 
     /// The value of win, draw and loss for `mover`: `100·(W + D/2)`.
@@ -133,7 +129,6 @@ impl Mark {
         }
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Mark::Brilliant => "Brilliant move",
@@ -150,7 +145,6 @@ impl Mark {
     }
 }
 
-/// How a move changed who mates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MateChange {
     /// The mover can now be mated by force.

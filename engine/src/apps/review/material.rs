@@ -72,7 +72,6 @@ pub fn is_sacrifice(position: &Chess, m: Move) -> bool {
             .any(|other| (SACRIFICE + 1..BOUND).contains(&(after(other) - kept)))
 }
 
-/// A phase of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Pieces are being developed.
@@ -84,7 +83,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Opening => "Opening",

@@ -25,34 +25,26 @@ const LINES: usize = 2;
 /// How often the results so far are written.
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Why a review failed.
 #[derive(Debug, Error)]
 pub enum ReviewError {
-    /// A file cannot be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// No game of the file can be read.
     #[error("{0}: no game that can be read")]
     NoGames(PathBuf),
-    /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The judge cannot be started, or failed.
     #[error("{0}")]
     Judge(String),
-    /// The judge failed after so many games of all.
+    /// Games finished, all games, reason.
     #[error("{2}, after {0} of {1} games; --resume continues")]
     Failed(usize, usize, String),
-    /// It was interrupted after so many games of all.
+    /// Games finished, all games.
     #[error("interrupted after {0} of {1} games; --resume continues")]
     Interrupted(usize, usize),
 }
 
 /// Reviews the games of a file; the paths of the results go to `out`.
-///
-/// # Errors
-///
-/// If the file cannot be read, the judge fails, the results cannot be written, or `stop` is set; `resume` then continues.
 pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ReviewError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -152,17 +144,13 @@ fn progress_bar(total: u64, done: u64) -> ProgressBar {
     bar
 }
 
-/// Where the results go.
 pub struct ReviewPaths {
-    /// The games.
     pub pgn: PathBuf,
-    /// The page.
     pub page: PathBuf,
     /// The journal of an unfinished review.
     pub journal: PathBuf,
 }
 
-/// The results of a review.
 struct Results<'a> {
     config: &'a ReviewConfig,
     games: &'a [PgnGame],

@@ -16,7 +16,6 @@ pub(super) struct Current {
     pub(super) order: MatchOrder,
     pub(super) phase: MatchPhase,
     pub(super) results: BTreeMap<usize, Winner>,
-    /// The number of the next game to begin.
     pub(super) next: usize,
     /// Games that were begun and wait for a lane.
     pub(super) waiting: VecDeque<LaneGame>,

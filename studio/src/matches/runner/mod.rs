@@ -31,11 +31,9 @@ const SHOWN_GAMES: usize = 20;
 /// How long a change may be unsaved.
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 
-/// What the page can ask for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum MatchCommand {
-    /// Begin a match.
     Begin(MatchOrder),
     /// Finish the running games, then stop.
     Finish,
@@ -52,23 +50,16 @@ struct Request {
     answer: oneshot::Sender<Result<(), ActionError>>,
 }
 
-/// Access to the match.
 #[derive(Clone, Debug)]
 pub struct MatchHandle {
     requests: mpsc::UnboundedSender<Request>,
     /// The match as JSON, a [`MatchView`]; `null` before the first one.
     pub state: watch::Receiver<Arc<str>>,
-    /// The names of the books of openings.
     pub books: Arc<[String]>,
     pgn_file: PathBuf,
 }
 
 impl MatchHandle {
-    /// Does what the page asks for.
-    ///
-    /// # Errors
-    ///
-    /// If it is not possible.
     pub async fn act(&self, command: MatchCommand) -> Result<(), ActionError> {
         let ended = || ActionError::NotNow("The server is shutting down.".to_owned());
         let (answer, answered) = oneshot::channel();

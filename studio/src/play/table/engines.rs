@@ -54,7 +54,7 @@ impl Table {
         self.session.engine_to_move().is_some() && self.session.game().turn() == color
     }
 
-    /// Lets those engines search that have something to search for, and stops the others.
+    /// Starts the searches that the position calls for, and stops all others.
     pub(super) fn drive(&mut self) {
         for color in SIDES {
             let role = Role::Player(color);

@@ -1,4 +1,4 @@
-//! What can be asked for, and what the answers look like.
+//! The routes of the server, behind access control and a rate limit.
 
 mod matches;
 mod play;
@@ -66,7 +66,6 @@ pub struct Studio {
 /// What the page shows.
 #[derive(Clone, Debug)]
 pub struct Rooms {
-    /// The game at the board.
     pub table: TableHandle,
     /// Reviews.
     pub reviews: ReviewDesk,

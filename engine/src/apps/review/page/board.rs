@@ -12,7 +12,6 @@ const SQUARE: f64 = 45.0;
 /// A move that is drawn as an arrow.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrow {
-    /// The move.
     pub m: Move,
     /// Its class in the style sheet, besides `arrow`.
     pub class: &'static str,
@@ -21,7 +20,6 @@ pub struct Arrow {
 /// A position, seen by the side to move, with moves.
 #[derive(Clone, Debug)]
 pub struct Board<'a> {
-    /// The position.
     pub position: &'a Chess,
     /// The move that led to it.
     pub last_move: Option<Move>,

@@ -33,11 +33,6 @@ pub struct PageTitle<'a> {
     pub judge: &'a str,
 }
 
-/// Writes the page.
-///
-/// # Errors
-///
-/// If writing fails.
 pub fn write(title: &PageTitle<'_>, reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result<()> {
     let file = title.file.file_name().unwrap_or_default().to_string_lossy();
     let (file, judge) = (Escaped(&file), Escaped(title.judge));
