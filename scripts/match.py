@@ -204,9 +204,15 @@ class Player:
     nodes: int | None
 
 
+def find_program(name):
+    """The absolute path of a program: a path, or a name in the PATH or among Debian's games; None if there is none."""
+    found = shutil.which(name) or shutil.which(name, path="/usr/games")
+    return found and os.path.abspath(found)
+
+
 def player(name, command, options, nodes=None):
     """A player whose command is found, with its options as a dictionary."""
-    found = shutil.which(command) or shutil.which(command, path="/usr/games")
+    found = find_program(command)
     if not found:
         sys.exit(f"match.py: no such program: {command}")
     table = {}
@@ -219,7 +225,7 @@ def player(name, command, options, nodes=None):
         table = {"UCI_LimitStrength": "true", **table}
     if not name:
         name = Path(command).stem + (f" {table['UCI_Elo']}" if "UCI_Elo" in table else "")
-    return Player(name, os.path.abspath(found), table, nodes)
+    return Player(name, found, table, nodes)
 
 
 def find_fastchess(name):

@@ -86,6 +86,7 @@ step timeout 900 npm --prefix studio test
 # Statistics are those of the philidor-trainer that was just built.
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test
+step python3 scripts/gauntlet.py --self-test
 step python3 scripts/clocks.py --self-test
 step python3 scripts/tune.py --self-test
 # An engine that hangs must not hang the tests: they take ten seconds.

@@ -27,9 +27,10 @@ pub struct RateArgs {
     /// Files of games (PGN; plain, .gz, .zst, .bz2), or - for the standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Give this player this rating; the others are rated relative to it [default: the mean of all is 0]
+    /// Keep this player's rating at this number, and rate the others on its scale; can be repeated [default: the mean of
+    /// all is 0]
     #[arg(long, value_name = "NAME=ELO")]
-    anchor: Option<Anchor>,
+    anchor: Vec<Anchor>,
     /// The player whose results against all others are shown in pairs and tested [default: White in the first game]
     #[arg(long, value_name = "NAME")]
     player: Option<String>,
@@ -103,10 +104,13 @@ impl RateArgs {
             }
         };
         let player = self.player.as_deref().map_or(Ok(0), index)?;
-        let anchor = self.anchor.as_ref();
-        anchor.map(|anchor| index(&anchor.name)).transpose()?;
-        let mut ratings = rate(&tournament.meetings, anchor.map(|anchor| anchor.name.as_str()));
-        ratings.iter_mut().for_each(|rating| rating.elo += anchor.map_or(0.0, |anchor| anchor.elo));
+        for (at, anchor) in self.anchor.iter().enumerate() {
+            index(&anchor.name)?;
+            let is_new = self.anchor[..at].iter().all(|other| other.name != anchor.name);
+            ensure!(is_new, "--anchor gives {} two ratings", anchor.name);
+        }
+        let anchors: Vec<(&str, f64)> = self.anchor.iter().map(|a| (a.name.as_str(), a.elo)).collect();
+        let mut ratings = rate(&tournament.meetings, &anchors);
         // Players without a finished game have no rating.
         let place = |rating: &Rating| tournament.players.iter().position(|player| player.name == rating.name);
         ratings.sort_by_key(place);
@@ -115,7 +119,7 @@ impl RateArgs {
 
     /// Whether players are rated on one scale, not only against each other.
     fn is_scale(&self, rated: &Rated) -> bool {
-        self.anchor.is_some() || rated.tournament.players.len() > 2
+        !self.anchor.is_empty() || rated.tournament.players.len() > 2
     }
 
     /// What the player's opponent is called, or its opponents are.
@@ -166,12 +170,13 @@ impl RateArgs {
         }
         let mut text = format!("{table}\n\n");
         let mut line = |line: String| text.push_str(&(line + "\n"));
-        line(match &self.anchor {
-            Some(Anchor { name, elo }) => {
-                format!("Elo by Bradley and Terry's model, {name} = {elo}; ± is 95 %.")
+        let anchors: Vec<String> = self.anchor.iter().map(|a| format!("{} = {}", a.name, a.elo)).collect();
+        line(match anchors.join(", ") {
+            anchors if !anchors.is_empty() => {
+                format!("Elo by Bradley and Terry's model, {anchors}; ± is 95 %.")
             }
-            None if scale => "Elo by Bradley and Terry's model, the mean is 0; ± is 95 %.".into(),
-            None => "Elo is the difference from the opponent; ± is 95 %.".into(),
+            _ if scale => "Elo by Bradley and Terry's model, the mean is 0; ± is 95 %.".into(),
+            _ => "Elo is the difference from the opponent; ± is 95 %.".into(),
         });
         let unconnected = rated.tournament.unconnected();
         if scale && !unconnected.is_empty() {
@@ -235,7 +240,7 @@ impl RateArgs {
         json!({
             "players": players.iter().map(player).collect::<Vec<_>>(),
             "matches": meetings.collect::<Vec<_>>(),
-            "anchor": self.anchor.as_ref().map(|anchor| json!({ "name": anchor.name, "elo": anchor.elo })),
+            "anchors": self.anchor.iter().map(|a| json!({ "name": a.name, "elo": a.elo })).collect::<Vec<_>>(),
             "sprt": sprt,
         })
     }

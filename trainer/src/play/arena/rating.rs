@@ -49,22 +49,23 @@ impl HeadToHead {
 pub struct Rating {
     /// The player.
     pub name: String,
-    /// Elo above the anchor, or above the mean of all players.
+    /// Elo on the anchors' scale, or above the mean of all players.
     pub elo: f64,
-    /// Half the width of the 95 % interval; 0 for the anchor.
+    /// Half the width of the 95 % interval; 0 for an anchor.
     pub error: f64,
     /// Games played.
     pub games: f64,
 }
 
 /// Fits the ratings under which the points of all games are likeliest (Bradley and Terry 1952, a draw being half a
-/// win), by Newton's method. The anchor, which need not have played, is 0; without one the mean of all is.
+/// win), by Newton's method. `anchors` are players whose Elo is given, whether they have played or not; without any the mean
+/// of all players is 0.
 ///
 /// Errors come from the observed variance of pairs and games (the sandwich estimator H⁻¹ G H⁻¹, with the curvature H
 /// and the residuals' squares G): draws and pairs that balance each other make them smaller than a model of wins and
 /// losses would. Players who are not connected to the anchor by games are near 0 with very large errors.
-pub fn rate(meetings: &[HeadToHead], anchor: Option<&str>) -> Vec<Rating> {
-    let mut names: Vec<&str> = anchor.into_iter().collect();
+pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
+    let mut names: Vec<&str> = anchors.iter().map(|(name, _)| *name).collect();
     for name in meetings.iter().flat_map(|meeting| [meeting.first.as_str(), meeting.second.as_str()]) {
         if !names.contains(&name) {
             names.push(name);
@@ -76,13 +77,18 @@ pub fn rate(meetings: &[HeadToHead], anchor: Option<&str>) -> Vec<Rating> {
     let index = |name: &str| names.iter().position(|other| *other == name).expect("collected above");
     let sides: Vec<(usize, usize)> =
         meetings.iter().map(|meeting| (index(&meeting.first), index(&meeting.second))).collect();
-    // The first player is the reference, at 0; `n` others are free.
-    let n = names.len() - 1;
-    let mut strength = vec![0.0f64; n + 1];
+    // The first players are fixed: the anchors, or one at 0 as the reference; `n` others are free.
+    let fixed = anchors.len().max(1);
+    let n = names.len() - fixed;
+    let mut strength = vec![0.0f64; names.len()];
+    strength.iter_mut().zip(anchors).for_each(|(strength, (_, elo))| *strength = elo * LOGIT);
+    // Where nothing is known of the others, they begin at the anchors' mean.
+    let mean = strength[..fixed].iter().sum::<f64>() / fixed as f64;
+    strength[fixed..].fill(mean);
     let expected = |strength: &[f64], (a, b): (usize, usize)| 1.0 / (1.0 + (strength[b] - strength[a]).exp());
     let mut inverse = vec![vec![0.0; n]; n];
     for _ in 0..50 {
-        let mut gradient = vec![0.0; n + 1];
+        let mut gradient = vec![0.0; names.len()];
         let mut curvature = Vec::with_capacity(meetings.len());
         for (meeting, (a, b)) in meetings.iter().zip(&sides) {
             let (games, points) = (meeting.games + PRIOR, meeting.points + PRIOR / 2.0);
@@ -91,12 +97,12 @@ pub fn rate(meetings: &[HeadToHead], anchor: Option<&str>) -> Vec<Rating> {
             gradient[*b] -= points - games * expected;
             curvature.push(games * expected * (1.0 - expected));
         }
-        inverse = invert(differences(&sides, &curvature, n));
+        inverse = invert(differences(&sides, &curvature, fixed, n));
         let mut greatest: f64 = 0.0;
         for i in 0..n {
-            let step: f64 = (0..n).map(|j| inverse[i][j] * gradient[j + 1]).sum();
+            let step: f64 = (0..n).map(|j| inverse[i][j] * gradient[j + fixed]).sum();
             let step = step.clamp(-2.0, 2.0);
-            strength[i + 1] += step;
+            strength[i + fixed] += step;
             greatest = greatest.max(step.abs());
         }
         if greatest < 1e-9 {
@@ -108,12 +114,12 @@ pub fn rate(meetings: &[HeadToHead], anchor: Option<&str>) -> Vec<Rating> {
         .zip(&sides)
         .map(|(meeting, sides)| meeting.variance(expected(&strength, *sides)))
         .collect();
-    let residuals = differences(&sides, &variances, n);
-    let mut covariance = vec![vec![0.0; n + 1]; n + 1];
+    let residuals = differences(&sides, &variances, fixed, n);
+    let mut covariance = vec![vec![0.0; names.len()]; names.len()];
     for (i, row) in product(&product(&inverse, &residuals), &inverse).into_iter().enumerate() {
-        covariance[i + 1][1..].copy_from_slice(&row);
+        covariance[i + fixed][fixed..].copy_from_slice(&row);
     }
-    if anchor.is_none() {
+    if anchors.is_empty() {
         centre(&mut strength, &mut covariance);
     }
     let games = |name: &str| {
@@ -122,22 +128,22 @@ pub fn rate(meetings: &[HeadToHead], anchor: Option<&str>) -> Vec<Rating> {
     };
     let rating = |(i, name): (usize, &&str)| Rating {
         name: (*name).to_owned(),
-        elo: strength[i] / LOGIT,
+        elo: anchors.get(i).map_or(strength[i] / LOGIT, |(_, elo)| *elo),
         error: SIGMAS * covariance[i][i].max(0.0).sqrt() / LOGIT,
         games: games(name),
     };
     names.iter().enumerate().map(rating).collect()
 }
 
-/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b with these weights, without the reference's row and column, and
-/// with a small ridge.
-fn differences(sides: &[(usize, usize)], weights: &[f64], n: usize) -> Vec<Vec<f64>> {
+/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b with these weights, without the rows and columns of the
+/// first `fixed` players, and with a small ridge.
+fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize) -> Vec<Vec<f64>> {
     let mut sum = vec![vec![0.0; n]; n];
     (0..n).for_each(|i| sum[i][i] = RIDGE);
     for ((a, b), weight) in sides.iter().zip(weights) {
         for (i, j, sign) in [(*a, *a, 1.0), (*b, *b, 1.0), (*a, *b, -1.0), (*b, *a, -1.0)] {
-            if i > 0 && j > 0 {
-                sum[i - 1][j - 1] += sign * weight;
+            if i >= fixed && j >= fixed {
+                sum[i - fixed][j - fixed] += sign * weight;
             }
         }
     }
@@ -199,7 +205,7 @@ mod tests {
 
     #[test]
     fn two_players_are_as_far_apart_as_their_score_says() {
-        let ratings = rate(&[meeting("new", "old", 10_000.0, 6401.0)], Some("old"));
+        let ratings = rate(&[meeting("new", "old", 10_000.0, 6401.0)], &[("old", 0.0)]);
         assert!((of(&ratings, "new").elo - 100.0).abs() < 0.5, "{ratings:?}");
         assert_eq!((of(&ratings, "old").elo, of(&ratings, "old").error), (0.0, 0.0));
         // 95 % of a binomial share of 10,000 games, in Elo: 1.96 · 400 / ln 10 / √(n p (1 − p)).
@@ -209,7 +215,7 @@ mod tests {
     #[test]
     fn strength_adds_up_along_a_chain() {
         let chain = [meeting("b", "a", 4000.0, 2560.3), meeting("c", "b", 4000.0, 2560.3)];
-        let ratings = rate(&chain, Some("a"));
+        let ratings = rate(&chain, &[("a", 0.0)]);
         assert!((of(&ratings, "b").elo - 100.0).abs() < 0.5 && (of(&ratings, "c").elo - 200.0).abs() < 1.0);
         assert!(of(&ratings, "c").error > 1.3 * of(&ratings, "b").error, "errors add up as well");
     }
@@ -217,7 +223,7 @@ mod tests {
     #[test]
     fn winning_everything_is_not_infinite_and_strangers_do_no_harm() {
         let ratings =
-            rate(&[meeting("a", "random", 20.0, 20.0), meeting("x", "y", 10.0, 7.0)], Some("random"));
+            rate(&[meeting("a", "random", 20.0, 20.0), meeting("x", "y", 10.0, 7.0)], &[("random", 0.0)]);
         let best = of(&ratings, "a");
         assert!(best.elo > 400.0 && best.elo < 1200.0 && best.error > 200.0, "{best:?}");
         assert!(of(&ratings, "x").elo > of(&ratings, "y").elo);
@@ -228,10 +234,10 @@ mod tests {
     #[test]
     fn draws_make_errors_smaller() {
         let drawish = MatchResults { single: [100, 200, 100], ..MatchResults::default() };
-        let ratings = rate(&[HeadToHead::new("new", "old", drawish)], Some("old"));
+        let ratings = rate(&[HeadToHead::new("new", "old", drawish)], &[("old", 0.0)]);
         let new = of(&ratings, "new");
         assert!(new.elo.abs() < 1e-6 && (new.error - 24.05).abs() < 0.05, "{ratings:?}");
-        let plain = rate(&[meeting("new", "old", 400.0, 200.0)], Some("old"));
+        let plain = rate(&[meeting("new", "old", 400.0, 200.0)], &[("old", 0.0)]);
         assert!((of(&plain, "new").error - 34.0).abs() < 0.1, "{plain:?}");
     }
 
@@ -240,23 +246,41 @@ mod tests {
     #[test]
     fn pairs_that_balance_make_errors_smaller() {
         let results = MatchResults { pairs: [1, 0, 100, 0, 1], ..MatchResults::default() };
-        let ratings = rate(&[HeadToHead::new("new", "old", results)], Some("old"));
+        let ratings = rate(&[HeadToHead::new("new", "old", results)], &[("old", 0.0)]);
         assert!((of(&ratings, "new").error - 9.42).abs() < 0.01, "{ratings:?}");
+    }
+
+    /// 64.01 % against an opponent of 3000 is 3100, 50 % against one of 3120 is 3120: of as many games, the likeliest rating
+    /// lies between.
+    #[test]
+    fn several_anchors_keep_their_ratings() {
+        let anchors = [("weak", 3000.0), ("strong", 3120.0), ("absent", 2000.0)];
+        let games = [meeting("new", "weak", 10_000.0, 6401.0), meeting("strong", "new", 10_000.0, 5000.0)];
+        let ratings = rate(&games, &anchors);
+        for (name, elo) in anchors {
+            assert!(
+                (of(&ratings, name).elo - elo).abs() < 1e-9 && of(&ratings, name).error == 0.0,
+                "{ratings:?}"
+            );
+        }
+        let new = of(&ratings, "new");
+        assert!((3108.0..3112.0).contains(&new.elo), "{ratings:?}");
+        assert!(new.error < 5.1, "less than of either alone: {ratings:?}");
     }
 
     #[test]
     fn without_an_anchor_the_mean_is_zero() {
         let results = MatchResults { single: [100, 200, 100], ..MatchResults::default() };
-        let ratings = rate(&[HeadToHead::new("a", "b", results)], None);
+        let ratings = rate(&[HeadToHead::new("a", "b", results)], &[]);
         // Each is half as far from the mean as from the other.
         for rating in &ratings {
             assert!((rating.error - 24.05 / 2.0).abs() < 0.03, "{ratings:?}");
         }
         // Three wins and a loss, and half a drawn game: 3.25 to 1.25 points.
-        let ratings = rate(&[meeting("a", "b", 4.0, 3.0)], None);
+        let ratings = rate(&[meeting("a", "b", 4.0, 3.0)], &[]);
         let difference = 400.0 * (3.25f64 / 1.25).log10();
         assert!((of(&ratings, "a").elo - difference / 2.0).abs() < 1e-6, "{ratings:?}");
         assert!((of(&ratings, "a").elo + of(&ratings, "b").elo).abs() < 1e-9);
-        assert!(rate(&[], None).is_empty());
+        assert!(rate(&[], &[]).is_empty());
     }
 }

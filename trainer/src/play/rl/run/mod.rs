@@ -337,7 +337,7 @@ impl RlLoop {
         let tested = self.state.stage == Stage::Arena;
         if tested {
             // The random mover is no anchor: it is too weak for its distance to be measured.
-            let ratings = rate(&self.state.meetings, Some(START));
+            let ratings = rate(&self.state.meetings, &[(START, 0.0)]);
             self.note("ratings", json!(ratings));
             self.note("arena", json!(self.state.matches));
             self.note("k32", json!(self.state.k32.get(&self.state.current)));
