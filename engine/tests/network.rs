@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use engine::chess::position::Game;
 use engine::nets::eval::{Precision, Request};
 use engine::nets::onnx::{NetError, Network, NetworkPair, PrecisionCache};
+use engine::nets::onnx_file::proto::{ModelProto, StringStringEntryProto};
+use prost::Message;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 fn resnet() -> NetworkPair {
     let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
@@ -106,6 +110,75 @@ fn wrong_golden_answers_are_noticed() {
     let changed = format!("{}{digit}", &digits[..10]);
     let error = rejection("golden.onnx", &patched(digits, &changed));
     assert!(matches!(error, NetError::Golden(_)), "{error}");
+}
+
+/// Damages a card in many ways; each is refused with an error that names the property.
+#[test]
+fn every_damage_of_a_card_is_named() {
+    let sound = ModelProto::decode(&resnet_bytes()[..]).expect("ONNX");
+    let refused = |change: &dyn Fn(&mut Vec<StringStringEntryProto>)| {
+        let mut model = sound.clone();
+        change(&mut model.metadata_props);
+        rejection("card.onnx", &model.encode_to_vec()).to_string()
+    };
+    let set = |key: &str, value: &str| {
+        refused(&|card| card.iter_mut().filter(|entry| entry.key == key).for_each(|e| e.value = value.into()))
+    };
+    for name in ["format", "family", "input", "policy", "value", "precision", "golden", "name", "config"] {
+        let key = format!("philidor.{name}");
+        let error = refused(&|card| card.retain(|entry| entry.key != key));
+        assert!(error.contains(&key), "{key} is missing: {error}");
+        for value in ["", " ", "\u{0}", "no\nsuch", &"x".repeat(100_000)] {
+            if !["name", "config"].contains(&name) {
+                let error = set(&key, value);
+                assert!(error.contains(&key) && error.len() < 500, "{key} is {value:?}: {error}");
+            }
+        }
+    }
+    let golden = sound.metadata_props.iter().find(|entry| entry.key == "philidor.golden");
+    let golden: serde_json::Value = serde_json::from_str(&golden.expect("answers").value).expect("JSON");
+    let with = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut golden = golden.clone();
+        change(&mut golden);
+        set("philidor.golden", &golden.to_string())
+    };
+    let damaged: [(&dyn Fn(&mut serde_json::Value), &str); 8] = [
+        (&|all| *all = serde_json::json!([]), "0 positions, expected at least 4"),
+        (&|all| drop(all.as_array_mut().expect("a list").drain(3..)), "3 positions, expected at least 4"),
+        (&|all| *all = serde_json::json!({"fen": 1}), "philidor.golden"),
+        (&|all| all[1]["fen"] = "no\nposition".into(), "golden"),
+        (&|all| all[1]["moves"] = "e2e5".into(), "e2e5"),
+        (&|all| all[1]["wdl"] = serde_json::json!([1, 2]), "philidor.golden"),
+        (&|all| all[1]["policy"] = serde_json::json!({}), "no answer for"),
+        (&|all| all[1]["more"] = 1.into(), "unknown field `more`"),
+    ];
+    for (change, name) in damaged {
+        let error = with(change);
+        assert!(error.contains(name), "expected {name}: {error}");
+    }
+}
+
+#[test]
+fn damaged_bytes_are_refused_or_run() {
+    let sound = resnet_bytes();
+    for seed in 0..60 {
+        let random = &mut SmallRng::seed_from_u64(seed);
+        let mut bytes = sound.clone();
+        // At either end, where the structure is, or anywhere.
+        let end = if seed % 2 == 0 { 2000 } else { sound.len() };
+        let at = random.random_range(0..end);
+        let at = if seed % 4 < 2 { at } else { sound.len() - 1 - at };
+        match seed % 3 {
+            0 => bytes.truncate(at),
+            1 => bytes[at] ^= 1 << random.random_range(0..8),
+            _ => drop(bytes.splice(at..at, [random.random(), 0xff, 0xff, 0xff, 0x7f])),
+        }
+        let file = Scratch::new("bytes.onnx", &bytes);
+        if let Err(error) = Network::load(&file.0) {
+            let error = error.to_string();
+            assert!(error.contains("bytes.onnx") && error.lines().count() == 1, "seed {seed}: {error}");
+        }
+    }
 }
 
 #[test]

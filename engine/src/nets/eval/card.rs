@@ -117,11 +117,20 @@ pub enum CardError {
     /// The file is not one of ours.
     #[error("not a Philidor network: the ONNX metadata lack {0}")]
     Missing(&'static str),
-    #[error("{property} is \"{found}\", expected {expected}")]
+    #[error("{property} is {}, expected {expected}", quoted(found))]
     Unknown { property: &'static str, found: String, expected: String },
     /// They cannot be parsed, or are fewer than [`MIN_GOLDEN`].
     #[error("philidor.golden: {0}")]
     Golden(String),
+}
+
+/// In quotes on one line, however long and odd a file's text is.
+fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+    }
 }
 
 impl Card {
@@ -220,6 +229,9 @@ mod tests {
             "philidor.input is \"planes99/1\", expected \"planes72/1\", \"planes19/1\", \"planes14/1\", \
              \"onehot832/1\", \"lc0-112/1\" or \"planes119/1\""
         );
+        foreign.insert("philidor.input", "odd\n".repeat(100));
+        let message = read(&foreign).unwrap_err().to_string();
+        assert!(message.starts_with(r#"philidor.input is "odd\nodd"#) && message.len() < 300, "{message}");
         let mut few = properties();
         few.insert("philidor.golden", "[]".into());
         assert!(matches!(read(&few), Err(CardError::Golden(_))));

@@ -42,8 +42,7 @@ pub fn compare(
             if (got - want).abs() <= tolerance {
                 Ok(())
             } else {
-                let place = format!("{} {}", golden.fen, golden.moves);
-                Err(GoldenError::Wrong(format!("{what} {got:.4} instead of {want:.4} in {}", place.trim())))
+                Err(GoldenError::Wrong(format!("{what} {got:.4} instead of {want:.4} in {}", place(golden))))
             }
         };
         if value == ValueScheme::Wdl {
@@ -53,7 +52,7 @@ pub fn compare(
         }
         for (m, prior) in moves.iter().zip(&answer.priors) {
             let uci = Game::uci(*m, false);
-            let missing = || GoldenError::Wrong(format!("no answer for {uci} in {}", golden.fen));
+            let missing = || GoldenError::Wrong(format!("no answer for {uci} in {}", place(golden)));
             let want = golden.policy.get(&uci).copied().ok_or_else(missing)?;
             check(&uci, *prior, want)?;
         }
@@ -63,9 +62,17 @@ pub fn compare(
 
 fn game(golden: &Golden) -> Result<Game, GoldenError> {
     let game = Game::from_uci(Some(&golden.fen), golden.moves.split_whitespace())
-        .map_err(|error| GoldenError::Wrong(error.to_string()))?;
+        .map_err(|error| GoldenError::Wrong(one_line(&error.to_string())))?;
     if game.legal_moves().is_empty() {
-        return Err(GoldenError::Wrong(format!("no legal move in {} {}", golden.fen, golden.moves)));
+        return Err(GoldenError::Wrong(format!("no legal move in {}", place(golden))));
     }
     Ok(game)
+}
+
+fn place(golden: &Golden) -> String {
+    one_line(format!("{} {}", golden.fen, golden.moves).trim())
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }

@@ -51,7 +51,7 @@ pub enum NetError {
     Gpu(String),
     #[error(transparent)]
     Evaluation(#[from] EvalError),
-    #[error("wrong answers, the file is damaged or misread: {0}")]
+    #[error("wrong answers to the golden positions, the file is damaged or misread: {0}")]
     Golden(String),
     #[error("network {path}: {1}", path = .0.display())]
     InFile(PathBuf, Box<NetError>),

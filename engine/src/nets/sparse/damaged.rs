@@ -52,7 +52,7 @@ fn damage_golden(model: &mut ModelProto, random: &mut SmallRng) -> String {
         0 => golden = serde_json::json!([]),
         1 => golden = serde_json::json!({}),
         2 => one["fen"] = "8/8/8/8/8/8/8/8 w - - 0 1".into(),
-        3 => one["fen"] = "no position".into(),
+        3 => one["fen"] = "no\nposition".into(),
         4 => {
             one["moves"] = "e9e4".into();
             name = "e9e4";

@@ -134,7 +134,7 @@ mod tests {
     fn a_network_above_the_limits_is_written_only_with_force() {
         let folder = tempfile::tempdir().unwrap();
         let net = folder.path().join("net.onnx");
-        std::fs::write(&net, with_a_sensitive_layer().0).unwrap();
+        std::fs::write(&net, with_a_sensitive_layer(100.0).0).unwrap();
         let games = vec![games_file(folder.path(), "games", 900)];
         let out = folder.path().join("out.int8.onnx");
         let args =

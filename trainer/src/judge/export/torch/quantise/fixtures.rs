@@ -32,7 +32,9 @@ pub fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
 }
 
 /// A network whose first layer has a large quantisation error, and the index of that layer's node.
-pub fn with_a_sensitive_layer() -> (Vec<u8>, usize) {
+///
+/// `sharpness` multiplies the weights of the policy's last layer, and with them what errors do to the priors.
+pub fn with_a_sensitive_layer(sharpness: f32) -> (Vec<u8>, usize) {
     let mut model = ModelProto::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_mut().unwrap();
     let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
@@ -43,6 +45,10 @@ pub fn with_a_sensitive_layer() -> (Vec<u8>, usize) {
     let (channel, plane) = (72 * 9 * 4, 56 * 9 * 4);
     for bytes in weight.raw_data.chunks_exact_mut(channel) {
         bytes[plane..plane + 4].copy_from_slice(&1000f32.to_le_bytes());
+    }
+    let last = graph.initializer.iter_mut().find(|tensor| tensor.dims.first() == Some(&73)).unwrap();
+    for bytes in last.raw_data.as_chunks_mut::<4>().0 {
+        *bytes = (f32::from_le_bytes(*bytes) * sharpness).to_le_bytes();
     }
     (with_golden_outputs(model, "fp32").unwrap(), layer)
 }

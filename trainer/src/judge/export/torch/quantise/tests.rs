@@ -95,7 +95,7 @@ fn the_plan_quantises_the_whole_tower() {
 
 #[test]
 fn the_most_sensitive_layer_is_first() {
-    let (bytes, layer) = with_a_sensitive_layer();
+    let (bytes, layer) = with_a_sensitive_layer(1.0);
     let quantiser = Quantiser::new(&bytes, &built_in_positions(64)).unwrap();
     let mut original = OnnxSession::open(&bytes).unwrap();
     let sensitivities = layer_sensitivities(&mut original, &quantiser, &positions(40)).unwrap();
