@@ -39,6 +39,7 @@ impl SearchContext {
         let reuse = params.reuse && limits.depth.is_none();
         let kept = tree.start(&root, &limits.root_moves, Params { reuse, ..params.clone() }, workers);
         log::debug!("search from {}: {}", root.fen(), if kept { "tree kept" } else { "new tree" });
+        tree.known.clone_from(&limits.known);
         let root_moves = tree.root_moves().iter().copied().collect();
         let wants_progress = is_bare_king(&root) && tables.root(&root).is_none();
         let progress = if wants_progress { params.progress } else { 0.0 };

@@ -27,6 +27,7 @@ mod recycle;
 mod select;
 mod expansion;
 mod visit;
+mod mate_lines;
 mod report;
 mod observer;
 mod context;

@@ -6,6 +6,7 @@ use libm::{logf, powf};
 use shakmaty::Move;
 
 use super::noise::Noise;
+use crate::chess::tables::RankedResult;
 
 /// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted; a native network has
 /// [its own](Params::native) for those of type `T`, which [`ParamSettings`] may leave open.
@@ -299,6 +300,9 @@ pub struct Limits {
     pub depth: Option<u32>,
     /// The root moves to search; empty for all.
     pub root_moves: Vec<Move>,
+    /// The results of the root moves, if the tables know them: they are reported in place of the search's values, and rank
+    /// the moves.
+    pub known: Vec<RankedResult>,
     /// Noise on the root's priors, for self-play.
     pub noise: Option<Noise>,
     /// A mate in so many moves is all that is wanted: the search ends when it is proven, or that there is none.

@@ -1,5 +1,7 @@
 //! Reports: principal variations, scores and statistics of the root moves.
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 use shakmaty::Move;
 
@@ -10,6 +12,7 @@ use super::proof::Proof;
 use super::select::SelectionContext;
 use super::tree::Tree;
 use crate::chess::position::{Game, PackedMove};
+use crate::chess::tables::{RankedResult, TableResult};
 use crate::nets::eval::{Wdl, shown_centipawns};
 
 /// A score for the side to move at the root.
@@ -176,6 +179,7 @@ impl Tree {
     ///
     /// Before the root's evaluation it has one line if there is a legal move: the first move, with the score 0.
     pub fn report(&self, multipv: usize) -> Report {
+        self.find_mate_lines(multipv.max(1));
         let mut lines: Vec<PvLine> =
             self.ranked(self.root).into_iter().take(multipv.max(1)).map(|edge| self.line(edge)).collect();
         if lines.is_empty() {
@@ -196,6 +200,15 @@ impl Tree {
 
     fn line(&self, edge: usize) -> PvLine {
         let pv = self.variation(edge);
+        // Where the result is certain, it is not a guess without visits: it counts as one.
+        let certain = self.known_result(self.root, edge).map(|known| {
+            let wdl = match known.outcome {
+                TableResult::Win => Wdl::WIN,
+                TableResult::Draw => Wdl::DRAW,
+                TableResult::Loss => Wdl::LOSS,
+            };
+            PvLine { pv: pv.clone(), score: Score::from_q(wdl.q()), wdl, visits: 1 }
+        });
         let link = self.nodes.links_of(self.root).nth(edge);
         let Some((link, child)) = link
             .map(|link| (link, self.node(link.child())))
@@ -203,20 +216,31 @@ impl Tree {
         else {
             // Unvisited: use the root's own value.
             let wdl = self.node(self.root).wdl_for_parent().flipped();
-            return PvLine { pv, score: Score::from_q(wdl.q()), wdl, visits: 0 };
+            return certain.unwrap_or(PvLine { pv, score: Score::from_q(wdl.q()), wdl, visits: 0 });
         };
-        let score = match child.proof() {
-            Some(proof) => Score::from_proof(proof.before()),
-            None => Score::from_q(child.q()),
-        };
-        PvLine { pv, score, wdl: child.wdl_for_parent(), visits: u64::from(link.visits()) }
+        let visits = u64::from(link.visits());
+        match (child.proof(), certain) {
+            (Some(proof), None) => {
+                PvLine { pv, score: Score::from_proof(proof.before()), wdl: child.wdl_for_parent(), visits }
+            }
+            (Some(proof), Some(_)) if proof.mate().is_some() => {
+                PvLine { pv, score: Score::from_proof(proof.before()), wdl: child.wdl_for_parent(), visits }
+            }
+            (_, Some(certain)) => PvLine { visits: visits.max(1), ..certain },
+            (None, None) => {
+                PvLine { pv, score: Score::from_q(child.q()), wdl: child.wdl_for_parent(), visits }
+            }
+        }
     }
 
     /// The principal variation of a root move, as far as the tree is visited and the game continues.
     fn variation(&self, first: usize) -> Vec<Move> {
         let root_move = self.nodes.candidate(self.root, first).packed();
-        if self.mate_line.first().is_some_and(|m| PackedMove::new(*m) == root_move) {
-            return self.mate_line.clone();
+        let child = self.nodes.links_of(self.root).nth(first).map(Link::child);
+        if let Some(plies) = child.and_then(|child| self.node(child).proof()).and_then(Proof::mate)
+            && let Some(Some(line)) = self.mate_lines().get(root_move, plies)
+        {
+            return line.to_vec();
         }
         let mut game = self.game.clone();
         let mut moves = Vec::new();
@@ -238,24 +262,38 @@ impl Tree {
         moves
     }
 
-    /// The indices of a node's moves, best first.
-    fn ranked(&self, id: NodeId) -> Vec<usize> {
+    /// What the tables say of a root move.
+    fn known_result(&self, id: NodeId, edge: usize) -> Option<&RankedResult> {
+        if id != self.root || self.known.is_empty() {
+            return None;
+        }
+        let packed = self.nodes.candidate(id, edge).packed();
+        self.known.iter().find(|known| PackedMove::new(known.m) == packed)
+    }
+
+    /// The indices of a node's moves, best first. Root moves whose result the tables know stand as they rank them, unless
+    /// a mate is proven.
+    pub(super) fn ranked(&self, id: NodeId) -> Vec<usize> {
         let links: Vec<&Link> = self.nodes.links_of(id).collect();
         let key = |index: usize| {
+            let by_tables = self.known_result(id, index).map(|known| Reverse(known.rank));
             let Some(link) = links.get(index) else {
-                return (Proof::rank_for_parent(None), 0, f32::NEG_INFINITY);
+                return (Proof::rank_for_parent(None), by_tables, 0, f32::NEG_INFINITY);
             };
             let child = self.node(link.child());
-            // Draws rank with unproven moves, by visits: a draw may be best.
+            // Draws rank with unproven moves, by visits: a draw may be best. So do results by tables, where the rank is known.
             let rank = match child.proof() {
                 Some(Proof::Draw) => Proof::rank_for_parent(None),
+                Some(proof) if by_tables.is_some() && proof.mate().is_none() => Proof::rank_for_parent(None),
                 other => Proof::rank_for_parent(other),
             };
-            (rank, link.visits(), child.q())
+            (rank, by_tables, link.visits(), child.q())
         };
         // Read once: other workers change them meanwhile, and a sort whose order changes may panic.
         let mut order: Vec<_> = (0..self.nodes.moves_of(id).len()).map(|index| (key(index), index)).collect();
-        order.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.total_cmp(&a.2)));
+        order.sort_by(|(a, _), (b, _)| {
+            b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.cmp(&a.2)).then(b.3.total_cmp(&a.3))
+        });
         order.into_iter().map(|(_, index)| index).collect()
     }
 }

@@ -1,11 +1,12 @@
 //! The search tree (with transpositions a directed acyclic graph) and its invariant.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shakmaty::Move;
 
 use super::counters::{Counters, SearchCounters};
+use super::mate_lines::MateLines;
 use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node::{Candidate, Fate, Known, Link, MovePrior, Node, NodeId, Results};
 use super::node_store::NodeStore;
@@ -14,6 +15,7 @@ use super::proof::Proof;
 use super::recycle::Recycler;
 use crate::chess::mates::ForcedMate;
 use crate::chess::position::{Game, PackedMove};
+use crate::chess::tables::RankedResult;
 use crate::nets::eval::Wdl;
 
 /// The statistics of a node.
@@ -59,8 +61,9 @@ pub struct Tree {
     pub(super) moves: Vec<Move>,
     /// Whether the root was expanded with some of its legal moves only.
     pub(super) restricted: bool,
-    /// The line of a mate that was proven beside the tree; its first move is the root's.
-    pub(super) mate_line: Vec<Move>,
+    mate_lines: Mutex<MateLines>,
+    /// The results of the root moves by the tables ([`Limits::known`](super::Limits::known)).
+    pub(super) known: Vec<RankedResult>,
     /// The node whose priors have the temperature of the root.
     tempered: NodeId,
     /// Several workers change the tree at once.
@@ -99,7 +102,8 @@ impl Tree {
             moves: Vec::new(),
             restricted: false,
             tempered: root,
-            mate_line: Vec::new(),
+            mate_lines: Mutex::default(),
+            known: Vec::new(),
             shared: false,
             forced: None,
             hopeless_below: AtomicU32::new(0),
@@ -178,7 +182,8 @@ impl Tree {
         self.nodes.set_workers(workers);
         self.counters = Counters::new(workers, if kept { KEPT_VISITS_UNCOUNTED } else { 0 });
         self.forced = None;
-        self.mate_line.clear();
+        self.mate_lines().clear();
+        self.known.clear();
         self.set_horizon(None);
         kept
     }
@@ -318,8 +323,15 @@ impl Tree {
         child.set_fate(Fate::Proven(Proof::Loss(mate.plies_at_most.saturating_sub(1))));
         link.refresh(child);
         self.node(self.root).set_fate(Fate::Proven(Proof::Win(mate.plies_at_most)));
-        self.mate_line.clone_from(&mate.line);
+        if mate.line.len() == usize::from(mate.plies_at_most) {
+            self.mate_lines().add(packed, mate.plies_at_most - 1, Some(mate.line.clone()));
+        }
         true
+    }
+
+    /// The lines of proven root moves that were looked for in this search.
+    pub(super) fn mate_lines(&self) -> MutexGuard<'_, MateLines> {
+        self.mate_lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The root position.

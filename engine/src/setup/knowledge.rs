@@ -10,7 +10,7 @@ use super::settings::Settings;
 use super::strength::game_seed;
 use crate::chess::book::{Book, BookError};
 use crate::chess::position::Game;
-use crate::chess::tables::{ProbeRules, Tables, TablesError};
+use crate::chess::tables::{ProbeRules, RankedResult, Tables, TablesError};
 
 /// The book, none until a GUI names a file, and the tables, at first the built-in ones.
 #[derive(Debug)]
@@ -65,19 +65,34 @@ impl Knowledge {
         self.book.as_ref()?.choose(game, &mut self.random)
     }
 
-    /// The root moves to search (empty for all): those of `searchmoves` (empty for all) that keep the best result
-    /// of the tables, and of wins the fastest unless several `lines` are to be shown; or `searchmoves` itself if there
-    /// is none; and the number of positions probed.
-    pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> (Vec<Move>, u64) {
-        let Some(known) = self.tables.root(game) else { return (searchmoves, 0) };
-        let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
-        let kept: Vec<Move> = if lines > 1 {
-            known.moves.iter().map(|root| root.m).filter(is_wanted).collect()
-        } else {
-            known.fastest(is_wanted)
+    /// What to search at the root, of `searchmoves` (empty for all). For a single line these are the moves that keep the
+    /// best result of the tables, of wins the fastest; `searchmoves` itself if none of them does. For several `lines` all
+    /// are searched, and ranked by the tables.
+    pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> RootMoves {
+        let Some(mut known) = self.tables.root(game) else {
+            return RootMoves { moves: searchmoves, known: Vec::new(), hits: 0 };
         };
-        (if kept.is_empty() { searchmoves } else { kept }, known.hits)
+        let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
+        let kept = if lines > 1 { Vec::new() } else { known.fastest(is_wanted) };
+        if !kept.is_empty() {
+            // The search decides among them.
+            known.all.retain(|known| kept.contains(&known.m));
+            known.all.iter_mut().for_each(|known| known.rank = 0);
+        }
+        let moves = if kept.is_empty() { searchmoves } else { kept };
+        RootMoves { moves, known: known.all, hits: known.hits }
     }
+}
+
+/// What to search at the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootMoves {
+    /// The moves; empty for all.
+    pub moves: Vec<Move>,
+    /// Their certain results, if the tables know them.
+    pub known: Vec<RankedResult>,
+    /// Positions probed.
+    pub hits: u64,
 }
 
 /// Plies since the beginning of the game, by the position's move number.
@@ -89,6 +104,8 @@ fn plies_played(game: &Game) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use crate::chess::tables::TableResult;
 
     const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
 
@@ -135,10 +152,16 @@ mod tests {
         let m = |text| defence.parse_uci(text).unwrap();
         let (saves, loses) = (m("e8e7"), m("e8d8"));
         let hits = defence.legal_moves().len() as u64;
-        assert_eq!(knowledge.root_moves(&defence, vec![], 1), (vec![saves], hits));
-        assert_eq!(knowledge.root_moves(&defence, vec![loses, saves], 1), (vec![saves], hits));
-        assert_eq!(knowledge.root_moves(&defence, vec![loses], 1), (vec![loses], hits));
-        assert_eq!(knowledge.root_moves(&Game::new(), vec![], 1), (vec![], 0));
+        let chosen = |game: &Game, searchmoves, lines| {
+            let RootMoves { moves, known, hits } = knowledge.root_moves(game, searchmoves, lines);
+            (moves, known.first().map(|best| (best.m, best.outcome)), hits)
+        };
+        let draw = Some((saves, TableResult::Draw));
+        assert_eq!(chosen(&defence, vec![], 1), (vec![saves], draw, hits));
+        assert_eq!(chosen(&defence, vec![loses, saves], 1), (vec![saves], draw, hits));
+        assert_eq!(chosen(&defence, vec![loses], 1), (vec![loses], draw, hits));
+        assert_eq!(chosen(&defence, vec![], 2), (vec![], draw, hits));
+        assert_eq!(chosen(&Game::new(), vec![], 1), (vec![], None, 0));
     }
 
     /// King and rook against king and rook, one of which hangs; and a queen, with which many moves win.
@@ -148,7 +171,9 @@ mod tests {
         let (rooks, queen) = ("7k/8/8/8/8/5r2/6K1/R7 w - - 0 1", "7k/8/4K3/8/8/8/8/6Q1 w - - 0 1");
         let moves = |fen: &str, lines| {
             let game = Game::from_fen(fen).unwrap();
-            let (moves, _) = knowledge.root_moves(&game, vec![], lines);
+            let RootMoves { moves, known, .. } = knowledge.root_moves(&game, vec![], lines);
+            let won = known.iter().filter(|known| known.outcome == TableResult::Win).map(|known| known.m);
+            let moves: Vec<Move> = if moves.is_empty() { won.collect() } else { moves };
             moves.into_iter().map(|m| Game::uci(m, false)).collect::<Vec<String>>()
         };
         assert_eq!(moves(rooks, 1), ["g2f3"]);

@@ -18,7 +18,7 @@ mod legal;
 pub use self::engine::{Engine, EngineBuilder, SearchRequest, SetupError};
 pub use self::engine_args::EngineArgs;
 pub use self::evaluators::workers;
-pub use self::knowledge::Knowledge;
+pub use self::knowledge::{Knowledge, RootMoves};
 pub use self::legal::{first_legal, legal_part};
 pub use self::loaded::LoadError;
 pub use self::traffic_log::TrafficLog;

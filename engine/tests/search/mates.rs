@@ -2,7 +2,9 @@
 
 use engine::chess::position::Game;
 use engine::nets::eval::Evaluator;
-use engine::search::{EndReason, Limits, Params, Score};
+use engine::nets::sparse::SparseNetwork;
+use engine::search::{EndReason, Limits, Params, Report, Score};
+use shakmaty::Position;
 
 use super::solver::sample_of_mates;
 use super::split::split;
@@ -63,4 +65,46 @@ fn a_wanted_mate_is_found_or_excluded() {
     let none = search(split(1), &game, wanted(2));
     assert!(matches!(none.report.lines[0].score, Score::Cp(_)) && none.end_reason == EndReason::Exhausted);
     assert!(none.report.visits < 2_000);
+}
+
+/// Every line that is said to mate or to be mated ends in mate, in as many moves.
+fn mates_are_whole(fen: &str, report: &Report) -> usize {
+    let mut mates = 0;
+    for line in &report.lines {
+        let Score::Mate(moves) = line.score else { continue };
+        mates += 1;
+        let plies = if moves > 0 { 2 * moves - 1 } else { -2 * moves };
+        let mut end = Game::from_fen(fen).unwrap();
+        line.pv.iter().for_each(|m| end.play(*m));
+        assert!(end.position().is_checkmate(), "{fen}: {:?} by {:?}", line.score, line.pv);
+        assert_eq!(line.pv.len() as i32, plies, "{fen}: {:?} by {:?}", line.score, line.pv);
+    }
+    mates
+}
+
+/// What the tree does not hold of a proof, as the search for mates found it below the root, is found again.
+#[test]
+fn a_proven_mate_has_its_whole_line() {
+    for fen in ["8/8/8/1P2k2p/1K2q1p1/6PP/8/2r5 w - - 1 50", "1k6/1PP4R/8/4b3/1PK4p/5B1P/8/8 b - - 0 54"] {
+        let game = Game::from_fen(fen).unwrap();
+        for all_moves in [false, true] {
+            let limits = Limits { all_moves, ..visits(8_000) };
+            let evaluator: Box<dyn Evaluator> = Box::new(SparseNetwork::embedded().evaluator());
+            let report = search_with(Params::native(), vec![evaluator], &game, limits).report;
+            mates_are_whole(fen, &report);
+            // The mate search looks only for what ends a search.
+            let is_mated = matches!(report.lines[0].score, Score::Mate(..0));
+            assert!(is_mated || all_moves, "{fen}: {:?}", report.lines[0]);
+        }
+    }
+    let mut mates = 0;
+    for (game, _) in sample_of_mates(1..=4) {
+        for m in game.legal_moves().into_iter().take(2) {
+            let mut next = game.clone();
+            next.play(m);
+            mates += mates_are_whole(&next.fen(), &search(split(1), &next, visits(2_000)).report);
+        }
+        mates += mates_are_whole(&game.fen(), &search(split(1), &game, visits(20_000)).report);
+    }
+    assert!(mates > 20, "{mates}");
 }

@@ -130,3 +130,37 @@ fn a_damaged_table_is_reported_once() {
     };
     assert_eq!([count("go nodes 10"), count("go nodes 10"), count("go nodes 10")], [1, 0, 0]);
 }
+
+/// The embedded network's score of these is 193 and 446 centipawns.
+#[test]
+fn a_root_that_the_tables_know_has_its_certain_score_and_hardly_any_time() {
+    let mut engine = Program::uniform();
+    for (fen, score) in [
+        ("7N/7K/8/8/8/N6k/8/8 w - - 0 80", "score cp 0 "),
+        ("8/8/8/3k4/3r4/8/8/KQ6 w - - 99 80", "score cp 0 "),
+        ("8/8/8/3k4/8/8/8/KBN5 w - - 0 1", "score cp 10000 "),
+        ("8/8/8/3k4/8/8/8/KBN5 b - - 0 1", "score cp -10000 "),
+    ] {
+        let position = format!("position fen {fen}");
+        let search = engine.search(&position, "go wtime 60000 btime 60000");
+        assert!(search.last().contains(score), "{fen}: {}", search.last());
+        assert!(number(search.last(), "time") < 3000, "{fen}: {}", search.last());
+    }
+    // One of the moves loses the rook, the others win or let it go: all are shown, ranked.
+    engine.send("setoption name MultiPV value 100");
+    let fen = "8/8/8/8/8/3k4/8/1R1K4 w - - 0 1";
+    let game = Game::from_fen(fen).expect("a position");
+    let search = engine.search(&format!("position fen {fen}"), "go nodes 300");
+    let tables = Tables::builtin(ProbeRules::default());
+    let ranked = tables.root(&game).expect("a known result").all;
+    let shown = &search.infos()[search.infos().len() - ranked.len()..];
+    let first = |info: &str| info.split_once(" pv ").expect("a line").1.split(' ').next().map(str::to_owned);
+    let rank = |info: &&str| {
+        let m = game.parse_uci(&first(info).expect("a move")).expect("a legal move");
+        ranked.iter().find(|known| known.m == m).expect("ranked").rank
+    };
+    let unproven = shown.iter().filter(|info| info.contains(" score cp "));
+    let ranks: Vec<u32> = unproven.map(|info| rank(&&**info)).collect();
+    assert!(ranks.len() > 5 && ranks.is_sorted(), "{shown:#?}");
+    assert!(shown.iter().any(|info| info.contains("score cp 0 ")), "{shown:#?}");
+}

@@ -13,7 +13,7 @@ use super::queue::{Job, JobQueue, RunningJob};
 use super::request::{self, AnalysisRequest, Query, QueryDefaults, QueryId, RequestError};
 use crate::apps::io::{InputLine, Writer};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
-use crate::setup::{Engine, LoadError, workers};
+use crate::setup::{Engine, LoadError, RootMoves, workers};
 
 /// The most positions that wait.
 pub const MOST_WAITING: usize = 100_000;
@@ -164,7 +164,8 @@ impl AnalysisSession {
         // They were legal when the query was read.
         let asked: Vec<Move> =
             query.searchmoves.iter().filter_map(|text| game.parse_uci(text).ok()).collect();
-        let (root_moves, root_hits) = self.engine.knowledge().root_moves(&game, asked, query.multipv);
+        let RootMoves { moves: root_moves, known, hits: root_hits } =
+            self.engine.knowledge().root_moves(&game, asked, query.multipv);
         let begin = Instant::now();
         let is_terminated = Arc::<AtomicBool>::default();
         let observer = AnswerWriter {
@@ -180,8 +181,13 @@ impl AnalysisSession {
             ended: self.sender.clone(),
             number,
         };
-        let limits =
-            Limits { visits: query.nodes, root_moves, all_moves: query.multipv > 1, ..Limits::default() };
+        let limits = Limits {
+            visits: query.nodes,
+            root_moves,
+            known,
+            all_moves: query.multipv > 1,
+            ..Limits::default()
+        };
         let (params, priority) = (self.params.clone(), query.priority);
         let deadline = query.movetime.map(|movetime| begin + movetime);
         let task = SearchTask { root: game, limits, params, priority, memory };

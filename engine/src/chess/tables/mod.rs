@@ -24,7 +24,7 @@ use thiserror::Error;
 use crate::chess::position::Game;
 use builtin::TableFiles;
 
-pub use root::{TableMove, TableMoves};
+pub use root::{RankedResult, TableMove, TableMoves};
 
 /// When the tables are probed, and how their results are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,8 +29,19 @@ pub struct TableMoves {
     pub outcome: TableResult,
     /// The moves, best first: the fastest win, the longest defence. Never empty.
     pub moves: Vec<TableMove>,
+    /// All legal moves, best first.
+    pub all: Vec<RankedResult>,
     /// The number of positions probed.
     pub hits: u64,
+}
+
+/// A root move's certain result, for the mover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedResult {
+    pub m: Move,
+    pub outcome: TableResult,
+    /// 0 for the best moves; equal for moves between which the tables see no difference.
+    pub rank: u32,
 }
 
 /// The result of a move, from the worst.
@@ -56,6 +67,28 @@ impl TableMoves {
         let is_fast = |known: &&TableMove| self.outcome != TableResult::Win || Some(known.dtz) == least;
         wanted().filter(is_fast).map(|known| known.m).collect()
     }
+}
+
+impl MoveClass {
+    fn outcome(self) -> TableResult {
+        match self {
+            MoveClass::Win => TableResult::Win,
+            MoveClass::Loss => TableResult::Loss,
+            MoveClass::CursedWin | MoveClass::Draw | MoveClass::BlessedLoss => TableResult::Draw,
+        }
+    }
+}
+
+/// The results of sorted moves.
+fn ranked_results(sorted: &[RankedMove]) -> Vec<RankedResult> {
+    let mut rank = 0;
+    let mut before: Option<&RankedMove> = None;
+    let results = sorted.iter().map(|this| {
+        rank += u32::from(before.is_some_and(|last| (last.class, last.dtz) != (this.class, this.dtz)));
+        before = Some(this);
+        RankedResult { m: this.m, outcome: this.class.outcome(), rank }
+    });
+    results.collect()
 }
 
 struct RankedMove {
@@ -92,14 +125,10 @@ impl Tables {
             // The winning side may need twice the distance.
             MoveClass::Loss => self.rules.fifty_moves && 2 * -dtz + clock >= FIFTY_MOVES,
         };
+        let all = ranked_results(&ranked);
         ranked.retain(|r| r.class == class && (!every_ply_counts || r.dtz == dtz));
-        let outcome = match class {
-            MoveClass::Win => TableResult::Win,
-            MoveClass::Loss => TableResult::Loss,
-            MoveClass::CursedWin | MoveClass::Draw | MoveClass::BlessedLoss => TableResult::Draw,
-        };
         let moves = ranked.into_iter().map(|RankedMove { m, dtz, .. }| TableMove { m, dtz }).collect();
-        Some(TableMoves { outcome, moves, hits })
+        Some(TableMoves { outcome: class.outcome(), moves, all, hits })
     }
 
     fn rank(&self, game: &Game, m: Move) -> Result<RankedMove, SyzygyError> {

@@ -13,7 +13,10 @@ use crate::chess::position::Game;
 use crate::search::Limits;
 use crate::search::time::{Budget, GoLimits};
 use crate::setup::settings::Settings;
-use crate::setup::{LoadError, SearchRequest, strength};
+use crate::setup::{LoadError, RootMoves, SearchRequest, strength};
+
+/// The soft limit of a search whose result the tables know: what is left is the choice among equal moves.
+const KNOWN_ROOT: Duration = Duration::from_millis(100);
 
 impl Session {
     /// Starts the search of a `go`; returns at once. Fails if the network cannot be used.
@@ -26,9 +29,16 @@ impl Session {
         fallback: Move,
     ) -> Result<(), LoadError> {
         self.prepare()?;
-        let budget = self.budget(limits);
-        let (root_moves, root_hits) =
-            self.engine.knowledge().root_moves(&self.game, searchmoves, self.settings().multipv);
+        let mut budget = self.budget(limits);
+        // A move that is drawn at random is drawn among those that keep the result.
+        let settings = self.settings();
+        let is_drawn = settings.strength().is_some() || settings.move_temperature().is_some();
+        let lines = if is_drawn { 1 } else { settings.multipv };
+        let RootMoves { moves: root_moves, known, hits: root_hits } =
+            self.engine.knowledge().root_moves(&self.game, searchmoves, lines);
+        if !known.is_empty() {
+            budget.soft = budget.soft.map(|soft| soft.min(KNOWN_ROOT));
+        }
         let handle = SearchHandle::new((!limits.ponder).then_some(at));
         let context = self.context(limits, at, handle.clone(), budget, root_moves.len());
         let &Settings { chess960, show_wdl, multipv, .. } = self.settings();
@@ -38,7 +48,7 @@ impl Session {
         let observer = UciObserver::new(context, printer, self.out.clone(), sender);
         let request = SearchRequest {
             game: self.game.clone(),
-            limits: self.search_limits(limits, root_moves),
+            limits: Limits { known, ..self.search_limits(limits, root_moves) },
             seed: self.seed(&self.game),
             observer: Box::new(observer),
         };
@@ -104,6 +114,7 @@ impl Session {
             visits: nodes.map(|nodes| nodes.max(1)),
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
+            known: Vec::new(),
             noise: None,
             mate: limits.mate,
             all_moves: settings.multipv > 1

@@ -1,0 +1,218 @@
+//! The whole line of a proven mate, as long as the score says.
+//!
+//! A proof in the tree doesn't always come with its moves: the search for mates proves a position without expanding it,
+//! and what lies below a proven position may have been freed. What the tree lacks is proven again by [`MateSearch`].
+
+use shakmaty::{Move, Position};
+
+use super::node::{Fate, Link, NodeId};
+use super::proof::Proof;
+use super::tree::Tree;
+use crate::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
+use crate::chess::position::{Game, PackedMove};
+
+/// Nodes of the mate search for one line, and for all lines of a report: about 15 and 30 milliseconds.
+const LINE_NODES: u64 = 50_000;
+const REPORT_NODES: u64 = 100_000;
+
+/// Positions of the proof that one line looks at, at most.
+const STEPS: u32 = 5_000;
+
+/// Bytes of the mate search's table.
+const TABLE: usize = 1 << 20;
+
+/// A shortened mate may change the order of the root moves, and so which lines are shown: that often at most.
+const PASSES: usize = 8;
+
+/// The lines of this search's proven root moves.
+#[derive(Default)]
+pub(super) struct MateLines(Vec<MateLine>);
+
+struct MateLine {
+    root_move: PackedMove,
+    /// Plies to mate after the root move.
+    plies: u16,
+    /// From the root to mate; `None` if it was not found.
+    line: Option<Vec<Move>>,
+}
+
+impl MateLines {
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Adds the line of a root move that is mate after `plies` more; `None` if it cannot be found.
+    pub fn add(&mut self, root_move: PackedMove, plies: u16, line: Option<Vec<Move>>) {
+        self.0.push(MateLine { root_move, plies, line });
+    }
+
+    /// What is known of a root move that is mate after `plies` more; `None` if it has not been looked for.
+    pub fn get(&self, root_move: PackedMove, plies: u16) -> Option<Option<&[Move]>> {
+        let known = self.0.iter().find(|known| known.root_move == root_move && known.plies == plies)?;
+        Some(known.line.as_deref())
+    }
+}
+
+impl Tree {
+    /// Finds the lines of those of the best `lines` root moves that mate or are mated by force. A line that turns out
+    /// shorter than the tree's bound lowers that.
+    pub(super) fn find_mate_lines(&self, lines: usize) {
+        let mut search = None;
+        let mut left = REPORT_NODES;
+        for _ in 0..PASSES {
+            let mut found_any = false;
+            for edge in self.ranked(self.root).into_iter().take(lines) {
+                let Some(link) = self.nodes.links_of(self.root).nth(edge) else { continue };
+                let Some(plies) = self.node(link.child()).proof().and_then(Proof::mate) else { continue };
+                let root_move = self.nodes.candidate(self.root, edge).packed();
+                if self.mate_lines().get(root_move, plies).is_some() {
+                    continue;
+                }
+                let nodes = left.min(LINE_NODES);
+                let mut finder = MateLineFinder { tree: self, search: &mut search, nodes, steps: STEPS };
+                let line = finder.line(root_move, link.child());
+                left = left.saturating_sub(nodes - finder.nodes);
+                if line.is_none() && nodes < LINE_NODES {
+                    // The next report has more nodes for it.
+                    continue;
+                }
+                let plies = line.as_ref().map_or(plies, |line| (line.len() - 1) as u16);
+                self.shorten_mate(link, plies);
+                self.mate_lines().add(root_move, plies, line);
+                found_any = true;
+            }
+            if !found_any {
+                return;
+            }
+        }
+    }
+
+    /// Lowers the bound on the plies to mate after a root move.
+    fn shorten_mate(&self, link: &Link, plies: u16) {
+        let child = self.node(link.child());
+        let shorter = match child.proof() {
+            Some(Proof::Win(bound)) if plies < bound => Proof::Win(plies),
+            Some(Proof::Loss(bound)) if plies < bound => Proof::Loss(plies),
+            _ => return,
+        };
+        child.set_fate(Fate::Proven(shorter));
+    }
+}
+
+/// Looks for one line.
+struct MateLineFinder<'a> {
+    tree: &'a Tree,
+    /// Made when it is needed first.
+    search: &'a mut Option<MateSearch>,
+    /// Nodes and positions that are left.
+    nodes: u64,
+    steps: u32,
+}
+
+impl MateLineFinder<'_> {
+    /// The line that begins with this root move, which leads to the proven node `child`.
+    fn line(&mut self, root_move: PackedMove, child: NodeId) -> Option<Vec<Move>> {
+        let game = self.tree.root_game();
+        let m = root_move.to_legal_move(game.position());
+        let after = after(game, m);
+        let rest = match self.tree.node(child).proof()? {
+            Proof::Win(plies) => self.attack(Some(child), &after, plies)?,
+            Proof::Loss(plies) => self.defend(Some(child), &after, plies)?,
+            Proof::Draw => return None,
+        };
+        Some(prepended(m, rest))
+    }
+
+    /// A line from a position whose side to move mates within `plies` plies: its fastest proven mate.
+    fn attack(&mut self, id: Option<NodeId>, game: &Game, plies: u16) -> Option<Vec<Move>> {
+        self.steps = self.steps.checked_sub(1)?;
+        let fastest = id.and_then(|id| {
+            let known = self.known(id).filter(|(_, _, proof)| matches!(proof, Proof::Loss(_)));
+            known.filter_map(|(m, child, proof)| Some((m, child, proof.mate()?))).min_by_key(|known| known.2)
+        });
+        if let Some((packed, child, plies)) = fastest {
+            let m = packed.to_legal_move(game.position());
+            if let Some(rest) = self.defend(Some(child), &after(game, m), plies) {
+                return Some(prepended(m, rest));
+            }
+        }
+        let mate = self.prove(game, plies.div_ceil(2))?;
+        if mate.line.len() == usize::from(mate.plies_at_most) {
+            return Some(mate.line);
+        }
+        // The mate search's line has been cut short, or its replies are not the longest.
+        let first = *mate.line.first()?;
+        let rest = self.defend(None, &after(game, first), mate.plies_at_most.checked_sub(1)?)?;
+        Some(prepended(first, rest))
+    }
+
+    /// A line from a position whose side to move is mated within `plies` plies: its longest defence. No other reply has a
+    /// greater bound than the line's length.
+    fn defend(&mut self, id: Option<NodeId>, game: &Game, plies: u16) -> Option<Vec<Move>> {
+        self.steps = self.steps.checked_sub(1)?;
+        let legal = game.legal_moves();
+        if legal.is_empty() {
+            return game.position().is_check().then(Vec::new);
+        }
+        let known: Vec<(PackedMove, NodeId, Proof)> = id.map_or(Vec::new(), |id| self.known(id).collect());
+        let mut replies = Vec::new();
+        for m in legal {
+            let after = after(game, m);
+            let in_tree = known.iter().find(|(packed, ..)| *packed == PackedMove::new(m));
+            let in_tree = in_tree.filter(|(_, _, proof)| matches!(proof, Proof::Win(_)));
+            let (bound, child) = match in_tree.and_then(|(_, id, proof)| Some((proof.mate()?, *id))) {
+                Some((bound, id)) => (bound, Some(id)),
+                None => (self.prove(&after, plies / 2)?.plies_at_most, None),
+            };
+            replies.push((bound, m, after, child));
+        }
+        replies.sort_by_key(|(bound, ..)| std::cmp::Reverse(*bound));
+        let mut longest: Option<Vec<Move>> = None;
+        for (bound, m, after, child) in replies {
+            if longest.as_ref().is_some_and(|line| line.len() > usize::from(bound)) {
+                break;
+            }
+            let rest = self.attack(child, &after, bound)?;
+            if longest.as_ref().is_none_or(|line| line.len() <= rest.len()) {
+                longest = Some(prepended(m, rest));
+            }
+        }
+        longest
+    }
+
+    /// The moves of a node whose positions are proven.
+    fn known(&self, id: NodeId) -> impl Iterator<Item = (PackedMove, NodeId, Proof)> {
+        let tree = self.tree;
+        let taken = tree.nodes.links_of(id).zip(tree.nodes.moves_of(id));
+        taken.filter_map(|(link, candidate)| {
+            Some((candidate.packed(), link.child(), tree.node(link.child()).proof()?))
+        })
+    }
+
+    /// A mate by the side to move within so many of its moves.
+    fn prove(&mut self, game: &Game, moves: u16) -> Option<ForcedMate> {
+        let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
+        if self.nodes == 0 {
+            return None;
+        }
+        let search = self.search.get_or_insert_with(|| MateSearch::new(TABLE));
+        let limits = MateLimits { moves, nodes: self.nodes, shorten: false };
+        let result = search.search(game, limits, &mut || false);
+        self.nodes = self.nodes.saturating_sub(search.nodes().max(1));
+        match result {
+            MateResult::Mate(mate) => Some(mate),
+            _ => None,
+        }
+    }
+}
+
+fn after(game: &Game, m: Move) -> Game {
+    let mut after = game.clone();
+    after.play(m);
+    after
+}
+
+fn prepended(m: Move, mut rest: Vec<Move>) -> Vec<Move> {
+    rest.insert(0, m);
+    rest
+}
