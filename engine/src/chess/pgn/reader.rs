@@ -180,14 +180,13 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         let Part::Word(word) = lexeme.part else { return false };
         let number = move_number(word);
         let is_one = matches!(number, Some((1, dots, _)) if dots < 2);
-        if lexeme.is_first && is_one && self.plies >= 2 {
-            return true;
+        if self.has_tags {
+            return false;
         }
-        // An empty line ends a game without tags, unless what follows goes on.
-        !self.has_tags
-            && lexeme.gap
-            && self.has_text
-            && (is_one || number.is_none() && result(word).is_none())
+        // Without tags, a line that begins with the first move starts a game, and so does what follows an empty line
+        // unless it goes on.
+        lexeme.is_first && is_one && self.plies >= 2
+            || lexeme.gap && self.has_text && (is_one || number.is_none() && result(word).is_none())
     }
 
     fn take(&mut self, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {

@@ -73,6 +73,9 @@ fn games_end_where_they_do() {
     assert_eq!(read("{only a comment}\n\n; and another\n"), [""; 0]);
     assert_eq!(read("%PDF-1.7\n%\r\n<x>"), ["3: no game: \"<x>\" is neither a tag nor a move"]);
     assert_eq!(read("*\n\n*"), ["", ""]);
+    // Games with tags may have any numbers.
+    assert_eq!(read("[White \"a\"]\n\n1. e4 e5\n1. d4 d5 *\n"), ["e2e4 e7e5 d2d4 d7d5"]);
+    assert_eq!(read("1. e4 e5 N 2. N"), ["1: unreadable move 2.N"]);
 }
 
 #[test]
