@@ -105,6 +105,43 @@ fn only_what_is_asked_for_is_judged() {
     assert!(!output.status.success() && errors.contains("no game that can be read"), "{errors}");
 }
 
+#[test]
+fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
+    let folder = Folder::new("refused");
+    let pgn = folder.path("games.pgn");
+    let text = "1. e4 e5 2. -- Nf6 3. Nf3 Nc6 *\n\n[Event \"2\"]\n\n1. e4 e5 2. nf3 nc6 3. Bb5 Z0 *\n\n\
+                [Event \"3\"]\n\n1. e4 e5\n2. Cf3 Nc6 *\n";
+    fs::write(&pgn, text).unwrap();
+    let output = run(&["review", &pgn, "--nodes", "20", "--threads", "1"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("games.pgn: game 3, line 10: unreadable move 2.Cf3, skipped"), "{errors}");
+    let written = fs::read_to_string(folder.path("games.review.pgn")).unwrap();
+    assert!(!written.contains("Cf3") && written.contains("--"), "{written}");
+    let reviewed = games(&folder.path("games.review.pgn"));
+    // Up to the null move; the rest stays as it was.
+    assert_eq!(reviewed.iter().map(|game| game.moves.len()).collect::<Vec<_>>(), [2, 5]);
+    assert!(written.contains("Nf6") && written.contains("Nc6"), "{written}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let folder = Folder::new("pipe");
+    let out = folder.path("out");
+    let mut child = philidor()
+        .args(["review", GAMES, "--out", &out, "--nodes", "20", "--threads", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && !errors.contains("pipe"), "{errors}");
+    assert!(Path::new(&format!("{out}.html")).exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_review_loses_nothing_and_is_resumed() {

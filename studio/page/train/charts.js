@@ -95,7 +95,7 @@ function short(value) {
 }
 
 /**
- * Draws a chart into an element, in place of what is there.
+ * Draws a chart into an element, replacing an earlier one.
  *
  * @param {typeof import('uplot')} Plot
  * @param {HTMLElement} element

@@ -12,13 +12,13 @@ import { runCard } from './card.js';
 import { boundKey, drawChart, loadPlot, merged, plan } from './charts.js';
 import { rlDetails } from './rl.js';
 
-/** Points of a curve: about as many as a chart has pixels. */
+/** Points of a curve: about one per pixel of a chart. */
 const POINTS = 500;
 
 /** Milliseconds between two readings of the curves. */
 const REFRESH_MS = 2000;
 
-/** What is asked before a run is paused or gone on with. */
+/** The questions before a run is paused or resumed. */
 const QUESTIONS = {
   pause: {
     title: 'Pause this run?',

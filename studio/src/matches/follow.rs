@@ -77,7 +77,7 @@ impl PgnFollower {
         PgnFollower { path, ..PgnFollower::default() }
     }
 
-    /// Reads what is new; says whether something has changed.
+    /// Reads what was appended. Returns whether anything changed.
     fn poll(&mut self) -> bool {
         match self.read_new() {
             Ok(changed) => self.problem.take().is_some() || changed,

@@ -1,6 +1,6 @@
 //! A chess clock.
 //!
-//! It never asks for the time: every method is told what time it is.
+//! It never reads the time itself: callers pass `now`.
 
 use std::time::{Duration, Instant};
 

@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// Ends the game if the time of the side to move is over; says whether.
+    /// Ends the game if the side to move has no time left. Returns whether its flag has fallen.
     pub fn flag(&mut self, now: Instant) -> bool {
         let fallen = self.clock.as_ref().and_then(ChessClock::flag_falls).is_some_and(|falls| falls <= now);
         if fallen && self.end.is_none() {

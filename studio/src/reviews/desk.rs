@@ -25,7 +25,7 @@ const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 /// How long the engine may take to answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often the page is told of progress.
+/// How often progress is sent to the page.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug, Deserialize)]

@@ -62,7 +62,7 @@ pub struct RunView {
     pub control: RunControl,
     /// Whether it has learnt all its samples.
     pub finished: bool,
-    /// Whether it can be gone on with.
+    /// Whether it can be resumed.
     pub can_resume: bool,
 }
 
@@ -159,7 +159,7 @@ impl RunBoard {
         Some(self.lock().get(id)?.folder().join("metrics.jsonl"))
     }
 
-    /// Pauses a run or goes on with it.
+    /// Pauses or resumes a run.
     pub fn act(&self, id: usize, command: RunCommand) -> Result<(), ActionError> {
         let runs = self.lock();
         let none = || {

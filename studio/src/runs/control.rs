@@ -59,7 +59,7 @@ impl Trainers {
         Trainers { program, started: Arc::default() }
     }
 
-    /// Whether runs can be gone on with.
+    /// Whether runs can be resumed.
     pub fn can_resume(&self) -> bool {
         self.program.is_some()
     }

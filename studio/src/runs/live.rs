@@ -52,7 +52,7 @@ pub struct LiveFollower {
 }
 
 impl LiveFollower {
-    /// Reads the file of the run in `folder`, if it has changed; says whether.
+    /// Reads the file of the run in `folder` again if it has changed. Returns whether it has.
     pub fn poll(&mut self, folder: &Path) -> bool {
         let path = folder.join("live.json");
         let Ok(metadata) = path.metadata() else {

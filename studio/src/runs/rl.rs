@@ -158,7 +158,7 @@ impl RlFacts {
         };
     }
 
-    /// Reads `state.json`, if it has changed; says whether.
+    /// Reads `state.json` again if it has changed. Returns whether it has.
     pub fn poll_state(&mut self, folder: &Path) -> bool {
         let path = folder.join("state.json");
         let Ok(metadata) = path.metadata() else { return false };

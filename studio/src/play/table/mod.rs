@@ -195,7 +195,7 @@ impl Table {
         Ok(())
     }
 
-    /// Puts game `number` of a file on the board; returns what has to be told of its other games.
+    /// Puts game `number` of a file on the board. Returns a notice about games that cannot be read.
     fn open(&mut self, file: PgnFile, number: usize, replace: bool) -> Result<Option<String>, ActionError> {
         let loaded = file.game(number).map_err(|error| ActionError::Invalid(error.to_string()))?;
         let notice = file.broken.first().map(|why| {
@@ -338,7 +338,7 @@ fn send(out: &watch::Sender<Arc<str>>, value: &impl serde::Serialize) {
     });
 }
 
-/// The saved game, or a new one; whether the evaluation is shown; what has to be told.
+/// The saved game or a new one, whether the evaluation is shown, and a notice if the saved game is damaged.
 fn first_session(roster: &Roster, state_file: &std::path::Path) -> (Session, bool, Option<String>) {
     let read = SavedGame::read(state_file)
         .and_then(|saved| saved.map(|saved| Ok((saved.analysis, saved.session()?))).transpose());
