@@ -3,6 +3,7 @@
 /// Files written atomically.
 pub mod files;
 pub mod lock;
+pub mod parallel;
 /// Progress bars on stderr.
 pub mod progress;
 /// Results of games.

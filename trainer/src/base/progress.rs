@@ -1,6 +1,6 @@
 //! Progress bars on stderr.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 /// A progress bar over `total` of `unit`, of which `done` were done in an earlier run.
 pub fn progress(total: u64, done: u64, unit: &str) -> ProgressBar {
@@ -10,11 +10,4 @@ pub fn progress(total: u64, done: u64, unit: &str) -> ProgressBar {
     bar.set_position(done);
     bar.reset_eta();
     bar
-}
-
-/// A progress bar over training steps.
-pub fn steps_bar(steps: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
-    let style = "{bar:24} {pos}/{len} steps, {per_sec}, {eta} left · {msg}";
-    bar.with_style(ProgressStyle::with_template(style).expect("a valid template"))
 }

@@ -1,13 +1,13 @@
 //! `lr-finder`: a learning-rate range test.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::trial::TrialArgs;
+use super::trial::{StepsProgress, TrialArgs};
 use super::{sparse, torch};
-use crate::base::progress::steps_bar;
 use crate::judge::plot::{Axes, Curve, Panel, figure};
 use crate::learn::run::{LrSuggestion, RangeTestStep};
 
@@ -46,16 +46,17 @@ impl LrFinderArgs {
             "--from must be positive, --to larger than --from, and --steps at least 2"
         );
         let sparse = self.trial.sparse()?;
-        let progress = steps_bar(self.steps);
+        let progress = StepsProgress::new(self.steps);
+        let made = Cell::new(0);
         let observer = |trial: &RangeTestStep| {
-            progress.inc(1);
-            progress.set_message(format!("lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
+            made.set(made.get() + 1);
+            progress.show(made.get(), &format!(" · lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
         };
         let trials = match sparse {
             Some(config) => sparse::lr_range(self, &config, &observer),
             None => torch::lr_range(self, &observer),
         }?;
-        progress.finish_and_clear();
+        drop(progress);
         print(&trials, self.steps);
         figure::write(&self.out, &[plot(&trials)], 1)?;
         say!("{}", self.out.display());

@@ -9,9 +9,9 @@ use engine::nets::onnx::OnnxSparseEvaluator;
 use engine::nets::sparse::SparseNetwork;
 
 use super::train::Trained;
+use super::trial::StepsProgress;
 use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
 use crate::base::files::{make_folder_of, write_file};
-use crate::base::progress::steps_bar;
 use crate::config::SparseTrainConfig;
 use crate::judge::export::{
     INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
@@ -112,14 +112,14 @@ pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<
     samples.keep_distinct(args.samples);
     let count = samples.len();
     ensure!(count == args.samples, "the games have only {count} distinct positions: use fewer --samples");
-    let progress = steps_bar(args.steps);
+    let progress = StepsProgress::new(args.steps);
     say!("  step        lr  policy     wdl  top-1");
     let curve = |point: &SparseOverfitPoint| {
-        progress.set_position(point.step);
+        progress.show(point.step, "");
         progress.suspend(|| say!("{point}"));
     };
     let last = sparse::overfit(config, &samples.batch(0..count), args.steps, args.loss, &curve);
-    progress.finish_and_clear();
+    drop(progress);
     ensure!(last.is_overfitted(args.loss), "not overfitted in {} steps: {}", last.step, last.advice(config));
     Ok(format!("overfitted in {} steps: this configuration can learn", last.step))
 }

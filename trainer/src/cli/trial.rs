@@ -1,12 +1,14 @@
 //! Arguments that `overfit` and `lr-finder` share: a configuration, without a run's folder.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
 
 use super::setting_args::SettingArgs;
 use crate::config::SparseTrainConfig;
+use crate::learn::run::metrics::Pulse;
 
 /// The configuration to test and the device.
 #[derive(Args, Debug)]
@@ -25,5 +27,32 @@ impl TrialArgs {
     /// It is invalid.
     pub fn sparse(&self) -> Result<Option<SparseTrainConfig>> {
         self.settings.sparse(std::slice::from_ref(&self.config))
+    }
+}
+
+/// Progress of a number of steps, with rate and time left at least every ten seconds.
+pub struct StepsProgress {
+    pulse: Pulse,
+    steps: u64,
+    start: Instant,
+}
+
+impl StepsProgress {
+    pub fn new(steps: u64) -> StepsProgress {
+        StepsProgress { pulse: Pulse::new(steps, "the first step"), steps, start: Instant::now() }
+    }
+
+    /// Shows that `done` steps are done, with `more` after rate and time left.
+    pub fn show(&self, done: u64, more: &str) {
+        let rate = done as f64 / self.start.elapsed().as_secs_f64().max(1e-9);
+        let left =
+            Duration::from_secs_f64((self.steps.saturating_sub(done) as f64 / rate.max(1e-9)).min(1e9));
+        let (steps, left) = (self.steps, indicatif::HumanDuration(left));
+        self.pulse.show(done, &format!("{done}/{steps} steps · {rate:.1}/s · {left} left{more}"));
+    }
+
+    /// Calls `print`, with the bar out of the way.
+    pub fn suspend(&self, print: impl FnOnce()) {
+        self.pulse.suspend(print);
     }
 }

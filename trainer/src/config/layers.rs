@@ -56,14 +56,21 @@ pub fn give_defaults(json: &mut Value) {
     }
 }
 
-/// Reads a JSON file.
+/// Reads a JSON file, without its `comment`.
 ///
 /// # Errors
 ///
 /// It cannot be read, or is no JSON.
 pub fn read(path: &Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| path.display().to_string())
+    let mut json = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    uncomment(&mut json);
+    Ok(json)
+}
+
+/// Removes the key `comment` of a configuration, which says where its numbers or games are from.
+pub(crate) fn uncomment(json: &mut Value) {
+    json.as_object_mut().and_then(|json| json.remove("comment"));
 }
 
 /// The name of the configuration in error messages: that of its last file.

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::arena::{MatchRules, Sprt};
 use super::bounds;
 use super::layers;
+use super::layers::uncomment;
 use super::selfplay::SelfPlayRules;
 use super::sparse::{SparseAdam, SparseSourceConfig, SparseTrainConfig, holds_sparse, is_sparse};
-use super::train::{TrainConfig, uncomment};
+use super::train::TrainConfig;
 
 /// A reinforcement-learning run. Names and defaults are NeuralMatePlay's where it has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,10 +3,9 @@
 use anyhow::{Result, bail};
 use tch::Device;
 
-use crate::base::progress::steps_bar;
 use crate::cli::lr_finder::LrFinderArgs;
 use crate::cli::overfit::OverfitArgs;
-use crate::cli::trial::TrialArgs;
+use crate::cli::trial::{StepsProgress, TrialArgs};
 use crate::config::TrainConfig;
 use crate::learn::run::RangeTestStep;
 use crate::learn::torch::{OverfitPoint, Sources, distinct_positions, range_test};
@@ -32,14 +31,14 @@ pub fn overfit(args: &OverfitArgs) -> Result<String> {
     let (config, sources, device) = args.trial.load()?;
     let config = TrainConfig { batch: args.samples, ..config };
     let batch = distinct_positions(&mut sources.feed(&config, 0)?, args.samples)?;
-    let progress = steps_bar(args.steps);
+    let progress = StepsProgress::new(args.steps);
     say!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
     let curve = |point: &OverfitPoint| {
-        progress.set_position(point.step);
+        progress.show(point.step, "");
         progress.suspend(|| say!("{point}"));
     };
     let last = crate::learn::torch::overfit(&config, device, &batch, args.steps, args.loss, &curve)?;
-    progress.finish_and_clear();
+    drop(progress);
     match last.advice(&config, args.loss) {
         None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),
         Some(advice) => bail!("not overfitted in {} steps: {advice}", last.step),

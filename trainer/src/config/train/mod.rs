@@ -17,7 +17,6 @@ use super::run::{RunConfig, Schedule};
 pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
 pub use preset::TrainPreset;
-pub(crate) use preset::uncomment;
 
 /// Upper bound on a batch size and on the number of accumulated batches.
 const MAX_BATCH: u64 = 1 << 20;

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::TrainConfig;
-use crate::config::layers::{give_defaults, lay_over, set};
+use crate::config::layers::{give_defaults, lay_over, set, uncomment};
 
 /// Source of the keys that a configuration omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -60,11 +60,6 @@ impl TrainPreset {
         uncomment(&mut json);
         json
     }
-}
-
-/// Removes a preset's `comment`, which says where its numbers are from.
-pub(crate) fn uncomment(json: &mut Value) {
-    json.as_object_mut().and_then(|json| json.remove("comment"));
 }
 
 /// Applies `overrides` and parses the result.

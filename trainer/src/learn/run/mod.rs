@@ -4,6 +4,7 @@ pub mod metrics;
 pub mod folder;
 mod progress;
 mod range_test;
+pub mod sources;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -5,10 +5,10 @@ use pulp::NullaryFnOnce;
 use super::index::RowIndex;
 use super::lanes;
 use super::network::SparseModel;
-use super::parallel;
 use super::pass::{SharedGradients, SparsePass, SparseTally};
 use super::samples::SparseBatch;
 use super::tensor::{SparseAdamStep, SparseTensor, TensorPart};
+use crate::base::parallel;
 use crate::config::SparseAdam;
 
 /// Rows of a table that one task updates.

@@ -1,7 +1,6 @@
 //! Training of networks over sparse binary inputs on CPUs, without a tensor library.
 
 mod lanes;
-mod parallel;
 mod shape;
 mod tensor;
 mod network;

@@ -1,6 +1,7 @@
 //! `overfit` for this family: a test that a configuration can learn at all, by overfitting a few positions.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use super::learner::SparseLearner;
 use super::network::SparseModel;
@@ -11,8 +12,10 @@ use crate::learn::run::metrics::Measures;
 
 /// The top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;
-/// Number of points of the curve.
+/// Number of points of the curve, …
 const LINES: u64 = 20;
+/// … or one after this time if that is sooner.
+const SILENCE: Duration = Duration::from_secs(8);
 
 /// A point of the learning curve.
 #[derive(Clone, Copy, Debug)]
@@ -79,11 +82,13 @@ pub fn overfit(
     let wdl_floor = entropy(batch.wdl.as_flattened().iter()) / valued.max(1) as f64;
     let every = steps.div_ceil(LINES);
     let mut step = 0;
+    let mut said = Instant::now();
     loop {
         let lr = schedule.learning_rate(step * size, step as f64 / steps as f64) as f32;
         learner.step(batch, lr);
         step += 1;
-        if step % every == 0 || step == steps {
+        if step % every == 0 || step == steps || said.elapsed() >= SILENCE {
+            said = Instant::now();
             let tally = pass.run(&learner.network, batch, false, learner.threads).0;
             let mut measures = tally.measures();
             measures.policy_loss -= policy_floor;

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::lanes;
 use super::network::SparseModel;
-use super::parallel;
 use super::samples::SparseBatch;
 use super::tensor::SparseTensor;
+use crate::base::parallel;
 
 /// Samples that one task works on; sums over a batch are made shard by shard, so that they don't depend on the threads.
 pub const SHARD: usize = 512;

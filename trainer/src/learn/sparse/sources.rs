@@ -1,20 +1,19 @@
 //! The configured sources of games, split into training games and held-out positions.
 
 use std::collections::HashSet;
+use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
 use super::games::{GameStore, SparseRecipe, choose};
-use super::parallel;
 use super::samples::SparseSamples;
 use super::stream::SampleSource;
 use super::teacher::SparseTeacher;
 use crate::config::{SparseSourceConfig, SparseTrainConfig};
-use crate::data::dataset;
-use crate::data::record::{Split, split_at};
+use crate::data::record::GameView;
+use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
 
 /// The seed of held-out positions, which does not depend on the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
@@ -68,7 +67,15 @@ impl SparseGames {
             // Its games may be another source's as well, which then validates them.
             let mut own = HashSet::new();
             let seen = if teacher.is_some() { &mut own } else { &mut seen };
-            let SourceGames { train, mut validation, unwanted, duplicates } = read(source, config, seen)?;
+            let filter = GameFilter {
+                name: &source.name,
+                paths: &source.paths,
+                select: &source.select,
+                validation_percent: config.validation_percent,
+            };
+            let empty = [GameStore::default(), GameStore::default()];
+            let SplitGames { train, mut validation, unwanted, duplicates } =
+                SplitGames::read(&filter, empty, config.thread_count(), seen)?;
             if teacher.is_some() {
                 validation = GameStore::default();
             }
@@ -127,49 +134,9 @@ impl SparseGames {
     }
 }
 
-/// The games of a source; test games are left out.
-#[derive(Default)]
-struct SourceGames {
-    train: GameStore,
-    validation: GameStore,
-    unwanted: u64,
-    duplicates: u64,
-}
-
-fn read(
-    source: &SparseSourceConfig,
-    config: &SparseTrainConfig,
-    seen: &mut HashSet<u64>,
-) -> Result<SourceGames> {
-    let mut games = SourceGames::default();
-    let threads = config.thread_count();
-    let paths = dataset::matching(&source.name, &source.paths)?;
-    // As many files at a time as threads, so that few are in memory as a whole.
-    for paths in paths.chunks(threads) {
-        let chunks = parallel::map(threads, paths.to_vec(), |path: PathBuf| dataset::read_replayed(&path));
-        for chunk in chunks {
-            let chunk = match chunk {
-                Ok(chunk) => chunk,
-                Err(error) => {
-                    log::warn!("{error}; skipped");
-                    continue;
-                }
-            };
-            for index in 0..chunk.games() {
-                let identity = chunk.identity(index);
-                if !source.select.takes(&chunk, index) {
-                    games.unwanted += 1;
-                } else if !seen.insert(identity) {
-                    games.duplicates += 1;
-                } else {
-                    match split_at(identity, config.validation_percent) {
-                        Split::Train => games.train.push(&chunk.replay(index)),
-                        Split::Validation => games.validation.push(&chunk.replay(index)),
-                        Split::Test => {}
-                    }
-                }
-            }
-        }
+impl GameSink for GameStore {
+    fn add(&mut self, game: &GameView<'_>) -> io::Result<()> {
+        self.push(game);
+        Ok(())
     }
-    Ok(games)
 }

@@ -12,9 +12,9 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::games::{GameStore, SparseRecipe};
-use super::parallel;
 use super::samples::{SparseBatch, SparseSamples};
 use super::teacher::SparseTeacher;
+use crate::base::parallel;
 
 /// Games that one task replays.
 const GAMES: usize = 64;

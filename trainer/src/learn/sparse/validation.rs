@@ -14,9 +14,11 @@ const BATCH: usize = 4096;
 impl SparseTally {
     /// The means.
     pub fn measures(&self) -> Measures {
-        let share = |count: u64| count as f64 / self.policies.max(1) as f64;
+        // NaN where no sample has a policy.
+        let mean = |sum: f64, weight: f64| if weight > 0.0 { sum / weight } else { f64::NAN };
+        let share = |count: u64| mean(count as f64, self.policies as f64);
         Measures {
-            policy_loss: self.policy(),
+            policy_loss: mean(self.policy_loss, self.policy_weight),
             wdl_loss: (self.value_weight > 0.0).then(|| self.value()),
             top1: share(self.top1),
             top5: share(self.top5),

@@ -229,7 +229,8 @@ impl Learner {
     pub fn report(&mut self) -> TrainReport {
         let sums = Vec::<f32>::try_from(&self.totals).expect("six numbers");
         _ = self.totals.zero_();
-        let done = f64::from(sums[4]).max(1.0);
+        // NaN where no step was finite.
+        let done = f64::from(sums[4]);
         let mean = |i: usize| f64::from(sums[i]) / done;
         TrainReport {
             measures: Measures {

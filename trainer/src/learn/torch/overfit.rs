@@ -1,6 +1,7 @@
 //! `overfit`: a test that a configuration can learn at all, by overfitting a few positions.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use tch::{Device, Kind};
@@ -14,8 +15,10 @@ use crate::learn::run::metrics::{Measures, TrainReport};
 
 /// The top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;
-/// Number of points of the curve.
+/// Number of points of the curve, …
 const LINES: u64 = 20;
+/// … or one after this time if that is sooner.
+const SILENCE: Duration = Duration::from_secs(8);
 /// Maximal number of batches in which distinct positions are searched.
 const LOOKS: usize = 100;
 
@@ -154,11 +157,13 @@ pub fn overfit(
     let wdl_floor = if scalar { 0.0 } else { entropy(&batch.wdl) / f64::from(valued.max(1.0)) };
     let every = steps.div_ceil(LINES);
     let mut step = 0;
+    let mut said = Instant::now();
     loop {
         let lr = config.learning_rate(step, step as f64 / steps as f64);
         learner.step(std::slice::from_ref(batch), lr);
         step += 1;
-        if step % every == 0 || step == steps {
+        if step % every == 0 || step == steps || said.elapsed() >= SILENCE {
+            said = Instant::now();
             let weights = learner.weights.copy(device, Kind::Float);
             let mut evaluated = validate(&learner.net, &weights, &held_out, &config).all.measures;
             evaluated.wdl_loss = evaluated.wdl_loss.map(|loss| loss - wdl_floor);

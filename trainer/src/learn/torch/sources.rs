@@ -5,17 +5,17 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use engine::nets::eval::Schemes;
 
 use super::feed::Feed;
 use super::validation::HeldOut;
 use crate::base::network::{Backend, load_network};
 use crate::config::{SourceConfig, TrainConfig};
-use crate::data::dataset;
 use crate::data::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
-use crate::data::record::{Split, split_at};
+use crate::data::record::GameView;
 use crate::data::samples::{SampleOptions, ValueTarget};
+use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
 
 /// The seed of held-out batches, which does not depend on the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
@@ -47,7 +47,7 @@ impl Sources {
         let mut seen = HashSet::new();
         let mut sources = Sources::default();
         for config in configs {
-            let SourceGames { train, validation, unwanted, duplicates } =
+            let SplitGames { train, validation, unwanted, duplicates } =
                 read(config, validation, folder, &mut seen)?;
             log::info!(
                 "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
@@ -166,45 +166,31 @@ fn epoch(corpus: &Corpus, most: u64) -> f64 {
     (if most == 0 { all } else { all.min(corpus.games().saturating_mul(most)) }) as f64
 }
 
-/// The games of a source; test games are left out.
-struct SourceGames {
-    train: Corpus,
-    validation: Corpus,
-    unwanted: u64,
-    duplicates: u64,
+impl GameSink for CorpusBuilder {
+    fn add(&mut self, game: &GameView<'_>) -> io::Result<()> {
+        self.push(game)
+    }
 }
 
-fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u64>) -> Result<SourceGames> {
-    let full = |error: io::Error| anyhow!("cannot write games to {}: {error}", folder.display());
-    let mut train = CorpusBuilder::new(folder).map_err(full)?;
-    let mut validation = CorpusBuilder::new(folder).map_err(full)?;
-    let (mut unwanted, mut duplicates) = (0, 0);
-    for path in dataset::matching(&config.name, &config.paths)? {
-        let chunk = match dataset::read_replayed(&path) {
-            Ok(chunk) => chunk,
-            // An unreadable file is skipped.
-            Err(error) => {
-                log::warn!("{error}; skipped");
-                continue;
-            }
-        };
-        for index in 0..chunk.games() {
-            let identity = chunk.identity(index);
-            if !config.select.takes(&chunk, index) {
-                unwanted += 1;
-            } else if !seen.insert(identity) {
-                duplicates += 1;
-            } else {
-                match split_at(identity, percent) {
-                    Split::Train => train.push(&chunk.replay(index)).map_err(full)?,
-                    Split::Validation => validation.push(&chunk.replay(index)).map_err(full)?,
-                    Split::Test => {}
-                }
-            }
-        }
-    }
-    let (train, validation) = (train.build().map_err(full)?, validation.build().map_err(full)?);
-    Ok(SourceGames { train, validation, unwanted, duplicates })
+/// The training and the validation games of a source, copied to unnamed files in `folder`.
+fn read(
+    config: &SourceConfig,
+    percent: u64,
+    folder: &Path,
+    seen: &mut HashSet<u64>,
+) -> Result<SplitGames<Corpus>> {
+    let full = || format!("cannot write games to {}", folder.display());
+    let filter = GameFilter {
+        name: &config.name,
+        paths: &config.paths,
+        select: &config.select,
+        validation_percent: percent,
+    };
+    let empty =
+        [CorpusBuilder::new(folder).with_context(full)?, CorpusBuilder::new(folder).with_context(full)?];
+    let SplitGames { train, validation, unwanted, duplicates } = SplitGames::read(&filter, empty, 1, seen)?;
+    let (train, validation) = (train.build().with_context(full)?, validation.build().with_context(full)?);
+    Ok(SplitGames { train, validation, unwanted, duplicates })
 }
 
 impl Feed for Prefetch {

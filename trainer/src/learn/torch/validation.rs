@@ -80,8 +80,9 @@ fn measures(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Tenso
 
 fn validation(sums: &Tensor, has_value: bool) -> Validation {
     let sums = Vec::<f32>::try_from(sums).expect("fp32 numbers");
-    let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]).max(1.0);
-    let wdl_loss = has_value.then(|| f64::from(sums[2]) / f64::from(sums[7]).max(1.0));
+    // NaN without samples.
+    let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]);
+    let wdl_loss = has_value.then(|| f64::from(sums[2]) / f64::from(sums[7]));
     let step = |i: usize| StepMeasures { policy_loss: mean(i), top1: mean(i + 1), top5: mean(i + 2) };
     let steps: Vec<StepMeasures> = (MEASURED as usize..sums.len()).step_by(STEP as usize).map(step).collect();
     Validation {

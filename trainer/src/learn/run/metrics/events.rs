@@ -63,7 +63,9 @@ impl Events {
     pub fn open(folder: &Path, step: u64) -> std::io::Result<Events> {
         std::fs::create_dir_all(folder)?;
         // TensorBoard reads the files in the order of their names.
-        let name = format!("events.out.tfevents.{:010.0}.{}", seconds(), std::process::id());
+        // A clock that was set back, or a restart within the same second, must not put a file before an earlier one.
+        let after = numbers(folder).max().map_or(0, |last| last + 1);
+        let name = format!("events.out.tfevents.{:010}.{}", after.max(seconds() as u64), std::process::id());
         let mut events = Events(OpenOptions::new().create(true).append(true).open(folder.join(name))?);
         events.write(Event { file_version: Some("brain.Event:2".into()), ..Event::default() })?;
         if step > 0 {
@@ -102,6 +104,14 @@ impl Events {
     }
 }
 
+/// The seconds in the names of a folder's event files.
+fn numbers(folder: &Path) -> impl Iterator<Item = u64> {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| {
+        name.to_str()?.strip_prefix("events.out.tfevents.")?.split('.').next()?.parse().ok()
+    })
+}
+
 fn seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
@@ -130,8 +140,11 @@ mod tests {
     /// The events of all files in a folder, with their checksums verified.
     fn read(folder: &Path) -> Vec<Event> {
         let mut events = Vec::new();
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let mut paths: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            let bytes = std::fs::read(path).unwrap();
             let mut rest = &bytes[..];
             while let Some((length, after)) = rest.split_first_chunk::<8>() {
                 let (event, end) = after[4..].split_at(u64::from_le_bytes(*length) as usize);
@@ -147,6 +160,18 @@ mod tests {
     fn a_checksum_is_masked_as_tensorflow_does() {
         // The first 12 bytes of any event file that begins with the usual event of 24 bytes.
         assert_eq!(masked(&24u64.to_le_bytes()), [0xa3, 0x7f, 0x4b, 0x22]);
+    }
+
+    #[test]
+    fn a_resumed_run_writes_after_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        // Of a clock that was ahead.
+        std::fs::write(folder.path().join("events.out.tfevents.9999999990.77"), "").unwrap();
+        let ours = format!("events.out.tfevents.9999999991.{}", std::process::id());
+        Events::open(folder.path(), 5).unwrap();
+        assert!(folder.path().join(&ours).exists());
+        Events::open(folder.path(), 9).unwrap();
+        assert!(folder.path().join(ours.replace("91.", "92.")).exists());
     }
 
     #[test]

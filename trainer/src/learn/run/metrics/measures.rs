@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calibration::Calibration;
 
-/// Means over the samples of a report or validation.
+/// Means over the samples of a report or validation: NaN, in JSON null, where nothing was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// Cross-entropy of the policy (nat).
@@ -20,9 +20,13 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// Policy loss + `value_weight` · WDL loss.
+    /// Policy loss + `value_weight` · WDL loss, as far as they were measured.
     pub fn loss(&self, value_weight: f64) -> f64 {
-        self.policy_loss + value_weight * self.wdl_loss.unwrap_or(0.0)
+        let measured = [self.policy_loss, value_weight * self.wdl_loss.unwrap_or(0.0)];
+        if measured.iter().all(|loss| loss.is_nan()) {
+            return f64::NAN;
+        }
+        measured.into_iter().filter(|loss| !loss.is_nan()).sum()
     }
 }
 

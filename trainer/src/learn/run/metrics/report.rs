@@ -91,11 +91,11 @@ impl Reporter {
         }
         self.write(progress, &line)?;
         self.losses = format!(
-            " · policy {:.4}{} · top-1 {:.1}% · top-5 {:.1}%",
-            m.policy_loss,
+            " · policy {}{} · top-1 {}% · top-5 {}%",
+            shown(m.policy_loss, 4),
             wdl(" ·", m),
-            100.0 * m.top1,
-            100.0 * m.top5,
+            shown(100.0 * m.top1, 1),
+            shown(100.0 * m.top5, 1),
         );
         self.show(progress, rate);
         Ok(rate)
@@ -124,12 +124,12 @@ impl Reporter {
             |share: Option<f64>| share.map_or(String::new(), |share| format!(" (raw {:.2}%)", 100.0 * share));
         let line = |name: &str, v: &Validation| {
             self.print(&format!(
-                "  validation {name}: policy {:.4}{}, top-1 {:.2}%{}, top-5 {:.2}%{}, {} samples",
-                v.measures.policy_loss,
+                "  validation {name}: policy {}{}, top-1 {}%{}, top-5 {}%{}, {} samples",
+                shown(v.measures.policy_loss, 4),
                 wdl(",", &v.measures),
-                100.0 * v.measures.top1,
+                shown(100.0 * v.measures.top1, 2),
                 raw(v.raw_top1),
-                100.0 * v.measures.top5,
+                shown(100.0 * v.measures.top5, 2),
                 raw(v.raw_top5),
                 v.samples
             ));
@@ -169,7 +169,12 @@ impl Reporter {
 
 /// The WDL loss as text; empty for a network without a value head.
 fn wdl(separator: &str, measures: &Measures) -> String {
-    measures.wdl_loss.map_or(String::new(), |loss| format!("{separator} wdl {loss:.4}"))
+    measures.wdl_loss.map_or(String::new(), |loss| format!("{separator} wdl {}", shown(loss, 4)))
+}
+
+/// A measure as text; a dash where nothing was measured.
+fn shown(measure: f64, digits: usize) -> String {
+    if measure.is_nan() { "–".into() } else { format!("{measure:.digits$}") }
 }
 
 fn rounded(x: f64, digits: i32) -> f64 {
@@ -204,6 +209,22 @@ fn kept_lines(path: &Path, step: u64) -> std::io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_measured_is_null() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = RunConfig { samples: 1000, ..RunConfig::default() };
+        let mut reporter = Reporter::open(folder.path(), &config, &TrainProgress::default()).unwrap();
+        let none = f64::NAN;
+        let measures = Measures { policy_loss: none, wdl_loss: Some(0.5), top1: none, top5: none };
+        let progress = TrainProgress { step: 1, samples: 100, time_s: 2.0, ..TrainProgress::default() };
+        reporter.train(&progress, &TrainReport { measures, ..TrainReport::default() }, 0.1).unwrap();
+        let text = std::fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
+        let line: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(line["policy_loss"].is_null() && line["top1"].is_null(), "{line}");
+        assert_eq!(line["wdl_loss"], 0.5);
+        assert_eq!(measures.loss(2.0), 1.0, "the best checkpoint is that of what was measured");
+    }
 
     #[test]
     fn validations_do_not_count_in_the_rate() {

@@ -22,6 +22,8 @@ pub struct TrainSummary {
     pub phases: Value,
     /// Number of reports.
     reports: u64,
+    /// Number of those without a policy loss.
+    unmeasured: u64,
     /// Number of those with a WDL loss.
     valued: u64,
     // Sums over the reports.
@@ -37,11 +39,15 @@ impl TrainSummary {
     pub fn add(&mut self, report: &TrainReport, samples_per_s: f64) {
         self.skipped += report.skipped;
         self.reports += 1;
-        self.policy_loss += report.measures.policy_loss;
-        self.top1 += report.measures.top1;
-        self.top5 += report.measures.top5;
         self.samples_per_s += samples_per_s;
-        if let Some(loss) = report.measures.wdl_loss {
+        if report.measures.policy_loss.is_nan() {
+            self.unmeasured += 1;
+        } else {
+            self.policy_loss += report.measures.policy_loss;
+            self.top1 += report.measures.top1;
+            self.top5 += report.measures.top5;
+        }
+        if let Some(loss) = report.measures.wdl_loss.filter(|loss| !loss.is_nan()) {
             self.valued += 1;
             self.wdl_loss += loss;
         }
@@ -56,7 +62,7 @@ impl TrainSummary {
 
     /// Mean cross-entropy of the policy, nat; none without a report.
     pub fn policy_loss(&self) -> Option<f64> {
-        mean(self.policy_loss, self.reports)
+        mean(self.policy_loss, self.reports - self.unmeasured)
     }
 
     /// Mean cross-entropy of win, draw and loss, nat; none without a report, or of a network without a value.
@@ -66,12 +72,12 @@ impl TrainSummary {
 
     /// Mean share of samples whose move is the first choice among legal moves.
     pub fn top1(&self) -> Option<f64> {
-        mean(self.top1, self.reports)
+        mean(self.top1, self.reports - self.unmeasured)
     }
 
     /// Mean share of samples whose move is among the first five choices among legal moves.
     pub fn top5(&self) -> Option<f64> {
-        mean(self.top5, self.reports)
+        mean(self.top5, self.reports - self.unmeasured)
     }
 
     /// Mean rate, samples per second.
@@ -102,6 +108,8 @@ mod tests {
         summary.add(&report(2.0, Some(0.5), 5), 200.0);
         assert_eq!((summary.policy_loss(), summary.wdl_loss()), (Some(2.5), Some(0.5)));
         assert_eq!((summary.samples_per_s(), summary.skipped), (Some(150.0), 5));
+        summary.add(&report(f64::NAN, Some(f64::NAN), 0), 150.0);
+        assert_eq!((summary.policy_loss(), summary.wdl_loss()), (Some(2.5), Some(0.5)), "nothing measured");
         let text = serde_json::to_string(&summary).unwrap();
         assert_eq!(serde_json::from_str::<TrainSummary>(&text).unwrap(), summary);
     }

@@ -1,0 +1,84 @@
+//! The games of a configured source, selected and split, for every learner.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::base::parallel;
+use crate::config::Selection;
+use crate::data::dataset;
+use crate::data::record::{GameView, Split, split_at};
+
+/// A collection that games are added to.
+pub trait GameSink {
+    fn add(&mut self, game: &GameView<'_>) -> io::Result<()>;
+}
+
+/// The games of a source. Test games are left out.
+pub struct SplitGames<S> {
+    pub train: S,
+    pub validation: S,
+    /// Games that the selection excluded.
+    pub unwanted: u64,
+    /// Games that were seen before, in this source or another.
+    pub duplicates: u64,
+}
+
+/// What a source takes from its files.
+pub struct GameFilter<'a> {
+    /// The source's name, for messages.
+    pub name: &'a str,
+    pub paths: &'a [String],
+    pub select: &'a Selection,
+    /// Percentage of the games that are held out for validation.
+    pub validation_percent: u64,
+}
+
+impl<S: GameSink> SplitGames<S> {
+    /// Reads a source's games, on `threads` threads, into `train` and `validation`. `seen` holds the identities of the games
+    /// read before; a game is used once, where it occurs first. An unreadable file is logged and skipped.
+    ///
+    /// # Errors
+    /// A pattern matches no file, or a game cannot be added.
+    pub fn read(
+        filter: &GameFilter<'_>,
+        [train, validation]: [S; 2],
+        threads: usize,
+        seen: &mut HashSet<u64>,
+    ) -> Result<SplitGames<S>> {
+        let mut games = SplitGames { train, validation, unwanted: 0, duplicates: 0 };
+        let paths = dataset::matching(filter.name, filter.paths)?;
+        // As many files at a time as threads, so that few are in memory as a whole.
+        for paths in paths.chunks(threads.max(1)) {
+            let chunks =
+                parallel::map(threads, paths.to_vec(), |path: PathBuf| dataset::read_replayed(&path));
+            for chunk in chunks {
+                let chunk = match chunk {
+                    Ok(chunk) => chunk,
+                    Err(error) => {
+                        log::warn!("{error}; skipped");
+                        continue;
+                    }
+                };
+                for index in 0..chunk.games() {
+                    let identity = chunk.identity(index);
+                    if !filter.select.takes(&chunk, index) {
+                        games.unwanted += 1;
+                    } else if !seen.insert(identity) {
+                        games.duplicates += 1;
+                    } else {
+                        let added = match split_at(identity, filter.validation_percent) {
+                            Split::Train => games.train.add(&chunk.replay(index)),
+                            Split::Validation => games.validation.add(&chunk.replay(index)),
+                            Split::Test => Ok(()),
+                        };
+                        added.with_context(|| format!("source {}: cannot copy a game", filter.name))?;
+                    }
+                }
+            }
+        }
+        Ok(games)
+    }
+}
