@@ -146,9 +146,9 @@ fn a_root_that_the_tables_know_has_its_certain_score_and_hardly_any_time() {
         assert!(search.last().contains(score), "{fen}: {}", search.last());
         assert!(number(search.last(), "time") < 3000, "{fen}: {}", search.last());
     }
-    // One of the moves loses the rook, the others win or let it go: all are shown, ranked.
+    // The rook is attacked: moves that leave it draw, the others win. All are shown, ranked.
     engine.send("setoption name MultiPV value 100");
-    let fen = "8/8/8/8/8/3k4/8/1R1K4 w - - 0 1";
+    let fen = "8/8/8/3k4/4R3/8/8/K7 w - - 0 1";
     let game = Game::from_fen(fen).expect("a position");
     let search = engine.search(&format!("position fen {fen}"), "go nodes 300");
     let tables = Tables::builtin(ProbeRules::default());
