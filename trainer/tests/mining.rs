@@ -192,7 +192,7 @@ fn games_depend_on_the_seed_alone() {
 
 /// Starts a command and sends it a signal as soon as it reports progress; returns whether it succeeded. It cannot finish
 /// before: each of its two engines answers `searches` times only.
-fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> bool {
+fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> Option<i32> {
     let mut command = folder.command(&format!("{line} --engines 2"));
     command.env(SILENT_AFTER, searches.to_string());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -203,7 +203,7 @@ fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> bool
     assert!(said.any(|line| line.contains(progress)), "progress");
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
     assert!(sent.success());
-    child.wait().expect("it ends").success()
+    child.wait().expect("it ends").code()
 }
 
 #[test]
@@ -216,14 +216,14 @@ fn an_interrupted_run_is_resumed_with_the_same_result() {
         assert!(refused.contains("it exists") && refused.contains("--resume"), "{refused}");
     };
     // No game is over after three plies: there is no file of games yet.
-    assert!(interrupted(&folder, &line, 3, "-INT"), "Ctrl-C is no error");
+    assert_eq!(interrupted(&folder, &line, 3, "-INT"), Some(130));
     assert!(folder.at("data/parts.json").exists() && folder.games("parts").is_empty());
     refused();
     let on = format!("{line} --resume");
-    assert!(interrupted(&folder, &on, 100, "-INT"), "Ctrl-C is no error");
+    assert_eq!(interrupted(&folder, &on, 100, "-TERM"), Some(143), "as Ctrl-C: nothing is lost");
     let first = folder.games("parts").len();
     assert!(first < 200, "it was not finished");
-    assert!(!interrupted(&folder, &on, 100, "-KILL"));
+    assert_eq!(interrupted(&folder, &on, 100, "-KILL"), None);
     assert!(folder.games("parts").len() >= first, "written games are kept");
     refused();
     let refused = folder.fail(&format!("{on} --seed 2 --choice 1"));
@@ -279,6 +279,18 @@ fn an_engine_that_exits_is_restarted() {
     assert!(error.contains("did not answer"), "{error}");
 }
 
+/// How many moves led to the first position with an evaluation.
+fn unlabelled(game: &GameRecord) -> usize {
+    game.evals.iter().take_while(|eval| **eval == NO_EVAL).count()
+}
+
+/// The first position with an evaluation.
+fn first_labelled(game: &GameRecord) -> String {
+    let mut replay = Game::from_fen(&game.start_fen()).expect("a position");
+    game.moves[..unlabelled(game)].iter().for_each(|m| replay.play(m.to_legal_move(replay.position())));
+    replay.fen()
+}
+
 #[test]
 fn games_begin_at_the_configured_positions() {
     let folder = Folder::new();
@@ -293,16 +305,25 @@ fn games_begin_at_the_configured_positions() {
 
     folder.succeed(&format!("{MINE} --games 20 --name careless --careless --choice 100"));
     let pieces = |game: &GameRecord| {
-        let board = game.start_fen().split(' ').next().unwrap_or_default().to_owned();
+        let board = first_labelled(game).split(' ').next().unwrap_or_default().to_owned();
         board.bytes().filter(u8::is_ascii_alphabetic).count()
     };
     let games = folder.games("careless");
-    assert!(games.iter().all(|game| game.start.is_some()));
+    assert!(
+        games.iter().all(|game| (6..=8).contains(&unlabelled(game))),
+        "with the last moves of careless play"
+    );
     let (most, least) = (games.iter().map(pieces).max(), games.iter().map(pieces).min());
     assert!(most > least && least >= Some(2), "{least:?} to {most:?} pieces");
     folder.succeed(&format!("{MINE} --games 20 --name random --random-plies 6"));
     let games = folder.games("random");
-    assert!(games.iter().all(|game| game.start_fen().ends_with(" 4")), "after six plies it is move 4");
+    assert!(games.iter().all(|game| first_labelled(game).ends_with(" 4")), "after six plies it is move 4");
+    for game in &games {
+        assert!(game.start.is_none() && unlabelled(game) == 6, "the random moves are stored: {game:?}");
+        // What was played at random is no target: the first search is that of the first position with an evaluation.
+        assert!(game.searches[..6].iter().all(|search| search.shares.is_empty()));
+        assert!(game.searches[6..].iter().all(|search| !search.shares.is_empty()));
+    }
 
     // Every move draws by the rule of fifty moves: restarting the engine would not help.
     folder.write("last.epd", "8/8/8/4k3/8/4K3/4R3/8 w - - 99 80\n");
@@ -332,7 +353,7 @@ fn games_follow_the_trees_of_our_own_searches() {
         }
     }
     assert!(games.iter().all(|game| known.contains(&*game.start_fen())));
-    assert!(games.iter().filter(|game| game.start.is_some()).count() > 8);
+    assert!(games.iter().filter(|game| unlabelled(game) > 0).count() > 8, "with the moves that led there");
     assert!(games.iter().all(|game| game.result == GameResult::Unknown));
     // The engine judges the positions, and does not choose the moves.
     check_best_moves(&games, |score, white| {
@@ -343,8 +364,8 @@ fn games_follow_the_trees_of_our_own_searches() {
     let starts = |games: &[GameRecord]| games.iter().map(|game| game.start.clone()).collect::<Vec<_>>();
     assert_eq!(starts(&games), starts(&engine));
     let is_choice = |game: &GameRecord| {
-        let best = game.searches.iter().filter(|search| !search.shares.is_empty());
-        best.zip(&game.moves).filter(|(search, m)| search.shares[0].0 == **m).count()
+        let judged = game.searches.iter().zip(&game.moves).filter(|(search, _)| !search.shares.is_empty());
+        judged.filter(|(search, m)| search.shares[0].0 == **m).count()
     };
     let [ours, its] = [&games, &engine].map(|games| games.iter().map(is_choice).sum::<usize>());
     assert!(ours * 2 < its, "{ours} and {its} moves are the engine's best");
@@ -457,7 +478,13 @@ fn check_best_moves(games: &[GameRecord], value: impl Fn(i16, bool) -> [f32; 3])
     for game in games {
         let mut replay = Game::from_fen(&game.start_fen()).expect("a position");
         assert_eq!(game.searches.len(), game.moves.len());
-        for ((packed, search), eval) in game.moves.iter().zip(&game.searches).zip(&game.evals) {
+        for (ply, ((packed, search), eval)) in
+            game.moves.iter().zip(&game.searches).zip(&game.evals).enumerate()
+        {
+            if ply < unlabelled(game) {
+                replay.play(packed.to_legal_move(replay.position()));
+                continue;
+            }
             let (score, best) = &favourites(&replay)[0];
             let white = replay.turn().is_white();
             assert_eq!(*eval, if white { *score } else { -score });
@@ -541,7 +568,7 @@ fn an_interrupted_annotation_is_resumed() {
     folder.succeed(&format!("{MINE} --games 200 --name mined"));
     folder.succeed("annotate data/mined-00000.h5 --engine ./toy --depth 2 --name whole");
     let line = "annotate data/mined-00000.h5 --engine ./toy --depth 2 --name parts --save-every 0";
-    assert!(interrupted(&folder, line, 100, "-INT"));
+    assert_eq!(interrupted(&folder, line, 100, "-TERM"), Some(143));
     assert!(folder.games("parts").len() < 200);
     folder.succeed(&format!("{line} --resume"));
     assert_eq!(folder.games("parts"), folder.games("whole"));
@@ -555,7 +582,7 @@ fn an_engine_that_gets_only_recent_positions_answers_the_same() {
     let line = "annotate data/mined-00000.h5 --engine ./recent --depth 2 --best-move --save-every 0";
     folder.succeed(&format!("{line} --name whole"));
     assert_eq!(folder.games("whole"), folder.games("mined"));
-    assert!(interrupted(&folder, &format!("{line} --name parts"), 100, "-INT"));
+    assert_eq!(interrupted(&folder, &format!("{line} --name parts"), 100, "-INT"), Some(130));
     assert!(folder.games("parts").len() < 100);
     folder.succeed(&format!("{line} --name parts --resume"));
     assert_eq!(folder.games("parts"), folder.games("mined"));
@@ -571,7 +598,10 @@ fn stored_games_are_exported_as_pgn_and_shown() {
     let summary = folder.succeed("export-pgn data/mined-00000.h5 --out mined.pgn");
     assert_eq!(summary, "4 games: mined.pgn\n");
     folder.succeed("import mined.pgn --name back --unknown-results");
-    assert_eq!(folder.games("back"), folder.games("mined"));
+    // A PGN holds no searches.
+    let mut mined = folder.games("mined");
+    mined.iter_mut().for_each(|game| game.searches.clear());
+    assert_eq!(folder.games("back"), mined);
     let one = folder.succeed("export-pgn data/mined-00000.h5 --game 2");
     assert_eq!(one.matches("[Event ").count(), 1);
     assert!(Path::new(&folder.at("mined.pgn")).metadata().is_ok_and(|meta| meta.len() > one.len() as u64));

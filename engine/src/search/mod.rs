@@ -14,51 +14,31 @@
 //! The tree has no clock, threads, channels or random numbers of its own, and no lock: its statistics are atomic.
 //! [`Pool`] runs a search on threads, [`MultiPool`] many at once; [`SteppedSearch`] is driven by its caller, many of them with one evaluator.
 
-mod proof;
 mod noise;
 mod params;
-mod arena;
-mod node;
-mod node_store;
-mod counters;
-mod neuralmateplay;
+/// Nodes, their moves and links, and what is proven of them.
 mod tree;
-mod recycle;
-mod select;
-mod expansion;
+/// One iteration: select, expand, evaluate, back up; virtual loss.
 mod visit;
-mod mate_lines;
-mod report;
-mod observer;
-mod context;
-mod pending;
-mod walker;
-#[cfg(test)]
-mod contention_tests;
-mod mate_probe;
-mod shared;
-mod worker;
-mod pool;
-mod multi_pool;
-mod gumbel;
-mod stepped;
+/// Workers, pools, the report and the observer.
+mod run;
 
 /// The classical players: random, minimax, alpha-beta, UCT.
 pub mod players;
 /// Time management: limits and clocks to a decision to stop.
 pub mod time;
 
-pub use counters::SearchCounters;
-pub use expansion::{Expansion, Leaf};
-pub use gumbel::{Gumbel, ImprovedPolicy};
-pub use multi_pool::{MultiPool, RunningId, SearchTask};
 pub use noise::{Noise, sample_by_visits};
-pub use observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 pub use params::{Limits, ParamSettings, Params, Puct};
-pub use pool::Pool;
-pub use proof::Proof;
-pub use report::{MoveStats, PvLine, Report, Score};
-pub use stepped::SteppedSearch;
+pub use run::gumbel::{Gumbel, ImprovedPolicy};
+pub use run::multi_pool::{MultiPool, RunningId, SearchTask};
+pub use run::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
+pub use run::pool::Pool;
+pub use run::report::{MoveStats, PvLine, Report, Score};
+pub use run::stepped::SteppedSearch;
+pub use run::worker::check_answers;
+pub use tree::counters::SearchCounters;
+pub use tree::proof::Proof;
 pub use tree::{NodeView, Tree};
+pub use visit::expansion::{Expansion, Leaf};
 pub use visit::{Expanding, Path, Reached};
-pub use worker::check_answers;

@@ -68,7 +68,7 @@ pub struct MineArgs {
     /// Begin with the pieces of two of them, one for each side
     #[arg(long, conflicts_with_all = ["book", "from_games", "chess960"])]
     double_chess960: bool,
-    /// Begin after so many random plies
+    /// Begin after this many random plies, which are stored without labels
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
     /// Begin after careless play, in positions that master games do not have: 6 to 60 plies of which 5 to 50 % are

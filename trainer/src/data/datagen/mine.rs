@@ -11,7 +11,7 @@ use super::start_positions::StartPositions;
 use super::tree_paths::{PathFollower, TreePaths};
 use super::{Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::data::dataset::PendingGame;
-use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, game_rng};
+use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, SearchRecord, game_rng};
 
 /// Which moves are played.
 pub enum MinedMoves {
@@ -31,7 +31,7 @@ pub struct Mine {
     pub moves: MinedMoves,
     /// The engine's limit for a move.
     pub limit: Limit,
-    /// A game that is not over after so many plies ends without a result.
+    /// A game that is not over after this many plies from its start ends without a result.
     pub plies: usize,
     /// The seed of the random numbers.
     pub seed: u64,
@@ -40,7 +40,8 @@ pub struct Mine {
 }
 
 impl Mine {
-    /// Plays game `number` on from the last position of `game` to its end.
+    /// Plays game `number` on from the last position of `game` to its end. A new game begins with the last moves that led to
+    /// its start, which have no evaluation and are no target of a policy.
     ///
     /// A draw is claimed at the third repetition and after fifty moves. A position's evaluation is that of its best
     /// move, whichever is played. A game along our own trees has no result.
@@ -58,7 +59,17 @@ impl Mine {
     ) -> Result<(), TaskError> {
         engine.new_game(stop)?;
         if game.moves.is_empty() {
-            game.start = self.starts.start(number, engine, stop)?;
+            let start = self.starts.start(number, engine, stop)?;
+            game.start = start.fen;
+            game.evals = vec![NO_EVAL; start.moves.len()];
+            game.moves = start.moves;
+        }
+        // The moves that led to the start are the ones without an evaluation.
+        let unlabelled = game.evals.iter().take_while(|eval| **eval == NO_EVAL).count();
+        // Where no search is recorded every move is a target of the policy, and these are none.
+        let record_best = self.record_best || unlabelled > 0;
+        if record_best && game.searches.is_empty() {
+            game.searches = vec![SearchRecord::default(); unlabelled];
         }
         let mut moves = match &self.moves {
             MinedMoves::Engine(choice) => Moves::Engine(choice),
@@ -78,7 +89,7 @@ impl Mine {
                 };
                 return Ok(());
             }
-            if game.moves.len() >= self.plies {
+            if game.moves.len() - unlabelled >= self.plies {
                 return Ok(());
             }
             let best = engine.best(&position, self.limit, moves.wanted(), stop)?;
@@ -91,7 +102,7 @@ impl Mine {
             game.moves.push(PackedMove::new(m));
             let mover = position.game.turn();
             game.evals.push(stored_eval(&best[0], mover));
-            if self.record_best {
+            if record_best {
                 game.searches.push(search_record(&best[..1], mover));
             }
             position.play(m);

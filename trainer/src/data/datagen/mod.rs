@@ -4,8 +4,9 @@
 //! existing games; [`run_tasks`] does either with several engines at once. [`fetch`] downloads a player's games.
 
 mod move_choice;
-mod start_positions;
+mod walk;
 mod stored_positions;
+mod start_positions;
 mod tree_paths;
 mod engine_pool;
 mod mine;

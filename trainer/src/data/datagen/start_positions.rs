@@ -16,6 +16,7 @@ use thiserror::Error;
 use super::engine_pool::TaskError;
 use super::move_choice::MoveChoice;
 use super::stored_positions::StoredPositions;
+use super::walk::{GameStart, Walk};
 use super::{EngineError, Limit, UciEngine, UciPosition};
 use crate::data::import::{Filters, ReadOptions, games_of_text, read_text, start_position};
 use crate::data::record::game_rng;
@@ -29,6 +30,8 @@ const RANDOM_SHARES: [f64; 6] = [FEW, FEW, FEW, 0.1, 0.25, 0.5];
 const FEW: f64 = 0.05;
 /// Plies of careless play.
 const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
+/// Plies of careless play after a piece is removed, so that the labelled positions have a history.
+const PLIES_AFTER_REMOVAL: u32 = 8;
 /// Attempts to find a start position before giving up.
 const TRIES: u32 = 1000;
 /// Attempts with one position of a book before the next is taken: some have only moves that end the game.
@@ -118,59 +121,52 @@ impl StartPositions {
         Ok(StartPositions { rules, seed, book, games })
     }
 
-    /// The start of game `number` as a FEN, `None` for the initial position; the game is not over there.
-    ///
-    /// # Errors
-    ///
-    /// If the engine, which careless play needs, fails; or if no start position is found.
+    /// The start of game `number`, with the last moves that led to it; the game is not over there. Only careless play asks the
+    /// engine.
     pub fn start(
         &self,
         number: u64,
         engine: &mut UciEngine,
         stop: &AtomicBool,
-    ) -> Result<Option<String>, TaskError> {
+    ) -> Result<GameStart, TaskError> {
         if !self.rules.careless {
-            return Ok(self.without_engine(number)?);
+            return Ok(self.walk(number)?.game_start());
         }
         let mut rng = game_rng(self.seed, number, 0);
         for attempt in 0..TRIES {
-            let first = self.first(number + u64::from(attempt / TRIES_EACH), &mut rng)?;
-            let mut position = UciPosition::new(first.as_deref()).expect("checked when it was read");
-            let found = play_random(&mut position, self.rules.random_plies, &mut rng)
-                && play_carelessly(&mut position, engine, &mut rng, stop)?;
+            let mut walk = self.first(number + u64::from(attempt / TRIES_EACH), &mut rng)?;
+            let found = play_random(&mut walk, self.rules.random_plies, &mut rng)
+                && play_carelessly(&mut walk, engine, &mut rng, stop)?;
             if found {
-                return Ok(start_fen(&position));
+                return Ok(walk.game_start());
             }
         }
         Err(none_found().into())
     }
 
-    /// [`StartPositions::start`] without careless play, which alone needs an engine.
-    ///
-    /// # Errors
-    ///
-    /// If no start position is found.
+    /// The position where game `number` begins as a FEN, `None` for the initial position; without careless play, which alone
+    /// needs an engine.
     pub fn without_engine(&self, number: u64) -> anyhow::Result<Option<String>> {
+        Ok(self.walk(number)?.fen())
+    }
+
+    fn walk(&self, number: u64) -> anyhow::Result<Walk> {
         let mut rng = game_rng(self.seed, number, 0);
         for attempt in 0..TRIES {
-            let first = self.first(number + u64::from(attempt / TRIES_EACH), &mut rng)?;
-            if self.rules.random_plies == 0 {
-                return Ok(first);
-            }
-            let mut position = UciPosition::new(first.as_deref()).expect("checked when it was read");
-            if play_random(&mut position, self.rules.random_plies, &mut rng) {
-                return Ok(start_fen(&position));
+            let mut walk = self.first(number + u64::from(attempt / TRIES_EACH), &mut rng)?;
+            if self.rules.random_plies == 0 || play_random(&mut walk, self.rules.random_plies, &mut rng) {
+                return Ok(walk);
             }
         }
         Err(none_found())
     }
 
-    fn first(&self, number: u64, rng: &mut Rng) -> anyhow::Result<Option<String>> {
+    fn first(&self, number: u64, rng: &mut Rng) -> anyhow::Result<Walk> {
         Ok(match (&self.rules.first, &self.games) {
-            (FirstPositions::Chess960, _) => chess960(rng.u32(..960), None),
-            (FirstPositions::DoubleChess960, _) => chess960(rng.u32(..960), Some(rng.u32(..960))),
-            (_, Some(games)) => start_fen(&games.draw(TRIES, rng)?),
-            (_, None) => self.book[(number % self.book.len() as u64) as usize].clone(),
+            (FirstPositions::Chess960, _) => Walk::new(chess960(rng.u32(..960), None)),
+            (FirstPositions::DoubleChess960, _) => Walk::new(chess960(rng.u32(..960), Some(rng.u32(..960)))),
+            (_, Some(games)) => games.draw(TRIES, rng)?,
+            (_, None) => Walk::new(self.book[(number % self.book.len() as u64) as usize].clone()),
         })
     }
 }
@@ -188,59 +184,57 @@ fn chess960(white: u32, black: Option<u32>) -> Option<String> {
     start_position(&fen.to_string()).expect("all 960 are legal").0
 }
 
-/// A position as the start of a stored game.
-fn start_fen(position: &UciPosition) -> Option<String> {
-    start_position(&position.game.fen()).expect("a position that was reached").0
-}
-
 fn none_found() -> anyhow::Error {
     anyhow!("no start position found after random moves in {TRIES} tries")
 }
 
 /// Plays random moves; returns whether the game is not over then.
-fn play_random(position: &mut UciPosition, plies: u32, rng: &mut Rng) -> bool {
+fn play_random(walk: &mut Walk, plies: u32, rng: &mut Rng) -> bool {
     for _ in 0..plies {
-        let Some(m) = rng.choice(position.game.legal_moves()) else { return false };
-        position.play(m);
+        let Some(m) = rng.choice(walk.position.game.legal_moves()) else { return false };
+        walk.play(m);
     }
-    position.game.outcome().is_none()
+    walk.position.game.outcome().is_none()
 }
 
 /// Continues with careless play; returns whether it led to a position in which the game is not over.
 fn play_carelessly(
-    position: &mut UciPosition,
+    walk: &mut Walk,
     engine: &mut UciEngine,
     rng: &mut Rng,
     stop: &AtomicBool,
 ) -> Result<bool, EngineError> {
     let choice = MoveChoice::default();
     let random_share = RANDOM_SHARES[rng.usize(..RANDOM_SHARES.len())];
-    for _ in 0..rng.u32(CARELESS_PLIES) {
-        if position.game.outcome().is_some() {
+    let plies = rng.u32(CARELESS_PLIES);
+    for ply in 0..plies {
+        if random_share == FEW && ply == plies.saturating_sub(PLIES_AFTER_REMOVAL) {
+            let Some(fewer) = without_a_piece(&walk.position.game, rng) else { return Ok(false) };
+            *walk = fewer;
+        }
+        let game = &walk.position.game;
+        if game.outcome().is_some() {
             return Ok(false);
         }
         let m = if rng.f64() < random_share {
-            rng.choice(position.game.legal_moves()).expect("the game is not over")
+            rng.choice(game.legal_moves()).expect("the game is not over")
         } else {
-            let moves = engine.best(position, CARELESS_LIMIT, choice.moves(), stop)?;
+            let moves = engine.best(&walk.position, CARELESS_LIMIT, choice.moves(), stop)?;
             moves[choice.draw(moves.len(), rng)].m
         };
-        position.play(m);
+        walk.play(m);
     }
-    if random_share == FEW {
-        let Some(fewer) = without_a_piece(&position.game, rng) else { return Ok(false) };
-        *position = fewer;
-    }
-    Ok(position.game.outcome().is_none())
+    Ok(walk.position.game.outcome().is_none())
 }
 
 /// The position without a random piece that is no king, if that is legal.
-fn without_a_piece(game: &Game, rng: &mut Rng) -> Option<UciPosition> {
+fn without_a_piece(game: &Game, rng: &mut Rng) -> Option<Walk> {
     let mut setup = game.position().to_setup(EnPassantMode::Legal);
     let square = rng.choice(setup.board.occupied() & !setup.board.by_role(Role::King))?;
     setup.board.discard_piece_at(square);
     setup.ep_square = None;
-    UciPosition::new(Some(&Fen::try_from(setup).ok()?.to_string())).ok()
+    let fen = Fen::try_from(setup).ok()?.to_string();
+    UciPosition::new(Some(&fen)).ok().map(|_| Walk::new(Some(fen)))
 }
 
 fn read_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
@@ -409,8 +403,8 @@ mod tests {
     fn a_piece_is_removed_and_never_a_king() {
         let mut rng = game_rng(1, 2, 3);
         for _ in 0..100 {
-            let position = without_a_piece(&Game::new(), &mut rng).unwrap();
-            let board = position.game.position().board();
+            let walk = without_a_piece(&Game::new(), &mut rng).unwrap();
+            let board = walk.position.game.position().board();
             assert_eq!((board.occupied().count(), board.kings().count()), (31, 2));
         }
     }
@@ -418,18 +412,16 @@ mod tests {
     #[test]
     fn random_plies_end_in_a_game_that_is_not_over() {
         for number in 0..50 {
-            let mut position = UciPosition::new(None).unwrap();
-            if play_random(&mut position, 8, &mut game_rng(7, number, 0)) {
-                assert_eq!(position.game.ply(), 8);
-                assert_eq!(position.game.outcome(), None);
+            let mut walk = Walk::new(None);
+            if play_random(&mut walk, 8, &mut game_rng(7, number, 0)) {
+                assert_eq!(walk.position.game.ply(), 8);
+                assert_eq!(walk.position.game.outcome(), None);
             }
         }
         // After seven random moves from here White has often mated or been stalemated.
-        let fen = Some("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1");
-        let over = (0..50).filter(|number| {
-            let mut position = UciPosition::new(fen).unwrap();
-            !play_random(&mut position, 7, &mut game_rng(7, *number, 0))
-        });
+        let fen = Some("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1".to_owned());
+        let over = (0..50)
+            .filter(|number| !play_random(&mut Walk::new(fen.clone()), 7, &mut game_rng(7, *number, 0)));
         assert!(over.count() > 0);
     }
 }

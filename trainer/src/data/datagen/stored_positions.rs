@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use engine::chess::position::PackedMove;
 use fastrand::Rng;
 
-use super::{UciPosition, position_after};
+use super::walk::Walk;
 use crate::data::dataset::{self, Chunk};
 use crate::data::record::{Split, split};
 
@@ -49,22 +49,20 @@ impl StoredPositions {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// A random position in which the game is not over.
-    ///
-    /// # Errors
-    ///
-    /// If so many tries found none.
-    pub fn draw(&self, tries: u32, rng: &mut Rng) -> Result<UciPosition> {
+    /// A random position in which the game is not over, with the moves that led to it. Fails after `tries` positions in which
+    /// it is.
+    pub fn draw(&self, tries: u32, rng: &mut Rng) -> Result<Walk> {
         let drawn = |rng: &mut Rng| {
             let ply = rng.usize(..self.count());
             let index = self.ends.partition_point(|end| *end <= ply);
             let (chunk, game) = self.games[index];
             let game = self.chunks[chunk].replay(game);
             let plies = game.moves.len() + ply - self.ends[index];
-            position_after(game.start, game.moves[..plies].iter().copied().map(PackedMove))
+            let moves: Vec<PackedMove> = game.moves[..plies].iter().copied().map(PackedMove).collect();
+            Walk::along(game.start.map(str::to_owned), &moves)
         };
         // A game may have gone on after a draw by rule that nobody claimed.
-        let open = (0..tries).map(|_| drawn(rng)).find(|position| position.game.outcome().is_none());
+        let open = (0..tries).map(|_| drawn(rng)).find(|walk| walk.position.game.outcome().is_none());
         open.context("no position found in which the game is not over")
     }
 }
@@ -75,6 +73,7 @@ mod tests {
 
     use engine::chess::position::Game;
 
+    use super::super::position_after;
     use super::*;
     use crate::data::record::{FLAG_PUZZLE, GameRecord, game_rng};
 
@@ -119,7 +118,7 @@ mod tests {
         let (mut rng, mut found) = (game_rng(1, 1, 1), BTreeMap::new());
         let draws = 20_000.0;
         for _ in 0..draws as u32 {
-            *found.entry(positions.draw(1, &mut rng).unwrap().game.fen()).or_insert(0.0) += 1.0;
+            *found.entry(positions.draw(1, &mut rng).unwrap().position.game.fen()).or_insert(0.0) += 1.0;
         }
         assert!(found.keys().all(|fen| expected.contains_key(fen)));
         for (fen, count) in &expected {

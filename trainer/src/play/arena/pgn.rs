@@ -1,4 +1,4 @@
-//! Reads from PGN what match statistics need: the players, the result and the opening.
+//! Who played, with what result and from which opening: what statistics need of a PGN's games.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,29 +9,34 @@ use engine::chess::position::Game;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Move};
 
-/// Where the PGN does not mark the book moves, games are told apart by this many plies.
+/// Where an opening's moves are not marked, this many plies tell openings apart.
 const OPENING_PLIES: usize = 8;
 
-/// A game of a PGN.
+/// A game as a tournament program has written it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PgnGame {
+    /// White's name.
     pub white: String,
+    /// Black's name.
     pub black: String,
-    /// The tag `Round`; `None` if it is unknown.
+    /// The tag `Round`, unless it is unknown.
     pub round: Option<String>,
-    /// White's score in half points, 0 to 2; `None` if the game is unfinished.
+    /// White's points in halves, 0 to 2; none of an unfinished game.
     pub halves: Option<u8>,
-    /// The tag `Termination`, or an empty string.
+    /// What the tag `Termination` says; empty if there is none.
     pub termination: String,
-    /// The start position (FEN, empty for the initial one) followed by the known opening moves (SAN).
+    /// The start position (FEN; empty for the initial one) and the opening's moves (SAN), as far as they are known.
     pub opening: Vec<String>,
 }
 
-/// Reads the games of a PGN. Unreadable games are logged and left out; a game without two player names is an
-/// error.
+/// Reads the games of a PGN. Those that cannot be read are named in the log and left out.
 ///
-/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments the tag
-/// `Round` tells openings apart, or else the first eight plies.
+/// The opening's moves are those with the comment `book`, which fastchess writes. Without such comments `Round` has to
+/// tell openings apart, or, where there is no round either, the first eight plies.
+///
+/// # Errors
+///
+/// A game does not name two players.
 pub fn read_pgn(text: &[u8]) -> Result<Vec<PgnGame>> {
     let (mut games, mut number) = (Vec::new(), 0);
     let mut failed = None;
@@ -63,7 +68,7 @@ fn names_two_players(game: &PgnGame, number: usize) -> Result<()> {
 struct OpeningVisitor {
     game: PgnGame,
     moves: Vec<String>,
-    /// Plies marked as book moves.
+    /// Plies of the book.
     book: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Plays a match on paired openings, many games at once, until all are played or the SPRT has decided.
+//! A match: games on paired openings, many at once, until all are played or a test has decided.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,35 +25,43 @@ use crate::play::gameplay::{OpeningsAndTables, drive};
 pub struct MatchPlan {
     /// Number of the first pair.
     pub first: u64,
+    /// Largest number of pairs of games.
     pub pairs: u64,
-    /// A sequential test that may end the match early.
+    /// A test that ends the match earlier.
     pub sprt: Option<Sprt>,
+    /// How the games are played.
     pub rules: MatchRules,
+    /// Seed of openings and games.
     pub seed: u64,
 }
 
 impl MatchPlan {
-    /// True once all games are played or the SPRT has decided.
+    /// Whether all games are played or the test has decided.
     fn is_decided(&self, results: &MatchResults) -> bool {
         let decided = |sprt: &Sprt| sprt.decision(results) != SprtDecision::Open;
         results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
     }
 }
 
+/// The outcome of a match.
 #[derive(Clone, Debug, Default)]
 pub struct MatchReport {
-    /// Results from the first player's point of view.
+    /// The first player's results.
     pub results: MatchResults,
-    /// Games in order; the first player has White in the first game of each pair.
+    /// The games, in order; in an opening's first game the first player has White.
     pub games: Vec<GameRecord>,
-    /// True if the match was interrupted.
+    /// Whether it was stopped before the end.
     pub stopped: bool,
 }
 
-/// Plays `first` against `second`. `bar` counts games; `counted` receives the results after every pair.
+/// Plays `first` against `second`; `bar` counts games, and `counted` receives the results after every pair.
 ///
-/// Pairs are counted in order of their numbers up to the deciding one, so the order in which games finish
-/// does not matter. With one worker the same plan gives the same games.
+/// Pairs are counted in order, up to the one that decides, so the order in which games end does not matter. With one
+/// worker the same plan gives the same games.
+///
+/// # Errors
+///
+/// The rules are invalid, the book or the tables cannot be read, a network fails, or `counted` does.
 pub fn play_match(
     [first, second]: [&Contender; 2],
     plan: &MatchPlan,
@@ -107,7 +115,7 @@ pub fn play_match(
     })
 }
 
-/// Builds the shared setup of a match, and the networks that its sides refer to by index.
+/// What the games of two players share, and the networks that their searches name by index.
 pub fn match_setup(
     players: [&Contender; 2],
     rules: &MatchRules,
@@ -127,7 +135,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Describes a contender as a side and adds its network to `networks`.
+/// The side of a contender, whose network is added to `networks`.
 fn side(contender: &Contender, networks: &mut Vec<Arc<dyn Backend>>) -> Side {
     match contender {
         Contender::Classical { player, effort } => Side::Classical(*player, *effort),
@@ -142,7 +150,7 @@ fn evaluators(networks: &[Arc<dyn Backend>], batch: usize) -> Result<Vec<Box<dyn
     networks.iter().map(|network| network.evaluator(batch)).collect()
 }
 
-/// Counts finished games pair by pair, until all are played or the SPRT has decided.
+/// Counts finished games pair by pair, until all are played or the test has decided.
 fn count(
     plan: &MatchPlan,
     reports: &Receiver<Result<FinishedMatchGame>>,
@@ -190,6 +198,7 @@ mod tests {
         part(0, pairs, seed, sprt)
     }
 
+    /// The pairs of a match from number `first` on.
     fn part(first: u64, pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
         let player = |name| Contender::named(name, 1).unwrap();
         let rules = MatchRules { games: 4, workers: 1, max_plies: 120, ..MatchRules::default() };

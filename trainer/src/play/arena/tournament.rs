@@ -1,4 +1,4 @@
-//! Counts the results of many games, by player and by pair of players.
+//! The results of many games, counted by players and by pairs of players.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,32 @@ use super::pgn::PgnGame;
 use super::rating::HeadToHead;
 use engine::apps::matches::MatchResults;
 
+/// One player's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayerRecord {
+    /// The player's name.
     pub name: String,
-    /// Results against all opponents.
+    /// Results against all others.
     pub results: MatchResults,
+    /// Games without a result.
     pub unfinished: u64,
-    /// Losses that did not happen on the board (time, illegal move, …), by the tag `Termination`.
+    /// Games lost otherwise than over the board, by what the tag `Termination` says.
     pub forfeits: BTreeMap<String, u64>,
 }
 
-/// Results of games between any number of players.
+/// The results of games of any number of players.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tournament {
-    /// Players in the order of their first games.
+    /// The players, in the order of their first games.
     pub players: Vec<PlayerRecord>,
-    /// Results of every two players that met.
+    /// The results of each two that met.
     pub meetings: Vec<HeadToHead>,
 }
 
-/// Games that may form pairs: two players (by index), the round, the opening.
+/// Games that may be pairs: of two players (by their indices) in one round on one opening.
 type Group<'a> = ([usize; 2], Option<&'a str>, &'a [String]);
 
+/// The indices of two players in order.
 fn ordered(white: usize, black: usize) -> [usize; 2] {
     [white.min(black), white.max(black)]
 }
@@ -35,8 +39,8 @@ fn ordered(white: usize, black: usize) -> [usize; 2] {
 impl Tournament {
     /// Counts the games of several files.
     ///
-    /// Two games form a pair if the same players played them with reversed colours in the same file, round
-    /// (if known) and opening (if known, see [`read_pgn`](super::read_pgn)).
+    /// Two games are a pair if the same two players played them with reversed colours, in one file, in one round (if
+    /// the file names rounds), and on one opening, as far as it is known (see [`read_pgn`](super::read_pgn)).
     pub fn new(files: &[Vec<PgnGame>]) -> Tournament {
         let mut tournament = Tournament::default();
         let mut meetings: BTreeMap<[usize; 2], MatchResults> = BTreeMap::new();
@@ -77,7 +81,7 @@ impl Tournament {
         tournament
     }
 
-    /// Finds the index of a player and adds a new one.
+    /// The index of a player, who is added if new.
     fn player(&mut self, name: &str) -> usize {
         self.players.iter().position(|player| player.name == name).unwrap_or_else(|| {
             self.players.push(PlayerRecord { name: name.to_owned(), ..PlayerRecord::default() });
@@ -85,7 +89,7 @@ impl Tournament {
         })
     }
 
-    /// Players who are not connected to the first one by games, directly or through others.
+    /// Players who are not connected to the first one by games, not even through others.
     pub fn unconnected(&self) -> Vec<&str> {
         let mut connected: Vec<&str> =
             self.players.first().map(|player| player.name.as_str()).into_iter().collect();
@@ -105,7 +109,7 @@ impl Tournament {
     }
 }
 
-/// Values of `Termination` that mean a loss away from the board.
+/// Values of `Termination` of games that were lost otherwise than over the board.
 const FORFEITS: [&str; 5] =
     ["time forfeit", "illegal move", "abandoned", "stalled connection", "rules infraction"];
 
@@ -169,13 +173,13 @@ mod tests {
             game("", "B", "A", Some(2), "y"),
             game("", "A", "B", Some(0), "y"),
             game("", "B", "A", Some(1), "x"),
-            // Two games with the same colours are not a pair.
+            // The same colours are no pair.
             game("", "A", "B", Some(2), "z"),
             game("", "A", "B", Some(2), "z"),
         ];
         let results = Tournament::new(&[games.to_vec()]).meetings[0].results;
         assert_eq!((results.pairs, results.single), ([1, 0, 0, 1, 0], [2, 0, 0]));
-        // Games in different files are not a pair.
+        // Nor are games of different files.
         let apart = Tournament::new(&games.map(|game| vec![game])).meetings[0].results;
         assert_eq!((apart.count(), apart.total()), (0, 6));
     }

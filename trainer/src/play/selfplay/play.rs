@@ -23,63 +23,76 @@ use crate::play::gameplay::{OpeningsAndTables, drive};
 
 /// How often the collector checks the clock and the stop flag.
 const POLL_EVERY: Duration = Duration::from_millis(100);
-/// Interval of log lines when stderr is not a terminal.
+/// Without a terminal, progress is logged this often.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
+/// The networks that play.
 #[derive(Clone)]
 pub struct SelfPlayNetworks {
-    /// The network that plays itself.
+    /// The network that plays against itself.
     pub network: Arc<dyn Backend>,
-    /// A second network that plays itself in this share of the games.
+    /// Another network that plays some of the games against itself instead, and their share.
     pub other: Option<(Arc<dyn Backend>, f64)>,
 }
 
+/// Which games to play, and how.
 #[derive(Clone)]
 pub struct SelfPlayPlan {
+    /// How games are played.
     pub rules: SelfPlayRules,
+    /// Seed of the games.
     pub seed: u64,
-    /// Number of games, including those already stored.
+    /// Number of games, including those in the files already.
     pub games: u64,
 }
 
-/// The outcome of one call of [`play`]. Only `games` and `files` include earlier calls.
+/// The outcome of one call of [`play`]; games of earlier calls are not included unless said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfPlayReport {
+    /// Statistics of the games.
     pub stats: SelfPlayStats,
-    /// Positions evaluated, including cache hits.
+    /// Positions evaluated, including those answered by the cache.
     pub evaluated: u64,
-    /// Mean batch size, without cache hits.
+    /// Mean number of positions in a network's batch; the cache answers the others.
     pub batch: f64,
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Stored games, including earlier ones.
+    /// Games in the files, including earlier ones.
     pub games: u64,
+    /// Number of files.
     pub files: usize,
-    /// True if it was interrupted.
+    /// Whether it was stopped before all games were finished.
     pub stopped: bool,
 }
 
-/// Rules, networks and counters that all workers share, wherever their games come from.
+/// How games are played and by whom, and what it took: all that the workers share, wherever their games come from.
 pub struct SelfPlayContext {
     setup: Arc<SelfPlaySetup>,
     starts: StartPositions,
-    /// All networks without repetition.
+    /// All networks that play, each once.
     networks: Vec<Arc<dyn Backend>>,
-    /// Sorted by `first`.
+    /// By rising numbers.
     lineups: Vec<Lineup>,
     evaluated: AtomicU64,
     batches: Arc<BatchCounts>,
 }
 
-/// The networks that play the games from number `first` on.
+/// Who plays the games from a number on.
 struct Lineup {
+    /// The number.
     first: u64,
+    /// The index of the network.
     network: usize,
-    /// Index and share of the second network.
+    /// The index of the other network and its share, if there is one.
     other: Option<(usize, f64)>,
 }
 
 impl SelfPlayContext {
-    /// Opens the book and the tables for games of this seed and these rules.
+    /// For games of this seed by these rules.
+    ///
+    /// # Errors
+    ///
+    /// The rules are invalid, or the book or the tables cannot be read.
     pub fn new(rules: &SelfPlayRules, seed: u64, networks: &SelfPlayNetworks) -> Result<SelfPlayContext> {
         rules.check()?;
         let OpeningsAndTables { starts, tables } =
@@ -95,8 +108,7 @@ impl SelfPlayContext {
         Ok(context.and_from(0, networks))
     }
 
-    /// Adds other networks for the games from number `first` on; `first` must be larger than in earlier
-    /// calls.
+    /// The same, where other networks play the games from number `first` on, which come after all others.
     pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
         let network = self.index(&networks.network);
         let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
@@ -104,7 +116,7 @@ impl SelfPlayContext {
         self
     }
 
-    /// Finds the index of a network and adds a new one.
+    /// The index of a network, which is added if it is new.
     fn index(&mut self, network: &Arc<dyn Backend>) -> usize {
         self.networks.iter().position(|known| Arc::ptr_eq(known, network)).unwrap_or_else(|| {
             self.networks.push(Arc::clone(network));
@@ -112,6 +124,7 @@ impl SelfPlayContext {
         })
     }
 
+    /// The index of the network that plays a game.
     fn network_of(&self, number: u64) -> usize {
         let lineup =
             self.lineups.iter().rfind(|lineup| lineup.first <= number).expect("the first begins at 0");
@@ -119,54 +132,78 @@ impl SelfPlayContext {
         other.map_or(lineup.network, |(other, _)| other)
     }
 
-    /// Positions evaluated so far, including cache hits.
+    /// Positions evaluated so far, including those answered by a cache.
     pub fn evaluated(&self) -> u64 {
         self.evaluated.load(Ordering::Relaxed)
     }
 
-    /// Mean batch size so far, without cache hits.
+    /// Mean number of positions in a network's batch so far; a cache answers the others.
     pub fn mean_batch(&self) -> f64 {
         self.batches.mean()
     }
 
+    /// How games are played.
     pub fn rules(&self) -> &SelfPlayRules {
         &self.setup.rules
     }
 }
 
-/// Where workers get their games, and where they deliver them.
+/// Where workers get their games, and where they bring them.
 pub trait GameSource: Sync {
-    /// The next game to start or to continue; `None` if there is none at the moment.
+    /// The next game to begin or to continue; none if there is none now.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or written.
     fn next(&self) -> Result<Option<PendingGame>>;
 
-    /// Takes a finished game.
+    /// Takes a game that is finished.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
     fn finished(&self, game: FinishedGame) -> Result<()>;
 
-    /// Takes a game that its worker had to abandon.
+    /// Takes a game that was not finished when its worker had to stop.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
     fn unfinished(&self, game: PendingGame) -> Result<()>;
 
     /// Called by each worker after each round of evaluations.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
     fn after_round(&self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Plays many games at once on the calling thread.
+/// Plays many games at once on the present thread.
 pub struct SelfPlayWorker<'a> {
     context: &'a SelfPlayContext,
     evaluators: Vec<Box<dyn Evaluator>>,
 }
 
 impl SelfPlayWorker<'_> {
-    /// Creates a worker with its own evaluators.
+    /// A worker with evaluators of its own.
+    ///
+    /// # Errors
+    ///
+    /// A network cannot be run.
     pub fn new(context: &SelfPlayContext) -> Result<SelfPlayWorker<'_>> {
         let networks = context.networks.iter();
         let evaluators = networks.map(|network| evaluator(&**network, context)).collect::<Result<_>>()?;
         Ok(SelfPlayWorker { context, evaluators })
     }
 
-    /// Keeps `at_once` games of `source` running until it has no more, or until `halt` is raised. A failure
-    /// raises `halt`.
+    /// Plays `at_once` games of `source` at once until it has no more, or until `halt` is raised, which a failure does.
+    ///
+    /// # Errors
+    ///
+    /// A start cannot be made, a network fails, or the source does.
     pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
         let context = self.context;
         let failure = RefCell::new(None);
@@ -205,7 +242,7 @@ impl SelfPlayWorker<'_> {
     }
 }
 
-/// Counts a network's batches.
+/// Counters of the networks' batches.
 #[derive(Default)]
 struct BatchCounts {
     count: AtomicU64,
@@ -220,6 +257,7 @@ impl BatchCounts {
     }
 }
 
+/// An evaluator that counts its batches.
 struct CountingEvaluator {
     inner: Box<dyn Evaluator>,
     batches: Arc<BatchCounts>,
@@ -237,24 +275,24 @@ impl Evaluator for CountingEvaluator {
     }
 }
 
-/// The games of a store that remain to be played.
+/// The games of a store that are still to be played.
 pub struct GameQueue {
     unfinished: VecDeque<PendingGame>,
     held: BTreeSet<u64>,
     next: u64,
-    /// End of the numbers to deal.
+    /// The first number that is not dealt.
     end: u64,
 }
 
 impl GameQueue {
-    /// The remaining ones of the first `games` games of a store.
+    /// What is left of the first `games` games of a store.
     pub fn of(store: &Store, games: u64) -> GameQueue {
         let first = store.numbers().start;
         let (next, end) = (first + store.games(), first.saturating_add(games));
         GameQueue { unfinished: store.begun().into(), held: store.held(), next, end }
     }
 
-    /// Deals the next game; those already begun come first.
+    /// The next one: those that were begun come first.
     pub fn deal(&mut self) -> Option<PendingGame> {
         if let Some(unfinished) = self.unfinished.pop_front() {
             return Some(unfinished);
@@ -267,6 +305,7 @@ impl GameQueue {
         Some(PendingGame { number, ..PendingGame::default() })
     }
 
+    /// Whether there is none left.
     pub fn is_empty(&mut self) -> bool {
         while self.held.contains(&self.next) {
             self.next += 1;
@@ -275,18 +314,18 @@ impl GameQueue {
     }
 }
 
-/// A message from a worker to the collector.
+/// What a worker sends to the collector.
 enum WorkerMessage {
     Finished(FinishedGame),
-    /// A game that was unfinished when the worker had to stop.
+    /// A game that was not finished when the worker had to stop.
     Unfinished(PendingGame),
     Failed(anyhow::Error),
 }
 
-/// The games of one store as a worker sees them; the collector stores what it sends.
+/// The games of one store, as a worker sees them; the collector stores what it sends.
 struct StoredGames<'a> {
     queue: &'a Mutex<GameQueue>,
-    /// Number of planned games that are unfinished; at 0 all workers stop.
+    /// Planned games that are not finished; at 0 all workers stop.
     left: &'a AtomicU64,
     halt: &'a AtomicBool,
     sender: Sender<WorkerMessage>,
@@ -298,7 +337,7 @@ impl GameSource for StoredGames<'_> {
     }
 
     fn finished(&self, game: FinishedGame) -> Result<()> {
-        // Counted here rather than in the collector, so that a single worker always stops at the same point.
+        // Here and not in the collector, so that a single worker always stops at the same moment.
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.halt.store(true, Ordering::Relaxed);
         }
@@ -312,10 +351,14 @@ impl GameSource for StoredGames<'_> {
     }
 }
 
-/// Plays until `store` holds the planned number of games; `bar` counts them.
+/// Plays until `store` holds as many games as planned; `bar` counts them.
 ///
-/// Raising `stop` ends it soon. Unfinished games are stored too, and the next call continues them. With one
-/// worker the same plan makes the same games.
+/// Raising `stop` ends it soon; unfinished games are stored too and continued by the next call. With one worker the same
+/// plan makes the same games.
+///
+/// # Errors
+///
+/// The rules are invalid, the book or the tables cannot be read, a network fails, or a file cannot be written.
 pub fn play(
     plan: &SelfPlayPlan,
     networks: &SelfPlayNetworks,
@@ -342,7 +385,7 @@ pub fn play(
                 let worker = SelfPlayWorker::new(context);
                 let played = worker.and_then(|mut worker| worker.play(context.rules().games, &games, halt));
                 if let Err(error) = played {
-                    // The collector is gone only if another worker has already failed.
+                    // The collector is gone only if another worker has failed already.
                     _ = games.sender.send(WorkerMessage::Failed(error));
                 }
             };
@@ -369,8 +412,7 @@ pub fn play(
     })
 }
 
-/// Creates an evaluator for one worker, with a cache unless the rules forbid it or it would cost more than it
-/// saves.
+/// An evaluator for one worker, with a cache unless the rules say none or it would cost more than it saves.
 fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
     let rules = context.rules();
     let inner = network.evaluator(rules.games * rules.leaves)?;
@@ -383,7 +425,7 @@ fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn
     })
 }
 
-/// Starts or continues a game.
+/// Begins or continues a game.
 fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayGame> {
     let PendingGame { number, game, .. } = unfinished;
     let record = if game.moves.is_empty() {
@@ -394,11 +436,12 @@ fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayG
     Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
 }
 
-/// True if the second network, which has this share of the games, plays game `number`.
+/// Whether the other network plays this game, if it has this share of them.
 pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
     stream_rng(RngStream::Network, seed, number, 0).f64() < share
 }
 
+/// The network that plays this game.
 pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn Backend {
     let other = networks.other.as_ref().filter(|(_, share)| is_others(*share, seed, number));
     other.map_or(&*networks.network, |(other, _)| &**other)

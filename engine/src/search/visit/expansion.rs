@@ -3,12 +3,12 @@
 use pulp::{Arch, Simd, WithSimd};
 use shakmaty::{Move, Position};
 
-use super::node::MovePrior;
-use super::noise::Noise;
-use super::proof::Proof;
 use crate::chess::position::{Game, PackedMove};
 use crate::chess::tables::TableResult;
 use crate::nets::eval::{Answer, Wdl};
+use crate::search::noise::Noise;
+use crate::search::tree::node::MovePrior;
+use crate::search::tree::proof::Proof;
 
 /// What is applied at a leaf.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,7 @@ impl Expansion {
     }
 
     /// Replaces the moves; `write` overwrites zeros with a prior for each, with the sum 1.
-    pub(super) fn fill(&mut self, moves: &[Move], write: impl FnOnce(&mut [f32])) {
+    pub(in crate::search) fn fill(&mut self, moves: &[Move], write: impl FnOnce(&mut [f32])) {
         self.moves.clear();
         self.moves.extend(moves.iter().copied().map(PackedMove::new));
         self.priors.clear();
@@ -134,7 +134,7 @@ impl Expansion {
     }
 
     /// Mixes noise into the priors.
-    pub(super) fn mix(&mut self, noise: Noise) {
+    pub(in crate::search) fn mix(&mut self, noise: Noise) {
         // A share for each of the sorted moves, as in a tree that is kept.
         let shares = noise.shares(self.moves.len());
         for (prior, place) in self.priors.iter_mut().zip(&self.places) {
@@ -144,7 +144,7 @@ impl Expansion {
     }
 
     /// The moves with their priors, highest first.
-    pub(super) fn moves(&self) -> &[MovePrior] {
+    pub(in crate::search) fn moves(&self) -> &[MovePrior] {
         &self.sorted
     }
 }
@@ -159,7 +159,7 @@ fn normalise(priors: &mut [f32]) {
 ///
 /// Besides the rules of chess, a position that has occurred since the root is a draw: a side that could avoid the
 /// repetition the first time can do so the second time.
-pub(super) fn finished(game: &Game, has_move: bool, plies: usize) -> Option<Leaf<'static>> {
+pub(in crate::search) fn finished(game: &Game, has_move: bool, plies: usize) -> Option<Leaf<'static>> {
     if !has_move {
         let proof = if game.position().is_check() { Proof::Loss(0) } else { Proof::Draw };
         return Some(Leaf::Terminal(proof));

@@ -6,16 +6,16 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::proof::Proof;
 use crate::chess::position::PackedMove;
 use crate::nets::eval::Wdl;
+use crate::search::tree::proof::Proof;
 
 /// The index of a node in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeId(pub(super) u32);
+pub struct NodeId(pub(in crate::search) u32);
 
 /// No node, no block.
-pub(super) const NONE: u32 = u32::MAX;
+pub(in crate::search) const NONE: u32 = u32::MAX;
 
 /// [`Node::moves`] of a node that a worker is expanding.
 const EXPANDING: u16 = u16::MAX;
@@ -27,7 +27,7 @@ const ADDING: u16 = 1 << 15;
 const ONE: f64 = (1_u64 << 30) as f64;
 
 /// A sum or count that one thread alone changes, or several at once.
-pub(super) trait Counter {
+pub(in crate::search) trait Counter {
     type Value;
 
     /// Adds to it and returns what it was; `shared`: others may do so at the same time. Without, it costs no locked
@@ -62,7 +62,7 @@ counters!(AtomicU32: u32, AtomicU64: u64, AtomicI64: i64);
 /// a change of sign.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Node {
+pub(in crate::search) struct Node {
     /// Sum of the results, −1 to 1 each.
     wins: AtomicI64,
     /// Sum of the squared results.
@@ -88,7 +88,7 @@ pub(super) struct Node {
 
 /// How far the sums of a node are from those that its visits should have had, for the side that moved into it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct SumError {
+pub(in crate::search) struct SumError {
     wins: f64,
     squares: f64,
     draws: f64,
@@ -109,7 +109,7 @@ impl SumError {
 
 /// The results of visits, summed up as a node does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Results {
+pub(in crate::search) struct Results {
     pub visits: u32,
     /// For one side.
     wins: i64,
@@ -148,7 +148,7 @@ impl Results {
 
 /// What is known about a position without an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(in crate::search) enum Fate {
     /// Nothing.
     Open,
     /// Its result with best play, for the side to move.
@@ -406,14 +406,14 @@ impl Node {
 }
 
 /// An entry of a chained block, whose first entry, the head, leads to the next block.
-pub(super) trait Chained {
+pub(in crate::search) trait Chained {
     /// Of a head: where the next block's id is.
     fn next_block(&self) -> &AtomicU32;
 }
 
 /// A move and its prior, in sixteen bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct MovePrior(u32);
+pub(in crate::search) struct MovePrior(u32);
 
 impl MovePrior {
     #[inline]
@@ -456,7 +456,7 @@ impl MovePrior {
 
 /// A legal move of an expanded node, or the head of a block of moves.
 #[derive(Debug, Default)]
-pub(super) struct Candidate(AtomicU32);
+pub(in crate::search) struct Candidate(AtomicU32);
 
 impl Chained for Candidate {
     fn next_block(&self) -> &AtomicU32 {
@@ -496,7 +496,7 @@ impl Candidate {
 /// A move that was taken, with the statistics that its node needs to choose among its moves; or the head of a block of
 /// links.
 #[derive(Debug, Default)]
-pub(super) struct Link {
+pub(in crate::search) struct Link {
     counts: AtomicU64,
     /// The node after the move; of a head the next block, or [`NONE`].
     child: AtomicU32,
@@ -509,7 +509,7 @@ pub(super) struct Link {
 /// (the child may have more, by other paths), 24 of visits in flight, 2 of what is known about the move's result. A first
 /// head has in place of the visits the sum of the priors of the moves with visits, in units of 1/65535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LinkCounts(u64);
+pub(in crate::search) struct LinkCounts(u64);
 
 /// One visit in flight.
 const IN_FLIGHT: u64 = 1 << 32;
@@ -548,7 +548,7 @@ impl LinkCounts {
 
 /// The proven value of a child as its link knows it: for the side that makes the move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(in crate::search) enum Known {
     Nothing,
     Won,
     Drawn,

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use self::key_index::{Added, KeyIndex};
-use super::arena::{Arena, MemoryBudget};
-use super::node::{Candidate, Chained, Link, MovePrior, NONE, Node, NodeId};
+use crate::search::tree::arena::{Arena, MemoryBudget};
+use crate::search::tree::node::{Candidate, Chained, Link, MovePrior, NONE, Node, NodeId};
 
 /// Entries of a block of moves, with its head.
 const MOVE_BLOCK: usize = 16;
@@ -146,7 +146,7 @@ impl Stocks {
 }
 
 /// The arrays of a tree.
-pub(super) struct NodeStore {
+pub(in crate::search) struct NodeStore {
     budget: MemoryBudget,
     memory: usize,
     nodes: Arena<Node, 1>,
@@ -500,7 +500,7 @@ fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, num
 }
 
 /// Iterates over the entries of a chain of blocks of `N` entries, without the heads.
-pub(super) struct Chain<'a, T, const N: usize> {
+pub(in crate::search) struct Chain<'a, T, const N: usize> {
     arena: &'a Arena<T, N>,
     block: std::slice::Iter<'a, T>,
     next: u32,

@@ -5,15 +5,15 @@ use std::cmp::Reverse;
 use serde::Serialize;
 use shakmaty::Move;
 
-use super::counters::SearchCounters;
-use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node::{Link, NodeId};
-use super::proof::Proof;
-use super::select::SelectionContext;
-use super::tree::Tree;
 use crate::chess::position::{Game, PackedMove};
 use crate::chess::tables::{RankedResult, TableResult};
 use crate::nets::eval::{Wdl, shown_centipawns};
+use crate::search::tree::Tree;
+use crate::search::tree::counters::SearchCounters;
+use crate::search::tree::neuralmateplay::{SelectionTerms, StandardPuct};
+use crate::search::tree::node::{Link, NodeId};
+use crate::search::tree::proof::Proof;
+use crate::search::visit::select::SelectionContext;
 
 /// A score for the side to move at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -273,7 +273,7 @@ impl Tree {
 
     /// The indices of a node's moves, best first. Root moves whose result the tables know stand as they rank them, unless
     /// a mate is proven.
-    pub(super) fn ranked(&self, id: NodeId) -> Vec<usize> {
+    pub(in crate::search) fn ranked(&self, id: NodeId) -> Vec<usize> {
         let links: Vec<&Link> = self.nodes.links_of(id).collect();
         let key = |index: usize| {
             let by_tables = self.known_result(id, index).map(|known| Reverse(known.rank));

@@ -6,16 +6,16 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::context::SearchContext;
-use super::mate_probe::MateProbe;
-use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
-use super::params::{Limits, Params};
-use super::shared::SharedSearch;
-use super::tree::Tree;
-use super::worker::Worker;
 use crate::chess::position::Game;
 use crate::chess::tables::Tables;
 use crate::nets::eval::Evaluator;
+use crate::search::params::{Limits, Params};
+use crate::search::run::context::SearchContext;
+use crate::search::run::mate_probe::MateProbe;
+use crate::search::run::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
+use crate::search::run::shared::SharedSearch;
+use crate::search::run::worker::Worker;
+use crate::search::tree::Tree;
 
 /// Worker threads, each with its evaluator, which live as long as the pool; dropping it stops and joins them.
 pub struct Pool {
@@ -46,12 +46,12 @@ impl SearchObserver for OutcomeSender {
 }
 
 /// An empty tree and a mate search that share so many bytes.
-pub(super) fn empty_memory(memory: usize, native: bool) -> (Tree, MateProbe) {
+pub(in crate::search) fn empty_memory(memory: usize, native: bool) -> (Tree, MateProbe) {
     (Tree::empty(memory.saturating_sub(MateProbe::memory(memory))), MateProbe::new(memory, native))
 }
 
 /// Whether these evaluators of one network are native: they answer value and policy apart.
-pub(super) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bool {
+pub(in crate::search) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bool {
     evaluators.iter_mut().all(|evaluator| evaluator.split().is_some())
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prefetch_index::prefetch_index;
 
-use super::super::node::NodeId;
+use crate::search::tree::node::NodeId;
 
 /// Bytes of memory for each entry, at most: the number of buckets is rounded up.
 const BYTES_PER_ENTRY: usize = 128;

@@ -2,21 +2,21 @@
 
 use std::sync::atomic::Ordering;
 
-use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node::{Candidate, Known, Link, LinkCounts, Node, NodeId};
-use super::tree::Tree;
+use crate::search::tree::Tree;
+use crate::search::tree::neuralmateplay::{SelectionTerms, StandardPuct};
+use crate::search::tree::node::{Candidate, Known, Link, LinkCounts, Node, NodeId};
 
 impl Tree {
     /// The move that the next visit takes at an expanded node, with a factor on its exploration.
     ///
-    /// `argmax Q + U` with U as [`Puct`](super::Puct) says. In-flight visits
-    /// count as visits, and in Q as [`virtual_loss`](super::Params::virtual_loss) says. An unvisited move's Q is
-    /// reduced by [`fpu`](super::Params::fpu).
+    /// `argmax Q + U` with U as [`Puct`](crate::search::Puct) says. In-flight visits
+    /// count as visits, and in Q as [`virtual_loss`](crate::search::Params::virtual_loss) says. An unvisited move's Q is
+    /// reduced by [`fpu`](crate::search::Params::fpu).
     ///
     /// Moves that are proven to lose are skipped while there is another; at the root also those that cannot become the
     /// most visited within the [horizon](Tree::set_horizon).
     #[inline]
-    pub(super) fn select(&self, id: NodeId, factor: f32) -> Choice<'_> {
+    pub(in crate::search) fn select(&self, id: NodeId, factor: f32) -> Choice<'_> {
         if let Some(edge) = self.forced.filter(|_| id == self.root) {
             return self.choice(id, edge);
         }
@@ -66,7 +66,7 @@ impl Tree {
 
 /// A move that a visit takes next.
 #[derive(Clone, Copy)]
-pub(super) struct Choice<'a> {
+pub(in crate::search) struct Choice<'a> {
     /// Its number.
     pub edge: usize,
     /// If it was taken before: its link, with the id.
@@ -75,7 +75,7 @@ pub(super) struct Choice<'a> {
 }
 
 /// What the moves of one node have in common.
-pub(super) struct SelectionContext<'a, T> {
+pub(in crate::search) struct SelectionContext<'a, T> {
     tree: &'a Tree,
     terms: &'a T,
     virtual_loss: f32,

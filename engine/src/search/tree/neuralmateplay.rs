@@ -3,13 +3,13 @@
 //! Selection is compiled once with them and once without ([`StandardPuct`]), and branches once per node, so that they
 //! cost nothing when they are off.
 
-use super::node::{Fate, Node};
-use super::params::Params;
-use super::proof::Proof;
 use crate::nets::eval::Wdl;
+use crate::search::params::Params;
+use crate::search::tree::node::{Fate, Node};
+use crate::search::tree::proof::Proof;
 
 /// What may be added to PUCT's selection; by default nothing.
-pub(super) trait SelectionTerms {
+pub(in crate::search) trait SelectionTerms {
     /// Q of a visited move, given its mean result.
     #[inline]
     fn q<'a>(&self, mean: f32, _child: impl FnOnce() -> &'a Node) -> f32 {
@@ -31,13 +31,13 @@ pub(super) trait SelectionTerms {
 }
 
 /// PUCT alone.
-pub(super) struct StandardPuct;
+pub(in crate::search) struct StandardPuct;
 
 impl SelectionTerms for StandardPuct {}
 
 /// The terms with their weights ([`Params`]).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NeuralMatePlayTerms {
+pub(in crate::search) struct NeuralMatePlayTerms {
     contempt: f32,
     uncertainty: f32,
     draw_sibling_fpu: bool,

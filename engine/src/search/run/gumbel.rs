@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::Move;
 
-use super::tree::{NodeView, Tree};
+use crate::search::tree::{NodeView, Tree};
 
 /// The parameters of a Gumbel search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct ImprovedPolicy {
 }
 
 /// The state of sequential halving in one search.
-pub(super) struct SequentialHalving {
+pub(in crate::search) struct SequentialHalving {
     gumbel: Gumbel,
     /// For each visit, the number of visits that a move must have had to receive it.
     sequence: Vec<u32>,

@@ -1,22 +1,31 @@
 //! The search tree (with transpositions a directed acyclic graph) and its invariant.
 
+pub(in crate::search) mod proof;
+pub(in crate::search) mod arena;
+pub(in crate::search) mod node;
+pub(in crate::search) mod node_store;
+pub(in crate::search) mod counters;
+pub(in crate::search) mod neuralmateplay;
+pub(in crate::search) mod recycle;
+pub(in crate::search) mod mate_lines;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shakmaty::Move;
 
-use super::counters::{Counters, SearchCounters};
-use super::mate_lines::MateLines;
-use super::neuralmateplay::NeuralMatePlayTerms;
-use super::node::{Candidate, Fate, Known, Link, MovePrior, Node, NodeId, Results};
-use super::node_store::NodeStore;
-use super::params::{ExplorationTable, Params};
-use super::proof::Proof;
-use super::recycle::Recycler;
 use crate::chess::mates::ForcedMate;
 use crate::chess::position::{Game, PackedMove};
 use crate::chess::tables::RankedResult;
 use crate::nets::eval::Wdl;
+use crate::search::params::{ExplorationTable, Params};
+use crate::search::tree::counters::{Counters, SearchCounters};
+use crate::search::tree::mate_lines::MateLines;
+use crate::search::tree::neuralmateplay::NeuralMatePlayTerms;
+use crate::search::tree::node::{Candidate, Fate, Known, Link, MovePrior, Node, NodeId, Results};
+use crate::search::tree::node_store::NodeStore;
+use crate::search::tree::proof::Proof;
+use crate::search::tree::recycle::Recycler;
 
 /// The statistics of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,35 +63,35 @@ const KEPT_VISITS_UNCOUNTED: u64 = 128;
 /// mean; later visits continue below it.
 pub struct Tree {
     // Set at the start of a search.
-    pub(super) params: Params,
+    pub(in crate::search) params: Params,
     /// NeuralMatePlay's terms, if the parameters turn them on.
-    pub(super) neuralmateplay: Option<NeuralMatePlayTerms>,
-    pub(super) game: Game,
-    pub(super) moves: Vec<Move>,
+    pub(in crate::search) neuralmateplay: Option<NeuralMatePlayTerms>,
+    pub(in crate::search) game: Game,
+    pub(in crate::search) moves: Vec<Move>,
     /// Whether the root was expanded with some of its legal moves only.
-    pub(super) restricted: bool,
+    pub(in crate::search) restricted: bool,
     mate_lines: Mutex<MateLines>,
-    /// The results of the root moves by the tables ([`Limits::known`](super::Limits::known)).
-    pub(super) known: Vec<RankedResult>,
+    /// The results of the root moves by the tables ([`Limits::known`](crate::search::Limits::known)).
+    pub(in crate::search) known: Vec<RankedResult>,
     /// The node whose priors have the temperature of the root.
     tempered: NodeId,
     /// Several workers change the tree at once.
-    pub(super) shared: bool,
+    pub(in crate::search) shared: bool,
     /// The index of the root move that visits take, if it is not chosen by PUCT.
-    pub(super) forced: Option<usize>,
+    pub(in crate::search) forced: Option<usize>,
     /// Root moves with fewer visits than this cannot become the most visited before the search ends.
-    pub(super) hopeless_below: AtomicU32,
+    pub(in crate::search) hopeless_below: AtomicU32,
     /// How exploration grows with the visits.
-    pub(super) exploration: Arc<ExplorationTable>,
+    pub(in crate::search) exploration: Arc<ExplorationTable>,
     // Grows.
-    pub(super) nodes: NodeStore,
-    pub(super) root: NodeId,
+    pub(in crate::search) nodes: NodeStore,
+    pub(in crate::search) root: NodeId,
     /// A node at most two plies above the root: if the opponent does not play the move that was pondered, the tree below
     /// it is reused.
-    pub(super) base: NodeId,
-    pub(super) base_game: Game,
-    pub(super) recycler: Recycler,
-    pub(super) counters: Counters,
+    pub(in crate::search) base: NodeId,
+    pub(in crate::search) base_game: Game,
+    pub(in crate::search) recycler: Recycler,
+    pub(in crate::search) counters: Counters,
 }
 
 impl Tree {
@@ -128,7 +137,7 @@ impl Tree {
     }
 
     /// An [empty](Tree::empty) tree that keeps of this one's memory what any tree needs.
-    pub(super) fn emptied(mut self) -> Tree {
+    pub(in crate::search) fn emptied(mut self) -> Tree {
         self.nodes.shrink();
         Tree::in_store(self.nodes, Game::new(), &[], Params::default())
     }
@@ -295,7 +304,7 @@ impl Tree {
 
     /// Records a forced mate of the root's side to move, found outside the tree: the root is won by its first move.
     /// Returns whether there was memory for that.
-    pub(super) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
+    pub(in crate::search) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
         if matches!(self.root_proof(), Some(Proof::Win(plies)) if plies <= mate.plies_at_most) {
             return true;
         }
@@ -330,7 +339,7 @@ impl Tree {
     }
 
     /// The lines of proven root moves that were looked for in this search.
-    pub(super) fn mate_lines(&self) -> MutexGuard<'_, MateLines> {
+    pub(in crate::search) fn mate_lines(&self) -> MutexGuard<'_, MateLines> {
         self.mate_lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -376,7 +385,7 @@ impl Tree {
 
     /// Makes visits take this root move, an index into [`Tree::children`], until the next call. Moves must be taken for
     /// the first time in their order.
-    pub(super) fn force(&mut self, edge: Option<usize>) {
+    pub(in crate::search) fn force(&mut self, edge: Option<usize>) {
         self.forced = edge;
     }
 
@@ -393,7 +402,7 @@ impl Tree {
     }
 
     /// What is proven of the root.
-    pub(super) fn root_proof(&self) -> Option<Proof> {
+    pub(in crate::search) fn root_proof(&self) -> Option<Proof> {
         self.node(self.root).proof()
     }
 
@@ -425,13 +434,13 @@ impl Tree {
     }
 
     /// Puts the statistics of [`Tree::children`], without their moves, into `views`.
-    pub(super) fn root_views(&self, views: &mut Vec<NodeView>) {
+    pub(in crate::search) fn root_views(&self, views: &mut Vec<NodeView>) {
         views.clear();
         views.extend(self.candidates_of(self.root).map(|(_, view)| view));
     }
 
     /// As [`Tree::children`], of a node whose position is `game`.
-    pub(super) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
+    pub(in crate::search) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
         let legal = |candidate: &Candidate| candidate.packed().to_legal_move(game.position());
         self.candidates_of(id).map(|(candidate, view)| (legal(candidate), view)).collect()
     }
@@ -452,7 +461,7 @@ impl Tree {
     }
 
     #[inline]
-    pub(super) fn node(&self, id: NodeId) -> &Node {
+    pub(in crate::search) fn node(&self, id: NodeId) -> &Node {
         self.nodes.node(id)
     }
 

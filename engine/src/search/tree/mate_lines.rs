@@ -5,11 +5,11 @@
 
 use shakmaty::{Move, Position};
 
-use super::node::{Fate, Link, NodeId};
-use super::proof::Proof;
-use super::tree::Tree;
 use crate::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
 use crate::chess::position::{Game, PackedMove};
+use crate::search::tree::Tree;
+use crate::search::tree::node::{Fate, Link, NodeId};
+use crate::search::tree::proof::Proof;
 
 /// Nodes of the mate search for one line, and for all lines of a report: about 15 and 30 milliseconds.
 const LINE_NODES: u64 = 50_000;
@@ -26,7 +26,7 @@ const PASSES: usize = 8;
 
 /// The lines of this search's proven root moves.
 #[derive(Default)]
-pub(super) struct MateLines(Vec<MateLine>);
+pub(in crate::search) struct MateLines(Vec<MateLine>);
 
 struct MateLine {
     root_move: PackedMove,
@@ -56,7 +56,7 @@ impl MateLines {
 impl Tree {
     /// Finds the lines of those of the best `lines` root moves that mate or are mated by force. A line that turns out
     /// shorter than the tree's bound lowers that.
-    pub(super) fn find_mate_lines(&self, lines: usize) {
+    pub(in crate::search) fn find_mate_lines(&self, lines: usize) {
         let mut search = None;
         let mut left = REPORT_NODES;
         for _ in 0..PASSES {

@@ -3,15 +3,15 @@
 
 use shakmaty::Move;
 
-use super::context::SearchContext;
-use super::gumbel::{Gumbel, ImprovedPolicy, SequentialHalving};
-use super::observer::EndReason;
-use super::params::{Limits, Params};
-use super::pending::PendingBatch;
-use super::tree::Tree;
 use crate::chess::position::Game;
 use crate::chess::tables::Tables;
 use crate::nets::eval::{Answer, Request};
+use crate::search::params::{Limits, Params};
+use crate::search::run::context::SearchContext;
+use crate::search::run::gumbel::{Gumbel, ImprovedPolicy, SequentialHalving};
+use crate::search::run::observer::EndReason;
+use crate::search::run::pending::PendingBatch;
+use crate::search::tree::Tree;
 
 /// One search after another on one tree, driven by its caller: [`SteppedSearch::gather`], evaluate
 /// [`SteppedSearch::requests`], [`SteppedSearch::answer`], until there is a [`SteppedSearch::end_reason`].
@@ -101,7 +101,7 @@ impl SteppedSearch {
     }
 
     /// Applies the evaluator's answers to [`SteppedSearch::requests`], in their order, each with a prior for every move
-    /// ([`check_answers`](super::check_answers)).
+    /// ([`check_answers`](crate::search::check_answers)).
     ///
     /// # Panics
     ///

@@ -10,8 +10,8 @@
 
 use std::sync::atomic::Ordering;
 
-use super::node::NodeId;
-use super::tree::Tree;
+use crate::search::tree::Tree;
+use crate::search::tree::node::NodeId;
 
 /// Nodes that one call frees or looks at, at most: a few milliseconds.
 const NODES_PER_CALL: usize = 40_000;
@@ -32,7 +32,7 @@ const LEAST_FREED: usize = 8;
 const MOST_FREED: usize = 2;
 
 /// Where freeing continues.
-pub(super) struct Recycler {
+pub(in crate::search) struct Recycler {
     /// Nodes without references.
     unreachable: Vec<NodeId>,
     /// Those that lose their moves now, and what their moves led to.
@@ -77,14 +77,14 @@ impl Default for Recycler {
 
 impl Tree {
     /// Adds a reference to a node.
-    pub(super) fn hold(&self, id: NodeId) {
+    pub(in crate::search) fn hold(&self, id: NodeId) {
         let references = &self.node(id).references;
         // A node with so many references that they cannot be counted is kept for ever.
         let _ = references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_add(1));
     }
 
     /// Removes a reference; a node without any is freed when memory is needed.
-    pub(super) fn release(&mut self, id: NodeId) {
+    pub(in crate::search) fn release(&mut self, id: NodeId) {
         if self.is_last_reference(id) {
             self.nodes.unregister(id);
             self.recycler.unreachable.push(id);
@@ -144,7 +144,7 @@ impl Tree {
     }
 
     /// How often memory was freed: a worker that finds it full frees some only if no other has done so meanwhile.
-    pub(super) fn recycled(&self) -> u64 {
+    pub(in crate::search) fn recycled(&self) -> u64 {
         self.recycler.calls
     }
 
@@ -212,8 +212,8 @@ mod tests {
     use crate::chess::position::Game;
     use crate::chess::tables::Tables;
     use crate::nets::sparse::SparseNetwork;
-    use crate::search::context::SearchContext;
-    use crate::search::walker::{VisitEnd, Walker};
+    use crate::search::run::context::SearchContext;
+    use crate::search::run::walker::{VisitEnd, Walker};
     use crate::search::{Limits, Params};
 
     /// Otherwise nearly all of the time goes into rounds that free next to nothing: most nodes have lost their moves

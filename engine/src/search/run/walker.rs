@@ -1,17 +1,17 @@
 //! A worker whose evaluator answers one question about one position at a time: each visit walks down, asks, and backs up
 //! before the next one begins.
 
-use super::context::SearchContext;
-use super::expansion::{Expansion, Leaf};
-#[cfg(test)]
-use super::node::NodeId;
-use super::tree::Tree;
-use super::visit::{Expanding, Path, Reached};
 use crate::chess::position::Game;
 use crate::nets::eval::SplitEvaluator;
+use crate::search::run::context::SearchContext;
+use crate::search::tree::Tree;
+#[cfg(test)]
+use crate::search::tree::node::NodeId;
+use crate::search::visit::expansion::{Expansion, Leaf};
+use crate::search::visit::{Expanding, Path, Reached};
 
 /// The memory of one worker's visits.
-pub(super) struct Walker {
+pub(in crate::search) struct Walker {
     path: Path,
     game: Game,
     expansion: Expansion,
@@ -22,7 +22,7 @@ pub(super) struct Walker {
 
 /// The path of a visit of a series.
 #[cfg(test)]
-pub(super) struct WalkedPath {
+pub(in crate::search) struct WalkedPath {
     /// The nodes above the leaf with their links: [`Path::links`].
     pub steps: Vec<(NodeId, u32)>,
     /// How many of these the visit before had walked over, and how many the next one does not go back to.
@@ -36,7 +36,7 @@ const MAX_WAITS: u32 = 100;
 
 /// How a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum VisitEnd {
+pub(in crate::search) enum VisitEnd {
     /// It was applied.
     Applied,
     /// Another worker is at its leaf: it was abandoned.

@@ -2,12 +2,12 @@
 
 use shakmaty::MoveList;
 
-use super::context::SearchContext;
-use super::expansion::{Expansion, Leaf};
-use super::tree::Tree;
-use super::visit::{Expanding, Path, Reached};
 use crate::chess::position::Game;
 use crate::nets::eval::{Answer, Request};
+use crate::search::run::context::SearchContext;
+use crate::search::tree::Tree;
+use crate::search::visit::expansion::{Expansion, Leaf};
+use crate::search::visit::{Expanding, Path, Reached};
 
 /// A leaf to evaluate.
 struct PendingLeaf {
@@ -17,7 +17,7 @@ struct PendingLeaf {
 }
 
 /// The leaves that wait for their evaluation. Memory is reused from round to round.
-pub(super) struct PendingBatch {
+pub(in crate::search) struct PendingBatch {
     worker: usize,
     /// The first `waiting` wait; the others are memory to use again.
     leaves: Vec<PendingLeaf>,
@@ -27,7 +27,7 @@ pub(super) struct PendingBatch {
 
 /// What one [`PendingBatch::gather`] did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct GatherStatus {
+pub(in crate::search) struct GatherStatus {
     /// Visits that ended without an evaluation.
     pub finished: usize,
     /// A path led to a leaf in flight: more can be gathered once that is applied.

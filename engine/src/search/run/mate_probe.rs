@@ -6,9 +6,9 @@
 
 use shakmaty::Move;
 
-use super::context::SearchContext;
 use crate::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
 use crate::chess::position::Game;
+use crate::search::run::context::SearchContext;
 
 /// Nodes of a slice.
 const SLICE: u64 = 1000;
@@ -44,7 +44,7 @@ const NODES_BATCHED: u64 = 30;
 const UNDECIDED: u64 = 8;
 
 /// What has been found.
-pub(super) enum Probed {
+pub(in crate::search) enum Probed {
     /// A mate at the root.
     Mate(ForcedMate),
     /// There is none at the root within the moves that were asked for.
@@ -62,7 +62,7 @@ struct Target {
 }
 
 /// A search's look for a mate. One worker at a time goes on with it.
-pub(super) struct MateProbe {
+pub(in crate::search) struct MateProbe {
     /// Bytes for its table.
     memory: usize,
     /// Nodes for each visit.

@@ -5,17 +5,17 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::context::SearchContext;
-use super::observer::{EndReason, SearchObserver};
-use super::params::{Limits, Params};
-use super::pending::PendingBatch;
-use super::pool::{are_native, empty_memory};
-use super::shared::{SharedSearch, lock};
-use super::walker::Walker;
-use super::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, walk_round};
 use crate::chess::position::Game;
 use crate::chess::tables::Tables;
 use crate::nets::eval::{EvalError, Evaluator, Request};
+use crate::search::params::{Limits, Params};
+use crate::search::run::context::SearchContext;
+use crate::search::run::observer::{EndReason, SearchObserver};
+use crate::search::run::pending::PendingBatch;
+use crate::search::run::pool::{are_native, empty_memory};
+use crate::search::run::shared::{SharedSearch, lock};
+use crate::search::run::walker::Walker;
+use crate::search::run::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, walk_round};
 
 /// How long a worker that finds nothing to do waits, if it is not notified.
 const WAIT: Duration = Duration::from_millis(1);

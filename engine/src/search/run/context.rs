@@ -2,17 +2,17 @@
 
 use shakmaty::MoveList;
 
-use super::expansion::{Leaf, finished};
-use super::observer::EndReason;
-use super::params::{Limits, Params};
-use super::tree::Tree;
 use crate::chess::endgames::{is_bare_king, towards_mate};
 use crate::chess::position::Game;
 use crate::chess::tables::Tables;
 use crate::nets::eval::Wdl;
+use crate::search::params::{Limits, Params};
+use crate::search::run::observer::EndReason;
+use crate::search::tree::Tree;
+use crate::search::visit::expansion::{Leaf, finished};
 
 /// The root, parameters and limits of one search.
-pub(super) struct SearchContext {
+pub(in crate::search) struct SearchContext {
     pub root: Game,
     /// The moves searched at the root.
     pub root_moves: MoveList,

@@ -9,13 +9,13 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use super::context::SearchContext;
-use super::tree::Tree;
-use super::walker::{VisitEnd, WalkedPath, Walker};
-use super::{Limits, Params};
 use crate::chess::position::Game;
 use crate::chess::tables::Tables;
 use crate::nets::sparse::SparseNetwork;
+use crate::search::run::context::SearchContext;
+use crate::search::run::walker::{VisitEnd, WalkedPath, Walker};
+use crate::search::tree::Tree;
+use crate::search::{Limits, Params};
 
 /// Picoseconds of a visit of a worker alone, as measured: 385,000 a second.
 const VISIT: u64 = 2_600_000;

@@ -2,22 +2,22 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::observer::EndReason;
-use super::pending::PendingBatch;
-use super::shared::SharedSearch;
-use super::tree::Tree;
-use super::walker::{VisitEnd, Walker};
 use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator};
+use crate::search::run::observer::EndReason;
+use crate::search::run::pending::PendingBatch;
+use crate::search::run::shared::SharedSearch;
+use crate::search::run::walker::{VisitEnd, Walker};
+use crate::search::tree::Tree;
 
 /// How often a round gathers to fill its batch, where some leaves turn out to need no evaluation.
-pub(super) const GATHER_PASSES: usize = 4;
+pub(in crate::search) const GATHER_PASSES: usize = 4;
 
 /// Visits one at a time between two looks at the clock and at the limits, at least; a longer series, of 64 by default, is not
 /// cut in two, and takes about a sixth of a millisecond.
 const VISITS_PER_ROUND: u64 = 32;
 
 /// An evaluator and the visits that wait for it.
-pub(super) struct Worker {
+pub(in crate::search) struct Worker {
     evaluator: Box<dyn Evaluator>,
     batch: PendingBatch,
     walker: Walker,
@@ -95,7 +95,7 @@ impl Worker {
 /// # Errors
 ///
 /// If the evaluator fails or leaves something unanswered.
-pub(super) fn evaluate(
+pub(in crate::search) fn evaluate(
     evaluator: &mut dyn Evaluator,
     requests: &[Request<'_>],
 ) -> Result<Vec<Answer>, EvalError> {
@@ -109,7 +109,7 @@ pub(super) fn evaluate(
 }
 
 /// One worker's round in one search, from gathering to the observer.
-pub(super) struct GatherRound {
+pub(in crate::search) struct GatherRound {
     /// How often the tree had been recycled.
     recycled: u64,
     evaluated: u64,
@@ -173,7 +173,7 @@ impl GatherRound {
 }
 
 /// What a worker that visits one leaf at a time did in a round.
-pub(super) enum WalkedRound {
+pub(in crate::search) enum WalkedRound {
     /// Nothing: all visits that the limits allow have begun.
     Nothing,
     /// Visits, which ended the search if there is a reason.
@@ -181,7 +181,7 @@ pub(super) enum WalkedRound {
 }
 
 /// One round of visits, one at a time; the walker was [started](Walker::start) on this search.
-pub(super) fn walk_round(
+pub(in crate::search) fn walk_round(
     search: &SharedSearch,
     walker: &mut Walker,
     evaluator: &mut dyn SplitEvaluator,
@@ -224,7 +224,7 @@ pub(super) fn walk_round(
 }
 
 /// Checks an evaluator's answers before they are applied to a tree. Callers of
-/// [`SteppedSearch::answer`](super::SteppedSearch::answer) do so themselves.
+/// [`SteppedSearch::answer`](crate::search::SteppedSearch::answer) do so themselves.
 ///
 /// # Errors
 ///

@@ -7,7 +7,7 @@ use prefetch_index::prefetch_index;
 
 /// Bytes that may still be taken by several arenas.
 #[derive(Debug)]
-pub(super) struct MemoryBudget(AtomicUsize);
+pub(in crate::search) struct MemoryBudget(AtomicUsize);
 
 impl MemoryBudget {
     pub fn new(bytes: usize) -> MemoryBudget {
@@ -32,7 +32,7 @@ impl MemoryBudget {
 
 /// A growing array of blocks of `N` entries that never move, each in cache lines of its own. Its chunks are allocated when
 /// they are needed and kept until the arena is dropped. Entries have ids; `N` and the blocks of a chunk are powers of two.
-pub(super) struct Arena<T, const N: usize> {
+pub(in crate::search) struct Arena<T, const N: usize> {
     chunks: Box<[OnceLock<Chunk<T, N>>]>,
     /// A chunk has `1 << shift` blocks.
     shift: u32,

@@ -2,7 +2,7 @@
 
 use shakmaty::Move;
 
-use super::report::{MoveStats, Report};
+use crate::search::run::report::{MoveStats, Report};
 
 /// Whether a search continues after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum SearchControl {
     /// Continue.
     Continue {
         /// How many more visits the observer will allow; `None` if unknown. Root moves that cannot become the most
-        /// visited within so many visits get no more of them ([`Params::smart_pruning`](super::Params)).
+        /// visited within so many visits get no more of them ([`Params::smart_pruning`](crate::search::Params)).
         expected_visits: Option<u64>,
     },
     /// End the search now.
@@ -41,7 +41,7 @@ impl SearchObserver for () {
 pub enum EndReason {
     /// It was stopped from outside.
     Stopped,
-    /// It reached one of its [`Limits`](super::Limits).
+    /// It reached one of its [`Limits`](crate::search::Limits).
     Limit,
     /// Nothing is left to search: no legal move, a proven root, or no memory for a single leaf.
     Exhausted,

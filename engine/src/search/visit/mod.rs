@@ -7,22 +7,25 @@
 //!
 //! Visits come in series, or one by one. In a series ([`Tree::begin_series`]) a node is visited several times in a row
 //! before the node above it is given the results and chooses again: once, and once more for each [`SERIES_SHARE`] visits
-//! that it has by the move of the path, but not more often than [`Params::series`](super::Params::series) or the series of
+//! that it has by the move of the path, but not more often than [`Params::series`](crate::search::Params::series) or the series of
 //! the node above allows. Which of the moves above is best would hardly have changed meanwhile.
+
+pub(in crate::search) mod expansion;
+pub(in crate::search) mod select;
 
 use std::cmp::Reverse;
 
 use shakmaty::Move;
 
-use super::counters::VisitKind;
-use super::expansion::{Expansion, Leaf};
-use super::node::{Candidate, Fate, MovePrior, Node, NodeId, Results, SumError};
-use super::params::Params;
-use super::proof::Proof;
-use super::tree::Tree;
 use crate::chess::position::{Game, GameMark, PackedMove};
 use crate::chess::tables::TableResult;
 use crate::nets::eval::Wdl;
+use crate::search::params::Params;
+use crate::search::tree::Tree;
+use crate::search::tree::counters::VisitKind;
+use crate::search::tree::node::{Candidate, Fate, MovePrior, Node, NodeId, Results, SumError};
+use crate::search::tree::proof::Proof;
+use crate::search::visit::expansion::{Expansion, Leaf};
 
 /// The nodes and moves of a visit. The memory is used again and again.
 #[derive(Clone, Debug)]
@@ -132,7 +135,7 @@ impl Path {
 }
 
 /// A series has one visit more for each so many visits of its node.
-pub(super) const SERIES_SHARE: u32 = 16;
+pub(in crate::search) const SERIES_SHARE: u32 = 16;
 
 /// Where a descent ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -537,7 +540,7 @@ impl Tree {
 
     /// The most visited line from the root of what is not known, as far as its moves have so many visits, at most so many
     /// plies.
-    pub(super) fn most_visited(&self, visits: u32, plies: usize) -> Vec<Move> {
+    pub(in crate::search) fn most_visited(&self, visits: u32, plies: usize) -> Vec<Move> {
         let (mut id, mut game, mut line) = (self.root, self.game.clone(), Vec::new());
         while line.len() < plies {
             let moves = self.nodes.links_of(id).zip(self.nodes.moves_of(id));
@@ -554,7 +557,7 @@ impl Tree {
 
     /// Records that the side to move after a line from the root mates in so many plies, which was found outside the tree,
     /// unless the line is not in the tree any more. No visit may be in flight.
-    pub(super) fn prove_after(&mut self, line: &[Move], plies: u16) {
+    pub(in crate::search) fn prove_after(&mut self, line: &[Move], plies: u16) {
         let mut path = Path::new(0);
         self.begin(&mut path, false);
         for m in line {
@@ -584,7 +587,7 @@ impl Tree {
     }
 
     /// Whether a node is proven by something else than its moves, as by the search for mates.
-    pub(super) fn is_proven_outside(&self, id: NodeId) -> bool {
+    pub(in crate::search) fn is_proven_outside(&self, id: NodeId) -> bool {
         let by_moves = self.proof_by_moves(id).map(Proof::wdl);
         self.node(id).proof().is_some_and(|proof| by_moves != Some(proof.wdl()))
     }
@@ -656,7 +659,7 @@ struct Taken {
 impl Tree {
     /// Sorts the root's moves, of which none may have been taken, by falling `keys`, one for each of
     /// [`Tree::children`]. From then on root moves must be chosen by [`Tree::force`].
-    pub(super) fn order_root(&mut self, keys: &[f32]) {
+    pub(in crate::search) fn order_root(&mut self, keys: &[f32]) {
         debug_assert_eq!(self.nodes.links_of(self.root).len(), 0, "none has been taken");
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by(|a, b| keys[*b].total_cmp(&keys[*a]));
@@ -667,7 +670,7 @@ impl Tree {
 
     /// Mixes noise into the priors of the expanded root: `(1 − epsilon) · prior + epsilon · share`, with one share for
     /// each of [`Tree::children`].
-    pub(super) fn mix_into_root(&mut self, epsilon: f32, shares: &[f32]) {
+    pub(in crate::search) fn mix_into_root(&mut self, epsilon: f32, shares: &[f32]) {
         let mut shares = shares.iter();
         self.change_priors(self.root, |prior| {
             (1.0 - epsilon) * prior + epsilon * shares.next().copied().unwrap_or_default()
@@ -675,7 +678,7 @@ impl Tree {
     }
 
     /// Raises a node's priors to a power, normalised.
-    pub(super) fn flatten(&mut self, id: NodeId, exponent: f32) {
+    pub(in crate::search) fn flatten(&mut self, id: NodeId, exponent: f32) {
         if exponent == 1.0 {
             return;
         }

@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use shakmaty::Move;
 
-use super::context::SearchContext;
-use super::mate_probe::{MateProbe, Probed};
-use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
-use super::proof::Proof;
-use super::report::{MoveStats, Report};
-use super::tree::Tree;
 use crate::chess::mates::ForcedMate;
+use crate::search::run::context::SearchContext;
+use crate::search::run::mate_probe::{MateProbe, Probed};
+use crate::search::run::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
+use crate::search::run::report::{MoveStats, Report};
+use crate::search::tree::Tree;
+use crate::search::tree::proof::Proof;
 
 /// How long a worker without a leaf waits for another one's results, if it is not notified.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
 
 /// One search by all workers of a pool.
-pub(super) struct SharedSearch {
+pub(in crate::search) struct SharedSearch {
     pub context: SearchContext,
     /// Visited by all workers at once; only freeing memory takes it exclusively.
     tree: RwLock<Tree>,
@@ -48,7 +48,7 @@ pub(super) struct SharedSearch {
 }
 
 /// Locks even after a panic elsewhere: the guarded data is valid between any two calls.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(in crate::search) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -82,7 +82,7 @@ impl Proof {
 
     /// Rank of a move by the proof of the position after it, for the side that makes it: short wins first, then
     /// unproven moves, draws, long losses, short losses.
-    pub(super) fn rank_for_parent(proof: Option<Proof>) -> i32 {
+    pub(in crate::search) fn rank_for_parent(proof: Option<Proof>) -> i32 {
         match proof {
             Some(Proof::Loss(plies)) => 100_000 - i32::from(plies),
             None => 1,

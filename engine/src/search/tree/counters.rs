@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::node::Counter;
+use crate::search::tree::node::Counter;
 
 /// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct SearchCounters {
 
 /// What a visit was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum VisitKind {
+pub(in crate::search) enum VisitKind {
     Evaluation,
     Transposition,
     TableHit,
@@ -34,7 +34,7 @@ pub(super) enum VisitKind {
 }
 
 /// The counters of all workers.
-pub(super) struct Counters {
+pub(in crate::search) struct Counters {
     workers: Box<[WorkerCounters]>,
     depth: AtomicU32,
     /// The first visits of a reused tree follow its principal variation and do not count for the depth.

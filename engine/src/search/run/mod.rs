@@ -1,0 +1,19 @@
+//! Searches from their start to their report: on threads ([`pool`], [`multi_pool`]) or driven by a caller ([`stepped`]).
+//!
+//! A worker goes rounds: it makes visits ([`walker`] one at a time, [`pending`] in batches), asks its evaluator, backs up, and
+//! looks at what all workers share ([`shared`]), where the observer decides whether to continue.
+
+pub(in crate::search) mod report;
+pub(in crate::search) mod observer;
+pub(in crate::search) mod context;
+pub(in crate::search) mod pending;
+pub(in crate::search) mod walker;
+#[cfg(test)]
+mod contention_tests;
+pub(in crate::search) mod mate_probe;
+pub(in crate::search) mod shared;
+pub(in crate::search) mod worker;
+pub(in crate::search) mod pool;
+pub(in crate::search) mod multi_pool;
+pub(in crate::search) mod gumbel;
+pub(in crate::search) mod stepped;

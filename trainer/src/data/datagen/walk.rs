@@ -1,0 +1,79 @@
+//! The way to the position where a generated game begins.
+
+use engine::chess::position::PackedMove;
+use shakmaty::Move;
+
+use super::{UciPosition, position_after};
+use crate::data::import::start_position;
+
+/// Plies before the first labelled position that are stored with a game. Networks read the last moves and repetitions, and a
+/// search always asks with them, so a label without them teaches what no search asks.
+const HISTORY: usize = 8;
+
+/// A position with the moves that led to it.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    /// A FEN, `None` for the initial position.
+    start: Option<String>,
+    moves: Vec<PackedMove>,
+    pub position: UciPosition,
+}
+
+/// How a stored game begins: from `fen` (`None` for the initial position) by `moves`, which are no labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GameStart {
+    pub fen: Option<String>,
+    pub moves: Vec<PackedMove>,
+}
+
+impl Walk {
+    /// From a start that was checked.
+    pub fn new(start: Option<String>) -> Walk {
+        Walk::along(start, &[])
+    }
+
+    /// From a start along the moves of a stored game.
+    pub fn along(start: Option<String>, moves: &[PackedMove]) -> Walk {
+        let position = position_after(start.as_deref(), moves.iter().copied());
+        Walk { start, moves: moves.to_vec(), position }
+    }
+
+    pub fn play(&mut self, m: Move) {
+        self.moves.push(PackedMove::new(m));
+        self.position.play(m);
+    }
+
+    /// The position as a FEN, `None` for the initial position.
+    pub fn fen(&self) -> Option<String> {
+        start_position(&self.position.game.fen()).expect("a position that was reached").0
+    }
+
+    /// The start a few plies before the position, and the moves from there.
+    pub fn game_start(self) -> GameStart {
+        let before = self.moves.len().saturating_sub(HISTORY);
+        if before == 0 {
+            return GameStart { fen: self.start, moves: self.moves };
+        }
+        let fen = Walk::along(self.start, &self.moves[..before]).fen();
+        GameStart { fen, moves: self.moves[before..].to_vec() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_lies_a_few_plies_before_the_position() {
+        let mut walk = Walk::new(None);
+        for ply in 0..20 {
+            assert_eq!(walk.clone().game_start().moves.len(), ply.min(HISTORY));
+            let legal = walk.position.game.legal_moves();
+            walk.play(legal[ply % legal.len()]);
+        }
+        let start = walk.clone().game_start();
+        let again = Walk::along(start.fen.clone(), &start.moves);
+        assert_eq!(again.position.game.fen(), walk.position.game.fen());
+        assert!(start.fen.is_some() && again.position.game.past().len() >= HISTORY);
+    }
+}
