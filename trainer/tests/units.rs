@@ -1,4 +1,5 @@
-//! Units of work, by the built program: what others do of a run is what it would have done alone.
+//! Tests units of work with the built program: a run whose units other machines do has the same games as a
+//! run alone.
 
 mod workers;
 
@@ -19,8 +20,8 @@ fn succeeds(mut command: Command) -> String {
     said(&output)
 }
 
-/// A run of a second or two: a tiny network of the family sparse and short games, the second iteration by the networks
-/// before the newest.
+/// Configures a run of a second or two: a tiny `sparse` network and short games; from the second iteration on
+/// the networks before the newest play.
 fn write_config(folder: &Path) {
     let config = json!({
         "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1 },
@@ -57,7 +58,7 @@ fn lines(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// What a run learnt and how its networks were judged, which follows from its games.
+/// What a run learnt and how its networks were judged; this depends only on its games.
 fn learnt(run: &Path) -> Vec<Value> {
     let kept = |line: &Value| {
         json!([line["iteration"], line["play"]["games"], line["learn"]["policy_loss"], line["arena"]])
@@ -73,14 +74,15 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
     succeeds(trainer(at, &learn("alone", &["--iterations", "3"])));
     let alone = games(&at.join("alone"));
     assert_eq!(alone.len(), 36);
-    // The second and the third iteration were played by the networks before the newest: never by older ones.
+    // Iterations two and three were played by the networks just before the newest, never by older ones.
     let lag =
         |run: &str| -> Vec<Value> { lines(&at.join(run)).iter().map(|line| line["lag"].clone()).collect() };
     let behind: Vec<u64> = lag("alone").iter().filter_map(|lag| lag["networks"].as_u64()).collect();
     assert_eq!(behind, [0, 1, 1]);
     assert!(lag("alone")[1]["positions"].as_u64().is_some_and(|positions| positions > 100));
 
-    // Others do every unit, but first send rubbish, half a file, and what another unit's is.
+    // Another process does every unit, but first sends garbage, a truncated file, and the result of another
+    // unit.
     let patient = ["--iterations", "3", "--inbox", "inbox", "--patience", "100000"];
     let learner = trainer(at, &learn("fleet", &patient)).spawn().expect("the trainer starts");
     let mut last: Vec<u8> = Vec::new();
@@ -99,7 +101,7 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
         write_file(&inbox.join(file), bad).expect("a file");
         let refused = inbox.join("refused").join(format!("{file}.txt"));
         let begin = Instant::now();
-        // If the unit is of the next iteration, it is looked at when its turn comes.
+        // A unit of the next iteration is only checked when its turn comes.
         while !refused.exists() && begin.elapsed() < Duration::from_secs(3) {
             thread::yield_now();
         }
@@ -119,7 +121,7 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
         "{:?}",
         lines(&at.join("fleet"))
     );
-    // Nobody comes: after a while the run plays itself, the same games.
+    // Nobody else comes: after a while the run plays the same games itself.
     let impatient = ["--iterations", "3", "--inbox", "inbox2", "--patience", "0"];
     succeeds(trainer(at, &learn("lonely", &impatient)));
     assert_eq!((games(&at.join("lonely")), learnt(&at.join("lonely"))), (alone, learnt(&at.join("alone"))));
@@ -147,7 +149,8 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     let first = work(at, &inbox, unit).expect("a result");
     assert!(work(at, &inbox, unit).expect("a result") == first, "other bytes");
 
-    // The games of another network under this unit's name: the name of the unit inside is right, the searches are not.
+    // Games of another network under this unit's name: the name inside the file is right, the searches are
+    // not.
     let rules = unit["rules"].as_str().expect("a name");
     let seed = unit["seed"].to_string();
     let more: Vec<String> = std::fs::read_to_string(inbox.join("files").join(rules)).into_iter().collect();
@@ -170,7 +173,7 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     other.source = format!("unit {}", file.trim_end_matches(".h5"));
     dataset::write(&other, &inbox.join(file)).expect("a file");
     let reason = inbox.join("refused").join(format!("{file}.txt"));
-    // And a unit that nobody wants.
+    // A unit that nobody wants is refused.
     let stranger = file.replace("self-play-00000000", "self-play-00000777");
     write_file(&inbox.join(&stranger), &first).expect("a file");
     let strangers = inbox.join("refused").join(format!("{stranger}.txt"));
@@ -181,7 +184,7 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     let read = |path: &Path| std::fs::read_to_string(path).expect("a reason");
     assert!(read(&reason).contains("is not this network's by these rules"), "{}", read(&reason));
     assert!(read(&strangers).contains("no such unit is wanted"), "{}", read(&strangers));
-    // A second process would write the same state.
+    // A second process would overwrite the state.
     let second = trainer(at, &["rl", "--run", "run", "--resume"]).output().expect("the trainer starts");
     assert!(
         !second.status.success() && said(&second).contains("another process is at run"),
@@ -190,7 +193,7 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     );
     serve(at, learner, &mut |_, _, _| ());
     assert_eq!(games(&at.join("run")).len(), 12);
-    // A file that is damaged on its way is noticed before it plays.
+    // A file damaged in transit is noticed before anything is played.
     std::fs::write(at.join("unit.json"), units[2].1.to_string()).expect("a file");
     let missing = trainer(at, &["work", "unit.json", "--out", "x.h5"]).output().expect("the trainer starts");
     assert!(said(&missing).contains("cannot read files/"), "{}", said(&missing));
@@ -228,7 +231,7 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     let games = result["games"].as_array().expect("games");
     assert_eq!((games.len(), &games[0]["start"]), (4, &games[1]["start"]));
     assert!(games[0]["moves"].as_str().is_some_and(|moves| moves.split(' ').count() <= 20));
-    // The same player with the same settings plays the other one's game with colours reversed, the same game.
+    // With equal settings, both players play the same game with colours reversed.
     assert_ne!(games[0]["moves"], games[1]["moves"], "CPuct makes a difference");
     let broken = unit.to_string().replace("philidor-unit/2", "philidor-unit/9");
     std::fs::write(at.join("unit.json"), broken).expect("a file");
@@ -237,7 +240,7 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     assert!(said(&refused).contains("expected \"philidor-unit/2\""), "{}", said(&refused));
 }
 
-/// A plan of three matches of two units each, and the network that they are of.
+/// Writes a plan of three matches of two units each, and the network that plays.
 fn write_comparison(at: &Path) {
     write_config(at);
     succeeds(trainer(at, &learn("run", &["--iterations", "1"])));
@@ -256,7 +259,6 @@ fn write_comparison(at: &Path) {
     std::fs::write(at.join("book.epd"), book).expect("a file");
 }
 
-/// The files of a folder of results.
 fn results(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let mut files: Vec<(String, Vec<u8>)> = entries
@@ -284,7 +286,8 @@ fn settings_compared_by_others_have_the_same_games_and_false_ones_are_refused() 
 
     let arguments = ["compare", "plan.json", "--out", "fleet", "--inbox", "inbox", "--patience", "100000"];
     let waiting = trainer(at, &arguments).spawn().expect("the trainer starts");
-    // Before the first result: another game's move, a result that the game has not, another unit's games, no JSON.
+    // Invalid results before the first valid one: another game's move, a wrong game result, another unit's
+    // games, no JSON.
     let mut bad: Vec<(String, &str)> = Vec::new();
     let mut other: Vec<u8> = Vec::new();
     let mut spoil = |inbox: &Path, file: &str, result: &[u8]| {
@@ -321,7 +324,7 @@ fn settings_compared_by_others_have_the_same_games_and_false_ones_are_refused() 
     serve(at, waiting, &mut spoil);
     assert_eq!(results(&at.join("fleet")), alone);
     assert_eq!(wanted(&at.join("inbox")), []);
-    // What is there is not played again, what is damaged is.
+    // Valid results are not played again, damaged ones are.
     std::fs::write(at.join("fleet").join(&alone[0].0), "{}").expect("a file");
     succeeds(trainer(at, &["compare", "plan.json", "--out", "fleet"]));
     assert_eq!(results(&at.join("fleet")), alone);

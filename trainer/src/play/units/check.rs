@@ -1,4 +1,4 @@
-//! Whether a file is the result of a unit.
+//! Checks that a file is the result of a unit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::play::arena::{Contender, Side, check_match_game, match_setup, search_
 use crate::play::gameplay::OpeningsAndTables;
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlaySetup, check_game, network_of, search_again};
 
-/// What results of the units of one kind and seed are checked with.
+/// Everything needed to check results of units of one kind and seed.
 pub struct ResultCheck {
     task: UnitTask,
     starts: StartPositions,
@@ -27,11 +27,6 @@ pub struct ResultCheck {
 }
 
 impl ResultCheck {
-    /// What results of units with this task and seed are checked with.
-    ///
-    /// # Errors
-    ///
-    /// The book or the tables cannot be read.
     pub fn new(task: UnitTask, seed: u64) -> Result<ResultCheck> {
         let (book, random_plies, syzygy) = match &task {
             UnitTask::SelfPlay(rules, _) => (&*rules.book, rules.random_plies, &*rules.syzygy),
@@ -42,20 +37,18 @@ impl ResultCheck {
         Ok(ResultCheck { task, starts, tables, seed })
     }
 
-    /// The same with another task, whose openings, tables and seed are the same.
+    /// The same with another task that has the same openings, tables and seed.
     pub fn for_task(self, task: UnitTask) -> ResultCheck {
         ResultCheck { task, ..self }
     }
 }
 
-/// The games of a result, in order, after replaying each: it says that it is of this unit, whose name covers its
-/// networks, rules and seed; has its number of games, each from its start, by its rules, with its result. One search of
-/// self-play or of a match, another one in each unit, is made again if the network's answers are the same on every
-/// machine.
+/// Checks a result and returns its games in order; the error says what is wrong.
 ///
-/// # Errors
-///
-/// The file is no result of this unit; the text says why.
+/// The file must name this unit (whose name covers its networks, rules and seed) and hold all of its games;
+/// each game must replay from its start position by the rules to its stored result. If the network's answers
+/// are the same on every machine, one search of a self-play or match unit, a different one in each unit, is
+/// repeated.
 pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec<GameRecord>> {
     let records = match unit.kind {
         UnitKind::Match => read_match(path, &unit.source(), &check.tables)?,
@@ -114,21 +107,21 @@ fn read_games(path: &Path, source: &str) -> Result<Vec<GameRecord>> {
     Ok((0..chunk.games()).map(|index| chunk.game(index)).collect())
 }
 
-/// Whether these are the same games, whatever their labels.
+/// True if both hold the same games, whatever their labels.
 fn is_labelled(games: &[GameRecord], original: &Chunk) -> bool {
     let bare = |game: GameRecord| GameRecord { evals: Vec::new(), searches: Vec::new(), ..game };
     let same = |(index, game): (usize, &GameRecord)| bare(game.clone()) == bare(original.game(index));
     games.len() == original.games() && games.iter().enumerate().all(same)
 }
 
-/// Makes one search again: a result of another network or of a broken program has another one there.
+/// Repeats one search. A result of another network or of a broken program has a different one there.
 fn search_one_again(
     unit: &Unit,
     games: &[GameRecord],
     setup: SelfPlaySetup,
     networks: &SelfPlayNetworks,
 ) -> Result<()> {
-    // A proven mate, or a search of a single move, is the same for every network.
+    // Proven mates and positions with a single move are the same for every network, so they prove nothing.
     let telling = |game: &GameRecord, ply: usize| {
         game.evals[ply].unsigned_abs() <= MAX_CENTIPAWNS.unsigned_abs() && game.searches[ply].shares.len() > 1
     };
@@ -151,7 +144,7 @@ fn search_one_again(
     Ok(())
 }
 
-/// The same for a match: another player, or another setting of the search, has another move there.
+/// Repeats one search of a match: another player or another setting would have another move there.
 fn search_one_of_match_again(
     unit: &Unit,
     games: &[GameRecord],
@@ -164,7 +157,7 @@ fn search_one_of_match_again(
         Side::Search(index, _) if networks[index].is_exact() => Some(index),
         _ => None,
     });
-    // In an opening's first game the first player has White.
+    // The first player has White in the first game of each pair.
     let player = |index: usize, game: &GameRecord, ply: usize| {
         (index + ply + usize::from(game.start_fen().split(' ').nth(1) == Some("b"))) % 2
     };

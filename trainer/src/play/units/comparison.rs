@@ -1,4 +1,4 @@
-//! Settings of the search compared in matches of a network against itself, by units.
+//! Compares settings of the search by matches of a network against itself, played as units of work.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,31 +22,26 @@ use crate::config::MatchRules;
 use crate::data::record::GameRecord;
 use crate::play::arena::{MatchResults, halves_of};
 
-/// Format of a plan.
 const FORMAT: &str = "philidor-comparison/1";
 
-/// Matches to play.
+/// A plan of matches.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonPlan {
-    /// The format's name and version.
     pub format: String,
-    /// The file of the network that plays against itself.
+    /// File of the network that plays itself.
     pub network: PathBuf,
-    /// Visits a move.
     pub visits: u64,
-    /// Rules of the games.
     #[serde(default)]
     pub rules: MatchRules,
     /// Seed of the openings and games.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Pairs of games of a unit; a match of more has several.
+    /// Pairs of games per unit.
     #[serde(default = "pairs_per_unit")]
     pub pairs_per_unit: u64,
-    /// The matches.
     pub matches: Vec<ComparedMatch>,
-    /// Whether more plans follow, so that those who do units wait for them.
+    /// True if more plans follow; whoever does units then waits for them.
     #[serde(default)]
     pub more: bool,
 }
@@ -55,19 +50,18 @@ pub struct ComparisonPlan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedMatch {
-    /// Number of the first pair of games, which says which openings are played.
+    /// Number of the first pair, which determines the openings.
     #[serde(default)]
     pub first: u64,
-    /// Number of pairs.
     pub pairs: u64,
-    /// UCI options of each player's search, name and value.
+    /// UCI options of each player's search: name, value.
     pub options: [Vec<(String, String)>; 2],
 }
 
-/// What a match brought.
+/// The result of a match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MatchPoints {
-    /// The first player's points in each game, in halves; it has White in a pair's first game.
+    /// The first player's score of each game in half points; it has White in the first game of each pair.
     pub halves: Vec<u8>,
 }
 
@@ -80,11 +74,6 @@ fn pairs_per_unit() -> u64 {
 }
 
 impl ComparisonPlan {
-    /// Reads a plan.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or is no plan that this program knows.
     pub fn read(path: &Path) -> Result<ComparisonPlan> {
         let at = || path.display().to_string();
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -94,20 +83,18 @@ impl ComparisonPlan {
         Ok(plan)
     }
 
-    /// How a match's games are played.
+    /// The rules of a match's units.
     fn match_rules(&self, of: &ComparedMatch) -> MatchUnitRules {
         let rules = MatchRules { workers: 1, ..self.rules.clone() };
         MatchUnitRules { rules, visits: self.visits, options: of.options.clone() }
     }
 
-    /// Number of games of all matches.
     pub fn games(&self) -> u64 {
         self.matches.iter().map(|of| 2 * of.pairs).sum()
     }
 }
 
 impl MatchPoints {
-    /// The first player's results.
     pub fn results(&self) -> MatchResults {
         let mut results = MatchResults::default();
         self.halves.chunks_exact(2).for_each(|pair| results.add_pair([pair[0], pair[1]]));
@@ -115,19 +102,15 @@ impl MatchPoints {
     }
 }
 
-/// The parts of a match: the units, and how they are played.
+/// A match as units, and how they are played.
 struct MatchUnits {
     rules: MatchUnitRules,
     units: Vec<Unit>,
 }
 
-/// Plays the matches of a plan by units of work, which others find in the inbox, and keeps the results in a folder;
-/// those that are there already are not played again. `bar` counts games. Returns the matches in their order, or none if it
-/// was stopped.
-///
-/// # Errors
-///
-/// The network or the book cannot be read, an option is none of the search, or a file cannot be written.
+/// Plays the matches of a plan as units, which other machines find in the inbox. Results are kept in a
+/// folder, and those already there are not played again. `bar` counts games. Returns the matches in order, or
+/// `None` if it was interrupted.
 pub fn compare_by_units(
     plan: &ComparisonPlan,
     inbox: &Inbox,
@@ -225,7 +208,7 @@ pub fn compare_by_units(
     Ok(Some(matches.iter().map(of).collect()))
 }
 
-/// The first player's points in the games of a unit.
+/// The first player's score of each game of a unit in half points.
 fn halves(games: &[GameRecord]) -> Vec<u8> {
     (0..).zip(games).map(|(number, game)| halves_of(number, game)).collect()
 }

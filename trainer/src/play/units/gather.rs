@@ -1,4 +1,4 @@
-//! Collects the results of units: what others bring, and what the process's own threads make.
+//! Collects the results of units, from other machines and from this process's own threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,75 +18,66 @@ use super::unit_games::UnitGames;
 use crate::config::SelfPlayRules;
 use crate::play::selfplay::{SelfPlayContext, SelfPlayNetworks};
 
-/// What becomes of a unit's result.
+/// What becomes of a result file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is taken over; its file is removed. These other units' files are not wanted any more.
+    /// Accepted: the file is removed. The other units named here became obsolete.
     Taken(Vec<String>),
-    /// Its turn is later; its file stays.
+    /// Not yet its turn: the file stays.
     Later,
-    /// It is no result of the unit, for this reason.
+    /// Not a result of the unit, for this reason.
     Refused(String),
 }
 
-/// The process's own share of the work.
+/// What this process does itself.
 #[derive(Clone, Debug)]
 pub struct OwnWork {
-    /// Number of threads.
     pub threads: usize,
-    /// Folder for units that are begun.
+    /// Folder for units in progress.
     pub folder: PathBuf,
-    /// Time without any result of others after which they begin.
+    /// How long the own threads wait for results of other machines before they start.
     pub patience: Duration,
 }
 
-/// What a collection brought.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatherReport {
-    /// Whether it was stopped before its end.
+    /// True if it was interrupted.
     pub stopped: bool,
-    /// Results that own threads made.
+    /// Results of own threads.
     pub own: u64,
-    /// Results that others made.
+    /// Results of other machines.
     pub others: u64,
     /// Files that were refused.
     pub refused: u64,
-    /// Results that were not needed any more ([`Inbox::is_past`]).
+    /// Results that were no longer needed ([`Inbox::is_past`]).
     pub duplicates: u64,
     /// Positions that own threads evaluated.
     pub evaluated: u64,
-    /// Mean number of positions in a network's batch, of own threads.
+    /// Mean batch size of own threads.
     pub batch: f64,
-    /// The most games of self-play that own threads played at a time.
+    /// The largest number of concurrent self-play games of own threads.
     pub boards: u64,
-    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// Collects results.
 pub struct Gathering<'a> {
-    /// Where they come.
+    /// Where results arrive.
     pub inbox: &'a Inbox,
-    /// What own threads do.
     pub own: OwnWork,
-    /// Units that are wanted later: their results stay where they are. Own threads begin those of self-play while the
-    /// last games of the others are played, unless others may do them.
+    /// Units wanted later, whose results stay in the inbox until then. If no other machine may do them, own
+    /// threads start those of self-play while the last games of the present units are played.
     pub ahead: &'a [Unit],
-    /// What the list of units says beside them.
+    /// Further fields of the list of wanted units.
     pub about: Value,
-    /// Raised to end it.
+    /// Raised to stop.
     pub stop: &'a AtomicBool,
 }
 
 impl Gathering<'_> {
-    /// Collects the results of all `units`, which own threads do in this order, unless others bring them first. `task`
-    /// gives what a unit takes; units of self-play differ in their numbers alone, and own threads play their games
-    /// together. `admit` is called with each unit and its file, once for each file, again only after
-    /// [`Admission::Later`]; `shown` after each round, to show progress.
-    ///
-    /// # Errors
-    ///
-    /// A unit cannot be done, a file cannot be read or written, or `admit` fails.
+    /// Collects the results of all `units`. Own threads do them in this order unless other machines are
+    /// faster. `task` loads what a unit needs; self-play units must differ only in their game numbers, and
+    /// own threads play their games together. `admit` is called once with each unit and its file, and again
+    /// only after [`Admission::Later`]; `shown` is called after each round, to show progress.
     pub fn run(
         self,
         units: &[Unit],
@@ -116,7 +107,7 @@ impl Gathering<'_> {
             }
             (context, _) => context,
         };
-        // What is there already is not made again, unless it is refused.
+        // Results already present are not made again, unless they are refused.
         self.inbox.results()?.iter().for_each(|name| own.set_done(name));
         let games: u64 = units.iter().map(|unit| unit.count).sum();
         let (name, parts) = match &context {
@@ -124,14 +115,14 @@ impl Gathering<'_> {
             None => ("unit", units.len() as u64),
         };
         let threads = parts.min(self.own.threads as u64);
-        // Where a thread could hold more games than there are for each, all of them get as many.
+        // If there are fewer games than places, they are shared evenly among the threads.
         let joint = context.as_ref().map(|context| {
             let each = usize::try_from(games.div_ceil(threads.max(1))).unwrap_or(usize::MAX);
             UnitGames::new(context, &own, &self.own.folder, each.min(context.rules().games))
         });
         let mut report = GatherReport::default();
         let collected = thread::scope(|scope| {
-            // However this ends, the threads end with it.
+            // However this function ends, the threads end too.
             let _end = Raised(&halt);
             for number in 0..threads {
                 let (own, joint, halt, folder) = (&own, &joint, &halt, &self.own.folder);
@@ -147,7 +138,7 @@ impl Gathering<'_> {
             let mut collector = Collector { gathering: &self, units, own: &own, wanted };
             collector.collect(&messages, admit, shown, &mut report)
         });
-        // A unit that own threads have begun, and that somebody else has finished, is not needed any more.
+        // A unit that own threads began but somebody else finished is not needed any more.
         if collected.is_ok() && !report.stopped {
             remove_all_but(self.ahead, &self.own.folder);
         }
@@ -161,7 +152,7 @@ impl Gathering<'_> {
     }
 }
 
-/// A flag that is raised when this is dropped.
+/// Raises a flag when dropped.
 struct Raised<'a>(&'a AtomicBool);
 
 impl Drop for Raised<'_> {
@@ -170,13 +161,13 @@ impl Drop for Raised<'_> {
     }
 }
 
-/// What units of self-play that differ in their numbers alone are played with.
+/// The shared context of self-play units that differ only in their game numbers.
 fn common_context(units: &[Unit], task: &UnitTask) -> Result<SelfPlayContext> {
     let (rules, networks) = networks_of(units, task)?;
     SelfPlayContext::new(&rules, units[0].seed, &networks)
 }
 
-/// The rules of units of self-play that differ in their numbers alone, and who plays them.
+/// Rules and networks of self-play units that differ only in their game numbers.
 fn networks_of(units: &[Unit], task: &UnitTask) -> Result<(SelfPlayRules, SelfPlayNetworks)> {
     let first = &units[0];
     let is_like =
@@ -191,7 +182,7 @@ fn networks_of(units: &[Unit], task: &UnitTask) -> Result<(SelfPlayRules, SelfPl
     Ok((rules.clone(), networks.clone()))
 }
 
-/// Removes what is in a folder of units that are begun, except what belongs to these.
+/// Empties a folder of units in progress, except for these units.
 fn remove_all_but(kept: &[Unit], folder: &Path) {
     let names: Vec<String> = kept.iter().map(Unit::name).collect();
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -202,16 +193,16 @@ fn remove_all_but(kept: &[Unit], folder: &Path) {
             _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
         }
     }
-    // Only if nothing is left in it.
+    // Fails if something is left in it.
     _ = std::fs::remove_dir(folder);
 }
 
-/// The thread that takes results over.
+/// The thread that accepts results.
 struct Collector<'a> {
     gathering: &'a Gathering<'a>,
     units: &'a [Unit],
     own: &'a OwnUnits<'a>,
-    /// Units whose results are not taken over, by file.
+    /// Units without an accepted result, by file name.
     wanted: BTreeMap<String, &'a Unit>,
 }
 
@@ -233,7 +224,8 @@ impl Collector<'_> {
                     break;
                 }
                 let Some(unit) = self.wanted.get(&name).copied() else {
-                    // Nobody else works where the list is not published: it was made ahead and is not wanted any more.
+                    // Without a published list nobody else works: this result was made ahead and is no longer
+                    // wanted.
                     let is_own = !inbox.is_published() && !ahead.contains(&name);
                     if inbox.is_past(&name) || is_own {
                         inbox.remove(&name);
@@ -246,7 +238,8 @@ impl Collector<'_> {
                 self.own.set_done(&name);
                 match admit(unit, &inbox.path(&name))? {
                     Admission::Taken(obsolete) => {
-                        // Where nobody else works, what is there already was made while the units before were done.
+                        // Without a published list, this process made what is there already, during an
+                        // earlier stage.
                         let is_own = self.own.have_made(&name) || !inbox.is_published();
                         *(if is_own { &mut report.own } else { &mut report.others }) += 1;
                         heard = if is_own { heard } else { Instant::now() };
@@ -279,7 +272,7 @@ impl Collector<'_> {
             if inbox.is_published() {
                 self.own.set_active(heard.elapsed() >= self.gathering.own.patience);
             }
-            // The channel is never closed: `OwnUnits` has a sender.
+            // The channel never closes, because `OwnUnits` holds a sender.
             for done in messages.recv_timeout(POLL_EVERY).into_iter().chain(messages.try_iter()) {
                 done?;
             }
@@ -313,7 +306,7 @@ mod tests {
                 |_: &Unit, _: &Path| Ok(Admission::Taken(obsolete.iter().map(|unit| unit.file()).collect()));
             gathering.run(units, &task, &mut admit, &mut |_| ()).unwrap()
         };
-        // The first result decides what the second was wanted for.
+        // The first result makes the second unit obsolete.
         bring(&units[0]);
         let first = gather(&units[..2], &[&units[1]]);
         assert_eq!((first.others, first.duplicates, first.refused), (1, 0, 0));
@@ -321,7 +314,7 @@ mod tests {
         bring(&units[2]);
         let second = gather(&units[2..], &[]);
         assert_eq!((second.others, second.duplicates, second.refused), (1, 1, 0));
-        // What nobody ever wanted is refused.
+        // A unit that was never wanted is refused.
         bring(&unit(9));
         bring(&units[2]);
         let other = Unit { seed: 2, ..unit(0) };

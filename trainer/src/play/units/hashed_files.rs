@@ -1,4 +1,4 @@
-//! Files by their contents: a folder of files whose names are hashes.
+//! A folder of files that are named by the hash of their contents.
 
 use std::path::{Path, PathBuf};
 
@@ -9,40 +9,32 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::base::files::{make_folder, write_file};
 
-/// The name of a file with these contents: xxh3-128, hexadecimal, and the ending, which says what it is.
+/// The file name for these contents: their xxh3-128 in hexadecimal, and an ending for the type.
 pub fn hash_of(bytes: &[u8], ending: &str) -> String {
     format!("{:032x}.{ending}", xxh3_128(bytes))
 }
 
-/// A folder of files named by their contents.
+/// A content-addressed folder.
 #[derive(Clone, Debug)]
 pub struct HashedFiles {
     folder: PathBuf,
-    /// Whether files are put there; otherwise only their names are made.
+    /// If false, files are only named, not stored.
     keeps: bool,
 }
 
 impl HashedFiles {
-    /// The files in a folder, which need not exist; with `keeps`, more are put there.
+    /// Opens a folder, which need not exist. Without `keeps`, files are named but not stored.
     pub fn new(folder: PathBuf, keeps: bool) -> HashedFiles {
         HashedFiles { folder, keeps }
     }
 
-    /// The name of a file, which is put there.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read or written.
+    /// Stores a file and returns its name.
     pub fn add(&self, path: &Path) -> Result<String> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         self.add_bytes(&bytes, path.extension().and_then(|ending| ending.to_str()).unwrap_or("bin"))
     }
 
-    /// The name of a value as JSON, which is put there.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
+    /// Stores a value as JSON and returns the file's name.
     pub fn add_json<T: Serialize>(&self, value: &T) -> Result<String> {
         self.add_bytes(&serde_json::to_vec(value).expect("numbers and text make JSON"), "json")
     }
@@ -57,11 +49,7 @@ impl HashedFiles {
         Ok(name)
     }
 
-    /// The path of a file, after checking its contents.
-    ///
-    /// # Errors
-    ///
-    /// It is missing, or has other contents than its name says.
+    /// The path of a file, after checking that its contents match its name.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         let path = self.folder.join(name);
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -75,18 +63,14 @@ impl HashedFiles {
         Ok(path)
     }
 
-    /// Reads a value that [`HashedFiles::add_json`] has put there.
-    ///
-    /// # Errors
-    ///
-    /// It is missing or damaged, or no such value.
+    /// Reads a value stored by [`HashedFiles::add_json`].
     pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         let path = self.path(name)?;
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         serde_json::from_slice(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Removes all files but these.
+    /// Removes all other files.
     pub fn keep(&self, names: &std::collections::BTreeSet<&str>) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if !entry.file_name().to_str().is_some_and(|name| names.contains(name)) {

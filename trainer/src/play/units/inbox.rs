@@ -1,7 +1,7 @@
-//! The folder between those who want results and those who make them.
+//! The inbox: a folder shared by those who want results of units and those who make them.
 //!
-//! `wanted.json` names the units, `files/` holds what they are done with; `UNIT.h5` or `.json` are results, written
-//! aside and renamed; `refused/` holds those that were none, each with the reason beside it.
+//! `wanted.json` lists the units, `files/` holds their inputs, `UNIT.h5` or `UNIT.json` are results (written
+//! atomically), and `refused/` holds invalid files, each with the reason beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,60 +14,49 @@ use super::hashed_files::HashedFiles;
 use super::unit::Unit;
 use crate::base::files::{file_name, make_folder, write_file};
 
-/// Name of the list of units.
+/// The list of wanted units.
 const WANTED: &str = "wanted.json";
-/// Its format.
 const FORMAT: &str = "philidor-wanted/1";
 
-/// A folder of results.
 #[derive(Debug)]
 pub struct Inbox {
     folder: PathBuf,
     published: bool,
-    /// What `wanted.json` holds.
+    /// The current contents of `wanted.json`.
     said: Mutex<String>,
-    /// The names of results that are not needed any more: taken over, or of units that became obsolete.
+    /// Names of results that are no longer needed: accepted, or of obsolete units.
     past: Mutex<BTreeSet<String>>,
 }
 
 impl Inbox {
-    /// The inbox in a folder, which is created. If it is `published`, others may do its units: they find a list of them
-    /// and the files that they need there.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be created.
+    /// Opens the inbox in a folder and creates it if needed. If `published`, other machines find the list of
+    /// units and their input files there.
     pub fn open(folder: &Path, published: bool) -> Result<Inbox> {
         make_folder(folder)?;
         Ok(Inbox { folder: folder.to_owned(), published, said: Mutex::default(), past: Mutex::default() })
     }
 
-    /// Whether others may do its units.
     pub fn is_published(&self) -> bool {
         self.published
     }
 
-    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The files that its units name.
+    /// The input files of the units.
     pub fn files(&self) -> HashedFiles {
         HashedFiles::new(self.folder.join("files"), self.published)
     }
 
-    /// Says which units are wanted, the most urgent first, and `more` about them; removes files that none of them needs.
-    ///
-    /// # Errors
-    ///
-    /// The list cannot be written.
+    /// Publishes the wanted units, the most urgent first, with the fields of `more`, and removes input files
+    /// that none of them needs.
     pub fn publish<'a>(&self, units: impl Iterator<Item = &'a Unit>, more: &Value) -> Result<()> {
         if !self.published {
             return Ok(());
         }
         let files = self.files();
-        // The books, by the rules that name them.
+        // Opening books by the rules file that names them.
         let mut books: BTreeMap<String, Option<String>> = BTreeMap::new();
         let mut needed: BTreeSet<String> = BTreeSet::new();
         let mut list: Vec<Value> = Vec::new();
@@ -88,11 +77,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// The names of the results that are there, sorted.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be read.
+    /// The names of the results in the folder, sorted.
     pub fn results(&self) -> Result<BTreeSet<String>> {
         let at = || format!("cannot read {}", self.folder.display());
         let mut names = BTreeSet::new();
@@ -100,7 +85,7 @@ impl Inbox {
             let path = entry.with_context(at)?.path();
             let name = file_name(&path);
             let is_result = path.extension().is_some_and(|ending| ending == "h5" || ending == "json");
-            // Files that are being written begin with a dot or end in .tmp.
+            // Files still being written start with a dot or end in .tmp.
             if is_result && name != WANTED && !name.starts_with('.') && path.is_file() {
                 names.insert(name);
             }
@@ -108,29 +93,24 @@ impl Inbox {
         Ok(names)
     }
 
-    /// The path of a result.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Notes that a result is not needed any more; somebody may still bring it.
+    /// Marks a result as no longer needed; another machine may still deliver it.
     pub fn set_past(&self, name: &str) {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
 
-    /// Whether a result is not needed any more.
+    /// True if a result is no longer needed.
     pub fn is_past(&self, name: &str) -> bool {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
-    /// Takes a finished result into the inbox.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be moved.
+    /// Moves a finished result into the inbox.
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
         let to = self.path(&unit.file());
-        // On another file system a rename fails: then it is written aside there.
+        // A rename fails across file systems; then the file is copied under a temporary name and renamed.
         if std::fs::rename(file, &to).is_ok() {
             return Ok(());
         }
@@ -140,27 +120,23 @@ impl Inbox {
         Ok(())
     }
 
-    /// Removes a result that has been taken over, or is there twice.
+    /// Removes a result that was accepted or is a duplicate.
     pub fn remove(&self, name: &str) {
         _ = std::fs::remove_file(self.path(name));
     }
 
-    /// Puts a file aside that is no result of a wanted unit.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be moved.
+    /// Moves an invalid file to `refused/` and writes the reason beside it.
     pub fn refuse(&self, name: &str, reason: &str) -> Result<()> {
         let refused = self.folder.join("refused");
         make_folder(&refused)?;
-        // Moved first: who reads the reason may send a sound result under this name, which stays where it is.
+        // The file is moved first: whoever reads the reason may send a valid result under the same name.
         let moved = std::fs::rename(self.path(name), refused.join(name));
         moved.with_context(|| format!("cannot move {name} to {}", refused.display()))?;
         write_file(&refused.join(format!("{name}.txt")), format!("{reason}\n").as_bytes())
     }
 }
 
-/// The book that rules name, a file of its own.
+/// The opening book that a rules file names; it is an input file too.
 fn book_of(files: &HashedFiles, rules: &str) -> Option<String> {
     let rules: Value = files.json(rules).ok()?;
     let book = rules.get("book").or_else(|| rules.pointer("/rules/book"))?.as_str()?;
@@ -186,7 +162,7 @@ mod tests {
         assert_eq!(serde_json::from_value::<Unit>(wanted["units"][1]["unit"].clone()).unwrap(), units[1]);
         inbox.publish(units[..1].iter(), &Value::Null).unwrap();
         assert!(inbox.files().path(&rules[0]).is_ok() && inbox.files().path(&rules[1]).is_err());
-        // A book is needed too, whether games of self-play or of a match begin with it.
+        // A book is an input of self-play units and of match units.
         for nested in [false, true] {
             let book = inbox.files().add_json(&nested).unwrap();
             let rules = json!({ "book": book });
@@ -198,7 +174,7 @@ mod tests {
             let wanted: Value = serde_json::from_str(&wanted).unwrap();
             assert_eq!(wanted["units"][0]["files"], json!([rules, book]));
         }
-        // Results are files of their own, not the list, nor what is being written.
+        // Only result files count, not the list or files still being written.
         for name in ["a.h5", ".b.h5", "c.h5.tmp", "notes.txt"] {
             std::fs::write(inbox.path(name), "x").unwrap();
         }
@@ -207,7 +183,7 @@ mod tests {
         assert!(inbox.results().unwrap().is_empty());
         let why = std::fs::read_to_string(inbox.path("refused/a.h5.txt")).unwrap();
         assert_eq!(why, "it is no file of games\n");
-        // An inbox that is not published says nothing.
+        // An inbox that is not published writes no list.
         let own = Inbox::open(&folder.path().join("own"), false).unwrap();
         own.publish(units.iter(), &Value::Null).unwrap();
         assert!(

@@ -1,4 +1,4 @@
-//! Labels for many games, by units.
+//! Labels many games by units of work.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -16,9 +16,9 @@ use super::unit_rules::AnnotateRules;
 use crate::data::datagen::{Annotate, DatagenSummary};
 use crate::data::dataset::{self, Chunk, PendingGame, Store};
 
-/// Games of a unit: a minute's work or so at a thousand nodes a position.
+/// Games per unit: about a minute at a thousand nodes per position.
 const BLOCK: usize = 64;
-/// Units that are wanted at once; the next ones are listed behind them.
+/// Units that are wanted at once; later ones are listed behind them.
 const WINDOW: usize = 256;
 
 /// A block of games, and the number of the first.
@@ -27,12 +27,8 @@ struct Block {
     games: Chunk,
 }
 
-/// Labels the games of `task` by units of work, which others find in the inbox, and stores them: the files are the same
-/// as those that [`run_tasks`](crate::data::datagen::run_tasks) writes. `bar` counts positions.
-///
-/// # Errors
-///
-/// Games cannot be read or written, or an engine fails.
+/// Labels the games of `task` as units, which other machines find in the inbox, and stores them. The files
+/// are the same as those of [`run_tasks`](crate::data::datagen::run_tasks). `bar` counts positions.
 pub fn label_by_units(
     (task, rules): (&Annotate, &AnnotateRules),
     inbox: &Inbox,
@@ -44,7 +40,7 @@ pub fn label_by_units(
     let rules_file = inbox.files().add_json(rules)?;
     let blocks = blocks(task, &store, stop)?;
     let scratch = tempfile::tempdir()?;
-    // The games of a block as a file among the units' inputs.
+    // A block's games become an input file of its unit.
     let unit = |block: &Block| -> Result<Unit> {
         let path = scratch.path().join("block.h5");
         dataset::write(&block.games, &path)?;
@@ -97,7 +93,7 @@ pub fn label_by_units(
     Ok(DatagenSummary { games, files: store.close()?, stopped })
 }
 
-/// The games that are not stored yet, in blocks.
+/// The games without stored labels, in blocks.
 fn blocks(task: &Annotate, store: &Store, stop: &AtomicBool) -> Result<Vec<Block>> {
     let mut blocks: Vec<Block> = Vec::new();
     task.each_game(stop, false, &mut |number, game| {

@@ -1,4 +1,4 @@
-//! Results of units of kind `match`: games as JSON.
+//! Results of `match` units: games as JSON.
 
 use std::path::Path;
 
@@ -13,10 +13,8 @@ use super::unit::Unit;
 use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult, played_moves};
 use crate::play::gameplay::known_result;
 
-/// Its format.
 const FORMAT: &str = "philidor-match/1";
 
-/// The file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MatchFile {
@@ -25,7 +23,6 @@ struct MatchFile {
     source: String,
 }
 
-/// A game in it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MatchFileGame {
@@ -34,11 +31,7 @@ struct MatchFileGame {
     start: String,
 }
 
-/// The games of a unit as JSON, in their order: in an opening's first game the first player has White.
-///
-/// # Errors
-///
-/// A move is illegal.
+/// The games of a unit as JSON, in order; the first player has White in the first game of each pair.
 pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     let game = |game: &GameRecord| -> Result<MatchFileGame> {
         let moves: Vec<String> = played_moves(game)?.into_iter().map(|played| played.san).collect();
@@ -50,12 +43,8 @@ pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     Ok(serde_json::to_string(&file).expect("numbers and text make JSON") + "\n")
 }
 
-/// The games in the result of a unit of this source, replayed; what the rules and the tables do not decide counts as
-/// adjudicated.
-///
-/// # Errors
-///
-/// The file cannot be read, is of another unit, or has an illegal move.
+/// Reads and replays the games of a result, which must be of the unit `source`. A game that neither the rules
+/// nor the tables decide counts as adjudicated.
 pub fn read_match(path: &Path, source: &str, tables: &Tables) -> Result<Vec<GameRecord>> {
     let at = || path.display().to_string();
     let file: MatchFile =

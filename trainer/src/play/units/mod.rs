@@ -1,11 +1,10 @@
-//! Units of work as values: games of self-play, pairs of a match, blocks of games to label.
+//! Units of work: self-play games, match pairs or blocks of games to label.
 //!
-//! A [`Unit`] says what is to be done by names and hashes alone, so that any machine with the same files makes the same
-//! result of it, a file. [`UnitTask`] does a unit, whoever asked for it: the threads of the process itself, or the
-//! command `work` on another machine. An [`Inbox`] is the folder in between: what is wanted, and what has come.
-//! [`check_result`] says whether a file is the result of a unit, and [`Gathering`] collects the results of many, its own
-//! threads doing them where nobody else does. [`label_by_units`] has games labelled so, [`compare_by_units`] has settings
-//! of the search compared.
+//! A [`Unit`] describes work by names and hashes, so that every machine with the same files makes the same
+//! result file. [`UnitTask`] does a unit, in this process or by the command `work` on another machine. An
+//! [`Inbox`] is the folder between them, [`check_result`] checks a result, and [`Gathering`] collects results
+//! while own threads do what nobody else does. [`label_by_units`] and [`compare_by_units`] use this to label
+//! games and to compare search settings.
 
 mod unit;
 mod hashed_files;

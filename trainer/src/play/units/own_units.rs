@@ -1,4 +1,4 @@
-//! The units that a process's own threads may do.
+//! The queue of units for this process's own threads.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,31 +15,31 @@ use super::inbox::Inbox;
 use super::task::UnitTask;
 use super::unit::Unit;
 
-/// How often a thread without work asks whether there is any.
+/// How often an idle thread looks for work.
 pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
-/// What an own thread says when a unit's result is in the inbox, or when it has failed.
+/// Sent by an own thread when a result is in the inbox, or when the thread has failed.
 pub type OwnReport = Result<()>;
 
-/// The units that own threads may do, shared by them and the collector.
+/// The queue, shared by own threads and the collector.
 pub struct OwnUnits<'a> {
     inbox: &'a Inbox,
     queue: Mutex<OwnQueue>,
-    /// Whether threads may begin any.
+    /// False while threads must not start units.
     active: AtomicBool,
     messages: Sender<OwnReport>,
 }
 
 struct OwnQueue {
     left: VecDeque<Unit>,
-    /// Names of results that are there or were taken over.
+    /// Names of results that are in the inbox or were accepted.
     done: BTreeSet<String>,
-    /// Names of those that own threads have made.
+    /// Names of those made by own threads.
     own: BTreeSet<String>,
 }
 
 impl<'a> OwnUnits<'a> {
-    /// All `units`, in this order, and what the threads that do them say.
+    /// Queues all `units` in this order.
     pub fn new<'u>(
         inbox: &'a Inbox,
         units: impl Iterator<Item = &'u Unit>,
@@ -51,20 +51,16 @@ impl<'a> OwnUnits<'a> {
         (OwnUnits { inbox, queue, active: AtomicBool::new(active), messages }, reports)
     }
 
-    /// Does `work` on an own thread; the collector hears if it fails or panics.
+    /// Runs `work` on an own thread and reports an error or a panic to the collector.
     pub fn reported(&self, work: impl FnOnce() -> Result<()>) {
-        // Its units would never be finished after a panic, whose message the panic itself has printed.
+        // After a panic the units would never be finished. The panic has printed its own message.
         let done = catch_unwind(AssertUnwindSafe(work));
         let done = done.unwrap_or_else(|_| Err(anyhow!("a thread that works on units has panicked")));
         // The collector is gone only if it has ended the work.
         done.unwrap_or_else(|why| _ = self.messages.send(Err(why)));
     }
 
-    /// Does the units that nobody has done, one after another, until `halt` is raised.
-    ///
-    /// # Errors
-    ///
-    /// A unit cannot be done.
+    /// Does units one after another until `halt` is raised.
     pub fn work(
         &self,
         folder: &Path,
@@ -84,7 +80,7 @@ impl<'a> OwnUnits<'a> {
         Ok(())
     }
 
-    /// The next unit to begin; none if there is none now.
+    /// The next unit to start; `None` if there is none at the moment.
     pub fn take(&self) -> Option<Unit> {
         if !self.active.load(Ordering::Relaxed) {
             return None;
@@ -98,18 +94,14 @@ impl<'a> OwnUnits<'a> {
         }
     }
 
-    /// Whether a unit that is begun is still wanted.
+    /// True if a unit in progress is still wanted.
     pub fn is_wanted(&self, unit: &Unit) -> bool {
         !self.lock().done.contains(&unit.file())
     }
 
-    /// Takes the finished result of a unit.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be moved.
+    /// Accepts the finished result of a unit.
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
-        // Only if nobody was faster.
+        // Unless somebody else was faster.
         if self.inbox.path(&unit.file()).exists() {
             _ = std::fs::remove_file(file);
         } else {
@@ -120,22 +112,22 @@ impl<'a> OwnUnits<'a> {
         Ok(())
     }
 
-    /// Whether threads may begin units from now on.
+    /// Allows or forbids threads to start units.
     pub fn set_active(&self, active: bool) {
         self.active.store(active, Ordering::Relaxed);
     }
 
-    /// Notes that the result of this name is there.
+    /// Marks a result as present.
     pub fn set_done(&self, name: &str) {
         self.lock().done.insert(name.to_owned());
     }
 
-    /// Whether own threads have made the result of this name.
+    /// True if own threads made the result of this name.
     pub fn have_made(&self, name: &str) -> bool {
         self.lock().own.contains(name)
     }
 
-    /// Has a unit done again, whose result was refused.
+    /// Queues a unit again whose result was refused.
     pub fn do_again(&self, unit: &Unit) {
         let mut queue = self.lock();
         queue.done.remove(&unit.file());

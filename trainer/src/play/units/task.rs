@@ -1,4 +1,4 @@
-//! A unit with all that it takes, ready to be done.
+//! A unit with its inputs loaded, ready to be done.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,22 +24,21 @@ use crate::data::record::EvalSide;
 use crate::play::arena::{Contender, MatchPlan, play_match};
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
 
-/// Interval between saves of a unit that is not finished.
+/// Interval between saves of an unfinished unit.
 pub(super) const SAVE_EVERY: Duration = Duration::from_secs(5);
 
-/// The files of a unit whose games are stored as they come.
+/// The files of a unit whose games are stored as they finish.
 pub(super) struct UnitFiles<'a> {
     unit: &'a Unit,
     folder: &'a Path,
 }
 
 impl<'a> UnitFiles<'a> {
-    /// Those in a folder.
     pub fn of(unit: &'a Unit, folder: &'a Path) -> UnitFiles<'a> {
         UnitFiles { unit, folder }
     }
 
-    /// The store of its games, with what is there of them already.
+    /// Opens the store of its games, with those already there.
     pub fn open(&self) -> Result<Store> {
         self.open_for(self.unit.numbers())
     }
@@ -56,37 +55,33 @@ impl<'a> UnitFiles<'a> {
         Store::open(&out, &self.unit.name(), &self.unit.source(), Value::Null)
     }
 
-    /// The file of the games, once the store is closed.
+    /// The file of games, once the store is closed.
     pub fn games(&self) -> PathBuf {
         self.folder.join(format!("{}-00000.h5", self.unit.name()))
     }
 
-    /// Removes what the store has kept beside the games.
+    /// Removes the store's auxiliary files.
     pub fn tidy(&self) {
         _ = std::fs::remove_file(self.folder.join(format!("{}.json", self.unit.name())));
     }
 }
 
-/// What a unit takes: its rules and what its inputs name, loaded.
+/// A unit's rules and inputs, loaded.
 #[derive(Clone)]
 pub enum UnitTask {
     /// Games of self-play.
     SelfPlay(SelfPlayRules, SelfPlayNetworks),
     /// Pairs of games, for `arena` and `match`.
     Match(MatchUnitRules, [Contender; 2]),
-    /// Labels for these games, a file of games.
+    /// Labels for the games of this file.
     Annotate(AnnotateRules, PathBuf),
 }
 
 impl UnitTask {
-    /// Loads what a unit names from `files`.
-    ///
-    /// # Errors
-    ///
-    /// A file is missing or damaged, or a value invalid.
+    /// Loads a unit's rules and inputs from `files`.
     pub fn load(unit: &Unit, files: &HashedFiles) -> Result<UnitTask> {
         let network = |name: &String| load_network(&files.path(name)?);
-        // A book is a file by its hash as well.
+        // An opening book is named by its hash too.
         let book = |book: &mut String| -> Result<()> {
             if !book.is_empty() {
                 *book = files.path(book)?.display().to_string();
@@ -127,12 +122,8 @@ impl UnitTask {
         }
     }
 
-    /// Does a unit on one thread; returns the file with the result, in `folder`. None if it was stopped: what is begun
-    /// stays in the folder, and the next call continues it.
-    ///
-    /// # Errors
-    ///
-    /// The rules are invalid, a network or an engine fails, or a file cannot be written.
+    /// Does a unit on one thread and returns the result file in `folder`. Returns `None` if interrupted; the
+    /// next call then continues from what is in the folder.
     pub fn finish(&self, unit: &Unit, folder: &Path, stop: &AtomicBool) -> Result<Option<PathBuf>> {
         make_folder(folder)?;
         let files = UnitFiles::of(unit, folder);

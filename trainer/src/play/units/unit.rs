@@ -1,5 +1,3 @@
-//! A unit of work.
-
 use std::ops::Range;
 use std::path::Path;
 
@@ -7,25 +5,24 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Format of a unit's file.
 const FORMAT: &str = "philidor-unit/2";
 
-/// What is to be done.
+/// The kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnitKind {
     /// Games of a network against itself.
     SelfPlay,
-    /// Pairs of games of two players.
+    /// Pairs of games between two players.
     Arena,
-    /// A block of games, labelled by a UCI engine.
+    /// Labels by a UCI engine for a block of games.
     Annotate,
-    /// Pairs of games of two settings of the search.
+    /// Pairs of games between two settings of the search.
     Match,
 }
 
 impl UnitKind {
-    /// Its name in files and messages.
+    /// The name in files and messages.
     pub fn name(self) -> &'static str {
         match self {
             UnitKind::SelfPlay => "self-play",
@@ -35,49 +32,41 @@ impl UnitKind {
         }
     }
 
-    /// The ending of a result's file.
+    /// Extension of the result file.
     pub fn ending(self) -> &'static str {
         if self == UnitKind::Match { "json" } else { "h5" }
     }
 }
 
-/// A unit of work, a value: with the same files every machine makes the same result of it, except where a network's
-/// runtime rounds differently.
+/// A unit of work. With the same files every machine makes the same result, unless its network runtime rounds
+/// differently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {
-    /// The format's name and version.
     pub format: String,
-    /// What is to be done.
     pub kind: UnitKind,
-    /// The files that it is done with, by [`hash_of`](super::hash_of): `self-play` has the network, and the other one if
-    /// `share` is above 0; `arena` and `match` the two players' networks, or names of classical players; `annotate` the
+    /// Names of input files by [`hash_of`](super::hash_of). `self-play`: the network, and a second one if
+    /// `share` is above 0; `arena` and `match`: two networks or names of classical players; `annotate`: the
     /// games.
     pub inputs: Vec<String>,
-    /// The file of the rules, JSON, by its hash.
+    /// Hash name of the rules file (JSON).
     pub rules: String,
-    /// Seed of all random numbers.
     pub seed: u64,
-    /// Share of the games that the other network plays.
+    /// Share of the games that the second network plays.
     pub share: f64,
     /// Number of the first game or pair.
     pub number: u64,
-    /// How many games or pairs.
+    /// Number of games or pairs.
     pub count: u64,
 }
 
 impl Unit {
-    /// A unit of one of the kinds, without a share.
+    /// Creates a unit with `share` 0.
     pub fn new(kind: UnitKind, inputs: Vec<String>, rules: String, seed: u64, numbers: Range<u64>) -> Unit {
         let (number, count) = (numbers.start, numbers.end - numbers.start);
         Unit { format: FORMAT.to_owned(), kind, inputs, rules, seed, share: 0.0, number, count }
     }
 
-    /// Reads a unit.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or is no unit that this program knows.
     pub fn read(path: &Path) -> Result<Unit> {
         let at = || path.display().to_string();
         let unit: Unit = serde_json::from_slice(&std::fs::read(path).with_context(at)?).with_context(at)?;
@@ -85,22 +74,21 @@ impl Unit {
         Ok(unit)
     }
 
-    /// The unit as its file holds it.
     pub fn json(&self) -> String {
         serde_json::to_string(self).expect("numbers and text make JSON")
     }
 
-    /// Its name: the kind, the first number, and a hash of everything that it says.
+    /// The unit's name: kind, first number, and a hash of all fields.
     pub fn name(&self) -> String {
         format!("{}-{:08}-{:016x}", self.kind.name(), self.number, xxh3_64(self.json().as_bytes()))
     }
 
-    /// The name of its result's file.
+    /// Name of the result file.
     pub fn file(&self) -> String {
         format!("{}.{}", self.name(), self.kind.ending())
     }
 
-    /// What its result says where it comes from.
+    /// The text by which a result names its unit.
     pub fn source(&self) -> String {
         format!("unit {}", self.name())
     }
@@ -110,7 +98,7 @@ impl Unit {
         self.number..self.number + self.count
     }
 
-    /// These numbers in parts of `each`; the last one may be smaller.
+    /// Splits numbers into parts of `each`; the last one may be smaller.
     pub fn parts(numbers: Range<u64>, each: u64) -> impl Iterator<Item = Range<u64>> {
         let end = numbers.end;
         let each = each.max(1);

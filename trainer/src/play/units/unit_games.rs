@@ -1,8 +1,8 @@
-//! The games of many units of self-play, played together.
+//! Plays the games of many self-play units together.
 //!
-//! A unit has too few games to fill the batches, and fewer while its last ones are played. So a thread holds as many games
-//! at once as the rules say, of whichever units, and each finished game goes to its own unit, which is stored whole. A
-//! game depends on its number alone, so a unit has the same games as when it is played alone.
+//! The games of one unit are too few to keep batches full. Each thread therefore holds as many games as the
+//! rules say, from any units, and returns every finished game to its unit, which is stored when complete. A
+//! game depends only on its number, so a unit gets the same games as when it is played alone.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,35 +18,35 @@ use super::unit::Unit;
 use crate::data::dataset::{PendingGame, Store};
 use crate::play::selfplay::{FinishedGame, GameQueue, GameSource, SelfPlayContext, SelfPlayWorker};
 
-/// The games of units that differ in their numbers alone, shared by the threads that play them.
+/// Shared by the threads that play units which differ only in their game numbers.
 pub struct UnitGames<'a> {
     context: &'a SelfPlayContext,
     queue: &'a OwnUnits<'a>,
-    /// Folder for units that are begun.
+    /// Folder for units in progress.
     folder: &'a Path,
-    /// Games that each thread plays at once.
+    /// Concurrent games per thread.
     at_once: usize,
     state: Mutex<UnitGamesState>,
 }
 
 struct UnitGamesState {
     begun: Vec<BegunUnit>,
-    /// Games that are being played, and the most that there were at a time.
+    /// Games in progress, and their largest number so far.
     playing: u64,
     most: u64,
     saved: Instant,
 }
 
-/// A unit of which some games are begun.
+/// A unit with games in progress.
 struct BegunUnit {
     unit: Unit,
     store: Store,
-    /// Its games that are not begun.
+    /// Its games that are not started.
     left: GameQueue,
 }
 
 impl<'a> UnitGames<'a> {
-    /// The games of the units of `queue`, for threads that play `at_once` each.
+    /// Prepares the units of `queue` for threads that play `at_once` games each.
     pub fn new(
         context: &'a SelfPlayContext,
         queue: &'a OwnUnits<'a>,
@@ -57,22 +57,18 @@ impl<'a> UnitGames<'a> {
         UnitGames { context, queue, folder, at_once, state: Mutex::new(state) }
     }
 
-    /// Plays on the present thread, waiting for units where there are none, until `halt` is raised, which a failure does.
-    /// Games that are not finished then are saved in the folder, and continued when their unit is taken again.
-    ///
-    /// # Errors
-    ///
-    /// The network fails, or a file cannot be read or written.
+    /// Plays on the calling thread and waits when there are no units, until `halt` is raised. A failure
+    /// raises `halt`. Unfinished games are saved in the folder, and continued when their unit is taken again.
     pub fn work(&self, halt: &AtomicBool) -> Result<()> {
         let played = self.play(halt).inspect_err(|_| halt.store(true, Ordering::Relaxed));
-        // The last thread to leave saves what all of them have left.
+        // The last thread to leave saves the unfinished games of all.
         played.and(self.save(&mut self.lock()))
     }
 
     fn play(&self, halt: &AtomicBool) -> Result<()> {
         let mut worker = None;
         while !halt.load(Ordering::Relaxed) {
-            // A network takes memory and time to start: not before there is a game for it.
+            // A network takes memory and time to start, so it is not started before there is a game for it.
             if self.with_games(&mut self.lock())?.is_none() {
                 thread::sleep(POLL_EVERY);
                 continue;
@@ -86,7 +82,7 @@ impl<'a> UnitGames<'a> {
         Ok(())
     }
 
-    /// The most games that were played at a time, by all threads together.
+    /// The largest number of concurrent games of all threads.
     pub fn most_at_once(&self) -> u64 {
         self.lock().most
     }
@@ -95,7 +91,7 @@ impl<'a> UnitGames<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index of a begun unit with games that are not begun, after beginning the next one if there is none.
+    /// The index of a begun unit with games left to start; begins the next unit if there is none.
     fn with_games(&self, state: &mut UnitGamesState) -> Result<Option<usize>> {
         loop {
             let is_left = |begun: &mut BegunUnit| !begun.left.is_empty() && self.queue.is_wanted(&begun.unit);
@@ -103,12 +99,13 @@ impl<'a> UnitGames<'a> {
                 return Ok(Some(index));
             }
             let Some(unit) = self.queue.take() else { return Ok(None) };
-            // One whose result somebody else brought, and which was refused, may be begun already.
+            // A unit may be in progress already if somebody else's result for it was refused.
             if state.begun.iter().any(|begun| begun.unit == unit) {
                 continue;
             }
             let mut store = UnitFiles::of(&unit, self.folder).open()?;
-            // What it belongs to is written before the first game: without it a file of games is not continued.
+            // The store's settings are saved before the first game: without them its games would not be
+            // continued.
             store.save()?;
             let left = GameQueue::of(&store, unit.count);
             let begun = BegunUnit { unit, store, left };
@@ -125,7 +122,7 @@ impl<'a> UnitGames<'a> {
         store.close()?;
         let files = UnitFiles::of(&unit, self.folder);
         self.queue.put(&files.games(), &unit)?;
-        // Killed in between, the unit is done again.
+        // If the process is killed before this, the unit is done again.
         files.tidy();
         Ok(())
     }
@@ -168,7 +165,7 @@ impl GameSource for UnitGames<'_> {
 }
 
 impl UnitGamesState {
-    /// Stores a game that is not played any more; returns the index of its unit.
+    /// Stores a game that is no longer played here, and returns the index of its unit.
     fn take(&mut self, game: PendingGame) -> Result<usize> {
         let index = self.begun.iter().position(|begun| begun.unit.numbers().contains(&game.number));
         let index = index.expect("a unit is begun as long as its games are played");
@@ -200,7 +197,7 @@ mod tests {
     use crate::play::selfplay::SelfPlayNetworks;
     use crate::play::units::{Admission, GatherReport, Gathering, Inbox, OwnWork, UnitKind, UnitTask};
 
-    /// A network that answers with hashes and records the sizes of its batches.
+    /// A network that answers with hashes and records its batch sizes.
     #[derive(Clone, Default)]
     struct Recording(Arc<Mutex<Vec<usize>>>);
 
@@ -225,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Short games of all lengths, sixteen at once.
+    /// Short games of different lengths, sixteen at once.
     fn rules() -> SelfPlayRules {
         SelfPlayRules {
             visits: 8,
@@ -249,10 +246,10 @@ mod tests {
         Unit::parts(100..100 + games, 4).map(unit).collect()
     }
 
-    /// The results of an iteration by name; those that are there already are not made again.
+    /// Results of an iteration by file name; those already present are not made again.
     type Results = BTreeMap<String, Vec<u8>>;
 
-    /// Does the units that are not in `results`, until it has `most` of them.
+    /// Does the units without a result in `results`, until there are `most` results.
     fn gather(
         folder: &Path,
         network: &Recording,
@@ -284,7 +281,7 @@ mod tests {
         assert_eq!((results.len(), report.own, report.stopped, report.boards), (60, 60, false, 16));
         let sizes = network.0.lock().unwrap();
         assert_eq!(report.batch, report.evaluated as f64 / sizes.len() as f64);
-        // A game that ends leaves its place empty for a round only where it ended at the start of a search.
+        // A game that ends leaves its place empty for a round only if it ends at the start of a search.
         let full = |sizes: &[usize]| sizes.iter().filter(|size| **size >= 15).count();
         assert!(
             full(&sizes) * 100 > sizes.len() * 85,
@@ -292,7 +289,7 @@ mod tests {
             full(&sizes),
             sizes.len()
         );
-        // The others are those of the last games, of which none is longer than 24 plies of 8 visits.
+        // The rest belong to the last games, none of which is longer than 24 plies of 8 visits.
         let before = &sizes[..sizes.len().saturating_sub(24 * 8)];
         assert!(
             full(before) * 100 > before.len() * 98,
@@ -302,7 +299,7 @@ mod tests {
         );
         assert!(!folder.path().join("units").exists());
 
-        // Fewer games than there are places: both threads get as many.
+        // There are fewer games than places, and both threads get the same number.
         let network = Recording::default();
         let report = gather(folder.path(), &network, &units[..3], 2, (&mut Results::new(), usize::MAX));
         assert!(report.boards <= 12, "{}", report.boards);
@@ -331,17 +328,17 @@ mod tests {
         let report = gather(now, next, &mut results);
         assert_eq!((results.len(), report.own, report.boards), (20, 20, 16));
         let [first, ahead] = [&networks[0], &networks[1]].map(sizes);
-        // Places that games of the first units leave are taken by the next ones, each played by its own network.
+        // The next units take the places that finished games leave; each is played by its own network.
         let mean = first.iter().chain(&ahead).sum::<usize>() as f64 / first.len() as f64;
         assert!(mean > 15.5, "{mean} positions a round");
         assert!(!ahead.is_empty());
-        // Another stage of work in between leaves them as they are.
+        // Another stage of work in between leaves them unchanged.
         let begun = || folder.path().join("units").exists();
         let before = begun();
         let none = gather(&[], next, &mut Results::new());
         assert_eq!((none.own, none.refused, begun()), (0, 0, before));
 
-        // The games that are begun are continued, and all are as they would have been.
+        // Games in progress are continued, with the same moves as without an interruption.
         let report = gather(next, &[], &mut results);
         assert_eq!((results.len(), report.own, report.others, report.refused), (40, 20, 0, 0));
         assert_eq!(sizes(&networks[0]), first, "the first network plays no more");
@@ -373,7 +370,7 @@ mod tests {
             assert_eq!(results.len(), 20);
             assert!(results == alone, "{threads} threads: other bytes");
         }
-        // Stopped again and again: the games that are begun are continued.
+        // Interrupted again and again: games in progress are continued.
         let mut results = Results::new();
         let mut begun = 0;
         for most in [2, 7, 12, usize::MAX] {

@@ -1,4 +1,4 @@
-//! What the rules of a unit say, by its kind. `self-play` has [`SelfPlayRules`](crate::config::SelfPlayRules).
+//! The rules file of a unit, by kind. `self-play` has [`SelfPlayRules`](crate::config::SelfPlayRules).
 
 use std::sync::Arc;
 
@@ -17,21 +17,16 @@ use crate::play::arena::Contender;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchUnitRules {
-    /// Rules of the games.
     pub rules: MatchRules,
-    /// Visits a move of networks.
+    /// Visits per move of networks.
     pub visits: u64,
-    /// UCI options of each player's search, name and value; `match` compares them.
+    /// UCI options of each player's search (name, value); a `match` compares them.
     #[serde(default)]
     pub options: [Vec<(String, String)>; 2],
 }
 
 impl MatchUnitRules {
     /// The search parameters of a player, by its index.
-    ///
-    /// # Errors
-    ///
-    /// An option is unknown, is no parameter of the search, or has an invalid value.
     pub fn params(&self, player: usize) -> Result<Option<Params>> {
         let own = &self.options[player];
         if own.is_empty() {
@@ -48,11 +43,7 @@ impl MatchUnitRules {
         Ok(Some(Params { reuse: false, batch: 1, ..settings.params.resolve(false) }))
     }
 
-    /// A network as the player of this index, with its parameters.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MatchUnitRules::params`].
+    /// Makes a network the player of this index, with its search parameters.
     pub fn network_player(&self, player: usize, name: &str, network: Arc<dyn Backend>) -> Result<Contender> {
         let params = self.params(player)?.map(Box::new);
         Ok(Contender::Network { name: name.to_owned(), network, visits: self.visits, params })
@@ -63,28 +54,25 @@ impl MatchUnitRules {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnnotateRules {
-    /// The engine's program, as each machine finds it.
+    /// The engine's program, which every machine looks up itself.
     pub program: String,
-    /// The name that the engine gives itself.
+    /// The name that the engine reports.
     pub engine: String,
-    /// Its UCI options.
+    /// UCI options to set.
     pub options: Vec<(String, String)>,
-    /// Its limit for a position: `depth 8` or `nodes 1000`.
+    /// Limit per position: `depth 8` or `nodes 1000`.
     pub limit: String,
-    /// Seconds without an answer after which it is restarted.
+    /// Seconds without an answer after which the engine is restarted.
     pub patience: u64,
-    /// Whether evaluations that exist already are kept.
+    /// True to keep existing evaluations.
     pub keep_known: bool,
     /// How many of each position's best moves are recorded.
     pub best_moves: usize,
 }
 
 impl AnnotateRules {
-    /// The engine's limit.
-    ///
-    /// # Errors
-    ///
-    /// It is neither a depth nor a number of nodes, which alone are the same on every machine.
+    /// Parses the limit. Only depth and nodes are allowed, because they give the same result on every
+    /// machine.
     pub fn limit(&self) -> Result<Limit> {
         let parsed = self.limit.split_once(' ').and_then(|(kind, number)| match kind {
             "depth" => Some(Limit::Depth(number.parse().ok()?)),
