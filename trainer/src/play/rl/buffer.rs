@@ -1,4 +1,4 @@
-//! The replay buffer: the newest positions of self-play, as an index of the files that hold them.
+//! The replay buffer: an index of the files that hold the newest self-play positions.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,35 +12,29 @@ use crate::data::record::{GameView, Split, split_at};
 /// Share of the buffer's positions, the newest, that count as recent.
 const RECENT: f64 = 0.25;
 
-/// The games of one iteration, in files `NAME-00000.h5` ….
+/// The games of one iteration, in files `NAME-00000.h5` …
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferEntry {
-    /// Name of the files.
     pub name: String,
-    /// First of their games that is used.
+    /// First game that is used; earlier ones were dropped.
     pub first: u64,
     /// Number of positions to learn from in each game that is used, in order.
     pub positions: Vec<u32>,
 }
 
 impl BufferEntry {
-    /// All games of the files `FOLDER/NAME-*.h5`.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read, or there is none.
+    /// Indexes all games of the files `FOLDER/NAME-*.h5`.
     pub fn read(folder: &Path, name: &str) -> Result<BufferEntry> {
         Ok(BufferEntry::new(name, &read_all(folder, name)?))
     }
 
-    /// All games of these files.
+    /// Indexes all games of these files.
     pub fn new(name: &str, chunks: &[Chunk]) -> BufferEntry {
         let of = |chunk: &Chunk, game| chunk.replay(game).targets() as u32;
         let positions = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| of(chunk, game)));
         BufferEntry { name: name.to_owned(), first: 0, positions: positions.collect() }
     }
 
-    /// Number of positions in all its games.
     pub fn total(&self) -> u64 {
         self.positions.iter().map(|n| u64::from(*n)).sum()
     }
@@ -50,22 +44,19 @@ impl BufferEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ReplayBuffer {
-    /// The games of each iteration.
     pub entries: Vec<BufferEntry>,
 }
 
 impl ReplayBuffer {
-    /// Number of positions to learn from.
     pub fn positions(&self) -> u64 {
         self.entries.iter().map(BufferEntry::total).sum()
     }
 
-    /// Number of games.
     pub fn games(&self) -> u64 {
         self.entries.iter().map(|entry| entry.positions.len() as u64).sum()
     }
 
-    /// Adds the newest games and drops the oldest, so that at most `capacity` positions are left.
+    /// Adds the newest games and drops the oldest beyond `capacity` positions.
     pub fn add(&mut self, entry: BufferEntry, capacity: u64) {
         self.entries.push(entry);
         let mut excess = self.positions().saturating_sub(capacity);
@@ -81,7 +72,7 @@ impl ReplayBuffer {
         self.entries.retain(|entry| !entry.positions.is_empty());
     }
 
-    /// Drops this share of the positions, the newest, in whole games; returns their number.
+    /// Drops this share of the positions, the newest, in whole games. Returns how many were dropped.
     pub fn purge(&mut self, share: f64) -> u64 {
         let before = self.positions();
         let mut wanted = (before as f64 * share).round() as u64;
@@ -96,8 +87,8 @@ impl ReplayBuffer {
         before - self.positions()
     }
 
-    /// Drops the oldest iterations until their files, of `size` bytes each, add up to `bytes`; the newest iteration
-    /// stays. Returns the names.
+    /// Drops the oldest iterations until files of at least `bytes` bytes in total are freed (`size` gives
+    /// those of an iteration); the newest iteration stays. Returns the dropped names.
     pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
         let mut dropped = Vec::new();
         while bytes > 0 && self.entries.len() > 1 {
@@ -108,12 +99,8 @@ impl ReplayBuffer {
         dropped
     }
 
-    /// Drops iterations whose files are missing, damaged, or hold fewer games than are used; returns a line on each. A
-    /// damaged file is kept under another name.
-    ///
-    /// # Errors
-    ///
-    /// A file is of another version of this program, or cannot be renamed.
+    /// Drops iterations whose files are missing or damaged or hold too few games, and returns a line on each.
+    /// A damaged file is renamed. A file of another version of this program is an error.
     pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
@@ -125,17 +112,12 @@ impl ReplayBuffer {
         Ok(lost)
     }
 
-    /// The names of the files that are used.
     pub fn names(&self) -> BTreeSet<&str> {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Calls `take` with every game that is learnt: whether it is one of the recent ones, to which part it belongs if
-    /// `percent` are held out for validation, and the game. Of identical games, the newest is taken.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read, or `take` fails.
+    /// Calls `take` with every game: true if it is recent, its part if `percent` are held out for validation,
+    /// and the game. Of identical games only the newest is passed.
     pub fn visit(
         &self,
         folder: &Path,
@@ -163,7 +145,7 @@ impl ReplayBuffer {
     }
 }
 
-/// Why an iteration's games cannot be used any more; none if they can.
+/// The reason why an iteration's games cannot be used, or `None` if they can.
 fn why_lost(entry: &BufferEntry, folder: &Path) -> Result<Option<String>> {
     let mut games = 0;
     for path in files(folder, &entry.name) {
@@ -198,11 +180,7 @@ pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
     (0..).map(path).take_while(|path| path.exists()).collect()
 }
 
-/// The contents of these files.
-///
-/// # Errors
-///
-/// A file cannot be read, or there is none.
+/// Reads these files; it is an error if there are none.
 pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>> {
     let files = files(folder, name);
     ensure!(!files.is_empty(), missing(folder, name));
@@ -277,7 +255,7 @@ mod tests {
         for (name, games) in [("a", 0..60u16), ("b", 60..80)] {
             let mut writer = ChunkWriter::new(folder.path(), name, "a test", 40).unwrap();
             for number in games {
-                // A white pawn one square, then a black one or two.
+                // A white pawn moves one square, then a black one moves one or two.
                 let (own, theirs) = (8 + number % 8, 48 + number / 8 % 8);
                 let steps = 8 + 8 * (number / 64);
                 let moves =
@@ -307,11 +285,11 @@ mod tests {
         let mut feed = sources.feed(config.train.torch().unwrap(), 0).unwrap();
         let batch = feed.next_batch().unwrap();
         let recent = batch.source.iter().filter(|source| **source == 1).count();
-        // Sixty older games and twenty recent ones, which are sampled three times as often: one half.
+        // Sixty older games and twenty recent ones, sampled three times as often: half of the samples each.
         assert!((480..580).contains(&recent), "{recent}");
         assert!((batch.wdl[0] - 0.625).abs() < 1e-3, "the search's value");
         assert_eq!(batch.shares.of(0).count(), 1);
-        // Half of eighty games, with one position each.
+        // Half of eighty games with one position each.
         let held_out = |config: &RlConfig| {
             let mut sources = Sources::default();
             add_to(&buffer, &mut sources, folder.path(), folder.path(), config, 1.0).unwrap();
@@ -323,7 +301,7 @@ mod tests {
         buffer.entries[0].name = "gone".into();
         let error = add_to(&buffer, &mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
         assert!(error.to_string().contains("gone-00000.h5 is missing"), "{error}");
-        // What is lost is dropped from the index; the rest stays.
+        // Lost games are dropped from the index, the others stay.
         let b = folder.path().join("b-00000.h5");
         let lost = buffer.drop_lost(folder.path()).unwrap();
         assert!(lost.len() == 1 && lost[0].contains("gone-00000.h5 is missing"), "{lost:?}");

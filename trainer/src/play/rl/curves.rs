@@ -1,4 +1,4 @@
-//! Curves of a run, from its `metrics.jsonl`.
+//! Draws the curves of a run from its `metrics.jsonl`.
 
 use std::path::Path;
 
@@ -10,10 +10,9 @@ use super::state::START;
 use crate::judge::plot::{Axes, Curve, Panel, figure};
 use crate::play::arena::{MatchResults, Rating};
 
-/// Panels per row.
 const COLUMNS: usize = 3;
 
-/// Whether a folder is that of a run of `rl`.
+/// True if the folder holds a run of `rl`.
 pub fn is_run(folder: &Path) -> bool {
     folder.join("state.json").is_file()
 }
@@ -64,7 +63,7 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
     ]
 }
 
-/// The latest ratings by the iteration of the network, and the ends of their 95 % intervals.
+/// The latest ratings by iteration of the network, with the ends of their 95 % intervals.
 fn ratings(lines: &[Value]) -> Vec<Curve> {
     let last = lines.iter().rev().find_map(|line| {
         serde_json::from_value::<Vec<Rating>>(line["ratings"].clone()).ok().filter(|all| !all.is_empty())

@@ -1,4 +1,4 @@
-//! What a veto changes: four levels, each of which includes those below it.
+//! Escalation of vetoes: four levels, each of which includes the lower ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use crate::config::VetoRules;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateDecision {
-    /// It is stronger than the best so far.
+    /// It is stronger than the best network.
     Promoted,
-    /// It is not, and the best network stays.
+    /// It is not stronger, and the best network stays.
     Kept,
     /// It has become too weak against an earlier network.
     Vetoed,
@@ -19,26 +19,24 @@ pub enum GateDecision {
 /// What a veto changes at once, besides the return to the best network's weights with a fresh optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VetoResponse {
-    /// The level, 1 to 4.
     pub level: u32,
-    /// Share of the buffer's positions to purge, the newest.
+    /// Share of the buffer's positions, the newest, to purge.
     pub purge: f64,
 }
 
 /// The state of the escalation.
 ///
-/// Vetoes are consecutive if no arena without a veto lies between them. What they change lasts for
-/// [`VetoRules::recovery`] iterations after the last one; a promotion ends it at once.
+/// Vetoes are consecutive if every arena between them was a veto. Their measures last for
+/// [`VetoRules::recovery`] iterations after the last veto, or until a promotion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Escalation {
-    /// Consecutive vetoes.
+    /// Number of consecutive vetoes.
     pub streak: u32,
-    /// Level of the measures in force, 0 for none.
+    /// Level of the measures in force; 0 for none.
     pub level: u32,
-    /// Factor of the learning rate.
     pub lr_factor: f64,
-    /// Iterations for which they remain in force.
+    /// Iterations for which the measures remain in force.
     pub left: u64,
 }
 
@@ -49,7 +47,7 @@ impl Default for Escalation {
 }
 
 impl Escalation {
-    /// Updates the state after an arena; returns what to change at once if it is a veto.
+    /// Updates the state after an arena. After a veto, returns what to change at once.
     pub fn arena(&mut self, decision: GateDecision, rules: &VetoRules) -> Option<VetoResponse> {
         match decision {
             GateDecision::Promoted => {
@@ -66,7 +64,7 @@ impl Escalation {
                 if level >= 2 {
                     self.lr_factor *= rules.lr_factor;
                 }
-                // Measures of earlier vetoes that are still in force are not lowered by a milder one.
+                // A milder veto does not lower measures that are still in force.
                 self.level = self.level.max(level);
                 self.left = rules.recovery;
                 Some(VetoResponse {
@@ -77,10 +75,10 @@ impl Escalation {
         }
     }
 
-    /// Updates the state at the end of an iteration, with its decision if it had an arena; returns whether the measures
-    /// end with it.
+    /// Updates the state at the end of an iteration (with the decision of its arena, if any); returns true if
+    /// the measures end with it.
     ///
-    /// The iteration of a veto does not count: the measures are in force from the next one on.
+    /// The iteration of the veto itself does not count.
     pub fn iteration(&mut self, decision: Option<GateDecision>) -> bool {
         if decision == Some(GateDecision::Vetoed) {
             return false;
@@ -93,7 +91,7 @@ impl Escalation {
         ends
     }
 
-    /// Share of the pretraining games; `base` without measures.
+    /// Share of the pretraining games: at least `base`, more while measures are in force.
     pub fn mix(&self, base: f64, rules: &VetoRules) -> f64 {
         match self.level {
             0 => base,
@@ -102,7 +100,7 @@ impl Escalation {
         }
     }
 
-    /// Share of the games that the current network plays; `base` without measures.
+    /// Share of the games that the current network plays: `base`, unless measures are in force.
     pub fn explore(&self, base: f64, rules: &VetoRules) -> f64 {
         if self.level >= 3 { base.max(rules.explore) } else { base }
     }
@@ -113,7 +111,8 @@ mod tests {
     use super::*;
     use GateDecision::{Kept, Promoted, Vetoed};
 
-    /// What holds after these arenas: purge, mix of 0.5, learning rate, share of the current network.
+    /// The state after these arenas: purge, mix (base 0.5), learning-rate factor, share of the current
+    /// network.
     fn after(arenas: &[GateDecision]) -> (Option<f64>, f64, f64, f64) {
         let (mut state, rules) = (Escalation::default(), VetoRules::default());
         let last = arenas.iter().map(|decision| state.arena(*decision, &rules)).last().flatten();
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn an_arena_without_a_veto_ends_the_streak_but_not_the_measures() {
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept]), (None, 0.7, 0.25, 0.3));
-        // The next veto is the first again: no lower rate, a smaller purge. What is in force stays.
+        // The next veto is a first one again: no lower rate, a smaller purge. Measures in force stay.
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept, Vetoed]), (Some(0.25), 0.7, 0.25, 0.3));
     }
 
@@ -166,7 +165,7 @@ mod tests {
         assert!(state.iteration(None));
         assert_eq!((state.mix(0.5, &rules), state.lr_factor, state.explore(0.1, &rules)), (0.5, 1.0, 0.1));
         assert!(!state.iteration(None), "it is reported once");
-        // Another veto without an arena between is consecutive.
+        // Another veto with no other arena in between is consecutive.
         assert_eq!(state.arena(Vetoed, &rules).map(|response| response.level), Some(4));
     }
 
@@ -182,7 +181,7 @@ mod tests {
         assert!(state.iteration(None));
     }
 
-    /// As in the loop: an arena at the end of some iterations, then the iteration's end.
+    /// As in the loop: some iterations have an arena at the end.
     #[test]
     fn as_many_iterations_are_played_with_the_measures_as_the_recovery_says() {
         for recovery in 1..5 {

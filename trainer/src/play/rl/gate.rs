@@ -1,4 +1,4 @@
-//! The gate: which opponents a network is tested against, and what the results decide.
+//! The gate: the opponents of a network in the arena, and what the results decide.
 
 use std::collections::BTreeMap;
 
@@ -19,18 +19,18 @@ use crate::play::arena::{MatchResults, SprtDecision};
 pub enum OpponentRole {
     /// The random mover, which any trained network should beat easily.
     Random,
-    /// UCT without a network: is the network of any use?
+    /// UCT without a network: shows if the network is of any use.
     Uct,
     /// The best network so far: the test for promotion.
     Best,
-    /// An older network, a milestone or a recent one: has something been forgotten?
+    /// An older network, a milestone or a recent one: shows if something was forgotten.
     Older,
-    /// The network that the run began with.
+    /// The network with which the run began.
     Pretrained,
 }
 
 impl OpponentRole {
-    /// All roles, in the order in which they are played.
+    /// All roles in the order of play.
     pub const ALL: [OpponentRole; 5] = [
         OpponentRole::Random,
         OpponentRole::Uct,
@@ -39,7 +39,7 @@ impl OpponentRole {
         OpponentRole::Pretrained,
     ];
 
-    /// The role's name in state, metrics and log.
+    /// The name in state, metrics and log.
     pub fn name(self) -> &'static str {
         match self {
             OpponentRole::Random => "random",
@@ -50,7 +50,7 @@ impl OpponentRole {
         }
     }
 
-    /// NeuralMatePlay's threshold of the score; it is logged and decides nothing.
+    /// The expected score, from NeuralMatePlay; it is logged and decides nothing.
     pub fn expected(self) -> f64 {
         match self {
             OpponentRole::Random => 0.95,
@@ -60,12 +60,12 @@ impl OpponentRole {
         }
     }
 
-    /// Whether the opponent is a network of the run.
+    /// True if the opponent is a network of the run.
     pub fn is_network(self) -> bool {
         !matches!(self, OpponentRole::Random | OpponentRole::Uct)
     }
 
-    /// Largest number of games, and the test that may end the match earlier.
+    /// The largest number of games, and the sequential test that may end the match early.
     pub fn games(self, rules: &ArenaRules) -> (u64, Option<Sprt>) {
         match self {
             OpponentRole::Random | OpponentRole::Uct => (rules.sanity_games, None),
@@ -78,14 +78,13 @@ impl OpponentRole {
 /// An opponent of the network in training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opponent {
-    /// Why it is played.
     pub role: OpponentRole,
-    /// Name of a network of the run, or of a classical player.
+    /// Name of a network of the run or of a classical player.
     pub name: String,
 }
 
-/// The opponents of the current iteration's network. None of them was vetoed, and no network occurs twice: if the best is
-/// the one that the run began with, it has both roles.
+/// Chooses the opponents of the current iteration's network. Vetoed networks are left out and no network
+/// occurs twice: if the best network is the one with which the run began, it has both roles.
 pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
     let mut opponents = Vec::new();
     let mut add = |role: OpponentRole, name: String| opponents.push(Opponent { role, name });
@@ -112,10 +111,10 @@ pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[
     opponents
 }
 
-/// What the results decide, and why.
+/// Decides from the results, and says why.
 pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (GateDecision, Vec<String>) {
     let of = |role: OpponentRole| matches.get(role.name());
-    // If there is no match against the pretrained network, it is the best one.
+    // Without a match against the pretrained network, the best network is the pretrained one.
     let earlier = [
         (OpponentRole::Older.name(), of(OpponentRole::Older)),
         (OpponentRole::Pretrained.name(), of(OpponentRole::Pretrained).or(of(OpponentRole::Best))),
@@ -141,10 +140,10 @@ pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (
     }
 }
 
-/// The phases of the game, and the whole of it, in which the first choice of `now` is the move played less often than
-/// that of `before` on the same held-out samples, by more than two standard errors.
+/// Compares top-1 accuracy on the same held-out samples, overall and by game phase: lists where `now` is less
+/// accurate than `before` by more than two standard errors.
 ///
-/// The standard error is that of two independent samples; as the samples are the same, the true one is smaller.
+/// The standard error assumes independent samples. The samples are the same, so the true one is smaller.
 pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     let parts = Phase::ALL.map(Phase::name).into_iter().zip(before.phases.iter().zip(&now.phases));
     let all = std::iter::once(("game", (&before.all, &now.all)));
@@ -162,11 +161,7 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     parts.chain(all).filter_map(worse).collect()
 }
 
-/// The categories of canaries that the second player solves less often than the first, with the numbers.
-///
-/// # Errors
-///
-/// A network fails.
+/// The canary categories in which the second player solves fewer positions than the first, with the numbers.
 pub fn failed_canaries(mut players: [JudgedNetwork; 2]) -> Result<Vec<String>> {
     let items = canaries();
     let answers = evaluate::judge(&items, &mut players)?;
@@ -212,17 +207,17 @@ mod tests {
             judged(&[(OpponentRole::Best, crushing), (OpponentRole::Pretrained, crushed)]),
             GateDecision::Vetoed
         );
-        // A lucky score in twenty games is no promotion.
+        // A lucky score in twenty games does not promote.
         assert_eq!(
             judged(&[(OpponentRole::Best, [1, 1, 3, 3, 2]), (OpponentRole::Older, level)]),
             GateDecision::Kept
         );
-        // Undecided, but too few points.
+        // The test is undecided, but the score is too low.
         assert_eq!(
             judged(&[(OpponentRole::Best, level), (OpponentRole::Older, [4, 2, 2, 1, 0])]),
             GateDecision::Vetoed
         );
-        // The best is the pretrained one.
+        // The best network is the pretrained one.
         assert_eq!(judged(&[(OpponentRole::Best, crushed)]), GateDecision::Vetoed);
         assert_eq!(
             judged(&[(OpponentRole::Best, crushed), (OpponentRole::Pretrained, level)]),
@@ -247,7 +242,7 @@ mod tests {
             phases: top1.map(|top1| validation(samples, top1)).into(),
             ..Validations::default()
         };
-        // Two standard errors of 1,000 samples around 40 % are 4.4 points, of three times as many 2.5.
+        // Two standard errors around 40 % are 4.4 points with 1,000 samples, 2.5 with 3,000.
         let before = all(1000, [0.40, 0.40, 0.40]);
         assert_eq!(less_accurate(&before, &all(1000, [0.40, 0.41, 0.37])), Vec::<String>::new());
         let worse = less_accurate(&before, &all(1000, [0.41, 0.40, 0.35]));

@@ -1,9 +1,9 @@
 //! Reinforcement learning: self-play, training and matches against earlier networks, in a loop.
 //!
-//! [`RlConfig`](crate::config::RlConfig) holds the settings. [`RunState`] is written after every stage, so that a run can
-//! be resumed however it ended. [`ReplayBuffer`] is an index of the files of games to learn from. [`Escalation`] decides
-//! what a veto changes. A [`LoopLearner`] knows how networks of a family are stored, played and trained. [`RlLoop`] runs the
-//! stages.
+//! [`RlConfig`](crate::config::RlConfig) holds the settings. [`RunState`] is written after every stage, so
+//! that a run can be resumed however it ended. [`ReplayBuffer`] indexes the games to learn from,
+//! [`Escalation`] decides what a veto changes, a [`LoopLearner`] creates, plays and trains the networks of a
+//! family, and [`RlLoop`] runs the stages.
 
 mod escalation;
 mod buffer;

@@ -1,4 +1,4 @@
-//! The networks of a run: each as ONNX, to play with, and as weights, to train further.
+//! The networks of a run, each as ONNX to play with and as weights to train further.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,45 +8,37 @@ use anyhow::Result;
 use super::state::START;
 use crate::base::files::make_folder;
 
-/// The folder of a run's networks.
 #[derive(Clone, Debug)]
 pub struct RunNetworks {
     folder: PathBuf,
 }
 
 impl RunNetworks {
-    /// The networks of the run in this folder.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be created.
+    /// Opens the networks of the run in this folder.
     pub fn of(run: &Path) -> Result<RunNetworks> {
         let folder = run.join("nets");
         make_folder(&folder)?;
         Ok(RunNetworks { folder })
     }
 
-    /// Name of an iteration's network.
     pub fn name(iteration: u64) -> String {
         format!("{iteration:05}")
     }
 
-    /// ONNX file of a network.
     pub fn onnx(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.onnx"))
     }
 
-    /// File of a network's weights.
     pub fn weights(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// ONNX file of a quantised network; it need not exist.
+    /// ONNX file of a quantised network; it may not exist.
     pub fn int8(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.int8.onnx"))
     }
 
-    /// The iterations whose networks exist, oldest first.
+    /// The iterations that have a network, oldest first.
     pub fn iterations(&self) -> Vec<u64> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());

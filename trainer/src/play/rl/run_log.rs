@@ -1,4 +1,4 @@
-//! The log of a run: `events.log` in words, `metrics.jsonl` in numbers, and the same numbers as TensorBoard's events.
+//! The log of a run: `events.log` in words, `metrics.jsonl` in numbers, and the same numbers for TensorBoard.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -14,19 +14,14 @@ use crate::base::files::write_file;
 use crate::learn::run::metrics::Events;
 use crate::play::arena::MatchResults;
 
-/// The log of a run.
 pub struct RunLog {
     folder: PathBuf,
     events: Mutex<Events>,
 }
 
 impl RunLog {
-    /// Continues the log of a run whose iterations before `iteration` are complete; metrics of later ones are removed,
-    /// as they will be written again.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be written.
+    /// Continues a log from `iteration` on. Metrics of this and later iterations are removed, because they
+    /// will be written again.
     pub fn open(folder: &Path, iteration: u64) -> Result<RunLog> {
         let path = folder.join("metrics.jsonl");
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -43,22 +38,13 @@ impl RunLog {
         Ok(RunLog { folder: folder.to_owned(), events: Mutex::new(events) })
     }
 
-    /// Writes a line to the event log, and logs it.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written.
+    /// Writes a line to the event log and to the program's log.
     pub fn event(&self, iteration: u64, line: &str) -> Result<()> {
         log::info!("iteration {iteration}: {line}");
         let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
         self.append("events.log", &format!("{now} iteration {iteration}: {line}"))
     }
 
-    /// Writes an iteration's line of metrics.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written.
     pub fn metrics(&self, line: &Value) -> Result<()> {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let step = line["iteration"].as_u64().unwrap_or_default();
@@ -74,8 +60,8 @@ impl RunLog {
     }
 }
 
-/// A line of metrics with its tables as numbers: the scores of the arena's matches by opponent, and the rating of the
-/// network that was tested.
+/// Flattens the tables in a line of metrics to numbers: the scores by opponent, and the rating of the tested
+/// network.
 fn scalars(line: &Value) -> Value {
     let mut line = line.clone();
     let matches: BTreeMap<String, MatchResults> =

@@ -1,4 +1,4 @@
-//! Runs with networks of the family `sparse`, in plain Rust.
+//! Runs with networks of the family `sparse`, trained in plain Rust.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,13 +28,12 @@ use crate::learn::sparse::{
 /// Positions on which the divergence from the first network is measured.
 const MEASURED: usize = 4096;
 
-/// The learner of the family `sparse`.
 #[derive(Default)]
 pub struct SparseLoop {
     pretraining: SparseGames,
 }
 
-/// The part of a configuration that is about training.
+/// The training part of the configuration.
 fn training(config: &RlConfig) -> Result<&SparseTrainConfig> {
     config.train.sparse().context("the run is of another family than sparse")
 }
@@ -54,7 +53,7 @@ impl SparseLoop {
         self.export(nets, name, model, config)
     }
 
-    /// Writes a network's ONNX file, with the integers that it plays with.
+    /// Writes a network's ONNX file with its quantised weights.
     fn export(
         &self,
         nets: &RunNetworks,
@@ -66,7 +65,7 @@ impl SparseLoop {
         write_file(&nets.onnx(name), &sparse_onnx(name, model, &text, OnnxStorage::Integer))
     }
 
-    /// Loads a network to play with; a file that is missing or damaged is exported again from the weights.
+    /// Loads a network to play with; a missing or damaged file is exported again from the weights.
     fn load(&self, nets: &RunNetworks, name: &str, config: &SparseTrainConfig) -> Result<SparseNetwork> {
         let path = nets.onnx(name);
         if let Ok(network) = SparseNetwork::load(&path) {
@@ -76,7 +75,7 @@ impl SparseLoop {
         SparseNetwork::load(&path).with_context(|| path.display().to_string())
     }
 
-    /// The pretraining games and the run's own, mixed.
+    /// Mixes the pretraining games with the run's own.
     fn games(&self, config: &RlConfig, games: &LoopGames<'_>) -> Result<SparseGames> {
         let train = training(config)?;
         let mut all = self.pretraining.clone();
@@ -85,7 +84,7 @@ impl SparseLoop {
         } else {
             all.train.clear();
         }
-        // The older games and the recent ones.
+        // Older games and recent ones.
         let mut parts = [(); 2].map(|()| [GameStore::default(), GameStore::default()]);
         games.buffer.visit(games.folder, train.validation_percent, &mut |recent, split, game| {
             match split {
@@ -107,13 +106,13 @@ impl SparseLoop {
             source.weight = total * mass / sum;
             all.add(name, part, &source, train.validation_samples, None);
         }
-        // Without a share a source has no part in training.
+        // A source with share 0 takes no part in training.
         all.train.retain(|source| source.share > 0.0);
         ensure!(!all.train.is_empty(), "there are no positions to learn from");
         Ok(all)
     }
 
-    /// How far the policy of a network has moved from the first network's.
+    /// Divergence of a network's policy from the first network's.
     fn drift(
         &self,
         context: &LoopContext<'_>,
@@ -127,7 +126,7 @@ impl SparseLoop {
             samples.append(choose(
                 &source.games,
                 MEASURED / games.len(),
-                // A policy that is not learnt may drift all the same.
+                // The policy may drift even if it is not trained.
                 &SparseRecipe { policy_weight: 1.0, ..source.recipe },
                 context.config.seed,
             ));

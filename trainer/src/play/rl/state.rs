@@ -13,22 +13,17 @@ use crate::learn::run::metrics::PolicyDivergence;
 use crate::play::arena::{HeadToHead, MatchResults};
 use crate::play::selfplay::is_others;
 
-/// Format of the file.
 const FORMAT: &str = "philidor-learn/1";
 
-/// Name of the network that a run begins with.
+/// The network with which a run begins.
 pub const START: &str = "start";
 
-/// The stages of an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Self-play.
     #[default]
     Play,
-    /// Training.
     Train,
-    /// Matches against other networks.
     Arena,
 }
 
@@ -36,43 +31,41 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
     pub(super) format: String,
-    /// The current iteration, from 1; those before it are complete.
+    /// The current iteration, from 1; earlier ones are complete.
     pub iteration: u64,
-    /// Its next stage.
+    /// The next stage of the iteration.
     pub stage: Stage,
     /// The best network so far, which plays the games.
     pub best: String,
     /// The network in training, as last exported.
     pub current: String,
-    /// Consequences of vetoes.
     pub escalation: Escalation,
-    /// The games to learn from.
     pub buffer: ReplayBuffer,
-    /// Number of the training run; a new one starts after every veto, from the best network's weights.
+    /// Number of the training run; every veto starts a new one from the best network's weights.
     pub training: u64,
-    /// Samples of the training run at which the iteration's training is complete.
+    /// Number of samples of the training run at which this iteration's training is complete.
     pub target: u64,
-    /// Step of the training run at which the iteration's training began; none outside of training.
+    /// Step of the training run at which this iteration's training began; `None` outside of training.
     #[serde(default)]
     pub from: Option<u64>,
     /// Divergence of the policy from the first network's.
     pub drift: PolicyDivergence,
     /// Finished matches of this iteration, by the opponent's role.
     pub matches: BTreeMap<String, MatchResults>,
-    /// Results so far of the unfinished match, by the opponent's role.
+    /// Results so far of unfinished matches, by the opponent's role.
     #[serde(default, rename = "begun")]
     pub unfinished: BTreeMap<String, MatchResults>,
-    /// The results of all matches of the run.
+    /// Results of all matches of the run.
     pub meetings: Vec<HeadToHead>,
     /// Ratings by Elo's own update with K = 32, for comparison.
     pub k32: BTreeMap<String, f64>,
-    /// The networks that play the games of an iteration, fixed before the first of them is played: of the present one,
-    /// and with `lag` of the next one.
+    /// The networks that play an iteration's games, fixed before its first game: for the current iteration,
+    /// and with `lag` for the next one.
     #[serde(default)]
     pub lineups: BTreeMap<u64, Lineup>,
-    /// Entries of the current iteration's line of metrics.
+    /// Fields of the current iteration's line of metrics.
     pub notes: serde_json::Map<String, serde_json::Value>,
-    /// Networks that were vetoed: they are never opponents, and are not kept.
+    /// Vetoed networks are never opponents and are not kept.
     #[serde(default)]
     pub vetoed: BTreeSet<String>,
     /// Sums over the run.
@@ -82,11 +75,10 @@ pub struct RunState {
 /// The networks that play an iteration's games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lineup {
-    /// The best network.
     pub best: String,
     /// The network in training.
     pub current: String,
-    /// Share of the games that it plays.
+    /// Share of the games that the network in training plays.
     pub share: f64,
 }
 
@@ -101,13 +93,10 @@ impl Lineup {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunTotals {
-    /// Games of self-play.
     pub games: u64,
     /// New positions to learn from.
     pub positions: u64,
-    /// Promotions.
     pub promotions: u64,
-    /// Vetoes.
     pub vetoes: u64,
     /// Run time in seconds.
     pub seconds: f64,
@@ -144,16 +133,10 @@ impl RunState {
         folder.join("state.json")
     }
 
-    /// Whether the folder holds a run.
     pub fn exists(folder: &Path) -> bool {
         RunState::path(folder).exists()
     }
 
-    /// Reads a run's state.
-    ///
-    /// # Errors
-    ///
-    /// There is none, it cannot be read, or its format is unknown.
     pub fn load(folder: &Path) -> Result<RunState> {
         let path = RunState::path(folder);
         let at = || path.display().to_string();
@@ -164,11 +147,7 @@ impl RunState {
         Ok(state)
     }
 
-    /// Writes the state.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written; an earlier one is then unchanged.
+    /// Writes the state atomically: if it fails, the earlier file is unchanged.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).expect("numbers and text make JSON");
         write_file(&RunState::path(folder), (text + "\n").as_bytes())

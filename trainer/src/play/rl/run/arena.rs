@@ -1,4 +1,4 @@
-//! Matches of the network in training against others.
+//! Matches of the network in training against other players.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,12 +16,11 @@ use crate::play::units::{Admission, Gathering, ResultCheck, Unit, UnitKind, Unit
 
 use super::RlLoop;
 
-/// Initial rating of Elo's own update.
+/// Initial rating of the K = 32 update.
 const FIRST_RATING: f64 = 1500.0;
-/// Its step size.
 const K: f64 = 32.0;
 
-/// A match that is not decided: its units that are still to come.
+/// An undecided match with its remaining units.
 struct OpenMatch {
     opponent: Opponent,
     sprt: Option<Sprt>,
@@ -31,13 +30,13 @@ struct OpenMatch {
 }
 
 impl OpenMatch {
-    /// Whether all games are played or the test has decided.
+    /// True once all games are played or the test has decided.
     fn is_decided(&self, results: &MatchResults) -> bool {
         let decided = |sprt: &Sprt| sprt.decision(results) != SprtDecision::Open;
         results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
     }
 
-    /// Counts the games of the next unit pair by pair, up to the one that decides.
+    /// Counts the games of the next unit pair by pair, up to the deciding one.
     fn count(&self, results: &mut MatchResults, games: &[GameRecord]) {
         for pair in games.chunks(2) {
             if self.is_decided(results) {
@@ -49,7 +48,7 @@ impl OpenMatch {
 }
 
 impl RlLoop {
-    /// Tests the network; false if it was stopped before the end.
+    /// Tests the network; returns false if interrupted.
     pub(super) fn arena(&mut self) -> Result<bool> {
         let rules = self.config.arena.clone();
         let name = self.state.current.clone();
@@ -64,7 +63,7 @@ impl RlLoop {
         Ok(true)
     }
 
-    /// The matches against these opponents, continued where they were interrupted.
+    /// Opens the matches against these opponents, and continues those that were interrupted.
     fn open_matches(&self, name: &str, opponents: Vec<Opponent>) -> Result<Vec<OpenMatch>> {
         let rules = &self.config.arena;
         let own = self.player(name)?;
@@ -75,7 +74,7 @@ impl RlLoop {
             params: None,
         };
         let (seed, file) = (self.seed(RngStream::Matches), self.match_rules_file()?);
-        // As many games as are played at once.
+        // One unit has as many games as are played at once.
         let each = (rules.rules.games as u64 / 2).max(1);
         let open = |opponent: Opponent| {
             let (games, sprt) = opponent.role.games(rules);
@@ -98,7 +97,7 @@ impl RlLoop {
         opponents.into_iter().map(open).collect()
     }
 
-    /// Plays matches; false if it was stopped before their end.
+    /// Plays matches; returns false if interrupted.
     fn meet(&mut self, name: &str, matches: &[OpenMatch]) -> Result<bool> {
         let units: Vec<Unit> = matches.iter().flat_map(|open| open.units.iter().cloned()).collect();
         let of: BTreeMap<String, usize> = (0..)
@@ -125,7 +124,7 @@ impl RlLoop {
         let bar = progress(matches.iter().map(|open| 2 * open.pairs).sum(), 0, "games");
         let counted = |results: &[MatchResults]| results.iter().map(|results| 2 * results.count()).sum();
         bar.set_position(counted(&results));
-        // The games of units that came before those ahead of them.
+        // Games of units that arrived before their predecessors.
         let mut early: BTreeMap<(usize, u64), Vec<GameRecord>> = BTreeMap::new();
         let inbox = Arc::clone(&self.inbox);
         let gathering = Gathering { inbox: &inbox, own, ahead: &ahead, about, stop: &stop };
@@ -145,7 +144,7 @@ impl RlLoop {
                         Err(why) => return Ok(Admission::Refused(format!("{why:#}"))),
                     }
                 }
-                // Pairs are counted in order, so that it does not matter in which one they come.
+                // Pairs are counted in order, so the order of arrival does not matter.
                 if unit.number != own.count() {
                     return Ok(Admission::Later);
                 }
@@ -167,7 +166,7 @@ impl RlLoop {
         if report.stopped {
             return Ok(false);
         }
-        // Matches of no pairs, or decided before.
+        // Matches without pairs, or decided earlier.
         for (open, results) in matches.iter().zip(&results) {
             if !self.state.matches.contains_key(open.opponent.role.name()) {
                 self.counted(name, open, *results, true)?;
@@ -177,7 +176,7 @@ impl RlLoop {
         Ok(true)
     }
 
-    /// Takes over the results of a match so far, or if it is decided the whole of it.
+    /// Stores the results of a match: all of it if decided, or the results so far.
     fn counted(&mut self, name: &str, open: &OpenMatch, results: MatchResults, decided: bool) -> Result<()> {
         let (opponent, role) = (&open.opponent.name, open.opponent.role);
         if !decided {
@@ -197,7 +196,7 @@ impl RlLoop {
         self.save()
     }
 
-    /// Updates the ratings of Elo's own method, as if every game had the match's score.
+    /// Updates the K = 32 ratings as if every game had the match's score.
     fn rate_by_k(&mut self, player: &str, opponent: &str, results: &MatchResults) {
         let predecessor = self.state.k32.get(&self.state.best).copied();
         let own = self.state.k32.get(player).copied().or(predecessor).unwrap_or(FIRST_RATING);
@@ -210,7 +209,7 @@ impl RlLoop {
     }
 }
 
-/// Shows how a match stands.
+/// Shows the score of a match.
 fn show(bar: &ProgressBar, open: &OpenMatch, results: &MatchResults) {
     let llr = open.sprt.as_ref().map_or(String::new(), |sprt| {
         format!(", LLR {:.2} of {:.2}", sprt.llr(results), sprt.bounds().upper)

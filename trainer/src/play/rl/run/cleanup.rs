@@ -1,4 +1,4 @@
-//! Deletes files of a run that are not needed any more, and more of them beyond the disk limit.
+//! Deletes files that a run no longer needs, and more of them beyond the disk limit.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::play::rl::networks::RunNetworks;
 use super::RlLoop;
 
 impl RlLoop {
-    /// Deletes networks and games that are not needed any more, and more of them if the folder exceeds `disk`.
+    /// Deletes networks and games that are no longer needed, and more of them if the folder exceeds `disk`.
     pub(super) fn clean_up(&mut self) -> Result<()> {
         let milestone = |iteration: &u64| iteration.is_multiple_of(self.config.milestone_every);
         let mut iterations = self.nets.iterations();
@@ -25,7 +25,7 @@ impl RlLoop {
         kept.extend(lineups.flat_map(|lineup| [&lineup.best, &lineup.current]).cloned());
         self.nets.keep(&kept);
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
-        // What a killed process may have left: half a file, a list of unfinished games, an older training run.
+        // Left by a killed process: partial files, lists of unfinished games, older training runs.
         for entry in std::fs::read_dir(self.games()).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "tmp") {
                 _ = std::fs::remove_file(entry.path());
@@ -75,12 +75,10 @@ impl RlLoop {
     }
 }
 
-/// Size of a file in bytes.
 fn bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// Size of all files in a folder in bytes.
 fn size(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries

@@ -9,7 +9,7 @@ use crate::play::rl::gate;
 use super::RlLoop;
 
 impl RlLoop {
-    /// Applies a decision and ends the iteration; `tested` is the network, none if training produced none.
+    /// Applies a decision and ends the iteration; `tested` is `None` if training produced no network.
     pub(super) fn apply(&mut self, decision: GateDecision, why: &str, tested: Option<&str>) -> Result<()> {
         let response = self.state.escalation.arena(decision, &self.config.veto);
         self.note("verdict", json!(decision));
@@ -64,7 +64,7 @@ impl RlLoop {
         Ok(())
     }
 
-    /// Where network `now` is worse than network `before`: phases of held-out games, and canaries.
+    /// Where network `now` is worse than network `before`: game phases of held-out games, and canaries.
     fn worse(&self, before: &str, now: &str) -> Result<Vec<String>> {
         let folder = self.games();
         let games = self.loop_games(&folder);

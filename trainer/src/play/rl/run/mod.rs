@@ -1,8 +1,8 @@
 //! The loop of self-play, training and testing.
 //!
-//! This file starts, resumes and runs the iterations. The stages are beside it: `play` plays the games, `train` learns
-//! from them, `arena` plays the matches, `decision` applies their result, and `cleanup` deletes files. Games are played as
-//! `units` of work, by this process or by others.
+//! This file starts, resumes and runs iterations. Beside it, `play` plays the games, `train` learns from
+//! them, `arena` plays the matches, `decision` applies their result and `cleanup` deletes files. Games are
+//! played as `units` of work, by this process or by other machines.
 
 mod units;
 mod play;
@@ -33,31 +33,25 @@ use crate::data::record::{RngStream, stream_rng};
 use crate::play::arena::rate;
 use crate::play::units::Inbox;
 
-/// The part of others in a run.
+/// How other machines take part in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Others {
-    /// The folder in which they find what is wanted, and put their results; none if this process works alone.
+    /// The inbox that they use; `None` if this process works alone.
     pub inbox: Option<PathBuf>,
-    /// Time without any result of theirs after which this process works itself.
+    /// How long this process waits for their results before it works itself.
     pub patience: Duration,
 }
 
-/// How [`RlLoop::run`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlOutcome {
-    /// All iterations are done.
     Finished,
-    /// It was asked to stop and can be resumed.
+    /// It was interrupted and can be resumed.
     Stopped,
 }
 
-/// Refuses keys of `train.model` that contradict the network which the run has or begins with, and which would be
-/// overwritten by that network's structure; `asked` is what [`RlSettings::model_keys`](crate::config::RlSettings::model_keys)
-/// returns.
-///
-/// # Errors
-///
-/// There are such keys, or the network cannot be read.
+/// Refuses keys of `train.model` that contradict the network of the run, or the one with which it begins,
+/// whose structure would overwrite them. `asked` comes from
+/// [`RlSettings::model_keys`](crate::config::RlSettings::model_keys).
 pub fn check_model_keys(
     learner: &dyn LoopLearner,
     folder: &Path,
@@ -96,24 +90,20 @@ pub struct RlLoop {
     nets: RunNetworks,
     log: RunLog,
     stop: Arc<AtomicBool>,
-    /// Where results of units of work come.
+    /// Where results of units arrive.
     inbox: Arc<Inbox>,
-    /// Time without any result of others after which this process works itself.
+    /// How long this process waits for results of other machines before it works itself.
     patience: Duration,
-    /// Held as long as this process writes the state.
+    /// Held as long as this process may write the state.
     _lock: File,
     /// The last iteration to run.
     last: u64,
-    /// Time up to which the run time is counted.
+    /// Run time is counted up to here.
     counted: Instant,
 }
 
 impl RlLoop {
-    /// A new run in `folder`.
-    ///
-    /// # Errors
-    ///
-    /// The folder holds a run already or cannot be written, or the network to begin with cannot be loaded.
+    /// Starts a new run in `folder`, which must not hold one already.
     pub fn start(
         folder: &Path,
         config: RlConfig,
@@ -127,16 +117,12 @@ impl RlLoop {
         }
         learner.begin(&config, &RunNetworks::of(folder)?)?;
         let new = RlLoop::open(folder, RunState::default(), config, learner, others, stop)?;
-        // The folder holds a run once it has a state.
+        // From here on the folder holds a run.
         new.save()?;
         Ok(new)
     }
 
     /// Resumes the run in `folder`.
-    ///
-    /// # Errors
-    ///
-    /// There is none, or it cannot be read.
     pub fn resume(
         folder: &Path,
         config: RlConfig,
@@ -149,15 +135,15 @@ impl RlLoop {
         Ok(resumed)
     }
 
-    /// Logs what is missing from the folder and continues without it: games that cannot be read, or the training run, in
-    /// whose place the weights of the last network are trained on.
+    /// Logs what is missing from the folder and continues without it: unreadable games are dropped, and a
+    /// missing training run is replaced by a new one from the last network's weights.
     fn recover(&mut self) -> Result<()> {
         let [games, positions] = self.new_games();
         for lost in self.state.buffer.drop_lost(&self.games())? {
             self.log_event(&lost)?;
         }
         if self.state.stage == Stage::Train && self.new_games() == [0, 0] {
-            // The games are played again, from the first on if no file of them is left.
+            // The games are played again, from the first one if none of their files is left.
             self.state.stage = Stage::Play;
             if buffer::files(&self.games(), &self.games_name()).is_empty() {
                 _ = std::fs::remove_file(self.games().join(format!("{}.json", self.games_name())));
@@ -167,7 +153,7 @@ impl RlLoop {
             self.state.target = self.state.target.saturating_sub(self.samples_for(positions));
             self.state.from = None;
         }
-        // Samples that this iteration still has to learn from; earlier ones are in the training run.
+        // Samples that this iteration still has to learn; earlier ones are in the training run.
         let left = if self.state.stage == Stage::Train { self.samples_for(self.new_games()[1]) } else { 0 };
         let has_checkpoint = self.learner.has_checkpoint(&self.training(self.state.training));
         if self.state.target > left && !has_checkpoint {
@@ -181,7 +167,7 @@ impl RlLoop {
         self.save()
     }
 
-    /// Number of this iteration's games in the buffer, and of their positions to learn from.
+    /// This iteration's games in the buffer, and their positions to learn from.
     fn new_games(&self) -> [u64; 2] {
         let own = self.state.buffer.entries.last().filter(|entry| entry.name == self.games_name());
         own.map_or([0, 0], |entry| [entry.positions.len() as u64, entry.total()])
@@ -206,7 +192,7 @@ impl RlLoop {
         learner.open(&mut config, &nets, folder)?;
         log::info!("{}", learner.describe(&config));
         let log = RunLog::open(folder, state.iteration)?;
-        // Last of all, so that an invalid configuration leaves the run's own as it was.
+        // Written last, so that an invalid configuration leaves the run's own unchanged.
         let text = serde_json::to_string_pretty(&config.to_json()).expect("numbers and text make JSON");
         write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
         let own = folder.join("inbox");
@@ -229,17 +215,12 @@ impl RlLoop {
         })
     }
 
-    /// The state of the run.
     pub fn state(&self) -> &RunState {
         &self.state
     }
 
-    /// Runs until the run has this many iterations, or until it is stopped; `until` is when that will be, if known, and
-    /// is only used for the log.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read or written, or a network fails. What was done before is kept.
+    /// Runs until the run has this many iterations or is interrupted. `until` is the expected end, for the
+    /// log only. After an error everything done before is kept.
     pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<RlOutcome> {
         let (begin, first) = (Instant::now(), self.state.iteration);
         self.last = iterations;
@@ -280,17 +261,14 @@ impl RlLoop {
         self.state.save(&self.folder)
     }
 
-    /// Writes a line to the event log.
     fn log_event(&self, line: &str) -> Result<()> {
         self.log.event(self.state.iteration, line)
     }
 
-    /// Sets an entry of the iteration's line of metrics.
     fn note(&mut self, key: &str, value: Value) {
         self.state.notes.insert(key.to_owned(), value);
     }
 
-    /// What the learner sees of the run.
     fn context(&self) -> LoopContext<'_> {
         LoopContext {
             config: &self.config,
@@ -317,22 +295,21 @@ impl RlLoop {
         self.folder.join("games")
     }
 
-    /// Name of this iteration's files of games.
     fn games_name(&self) -> String {
         self.games_name_of(self.state.iteration)
     }
 
-    /// Name of an iteration's files of games.
     fn games_name_of(&self, iteration: u64) -> String {
         format!("iter-{}", RunNetworks::name(iteration))
     }
 
-    /// Number of samples to learn from for this many new positions.
+    /// Number of samples to learn for this many new positions.
     fn samples_for(&self, positions: u64) -> u64 {
         (positions as f64 * self.config.samples_per_position).round() as u64
     }
 
-    /// Ends an iteration: writes its line of metrics and prepares the next, after a veto from the best weights.
+    /// Ends an iteration: writes its line of metrics and prepares the next, after a veto from the best
+    /// weights.
     fn conclude(&mut self, decision: Option<GateDecision>) -> Result<()> {
         let tested = self.state.stage == Stage::Arena;
         if tested {
@@ -355,7 +332,7 @@ impl RlLoop {
         line.as_object_mut().expect("an object").extend(notes);
         self.log.metrics(&line)?;
         if decision == Some(GateDecision::Vetoed) {
-            // Games that the vetoed network would play are not wanted any more.
+            // Games by the vetoed network are no longer wanted.
             self.state.lineups.retain(|at, _| *at <= self.state.iteration);
             // The old training run is deleted after the state has been written.
             self.state.training += 1;
@@ -391,7 +368,7 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Logs the remaining time, from the time per iteration and from when the run will be stopped.
+/// Logs the remaining time, from the time per iteration and the expected end.
 fn log_time_left(each: Duration, iterations: Option<u64>, until: Option<Instant>) {
     let by_clock = until.map(|until| until.saturating_duration_since(Instant::now()));
     let by_count = iterations.map(|count| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)));

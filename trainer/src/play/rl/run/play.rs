@@ -22,11 +22,11 @@ use super::units::{IterationGames, Players, show_rate};
 const SAVE_EVERY: u64 = 5;
 /// Approximate number of positions per file of games.
 const CHUNK: usize = 1_000_000;
-/// Without a terminal, progress is logged this often.
+/// Interval of log lines when stderr is not a terminal.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
 impl RlLoop {
-    /// Plays this iteration's games; false if it was stopped before their end.
+    /// Plays this iteration's games; returns false if interrupted.
     pub(super) fn play(&mut self) -> Result<bool> {
         let name = self.games_name();
         let (now, lineup) = (self.lineup_now(), self.fix_lineups()?);
@@ -37,7 +37,7 @@ impl RlLoop {
             self.config.play.visits, self.state.iteration
         );
         let (folder, save_every) = (self.games(), Duration::from_secs(SAVE_EVERY));
-        // Games are numbered over the whole run, so that a game is the same whichever iteration plays it.
+        // Games are numbered over the whole run: a game is the same whichever iteration plays it.
         let first = self.state.totals.games;
         let games = self.config.games_per_iteration;
         let numbers = first..first + games;
@@ -57,7 +57,7 @@ impl RlLoop {
         };
         let seed = self.games_seed();
         let check = ResultCheck::new(task.clone(), seed)?;
-        // What was made of this iteration while the one before ended is no work of this call.
+        // Results made ahead, while the iteration before ended, do not count as work of this call.
         let early = if self.inbox.is_published() { BTreeSet::new() } else { self.inbox.results()? };
         let is_early = |unit: &Unit| early.contains(&unit.file());
         let before = games - units.iter().filter(|unit| !is_early(unit)).map(|unit| unit.count).sum::<u64>();
@@ -82,7 +82,7 @@ impl RlLoop {
                         store.push(PendingGame { number, done: game.moves.len(), game, finished: true })?;
                     }
                 }
-                // Before its file is removed.
+                // The state is saved before the result's file is removed.
                 store.save()?;
                 progressed.set(new);
                 Ok(Admission::Taken(Vec::new()))
@@ -106,14 +106,14 @@ impl RlLoop {
         if report.stopped {
             return Ok(false);
         }
-        // Including games that were played before the iteration was interrupted.
+        // Includes games from before an interruption.
         let chunks = buffer::read_all(&self.games(), &name)?;
         let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| chunk.game(game)));
         let stats = selfplay::SelfPlayStats::of(all, &rules);
         let entry = BufferEntry::new(&name, &chunks);
         let games = entry.positions.len() as u64;
         let positions = entry.total();
-        // Of other networks than those that would have played them without a lag.
+        // Games by networks other than those that would play without a lag.
         let older = (first..)
             .zip(&entry.positions)
             .filter(|(number, _)| lineup.of(seed, *number) != now.of(seed, *number));

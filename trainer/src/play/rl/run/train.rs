@@ -32,7 +32,7 @@ impl RlLoop {
         LoopGames { buffer: &self.state.buffer, folder, mix: self.mix() }
     }
 
-    /// Trains until the iteration's samples are used up; false if it was stopped before.
+    /// Trains until the iteration's samples are used up; returns false if interrupted.
     pub(super) fn train(&mut self) -> Result<bool> {
         let (name, mix) = (RunNetworks::name(self.state.iteration), self.mix());
         let (buffer, init) = (self.state.buffer.clone(), self.state.current.clone());
@@ -66,7 +66,7 @@ impl RlLoop {
         let (summary, drift) = (&learnt.summary, learnt.drift);
         self.state.drift = drift;
         self.state.from = None;
-        // A batch may be without targets of a kind.
+        // A batch may lack targets of a kind.
         let known = |what: &str, value: Option<f64>, unit| value.map(|x| format!("{what} {x:.3}{unit}"));
         let measured = [
             known("policy loss", summary.policy_loss(), ""),

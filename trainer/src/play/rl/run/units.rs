@@ -1,4 +1,4 @@
-//! The units of work that a run wants, and the networks that they are for.
+//! The units of work of a run, and the networks that play them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,39 +16,38 @@ use crate::play::units::{GatherReport, MatchUnitRules, OwnWork, Unit, UnitKind};
 
 use super::RlLoop;
 
-/// The networks that were loaded, by name.
+/// Loaded networks by name.
 pub(super) type Players = BTreeMap<String, RunPlayer>;
 
-/// A network of the run that plays, and the name of its file among the units' inputs.
+/// A network of the run, and its file name among the units' inputs.
 #[derive(Clone)]
 pub(super) struct RunPlayer {
     pub network: Arc<dyn Backend>,
     pub input: String,
 }
 
-/// The self-play of an iteration: its units, and who plays them.
+/// The self-play of an iteration: its units, and the networks that play them.
 pub(super) struct IterationGames {
     pub units: Vec<Unit>,
     pub networks: SelfPlayNetworks,
 }
 
 impl RlLoop {
-    /// A network of the run, ready to play.
     pub(super) fn player(&self, name: &str) -> Result<RunPlayer> {
         let learnt = self.learner.player(&self.context(), name, &self.newest_games())?;
         learnt.news.map_or(Ok(()), |news| self.log_event(&news))?;
         Ok(RunPlayer { network: learnt.network, input: self.inbox.files().add(&learnt.file)? })
     }
 
-    /// The networks that would play games begun now.
+    /// The networks that would play games started now.
     pub(super) fn lineup_now(&self) -> Lineup {
         let state = &self.state;
         let share = state.escalation.explore(self.config.current_share, &self.config.veto);
         Lineup { best: state.best.clone(), current: state.current.clone(), share }
     }
 
-    /// Fixes who plays this iteration's games, and with `lag` also the next one's, so that those can be played while a
-    /// network learns: the same networks play the same games, whenever and wherever they are played.
+    /// Fixes which networks play this iteration's games, and with `lag` the next one's. A game is then played
+    /// by the same networks whenever and wherever it is played, also while the next network learns.
     pub(super) fn fix_lineups(&mut self) -> Result<Lineup> {
         let now = self.lineup_now();
         let (iteration, lag) = (self.state.iteration, self.config.lag);
@@ -62,7 +61,7 @@ impl RlLoop {
         Ok(own)
     }
 
-    /// The self-play of an iteration, whose first game has this number; each network is loaded once.
+    /// The self-play of an iteration that starts at this game number; every network is loaded once.
     pub(super) fn iteration_games(
         &self,
         lineup: &Lineup,
@@ -100,19 +99,18 @@ impl RlLoop {
         Ok(IterationGames { units, networks: SelfPlayNetworks { network: best.network, other } })
     }
 
-    /// The seed of all games of self-play.
     pub(super) fn games_seed(&self) -> u64 {
         stream_rng(RngStream::Games, self.config.seed, 0, 0).u64(..)
     }
 
-    /// The self-play of the next iteration, if its networks are known already.
+    /// The self-play of the next iteration, if its networks are already fixed.
     pub(super) fn games_ahead(&self, first: u64, players: &mut Players) -> Result<Option<IterationGames>> {
         let next = self.state.iteration + 1;
         let next = self.state.lineups.get(&next).filter(|_| next <= self.last);
         next.map(|next| self.iteration_games(next, first, players)).transpose()
     }
 
-    /// The units of the next iteration, if its networks are known already.
+    /// The units of the next iteration, if its networks are already fixed.
     pub(super) fn units_ahead(&self, first: u64) -> Result<Vec<Unit>> {
         Ok(self.games_ahead(first, &mut Players::new())?.map_or_else(Vec::new, |next| next.units))
     }
@@ -124,7 +122,7 @@ impl RlLoop {
         MatchUnitRules { rules, visits: arena.visits, options: Default::default() }
     }
 
-    /// The same as the units have it.
+    /// The same as an input file of units.
     pub(super) fn match_rules_file(&self) -> Result<String> {
         let (files, mut rules) = (self.inbox.files(), self.match_rules());
         if !rules.rules.book.is_empty() {
@@ -133,20 +131,20 @@ impl RlLoop {
         files.add_json(&rules)
     }
 
-    /// What this process does itself of the units, on so many threads.
+    /// What this process does itself, on `workers` threads.
     pub(super) fn own_work(&self, workers: usize) -> OwnWork {
         let threads = self.learner.workers(&self.config, workers);
         OwnWork { threads, folder: self.folder.join("units"), patience: self.patience }
     }
 
-    /// Says which units are wanted while the run itself works on something else.
+    /// Publishes the next units while the run itself works on something else.
     pub(super) fn publish_ahead(&mut self) -> Result<()> {
         let ahead = self.units_ahead(self.state.totals.games)?;
         let about = self.about();
         self.inbox.publish(ahead.iter(), &about)
     }
 
-    /// What the list of units says beside them.
+    /// Further fields of the list of wanted units.
     pub(super) fn about(&self) -> serde_json::Value {
         json!({
             "iteration": self.state.iteration, "stage": self.state.stage, "networks": self.state.lineups,
@@ -154,7 +152,7 @@ impl RlLoop {
         })
     }
 
-    /// Notes in the metrics who did the work, and logs what was refused.
+    /// Writes to the metrics who did the work, and logs refused files.
     pub(super) fn note_work(&mut self, key: &str, report: &GatherReport) -> Result<()> {
         let GatherReport { own, others, refused, duplicates, .. } = report;
         if self.inbox.is_published() {
@@ -170,7 +168,7 @@ impl RlLoop {
     }
 }
 
-/// Shows games and positions an hour on a bar.
+/// Shows games and positions per hour on a bar.
 pub(super) fn show_rate(
     bar: &ProgressBar,
     [games, positions]: [u64; 2],

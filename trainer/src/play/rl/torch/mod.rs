@@ -24,22 +24,20 @@ use crate::learn::torch::{Checkpoint, Learner, Sources, validate};
 #[cfg(test)]
 pub(super) use train::add_to;
 
-/// Smallest number of held-out samples on which two networks are compared, if there are that many.
+/// Two networks are compared on at least this many held-out samples, if available.
 const COMPARED: usize = 8192;
 
-/// The learner of the families that libtorch trains.
 pub struct TorchLoop {
     device: Device,
     pretraining: Sources,
 }
 
-/// The part of a configuration that is about training.
+/// The training part of the configuration.
 fn training(config: &RlConfig) -> Result<&TrainConfig> {
     config.train.torch().context("the run is of the family sparse")
 }
 
 impl TorchLoop {
-    /// A learner on this device.
     pub fn new(device: Device) -> TorchLoop {
         TorchLoop { device, pretraining: Sources::default() }
     }
@@ -76,7 +74,7 @@ impl LoopLearner for TorchLoop {
     }
 
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, folder: &Path) -> Result<()> {
-        // The structure is that of the existing networks; other keys of it were refused (see check_model_keys).
+        // The structure is that of the existing networks; other values were refused (see `check_model_keys`).
         let first = Checkpoint::load(&nets.weights(START))?.config.model;
         let mix = config.pretrain_mix_ratio;
         let train = config.train.torch_mut().context("the run is of the family sparse")?;

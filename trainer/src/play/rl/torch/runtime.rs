@@ -1,11 +1,11 @@
-//! What runs the networks in the games of a run.
+//! Chooses the runtime of the networks in a run's games.
 
 use tch::Device;
 
 use crate::config::{Runtime, worker_count};
 
 impl Runtime {
-    /// Whether networks play in libtorch, if they are trained on `device`.
+    /// True if networks trained on `device` play in libtorch.
     pub fn is_torch(self, device: Device) -> bool {
         match self {
             Runtime::Auto => device != Device::Cpu,
@@ -14,8 +14,8 @@ impl Runtime {
         }
     }
 
-    /// Number of threads to play on. For 0 it is one per core, each with its own session; but a single one with libtorch,
-    /// which has its own threads or a GPU, so that all games share its batches.
+    /// Number of threads to play on. 0 means one per core, each with its own session; with libtorch it means
+    /// a single one, so that all games share its batches.
     pub fn workers(self, device: Device, workers: usize) -> usize {
         if workers == 0 && self.is_torch(device) { 1 } else { worker_count(workers) }
     }

@@ -21,7 +21,7 @@ use crate::play::rl::state::START;
 /// Batches on which the divergence from the first network is measured.
 const MEASURED: usize = 4;
 
-/// The configuration of an iteration's training; the configuration refuses the keys that are set here.
+/// The configuration of an iteration's training; the run's configuration refuses the keys that are set here.
 fn train_config(config: &RlConfig, task: &TrainTask<'_>) -> Result<TrainConfig> {
     let mut config = super::training(config)?.clone();
     config.samples = task.samples.max(1);
@@ -70,7 +70,7 @@ impl TorchLoop {
             begun(from)?;
         }
         if run.progress.step == from {
-            // The last iteration's measurements.
+            // Measurements of the last iteration.
             run.learner.drift.clear();
         }
         let sources = self.sources(context, &task.games)?;
@@ -131,7 +131,7 @@ impl TorchLoop {
         earlier_task(config, context.folder, &learner.net, &first).map(Some)
     }
 
-    /// The weights of the network that the run began with.
+    /// The weights of the network with which the run began.
     fn first_weights(&self, context: &LoopContext<'_>, learner: &Learner, kind: Kind) -> Result<Weights> {
         let mut weights = Weights::new(learner.net.layout(), self.device, kind, 0);
         Checkpoint::load(&context.nets.weights(START))
@@ -140,13 +140,9 @@ impl TorchLoop {
     }
 }
 
-/// Adds the games of `folder` to `sources` as two sources, the older and the recent games; a recent position is
-/// sampled `recent_weight` times as often, and the shares of both sum to `total`. Validation games are held out as
-/// from any other source. A copy of the games goes to unnamed files in `cache`.
-///
-/// # Errors
-///
-/// A file cannot be read, or the copy cannot be written.
+/// Adds the games of `folder` to `sources` as two sources, older and recent. A recent position is sampled
+/// `recent_weight` times as often; the shares of both sum to `total`. Validation games are held out as usual.
+/// A copy of the games goes to unnamed files in `cache`.
 pub fn add_to(
     buffer: &ReplayBuffer,
     sources: &mut Sources,
@@ -171,7 +167,7 @@ pub fn add_to(
     for [train, validation] in parts {
         built.push((train.build().with_context(full)?, validation.build().with_context(full)?));
     }
-    // In proportion to their positions, recent ones weighted; a source without games gets no share.
+    // Shares are proportional to positions, recent ones weighted; a source without games gets none.
     let mass = |index: usize, weight: f64| built[index].0.positions() as f64 * weight;
     let masses = [mass(0, 1.0), mass(1, config.recent_weight)];
     let sum: f64 = masses.iter().sum();
