@@ -79,7 +79,7 @@ struct PartOfNetwork {
     /// The same with the power that fits this part best, and that power.
     fitted: f64,
     power: f64,
-    /// Spearman's rank correlation.
+    /// Kendall's rank correlation τ-b.
     rank: f64,
 }
 
@@ -135,7 +135,7 @@ impl PartOfNetwork {
             error: error(wdl, points, chosen, 1.0),
             fitted: error(wdl, points, chosen, power),
             power,
-            rank: correlation(&ranks(&expected), &ranks(&truth)),
+            rank: rank_correlation(&expected, &truth),
         }
     }
 }
@@ -215,27 +215,20 @@ fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     f64::midpoint(low, high).exp2()
 }
 
-/// Ranks from 1, equal numbers sharing the mean of theirs.
-fn ranks(numbers: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..numbers.len()).collect();
-    order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
-    let mut ranks = vec![0.0; numbers.len()];
-    for equal in order.chunk_by(|&a, &b| numbers[a] == numbers[b]) {
-        let before = order.partition_point(|&i| numbers[i] < numbers[equal[0]]);
-        let mean = before as f64 + (equal.len() + 1) as f64 / 2.0;
-        equal.iter().for_each(|&i| ranks[i] = mean);
+/// Kendall's τ-b: the share of pairs in the same order less that of pairs in the opposite order, among the pairs that neither
+/// side ties (by the geometric mean of either side's number of them).
+fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
+    let (mut agreement, mut untied_a, mut untied_b) = (0.0, 0.0, 0.0);
+    for i in 0..a.len() {
+        for j in 0..i {
+            let order = |x: &[f64]| f64::from(i8::from(x[i] > x[j]) - i8::from(x[i] < x[j]));
+            let (in_a, in_b) = (order(a), order(b));
+            agreement += in_a * in_b;
+            untied_a += in_a.abs();
+            untied_b += in_b.abs();
+        }
     }
-    ranks
-}
-
-/// Pearson's correlation.
-fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
-    let (mean_a, mean_b) = (mean(a), mean(b));
-    let product = |x: &[f64], y: &[f64], mean_x: f64, mean_y: f64| {
-        x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>()
-    };
-    product(a, b, mean_a, mean_b) / (product(a, a, mean_a, mean_a) * product(b, b, mean_b, mean_b)).sqrt()
+    agreement / f64::sqrt(untied_a * untied_b)
 }
 
 /// Whether a capture wins material at once: it takes a more valuable piece, or one that cannot be retaken.
@@ -304,10 +297,12 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_equal_numbers_are_shared() {
-        assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
-        // By hand: rank differences 0, 1, −1: 1 − 6 · 2 / (3 · 8).
-        assert!((correlation(&ranks(&[1.0, 2.0, 3.0]), &ranks(&[1.0, 9.0, 4.0])) - 0.5).abs() < 1e-12);
+    fn rank_correlation_counts_pairs() {
+        // Two pairs of three in the same order, one in the opposite.
+        assert!((rank_correlation(&[1.0, 2.0, 3.0], &[1.0, 9.0, 4.0]) - 1.0 / 3.0).abs() < 1e-12);
+        // A tie on one side: two pairs agree, of two and three that are untied.
+        assert!((rank_correlation(&[1.0, 1.0, 2.0], &[1.0, 2.0, 3.0]) - 2.0 / 6f64.sqrt()).abs() < 1e-12);
+        assert_eq!(rank_correlation(&[1.0, 2.0], &[5.0, 4.0]), -1.0);
     }
 
     #[test]
