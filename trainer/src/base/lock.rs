@@ -1,4 +1,4 @@
-//! One program at a time in a folder or on an output.
+//! Allows one process at a time in a folder or on an output.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A lock file that names the process that holds it. It goes when this is dropped.
+/// A lock file that names the process holding it; dropping this removes it.
 ///
-/// A lock left by a process that died is taken over: the system releases the file's lock with the process. One of
-/// another host cannot be judged from here and is respected.
+/// The lock of a dead process is taken over, because the system releases the file's lock with the process. A
+/// lock of another host cannot be checked from here and is respected.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -20,6 +20,7 @@ impl Lock {
     /// Takes the lock `path`.
     ///
     /// # Errors
+    ///
     /// Another process holds it, or may hold it on another host; the message names both.
     pub fn take(path: &Path) -> Result<Lock> {
         let cannot = || format!("cannot lock {}", path.display());
@@ -34,7 +35,7 @@ impl Lock {
             let held = match file.try_lock() {
                 Ok(()) => false,
                 Err(TryLockError::WouldBlock) => true,
-                // A file system without locks: the process id decides alone.
+                // A file system without locks: only the process id decides.
                 Err(TryLockError::Error(_)) => false,
             };
             let mut holder = String::new();
@@ -56,7 +57,7 @@ impl Drop for Lock {
     }
 }
 
-/// Fails if `holder`, the text of the lock, is a process that lives.
+/// Fails if `holder`, the text of the lock, names a live process.
 fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
     let place = path.parent().unwrap_or(path).display();
     let parsed = holder.strip_prefix("process ").and_then(|text| text.split_once(" on "));
@@ -77,12 +78,13 @@ fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file system supports locks: then a lock that could be taken was stale, whoever has its number now.
+/// True if the file system supports locks. A lock that could then be taken was stale, whichever process has
+/// its id now.
 fn can_lock(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| !matches!(file.try_lock(), Err(TryLockError::Error(_))))
 }
 
-/// Whether the file was removed, or replaced, between opening and locking it.
+/// True if the file was removed or replaced between opening and locking it.
 #[cfg(unix)]
 fn is_gone(path: &Path, file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -100,7 +102,7 @@ fn lives(process: u32) -> bool {
     Path::new("/proc/self").exists() && Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// The machine's name, from the system, or else the shell.
+/// The machine's name, from the system or else from the shell.
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .or_else(|_| std::fs::read_to_string("/etc/hostname"));
@@ -122,13 +124,13 @@ mod tests {
         assert!(error.contains(&me), "{error}");
         drop(first);
         assert!(!path.exists());
-        // Of a process that died: nobody holds the file.
+        // The process died: nobody holds the file.
         std::fs::write(&path, format!("process 4194305 on {}\n", host())).unwrap();
         drop(Lock::take(&path).unwrap());
-        // Killed before it wrote its name.
+        // The process was killed before it wrote its name.
         std::fs::write(&path, "").unwrap();
         drop(Lock::take(&path).unwrap());
-        // Its number was given to another process since.
+        // The process id was reused since.
         std::fs::write(&path, format!("process 1 on {}\n", host())).unwrap();
         drop(Lock::take(&path).unwrap());
     }

@@ -1,12 +1,10 @@
-//! What every floor uses.
+//! Shared by all floors above.
 
-/// Files written atomically.
+/// Atomic writes.
 pub mod files;
 pub mod lock;
 pub mod parallel;
-/// Progress bars on stderr.
 pub mod progress;
-/// Results of games.
 pub mod result;
-/// Networks to evaluate with: any network file, whatever runs it.
+/// Loads any network file and evaluates with the runtime that fits.
 pub mod network;

@@ -1,4 +1,4 @@
-//! Networks to evaluate with: any network file, whatever runs it.
+//! Loads any network file and evaluates with the runtime that fits.
 
 use std::path::Path;
 
@@ -10,20 +10,16 @@ use engine::nets::sparse::{SparseFile, SparseNetwork};
 use engine::search::{SteppedSearch, check_answers};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A network together with what runs it: all that games need of one.
+/// A network and its runtime: all that games need.
 pub trait Backend: Send + Sync {
-    /// The input scheme, everything that the network's answers depend on, which keys a cache of evaluations; none if a
+    /// The input scheme, which keys a cache of evaluations: the answers depend on nothing else. `None` if a
     /// look-up would cost more than an evaluation.
     fn cached_input(&self) -> Option<Input>;
 
-    /// An evaluator of up to `max_batch` positions at once, for one worker.
-    ///
-    /// # Errors
-    ///
-    /// The runtime cannot be started, or refuses the network.
+    /// Creates an evaluator of up to `max_batch` positions at once, for one worker.
     fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
 
-    /// Whether its answers are the same to the last bit on every machine and in every batch.
+    /// True if the answers are bit-identical on every machine and in every batch.
     fn is_exact(&self) -> bool {
         false
     }
@@ -40,7 +36,7 @@ impl Backend for Network {
     }
 }
 
-/// The engine's own kernels, a position at a time.
+/// The engine's own kernels, one position at a time.
 impl Backend for SparseNetwork {
     fn cached_input(&self) -> Option<Input> {
         None
@@ -55,16 +51,16 @@ impl Backend for SparseNetwork {
     }
 }
 
-/// A network file, with what runs it.
+/// A network file with its runtime.
 pub enum LoadedNet {
-    /// In ONNX Runtime.
+    /// Runs in ONNX Runtime.
     Onnx(Box<Network>),
-    /// Of the family `sparse`, in the engine's own kernels.
+    /// Family `sparse`, runs in the engine's own kernels.
     Native(SparseNetwork),
 }
 
 impl LoadedNet {
-    /// The name on its card.
+    /// The name on its model card.
     pub fn name(&self) -> &str {
         match self {
             LoadedNet::Onnx(network) => network.name(),
@@ -80,7 +76,6 @@ impl LoadedNet {
         }
     }
 
-    /// Whether it has a value head.
     pub fn has_value(&self) -> bool {
         match self {
             LoadedNet::Onnx(network) => network.schemes().value == ValueScheme::Wdl,
@@ -88,7 +83,7 @@ impl LoadedNet {
         }
     }
 
-    /// A number that differs between networks: a hash of what they answer for some positions.
+    /// A hash of its answers for some positions, which differs between networks.
     pub fn fingerprint(&self) -> u64 {
         match self {
             LoadedNet::Onnx(network) => {
@@ -106,11 +101,8 @@ impl LoadedNet {
         }
     }
 
-    /// The network, if ONNX Runtime runs it.
-    ///
-    /// # Errors
-    ///
-    /// It is of the family `sparse`; the message says that `what` is not for it.
+    /// The network, if ONNX Runtime runs it. A network of the family `sparse` is an error that names `what`
+    /// as unavailable for it.
     pub fn onnx(self, what: &str) -> Result<Network> {
         match self {
             LoadedNet::Onnx(network) => Ok(*network),
@@ -141,12 +133,8 @@ impl Backend for LoadedNet {
     }
 }
 
-/// Loads the network of a file, or this program's own: `embedded`. A network of the family
-/// `sparse`, in fp32 or in integers, is run by the engine's own kernels, any other by ONNX Runtime.
-///
-/// # Errors
-///
-/// The file cannot be read, or is no network that this program knows.
+/// Loads a network file, or the built-in network for the name `embedded`. Networks of the family `sparse`
+/// (fp32 or integers) run in the engine's own kernels, all others in ONNX Runtime.
 pub fn load_network(name: &Path) -> Result<LoadedNet> {
     if name == Path::new("embedded") {
         return Ok(LoadedNet::Native(SparseNetwork::embedded()));
@@ -159,11 +147,7 @@ pub fn load_network(name: &Path) -> Result<LoadedNet> {
     Ok(LoadedNet::Onnx(Box::new(Network::load(name)?)))
 }
 
-/// Ends a search that shares its evaluator with no other; every batch has up to `leaves` positions.
-///
-/// # Errors
-///
-/// The evaluator fails, or leaves something unanswered.
+/// Finishes a search that shares its evaluator with no other; a batch has up to `leaves` positions.
 pub fn search_alone(
     search: &mut SteppedSearch,
     leaves: usize,

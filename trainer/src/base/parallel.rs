@@ -1,10 +1,10 @@
-//! Work divided over threads so that the result doesn't depend on how many there are.
+//! Divides work over threads so that the result does not depend on their number.
 
 use std::sync::Mutex;
 
-/// Runs `work` on every task, on `threads` threads in all; the answers are in the tasks' order.
+/// Runs `work` on every task on `threads` threads; the answers are in the tasks' order.
 ///
-/// Threads take tasks as they become free, so a task must not depend on another.
+/// Threads take tasks as they become free, so a task must not wait for another.
 pub fn map<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     if threads <= 1 || tasks.len() <= 1 {
         return tasks.into_iter().map(work).collect();

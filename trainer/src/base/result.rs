@@ -1,19 +1,12 @@
-//! Results of games.
-
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
-/// How a game ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GameResult {
-    /// White won.
     White,
-    /// Black won.
     Black,
-    /// A draw.
     Draw,
-    /// Unknown.
     #[default]
     Unknown,
 }
@@ -29,7 +22,7 @@ impl GameResult {
         }
     }
 
-    /// The result with this code, if there is one.
+    /// The inverse of [`GameResult::code`].
     pub fn from_code(code: i8) -> Option<GameResult> {
         match code {
             1 => Some(GameResult::White),
@@ -40,12 +33,11 @@ impl GameResult {
         }
     }
 
-    /// The result of a game that `winner` won.
     pub fn won_by(winner: Color) -> GameResult {
         winner.fold_wb(GameResult::White, GameResult::Black)
     }
 
-    /// The winner, if there is one.
+    /// The winner; `None` for a draw or an unknown result.
     pub fn winner(self) -> Option<Color> {
         match self {
             GameResult::White => Some(Color::White),

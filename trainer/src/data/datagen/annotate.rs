@@ -1,4 +1,4 @@
-//! An engine's evaluations for games that exist already.
+//! An engine's evaluations for existing games.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,34 +14,28 @@ use crate::data::dataset::{self, PendingGame, replay_game};
 use crate::data::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, is_regular, read_games};
 use crate::data::record::{EvalSide, GameRecord, NO_EVAL, SearchRecord};
 
-/// The first bytes of an HDF5 file.
 const HDF5_SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// The kind of error of a stored game that cannot be replayed.
+/// The error for a stored game that cannot be replayed.
 const DAMAGED: &str = "damaged";
 
-/// Evaluations for the games of files.
 #[derive(Clone, Debug)]
 pub struct Annotate {
     /// Files of games (`games/1`) or PGN.
     pub files: Vec<PathBuf>,
     /// To which position an evaluation in a PGN belongs.
     pub eval: EvalSide,
-    /// Whether evaluations that exist already are kept.
+    /// True to keep existing evaluations.
     pub keep_known: bool,
-    /// How many of each position's best moves are recorded, with win, draw and loss, as a search would be.
+    /// How many of each position's best moves are recorded, with WDL, as from a search.
     pub best_moves: usize,
-    /// The engine's limit for a position.
+    /// The engine's limit per position.
     pub limit: Limit,
 }
 
 impl Annotate {
-    /// Reads all games in their order until `take`, which is given their numbers, returns false, and reports those that
-    /// are left out; with `warn` they are also logged.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be read.
+    /// Reads all games with their numbers, in order, until `take` returns false, and reports those that are
+    /// left out; with `warn` they are also logged.
     pub fn each_game(
         &self,
         stop: &AtomicBool,
@@ -100,11 +94,11 @@ impl Annotate {
         }
     }
 
-    /// Gives the positions of a game the engine's evaluations, from ply `done` on.
+    /// Evaluates the positions of a game from ply `done` on.
     ///
     /// # Errors
     ///
-    /// If the engine fails or `stop` is set; the plies before `done` are complete.
+    /// The engine failed or `stop` was set; the plies before `done` are complete.
     fn annotate(
         &self,
         game: &mut GameRecord,
@@ -189,15 +183,15 @@ fn each_stored_game(
     Ok(true)
 }
 
-/// Whether a file is HDF5, by its signature.
+/// Tells HDF5 by its signature.
 fn is_hdf5(path: &Path) -> anyhow::Result<bool> {
-    // A pipe is read once, as PGN.
+    // A pipe can be read only once; it is taken as PGN.
     if !is_regular(path) {
         return Ok(false);
     }
     let mut head = [0; HDF5_SIGNATURE.len()];
     let read = File::open(path).map(|mut file| file.read_exact(&mut head));
-    // A shorter file is no HDF5.
+    // A shorter file is not HDF5.
     read.with_context(|| format!("cannot read {}", path.display()))?.unwrap_or_default();
     Ok(head == HDF5_SIGNATURE)
 }

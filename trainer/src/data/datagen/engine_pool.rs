@@ -1,5 +1,5 @@
-//! A pool of UCI engines that work on many games: one thread queues games by number, each engine has a thread, and the
-//! results are stored in the order of their numbers.
+//! A pool of UCI engines that work on many games. One thread queues games by number, each engine has a
+//! thread, and results are stored in the order of their numbers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,18 +15,18 @@ use super::{EngineCommand, EngineError, UciEngine};
 use crate::data::dataset::{PendingGame, Store};
 use crate::data::record::GameRecord;
 
-/// An engine is not restarted any more after so many failures in a row at the same ply.
+/// After this many failures in a row at the same ply, an engine is not restarted again.
 const MAX_FAILURES: u32 = 3;
 /// How often the collector checks the time and the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why the work on a game ends early.
+/// Why the work on a game ended early.
 #[derive(Debug, Error)]
 pub enum TaskError {
-    /// The engine's failure, or the stop flag.
+    /// The engine failed, or the stop flag was set.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Something that no restart of the engine mends.
+    /// A failure that restarting the engine does not mend.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
 }
@@ -36,12 +36,8 @@ pub trait EngineTask: Sync {
     /// How far a finished game advances the progress bar.
     fn progress_of(&self, game: &GameRecord) -> u64;
 
-    /// Sends the games from number `from` on, in order, without those in `held`, until there are no more or
-    /// `send` returns false.
-    ///
-    /// # Errors
-    ///
-    /// If an input file cannot be read.
+    /// Sends the games from number `from` on, in order and without those in `held`, until there are no more
+    /// or `send` returns false.
     fn queue(
         &self,
         from: u64,
@@ -50,12 +46,12 @@ pub trait EngineTask: Sync {
         send: &mut dyn FnMut(PendingGame) -> bool,
     ) -> anyhow::Result<()>;
 
-    /// Works on a game until it is finished; `pending.done` counts the plies that are done.
+    /// Works on a game until it is finished; `pending.done` counts finished plies.
     ///
     /// # Errors
     ///
-    /// If the engine or something else fails or `stop` is set; `pending` then holds the progress made so far and can be
-    /// continued.
+    /// The engine or something else failed, or `stop` was set; `pending` then holds the progress so far and
+    /// can be continued.
     fn process(
         &self,
         pending: &mut PendingGame,
@@ -67,22 +63,17 @@ pub trait EngineTask: Sync {
 /// What a run that generates games has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagenSummary {
-    /// Games in the files.
+    /// Games in all files.
     pub games: u64,
-    /// Files.
     pub files: usize,
-    /// Whether it was stopped before its end.
+    /// True if it was interrupted.
     pub stopped: bool,
 }
 
 /// Runs a task on `engines` engines at once and stores the games; `bar` counts [`EngineTask::progress_of`].
 ///
-/// Setting `stop` ends the run soon without losing work: unfinished games are stored as far as they are.
-///
-/// # Errors
-///
-/// If an engine cannot be started or fails repeatedly, or games cannot be read or written. Finished games are
-/// stored in that case, too.
+/// Setting `stop` ends the run soon and loses no work: unfinished games are stored as far as they are.
+/// Finished games are stored even if the run fails.
 pub fn run_tasks(
     task: &impl EngineTask,
     (command, engines): (&EngineCommand, usize),
@@ -118,7 +109,7 @@ pub fn run_tasks(
     Ok(DatagenSummary { games, files: closed?, stopped: stop.load(Ordering::Relaxed) })
 }
 
-/// A game that a worker has finished or given up, and the error if there was one.
+/// A game that a worker has finished or given up, and the error, if any.
 type WorkerReport = (PendingGame, Option<anyhow::Error>);
 
 fn engine_worker(
@@ -138,7 +129,7 @@ fn engine_worker(
     }
 }
 
-/// Works on a game and restarts the engine when it fails; when `halt` is set it returns without an error.
+/// Works on a game and restarts the engine when it fails; returns without an error when `halt` is set.
 fn process_with_restarts(
     task: &impl EngineTask,
     command: &EngineCommand,

@@ -1,7 +1,8 @@
 //! Games and evaluations from UCI engines, and games from the web.
 //!
-//! A [`UciEngine`] is an engine in a child process. [`Mine`] lets it play against itself, [`Annotate`] lets it evaluate
-//! existing games; [`run_tasks`] does either with several engines at once. [`fetch`] downloads a player's games.
+//! A [`UciEngine`] is an engine in a child process. [`Mine`] lets it play itself, [`Annotate`] lets it
+//! evaluate existing games; [`run_tasks`] does either with several engines at once. [`fetch`] downloads a
+//! player's games.
 
 mod move_choice;
 mod walk;
@@ -11,7 +12,6 @@ mod tree_paths;
 mod engine_pool;
 mod mine;
 mod annotate;
-/// A player's games of a month, from the public interfaces of Chess.com and Lichess.
 pub mod fetch;
 
 use engine::chess::position::PackedMove;
@@ -28,12 +28,13 @@ pub use move_choice::MoveChoice;
 pub use start_positions::{FirstPositions, StartError, StartPositions, StartRules};
 pub use tree_paths::TreePaths;
 
-/// How fast a move's share falls with the points that it gives up against the best: by e for so many of one point.
+/// Temperature of the policy target, in expected score: a move that gives up this much against the best one
+/// gets 1/e of its share.
 const SHARE_SCALE: f32 = 0.05;
 
-/// A position's best moves as the record of a search: win, draw and loss of the first, as the policy a softmax of
-/// what the moves are expected to score, and their scores. Nothing is recorded without a score of the first; other moves without one are
-/// left out.
+/// Records a position's best moves like a search: the WDL of the first, a policy that is a softmax of their
+/// expected scores, and the scores. Moves without a score are left out; without a score of the first move
+/// nothing is recorded.
 fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     let Some(Some([win, draw, loss])) = best.first().map(|first| wdl_for_mover(first, mover)) else {
         return SearchRecord::default();
@@ -49,7 +50,7 @@ fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     SearchRecord::scored(win - loss, draw, moves)
 }
 
-/// Win, draw and loss of a move as the engine reports them, or else by [`wdl_of_eval`].
+/// WDL of a move as the engine reports it, or else by [`wdl_of_eval`].
 fn wdl_for_mover(scored: &EngineMove, mover: Color) -> Option<[f32; 3]> {
     match scored.wdl {
         Some(wdl) => Some(wdl.map(|thousandths| f32::from(thousandths) / 1000.0)),
@@ -61,7 +62,7 @@ fn wdl_for_mover(scored: &EngineMove, mover: Color) -> Option<[f32; 3]> {
     }
 }
 
-/// The score of a move as in `games/1`: centipawns for White, or a mate in plies.
+/// The score of a move as in `games/1`: centipawns from White's point of view, or a mate in plies.
 fn stored_eval(scored: &EngineMove, mover: Color) -> i16 {
     let limit = i32::from(MAX_CENTIPAWNS);
     match scored.score {
@@ -94,7 +95,7 @@ mod tests {
             score: Some(Score::Cp(40 * index as i32 - 100)),
             wdl: Some(wdl),
         };
-        // 0.70, 0.65 and 0.20 points: 1, 1/e and e^-10.
+        // Expected scores 0.70, 0.65 and 0.20: shares of 1, 1/e and e^-10.
         let best = [scored(4, [600, 200, 200]), scored(2, [500, 300, 200]), scored(0, [100, 200, 700])];
         let record = search_record(&best, Color::White);
         let shares: Vec<(PackedMove, f32)> =

@@ -1,4 +1,4 @@
-//! Which of an engine's best moves is played, at random.
+//! Chooses at random which of an engine's best moves is played.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,13 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use fastrand::Rng;
 
-/// The weights with which an engine's best, second best … move is played, in any unit; the weights of moves that do
-/// not exist go to the last that does.
+/// Weights with which the best, second best … move is played, on any scale. The weights of missing moves go
+/// to the last move that exists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveChoice(Vec<f64>);
 
 impl Default for MoveChoice {
-    /// 80, 15 and 5 per cent: as in the lesson on imitation learning.
+    /// 80, 15 and 5 per cent, as in the lesson on imitation learning.
     fn default() -> MoveChoice {
         MoveChoice(vec![80.0, 15.0, 5.0])
     }
@@ -41,7 +41,6 @@ impl fmt::Display for MoveChoice {
 }
 
 impl MoveChoice {
-    /// The number of weights.
     pub fn moves(&self) -> usize {
         self.0.len()
     }

@@ -1,4 +1,4 @@
-//! Moves along random paths through the trees of our own searches: what a search meets.
+//! Plays moves along random paths through our own search trees, to reach the positions that a search meets.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -15,39 +15,32 @@ use shakmaty::Move;
 use crate::base::network::search_alone;
 use crate::base::network::{Backend, load_network};
 
-/// Memory for a search's tree.
+/// Bytes of memory for a search's tree.
 const MEMORY: usize = 32 << 20;
 
-/// A network that searches, whose trees the games follow.
+/// The network whose search trees the games follow.
 pub struct TreePaths {
     network: Box<dyn Backend>,
-    /// Evaluators that no game has at the moment: some networks take long to open one.
+    /// Idle evaluators: some networks take long to open one.
     idle: Mutex<Vec<Box<dyn Evaluator>>>,
     visits: u64,
     params: Params,
 }
 
 impl TreePaths {
-    /// Trees of so many visits by the network of a file, or `embedded`; and the network's fingerprint.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be loaded, or has no value.
+    /// Loads the network of a file, or `embedded`, for trees of `visits` visits; also returns the network's
+    /// fingerprint. The network must have a value head.
     pub fn load(file: &Path, visits: u64) -> Result<(TreePaths, u64)> {
         let network = load_network(file)?;
         ensure!(network.has_value(), "{}: a network without a value cannot search", file.display());
         let fingerprint = network.fingerprint();
-        // All visits are wanted, each tree for itself.
+        // Every search makes all of its visits, in its own tree.
         let params = if network.is_exact() { Params::native() } else { Params::default() };
         let params = Params { reuse: false, smart_pruning: 0.0, ..params };
         Ok((TreePaths { network: Box::new(network), idle: Mutex::default(), visits, params }, fingerprint))
     }
 
-    /// What one game follows.
-    ///
-    /// # Errors
-    ///
-    /// The network's runtime cannot be started.
+    /// Prepares to follow the trees of one game.
     pub fn begin(&self) -> Result<PathFollower<'_>> {
         let idle = self.idle.lock().expect("not poisoned").pop();
         let evaluator = idle.map_or_else(|| self.network.evaluator(1), Ok)?;
@@ -56,26 +49,23 @@ impl TreePaths {
     }
 }
 
-/// A game's way through one tree after another.
+/// Leads a game through one tree after another.
 pub struct PathFollower<'a> {
     paths: &'a TreePaths,
-    /// Given back at the end.
+    /// Returned to the pool at the end.
     evaluator: Option<Box<dyn Evaluator>>,
     search: SteppedSearch,
-    /// The moves of the present path that were not played yet.
+    /// The moves of the current path that are still to be played.
     ahead: VecDeque<Move>,
 }
 
 impl PathFollower<'_> {
-    /// The next move of the present path, or the first of a new one through a tree that begins here.
-    ///
-    /// # Errors
-    ///
-    /// The network fails.
+    /// The next move of the current path, or the first one of a path through a new tree from this position.
+    /// The last move must have been played.
     ///
     /// # Panics
     ///
-    /// If the game is over. The last move must have been played.
+    /// If the game is over.
     pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move> {
         if self.ahead.is_empty() {
             self.search(game)?;
@@ -100,9 +90,9 @@ impl Drop for PathFollower<'_> {
     }
 }
 
-/// A path from the root to the position of a random visit. At each position one of its visits is drawn: the first was
-/// its own evaluation, where the path ends, and each other went on with a move. Only visits that ended where a result
-/// was proven already count for moves below.
+/// Draws a path from the root to the position of a random visit. Of a node's visits, the first evaluated the
+/// node itself and ends the path; every other one continued with a move. Visits that ended at a proven result
+/// count only for the moves above it.
 fn draw_path(tree: &Tree, rng: &mut Rng) -> Vec<Move> {
     let mut path = Vec::new();
     while let Some(stats) = tree.stats_after(&path) {
@@ -148,7 +138,7 @@ mod tests {
             let found = share(&|path| path[0] == edge.m);
             assert!((found - expected).abs() < 0.015, "{}: {found} {expected}", edge.m);
         }
-        // Of the visits of the best move one is its own, and the others are those of the replies.
+        // One visit of the best move is its own evaluation; the others belong to the replies.
         let best = &first[0];
         let replies: u64 = tree.stats_after(&[best.m]).unwrap().iter().map(|edge| edge.visits).sum();
         assert!(replies > 20, "{replies}");

@@ -10,12 +10,12 @@ use crate::data::record::{
     MATE_SCORE, NO_EVAL, SearchColumns, SearchView,
 };
 
-/// Games in the columns of `games/1`: one entry per game or per ply, the plies of all games one after the other.
+/// Games as columns of `games/1`, with one entry per game or per ply. The plies of all games follow one
+/// another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// Where the games come from, as text.
     pub source: String,
-    // One entry per game.
     pub(super) first_ply: Vec<u64>,
     pub(super) plies: Vec<u16>,
     pub(super) result: Vec<i8>,
@@ -24,7 +24,7 @@ pub struct Chunk {
     pub(super) date: Vec<u32>,
     pub(super) flags: Vec<u16>,
     pub(super) start: Vec<u32>,
-    // Start positions as FENs; the first is the initial position.
+    // Start positions as FEN; the first is the initial position.
     pub(super) starts: Vec<String>,
     // One entry per ply.
     pub(super) moves: Vec<u16>,
@@ -34,7 +34,6 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// A chunk without games.
     pub fn new(source: &str) -> Chunk {
         Chunk {
             source: source.to_owned(),
@@ -53,17 +52,14 @@ impl Chunk {
         }
     }
 
-    /// Number of games.
     pub fn games(&self) -> usize {
         self.plies.len()
     }
 
-    /// Number of plies.
     pub fn positions(&self) -> usize {
         self.moves.len()
     }
 
-    /// Appends a game.
     pub fn push(&mut self, game: &GameRecord) {
         self.first_ply.push(self.moves.len() as u64);
         self.plies.push(game.moves.len() as u16);
@@ -90,7 +86,7 @@ impl Chunk {
         self.evals.resize(self.moves.len(), NO_EVAL);
     }
 
-    /// A game as a view, without copying it.
+    /// A view of a game without a copy.
     ///
     /// # Panics
     ///
@@ -109,8 +105,8 @@ impl Chunk {
         }
     }
 
-    /// The searches of a game: those of self-play, of which perhaps no ply is recorded, and those of other games of which
-    /// a ply is, as an engine's best moves are.
+    /// The searches of a game: of self-play games even if no ply is recorded, of other games only if one is
+    /// (an engine's best moves).
     fn searches_of(&self, index: usize, range: Range<usize>) -> SearchView<'_> {
         let recorded = self.searches.len.get(range.clone());
         let is_recorded = recorded.is_some_and(|lens| lens.iter().any(|len| *len > 0));
@@ -121,7 +117,7 @@ impl Chunk {
         }
     }
 
-    /// A game as a record of its own.
+    /// A copy of a game.
     ///
     /// # Panics
     ///
@@ -147,11 +143,8 @@ impl Chunk {
         record::identity(replay.start.unwrap_or(INITIAL_FEN), replay.moves.iter().copied())
     }
 
-    /// Checks that the columns are consistent and hold only values that `games/1` defines.
-    ///
-    /// # Errors
-    ///
-    /// The first inconsistent column or invalid value.
+    /// Checks that the columns are consistent and hold only values that `games/1` defines; the error names
+    /// the first fault.
     pub fn check(&self) -> anyhow::Result<()> {
         let games = self.games();
         let columns = [

@@ -11,12 +11,8 @@ use crate::data::record::{
     self, FLAG_ADJUDICATED, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, PlayedMove, Split,
 };
 
-/// A game as text: its tags, its moves with the evaluations of the positions before them, and with `boards` the board
-/// after each.
-///
-/// # Errors
-///
-/// If there is no such game, or it cannot be replayed.
+/// Describes a game: its tags, its moves with the evaluation of the position before each, and with `boards`
+/// the board after each.
 pub fn describe(chunk: &Chunk, index: usize, boards: bool) -> anyhow::Result<String> {
     let last = chunk.games().saturating_sub(1);
     ensure!(index < chunk.games(), "there is no game {index}: the games are 0 to {last}");
@@ -89,7 +85,7 @@ fn ending(game: &GameRecord, last: Option<&PlayedMove>) -> String {
     format!("{} ({by_rule})", game.result.pgn())
 }
 
-/// A diagram, White below, capitals for White.
+/// A diagram with White at the bottom and capitals for White.
 fn board(game: &Game) -> String {
     let mut text = String::new();
     for rank in (0..8).rev() {

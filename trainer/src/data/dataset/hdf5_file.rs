@@ -1,4 +1,4 @@
-//! Chunks written to and read from HDF5.
+//! Writes chunks to HDF5 and reads them.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,11 @@ const BLOCK: usize = 1 << 16;
 /// zlib's best compression: files are written once and read often.
 const DEFLATE: u8 = 9;
 
-/// Bytes of a text attribute. Texts of variable length would be stored in a part of the file that has no checksums
-/// and crashes the library when it is damaged.
+/// Bytes of a text attribute. Texts of variable length would be stored in a part of the file that has no
+/// checksums and crashes the library when damaged.
 const TEXT: usize = 1000;
 type Text = FixedUnicode<TEXT>;
 
-/// A start position as it is stored.
 type StoredFen = FixedAscii<100>;
 
 /// Why a file of games cannot be used.
@@ -35,27 +34,24 @@ pub enum ChunkError {
     /// Not HDF5, truncated, or unreadable.
     #[error("{}: cannot be read, damaged or truncated: {}", .0.display(), .1)]
     Unreadable(PathBuf, String),
-    /// HDF5, but not `games/1`, or of a version that this program does not know.
+    /// HDF5, but not `games/1`, or of an unknown version.
     #[error("{}: not games/1: {}", .0.display(), .1)]
     Foreign(PathBuf, String),
     /// `games/1` with inconsistent contents.
     #[error("{}: damaged: {}", .0.display(), .1)]
     Damaged(PathBuf, String),
-    /// The file cannot be written.
     #[error("{}: cannot be written: {}", .0.display(), .1)]
     Unwritable(PathBuf, String),
 }
 
-/// Writes a chunk under a temporary name, flushes it to the disk, and renames it.
-///
-/// # Errors
-///
-/// If the file cannot be written; then no file of that name is created or changed.
+/// Writes a chunk under a temporary name, flushes it to the disk, and renames it. If that fails, no file of
+/// that name is created or changed.
 pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
     let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), cause(error));
     let file = files::temporary(path).map_err(|error| unwritable(&error))?;
     write_file(chunk, file.path()).map_err(|error| unwritable(&error))?;
-    // HDF5 can lose data on a full disk without an error: only what can be read back replaces an existing file.
+    // HDF5 can lose data on a full disk without an error: only a file that can be read back replaces an
+    // existing one.
     let mut written =
         read(file.path()).map_err(|_| unwritable(&"it cannot be read back, is the disk full?"))?;
     written.source.clone_from(&chunk.source);
@@ -66,8 +62,8 @@ pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
 }
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
-    // The format of HDF5 1.10 has checksums for its own structures, too.
-    // Without times: equal games make equal files, whenever they are written.
+    // The format of HDF5 1.10 also has checksums for its own structures. Times are left out, so that equal
+    // games make equal files.
     let mut options = File::with_options();
     options.with_fapl(|access| unlocked(access).libver_v110());
     let file = options.with_fcpl(|creation| creation.obj_track_times(false)).create(path)?;
@@ -124,9 +120,9 @@ fn open(path: &Path) -> hdf5::Result<File> {
     File::with_options().with_fapl(unlocked).open(path)
 }
 
-/// Without HDF5's file locks: a child process that is started while a file is open inherits the descriptor, and with
-/// it the lock, so that a closed file could not be opened again while that process lives. Nothing needs the locks:
-/// files are written under a temporary name and never changed.
+/// Disables HDF5's file locks. A child process started while a file is open inherits the descriptor and its
+/// lock, so the closed file could not be opened again while that process lives. The locks are not needed,
+/// because files are written under a temporary name and never changed.
 fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
     access.file_locking(false)
 }
@@ -140,15 +136,11 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
     let block = data.len().min(BLOCK);
     let dataset =
         builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name)?;
-    // The destructor writes what is still in the cache, and ignores errors.
+    // The destructor writes what is still in the cache, but ignores errors.
     dataset.flush()
 }
 
 /// Reads a whole file. Checksums, lengths and ranges are checked; moves are not replayed.
-///
-/// # Errors
-///
-/// If the file is not `games/1`, or its contents are damaged.
 pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
@@ -156,7 +148,7 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     let text = |name: &str| {
         let value = file.attr(name).and_then(|attr| {
             let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
-            // As other programs write it.
+            // Other programs write texts of variable length.
             fixed.or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
         });
         value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
@@ -184,12 +176,8 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     Ok(chunk)
 }
 
-/// [`read`], with every game replayed.
-///
-/// # Errors
-///
-/// As for [`read`], or if a game has an illegal move, which a file with valid checksums can have if another program wrote
-/// it.
+/// Like [`read`], but replays every game: a file with valid checksums can hold an illegal move if another
+/// program wrote it.
 pub fn read_replayed(path: &Path) -> Result<Chunk, ChunkError> {
     let chunk = read(path)?;
     for index in 0..chunk.games() {
@@ -258,21 +246,15 @@ pub(super) const DATASETS: [&str; 11] = [
 /// How a file stores a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatasetLayout {
-    /// Its path in the file.
     pub name: &'static str,
-    /// The type of an entry.
     pub kind: String,
-    /// Their number along each axis.
+    /// Number of entries along each axis.
     pub shape: Vec<usize>,
-    /// Whether its bytes have checksums, which are checked when it is read.
+    /// True if its bytes have checksums, which are checked on reading.
     pub checksums: bool,
 }
 
-/// How a file stores its datasets.
-///
-/// # Errors
-///
-/// If the file cannot be read, or lacks one.
+/// Describes how a file stores its datasets; fails if one is missing.
 pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
     let described = open(path).and_then(|file| {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
@@ -295,7 +277,7 @@ fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
     file.dataset(name)?.read_raw()
 }
 
-/// The cause that the operating system gives, if the error names one, else the first line of the error.
+/// The operating system's cause if the error names one, else the first line of the error.
 fn cause(error: &dyn Display) -> String {
     let text = error.to_string();
     let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
@@ -358,7 +340,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
         write(&chunk(), &path).unwrap();
-        // Object headers of version 2: bit 5 of the flags says that times are stored.
+        // In object headers of version 2, bit 5 of the flags says that times are stored.
         let bytes = std::fs::read(&path).unwrap();
         let headers: Vec<&[u8]> = bytes.windows(6).filter(|header| header.starts_with(b"OHDR\x02")).collect();
         assert!(headers.len() > DATASETS.len(), "{} objects", headers.len());
@@ -391,7 +373,7 @@ mod tests {
         write(&both, &path).unwrap();
         let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
         assert_eq!(names[11..], SEARCH_DATASETS);
-        // Its scores add a dataset.
+        // An engine's scores add a dataset.
         let judged =
             SearchRecord::scored(0.3, 0.4, [(moves[0], 1.0, 25), (PackedMove(11 | 27 << 6), 0.0, -310)]);
         let mut chunk = both.clone();

@@ -1,4 +1,4 @@
-//! A file of games checked and described.
+//! Checks and describes a file of games.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -14,10 +14,6 @@ use crate::data::record::{
 };
 
 /// Describes a file: its games and its datasets. With `replay`, every game is replayed first.
-///
-/// # Errors
-///
-/// If the file cannot be read or is damaged.
 pub fn describe(path: &Path, replay: bool) -> anyhow::Result<String> {
     let chunk = read(path)?;
     let inspection = inspect(&chunk, replay).with_context(|| format!("{}: damaged", path.display()))?;
@@ -65,7 +61,7 @@ fn ranges(chunk: &Chunk) -> Vec<String> {
     ranges
 }
 
-/// The minimum and the maximum, and how many values are missing, which is what the value `missing` means.
+/// Minimum, maximum and the number of missing values, those equal to `missing`.
 fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> String {
     let known = || values.iter().filter(|value| Some(**value) != missing);
     let range = match (known().min(), known().max()) {
@@ -87,7 +83,7 @@ pub struct Inspection {
     /// White, draw, Black, unknown.
     results: [usize; 4],
     splits: [usize; 3],
-    /// Games by the lower known rating, in steps of 200.
+    /// Games by the lower of the known ratings, in steps of 200.
     ratings: BTreeMap<u16, usize>,
     dates: Option<(u32, u32)>,
     evaluated: usize,
@@ -97,20 +93,16 @@ pub struct Inspection {
     self_play: usize,
     /// Positions with a recorded policy.
     searched: usize,
-    /// Moves of these that an engine has scored.
+    /// Moves in recorded policies that an engine has scored.
     scored: usize,
     own_start: usize,
     longest: u16,
-    /// Games by the family of their opening ([`Opening::family`]); only with `replayed`.
+    /// Games by opening family ([`Opening::family`]); only with `replayed`.
     openings: BTreeMap<&'static str, usize>,
     replayed: bool,
 }
 
-/// Describes a chunk. With `replay`, every game is replayed first.
-///
-/// # Errors
-///
-/// If a game cannot be replayed; the error names the first.
+/// Describes a chunk. With `replay`, every game is replayed first; the error names the first that cannot be.
 pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     let mut found = Inspection {
         source: chunk.source.clone(),
@@ -148,14 +140,10 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     Ok(found)
 }
 
-/// How far the sum of shares may be from the whole by rounding: half a unit for each of at most 218 moves.
+/// How far rounding may move the sum of shares from the whole: half a unit for each of at most 218 moves.
 const ROUNDING: u32 = 110;
 
-/// Replays a stored game, checks its searches, and returns its opening.
-///
-/// # Errors
-///
-/// If the start is no legal position, a move is illegal, or a policy is invalid; the error names the game and the ply.
+/// Replays a stored game, checks its searches, and returns its opening. The error names the game and the ply.
 pub fn replay_game(chunk: &Chunk, index: usize) -> anyhow::Result<Option<&'static Opening>> {
     let stored = chunk.replay(index);
     let mut game = stored.initial().with_context(|| format!("game {index}"))?;
@@ -240,7 +228,7 @@ impl fmt::Display for Inspection {
     }
 }
 
-/// The index of a split among [`Inspection::splits`].
+/// A split is an index of [`Inspection::splits`].
 const _: () = assert!(Split::Train as usize == 0 && Split::Test as usize == 2);
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Finished games that are in no file of games yet, in a file that grows: a save costs as much as is new.
+//! A journal: an append-only file of finished games that are in no file of games yet. A save costs only what
+//! is new.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,25 +11,22 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::store::PendingGame;
 use crate::base::files::write_file;
 
-/// Bytes before the games of a save: their compressed length (4) and its hash (8).
+/// Bytes before the games of a save: compressed length (4) and hash (8).
 const HEAD: usize = 12;
-/// zstd's level.
+/// Compression level of zstd.
 const LEVEL: i32 = 3;
 
-/// A journal: for each save its games as lines of JSON, compressed with zstd, after their length and hash.
+/// The journal file. Each save holds its length, its hash and its games as zstd-compressed lines of JSON.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// End of the last whole save; what follows is overwritten.
+    /// End of the last complete save; what follows is overwritten.
     end: u64,
 }
 
 impl Journal {
-    /// The journal at `path`, which need not exist, and its games. What a save left that was interrupted is ignored.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read.
+    /// Opens the journal at `path`, which need not exist, and reads its games. An interrupted save at the end
+    /// is ignored.
     pub fn open(path: PathBuf) -> anyhow::Result<(Journal, Vec<PendingGame>)> {
         let mut bytes = Vec::new();
         if path.exists() {
@@ -44,11 +42,8 @@ impl Journal {
         Ok((Journal { path, end }, games))
     }
 
-    /// Adds a save and flushes it to the disk; `lines` are games as [`line`] writes them.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written; it is as before then.
+    /// Appends a save of games written by [`line`] and flushes it to the disk. If that fails, the journal is
+    /// unchanged.
     pub fn append(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         self.try_append(lines).with_context(|| format!("cannot write {}", self.path.display()))
     }
@@ -64,11 +59,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Replaces the journal by one with these games, or removes it if there are none.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written or removed; it is as before then.
+    /// Replaces the journal by one with these games, or removes it if there are none. If that fails, the
+    /// journal is unchanged.
     pub fn replace(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         if lines.is_empty() {
             if self.path.exists() {
@@ -84,7 +76,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -106,7 +97,7 @@ fn save(lines: &[u8]) -> io::Result<Vec<u8>> {
     Ok(save)
 }
 
-/// The games of the first save, and what follows it; none if it is not whole.
+/// The games of the first save, and the bytes after it; `None` if the save is incomplete.
 fn first_save(bytes: &[u8]) -> Option<(Vec<PendingGame>, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (hash, rest) = rest.split_first_chunk::<8>()?;
@@ -149,7 +140,7 @@ mod tests {
             let expected: &[u64] = if length < first { &[] } else { &[0, 1] };
             assert_eq!(numbers(&path), expected, "{length} bytes");
         }
-        // What is left of the interrupted save is overwritten.
+        // The rest of the interrupted save is overwritten.
         let (mut journal, _) = Journal::open(path.clone()).unwrap();
         journal.append(&lines(7..8)).unwrap();
         assert_eq!(numbers(&path), [0, 1, 7]);

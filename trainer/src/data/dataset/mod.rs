@@ -1,8 +1,8 @@
 //! Games on disk: the HDF5 schema `games/1`.
 //!
-//! A [`Chunk`] holds one file's games column by column. A [`ChunkWriter`] splits a stream of games into files;
-//! [`inspect()`] checks a file and describes it; a [`Store`] also keeps the unfinished games, so that a run that
-//! generates games can be interrupted and resumed.
+//! A [`Chunk`] holds one file's games column by column. A [`ChunkWriter`] splits a stream of games into
+//! files; [`inspect()`] checks and describes a file; a [`Store`] also keeps unfinished games, so that
+//! generating games can be interrupted and resumed.
 
 mod chunk;
 mod selection;

@@ -1,15 +1,9 @@
-//! The files that a source of games names.
-
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-/// The files that match the patterns (`*` and `?` are wildcards) of the source `name`, each pattern's in the order of
-/// their names.
-///
-/// # Errors
-///
-/// If a pattern is invalid or matches no file, or a folder cannot be read.
+/// Finds the files of the source `name` by patterns with the wildcards `*` and `?`, sorted by name within
+/// each pattern. A pattern that matches nothing is an error.
 pub fn matching(name: &str, patterns: &[String]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for pattern in patterns {

@@ -1,11 +1,9 @@
-//! Which games of a file a source selects.
-
 use super::chunk::Chunk;
 use crate::config::{GameKind, Selection, UnknownElo};
 use crate::data::record::{FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult};
 
 impl Selection {
-    /// Whether game `index` of a chunk is selected.
+    /// True if game `index` of a chunk is selected.
     ///
     /// # Panics
     ///
@@ -40,7 +38,7 @@ mod tests {
     use crate::data::record::{FLAG_ADJUDICATED, GameRecord};
     use engine::chess::position::PackedMove;
 
-    /// Which of four games are selected: rated, half rated, a puzzle, Chess960 self-play.
+    /// Tests which of four games are selected: rated, half rated, a puzzle, Chess960 self-play.
     fn taken(selection: &str) -> Vec<usize> {
         let selection: Selection = serde_json::from_str(selection).unwrap();
         let mut chunk = Chunk::new("a test");

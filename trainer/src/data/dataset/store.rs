@@ -1,4 +1,4 @@
-//! Storage of generated games that loses none when a run is interrupted.
+//! Stores generated games so that an interruption loses none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::writer::ChunkWriter;
 use crate::base::files::write_file;
 use crate::data::record::GameRecord;
 
-/// The format of a file of pending games.
+/// Format of the file of pending games.
 const FORMAT: &str = "philidor-hands/1";
 
 /// A game that is not in the files yet: unfinished, or finished before an earlier one.
@@ -24,14 +24,13 @@ pub struct PendingGame {
     pub number: u64,
     /// The game so far.
     pub game: GameRecord,
-    /// Plies that are done.
+    /// Number of finished plies.
     pub done: usize,
-    /// Whether the game is finished.
     pub finished: bool,
 }
 
-/// The file beside the files of games: the settings of the run, and games that are neither in the files nor in the
-/// journal.
+/// The file beside the files of games: the run's settings, and the games that are neither in the files nor in
+/// the journal.
 #[derive(Serialize, Deserialize)]
 struct RunFile {
     format: String,
@@ -49,17 +48,17 @@ pub struct StoreOptions {
     pub chunk_size: usize,
     /// Interval between two saves.
     pub save_every: Duration,
-    /// Continue a run of the same settings.
+    /// True to continue a run with the same settings.
     pub resume: bool,
-    /// Numbers of the games for the files; games after these are kept for later.
+    /// Numbers of the games for the files; later games are kept for later.
     pub numbers: Range<u64>,
 }
 
 /// Writes finished games to files in the order of their numbers, and keeps the others until their turn.
 ///
-/// A file of games can only be written as a whole. So it is written when it is full, when there are as many new games as
-/// it holds already, and at last; in between, finished games are appended to `NAME.journal`. So all saves together cost
-/// in proportion to the games, and each about what is new.
+/// A file of games can only be written as a whole. It is written when it is full, when it would double, and
+/// at the end; in between, finished games are appended to `NAME.journal`. The total cost of all saves is
+/// therefore proportional to the number of games.
 #[derive(Debug)]
 pub struct Store {
     writer: ChunkWriter,
@@ -68,24 +67,18 @@ pub struct Store {
     settings: Value,
     save_every: Duration,
     numbers: Range<u64>,
-    /// The number of the next game to write.
     next: u64,
     /// Finished games that wait for earlier ones, and unfinished games of an earlier run.
     held: BTreeMap<u64, PendingGame>,
-    /// The games that were finished since the last save, as lines of the journal.
+    /// Games finished since the last save, as lines of the journal.
     fresh: Vec<u8>,
-    /// What the file at `path` holds; empty if there is none.
+    /// The contents of the file at `path`; empty if there is none.
     run_file: String,
 }
 
 impl Store {
-    /// Opens the files `NAME-00000.h5` …, and `NAME.json` and `NAME.journal` beside them, which hold the settings and
-    /// the games that are not in the files yet.
-    ///
-    /// # Errors
-    ///
-    /// If there are such files and `options.resume` is not set, they cannot be read, or they were made with other
-    /// settings.
+    /// Opens the files `NAME-00000.h5` …, with `NAME.json` (settings) and `NAME.journal` (games not in the
+    /// files yet). Existing files are an error unless `options.resume` is set and the settings are equal.
     pub fn open(options: &StoreOptions, name: &str, source: &str, settings: Value) -> anyhow::Result<Store> {
         let path = options.folder.join(format!("{name}.json"));
         let begun = path.exists();
@@ -110,9 +103,9 @@ impl Store {
             let run = parse(&path, &run_file)?;
             let changes = differences(&run.settings, &settings);
             ensure!(changes.is_empty(), "{}: begun with other settings: {changes}", path.display());
-            // A game of the journal was unfinished in an older state.
+            // The journal is newer: the same game may be unfinished in the run's file.
             held = run.pending.into_iter().chain(finished).map(|pending| (pending.number, pending)).collect();
-            // The games are written first: a game that is in the files as well is outdated here.
+            // A game that is already in the files is outdated here.
             held.retain(|number, _| *number >= next);
         } else {
             let journal = journal.path();
@@ -126,12 +119,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether nothing was stored before.
+    /// True if nothing was stored before.
     pub fn is_new(&self) -> bool {
         self.run_file.is_empty()
     }
 
-    /// The number of games in the files.
+    /// Number of games in the files.
     pub fn games(&self) -> u64 {
         self.next - self.numbers.start
     }
@@ -146,32 +139,28 @@ impl Store {
         self.save_every
     }
 
-    /// The numbers of the games that are begun but not in the files.
+    /// Numbers of the games that are begun but not in the files.
     pub fn held(&self) -> BTreeSet<u64> {
         self.held.keys().copied().collect()
     }
 
-    /// The numbers of the finished games that wait for earlier ones.
+    /// Numbers of the finished games that wait for earlier ones.
     pub fn waiting(&self) -> impl Iterator<Item = u64> {
         self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
 
-    /// Whether this game is finished and here.
+    /// True if this game is finished and still waits here.
     pub fn has(&self, number: u64) -> bool {
         (self.numbers.start..self.next).contains(&number)
             || self.held.get(&number).is_some_and(|pending| pending.finished)
     }
 
-    /// The games that are begun and not finished.
+    /// The games that are begun but not finished.
     pub fn begun(&self) -> Vec<PendingGame> {
         self.held.values().filter(|pending| !pending.finished).cloned().collect()
     }
 
-    /// Takes a game; it is written when it and all before it are finished.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written.
+    /// Takes a game; it is written once it and all earlier ones are finished.
     pub fn push(&mut self, pending: PendingGame) -> anyhow::Result<()> {
         if pending.finished {
             journal::line(&pending, &mut self.fresh);
@@ -193,16 +182,12 @@ impl Store {
         Ok(())
     }
 
-    /// Saves everything, so that an interruption at any moment loses no game that was saved before.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written.
+    /// Saves everything, so that an interruption at any moment loses no game saved before.
     pub fn save(&mut self) -> anyhow::Result<()> {
         if self.is_new() {
             self.write_run_file(|_| true)?;
         }
-        // Finished games first: those that are there as well are outdated in the file of the run.
+        // Finished games are saved first: the run's file may hold outdated copies.
         let [saved, new] = self.writer.saved_and_new();
         if new > 0 && new >= saved {
             self.writer.save()?;
@@ -219,10 +204,6 @@ impl Store {
     }
 
     /// Saves for the last time, without a journal; returns the number of files.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written.
     pub fn close(mut self) -> anyhow::Result<usize> {
         self.writer.save()?;
         self.write_run_file(|_| true)?;
@@ -230,7 +211,7 @@ impl Store {
         Ok(self.writer.finish()?)
     }
 
-    /// Writes the file of the run, with the games that `keep` names, unless that is what it holds.
+    /// Writes the run's file with the games for which `keep` is true, unless its contents are the same.
     fn write_run_file(&mut self, keep: impl Fn(&PendingGame) -> bool) -> anyhow::Result<()> {
         let pending = self.held.values().filter(|pending| keep(pending)).cloned().collect();
         let run = RunFile { format: FORMAT.to_owned(), settings: self.settings.clone(), pending };
@@ -254,7 +235,7 @@ fn parse(path: &Path, text: &str) -> anyhow::Result<RunFile> {
     Ok(run)
 }
 
-/// Which settings differ, and how.
+/// Lists the settings that differ, with both values.
 fn differences(then: &Value, now: &Value) -> String {
     let empty = serde_json::Map::new();
     let (then, now) = (then.as_object().unwrap_or(&empty), now.as_object().unwrap_or(&empty));
@@ -287,7 +268,7 @@ mod tests {
             };
             Store::open(&out, "x", "test", json!({ "seed": 1 }))
         };
-        // The second game is finished, but not the first: no file of games is written.
+        // The second game is finished but not the first: no file of games is written.
         let pending = |number, finished| PendingGame { number, finished, ..PendingGame::default() };
         let mut store = open(false).unwrap();
         store.push(pending(1, true)).unwrap();
@@ -303,14 +284,14 @@ mod tests {
         assert_eq!((store.games(), store.close().unwrap()), (2, 1));
         assert!(open(false).is_err());
         assert_eq!(open(true).unwrap().games(), 2);
-        // Files of games without their settings are neither continued nor overwritten.
+        // Files of games without settings are neither continued nor overwritten.
         std::fs::remove_file(folder.path().join("x.json")).unwrap();
         for resume in [false, true] {
             let refused = open(resume).unwrap_err().to_string();
             assert!(refused.contains("x-00000.h5: ") && refused.contains("it exists"), "{refused}");
         }
     }
-    /// A game of so many plies.
+    /// A game of `plies` plies.
     fn finished(number: u64, plies: usize) -> PendingGame {
         let moves = vec![PackedMove(12 | 28 << 6); plies];
         let game = GameRecord { white_elo: number as u16, moves, ..GameRecord::default() };
@@ -348,7 +329,7 @@ mod tests {
             store.save().unwrap();
             rewritten += if games() != before { games() } else { 0 };
             appended += u64::from(size("x.journal") > journal);
-            // Nothing new: nothing is written.
+            // Without new games nothing is written.
             let (json, journal) = (size("x.json"), std::fs::read(at.join("x.journal")).ok());
             store.save().unwrap();
             assert_eq!((size("x.json"), std::fs::read(at.join("x.journal")).ok()), (json, journal));
@@ -366,14 +347,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
         let open = || Store::open(&options(at, 0..u64::MAX), "x", "test", json!(0)).unwrap();
-        // Out of order, game 7 at last; a file of games holds 62.
+        // Out of order, with game 7 at the end; a file holds 62 games.
         let numbers: Vec<u64> = (0..150).filter(|number| *number != 7).chain([7]).collect();
         for (count, number) in numbers.iter().enumerate() {
             let mut store = open();
             assert_eq!(store.games() + store.waiting().count() as u64, count as u64);
             store.push(finished(*number, 16)).unwrap();
             store.save().unwrap();
-            // Saved, but neither closed nor told.
+            // This game is not saved, and the store is dropped without closing.
             store.push(finished(500, 16)).unwrap();
             drop(store);
         }

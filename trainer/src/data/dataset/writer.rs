@@ -1,4 +1,4 @@
-//! A stream of games split into files.
+//! Splits a stream of games into files.
 
 use std::path::{Path, PathBuf};
 
@@ -14,16 +14,12 @@ pub struct ChunkWriter {
     chunk_size: usize,
     current: Chunk,
     written: usize,
-    /// Games of `current` that its file holds.
+    /// Number of games of `current` that its file holds.
     saved: usize,
 }
 
 impl ChunkWriter {
-    /// A writer of new files; creates the folder if needed.
-    ///
-    /// # Errors
-    ///
-    /// If the folder cannot be created, or has files of that name already.
+    /// Starts new files and creates the folder if needed. Existing files of that name are an error.
     pub fn new(
         folder: &Path,
         name: &str,
@@ -49,12 +45,8 @@ impl ChunkWriter {
         Ok(writer)
     }
 
-    /// A writer that continues existing files, of which the last is filled first, or creates them if there are none.
-    /// Also returns the number of games in them.
-    ///
-    /// # Errors
-    ///
-    /// If the folder cannot be created, or one of the files cannot be read.
+    /// Continues existing files, filling the last one first, or starts new ones. Also returns the number of
+    /// games in them.
     pub fn resume(
         folder: &Path,
         name: &str,
@@ -81,12 +73,7 @@ impl ChunkWriter {
         Ok((writer, games))
     }
 
-    /// Writes the current file, which later games are still added to, unless it has no new games. The whole file is
-    /// written, whatever is new.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
+    /// Rewrites the current file as a whole if there are new games; later games are still added to it.
     pub fn save(&mut self) -> Result<(), ChunkError> {
         if self.current.games() > self.saved {
             write(&self.current, &self.path(self.written))?;
@@ -95,26 +82,18 @@ impl ChunkWriter {
         Ok(())
     }
 
-    /// Number of games that the current file does and does not hold yet.
+    /// Number of games that the current file holds, and of those still to be saved.
     pub fn saved_and_new(&self) -> [usize; 2] {
         [self.saved, self.current.games() - self.saved]
     }
 
     /// Adds a game; writes the file when it has enough positions.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written.
     pub fn push(&mut self, game: &GameRecord) -> Result<(), ChunkError> {
         self.current.push(game);
         if self.current.positions() >= self.chunk_size { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the last file, if it has games, and returns the number of files.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
+    /// Writes the last file if it has games, and returns the number of files.
     pub fn finish(mut self) -> Result<usize, ChunkError> {
         self.save()?;
         Ok(self.written + usize::from(self.current.games() > 0))

@@ -1,5 +1,5 @@
-//! Requests to public servers within their limits: one at a time, with a pause between them, with a user agent, and
-//! waiting as long as the server asks.
+//! An HTTP client that respects the limits of public servers: one request at a time with pauses, a user
+//! agent, and waits as long as the server asks.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use thiserror::Error;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
-/// The timeout of connecting, of the response, and of each read.
+/// Timeout of connecting, of the response, and of each read.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The wait after "too many requests" if the server does not say how long (Lichess asks for a full minute).
+/// Wait after "too many requests" if the server does not say how long (Lichess asks for a full minute).
 const FULL_MINUTE: Duration = Duration::from_secs(60);
-/// The maximum wait before another attempt.
+/// Longest wait before another attempt.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// The wait after the first failure; it doubles with each further one.
+/// Wait after the first failure; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 
 /// Waits; returns false if interrupted.
@@ -30,12 +30,10 @@ pub enum FetchError {
     /// All attempts failed.
     #[error("{url}: {why}; the same command continues")]
     Failed {
-        /// The address.
         url: String,
         /// The error of the last attempt.
         why: String,
     },
-    /// The file cannot be written.
     #[error("{0}")]
     Unwritable(String),
     /// The stop flag was set.
@@ -46,7 +44,7 @@ pub enum FetchError {
 /// A client that limits its requests.
 pub struct HttpClient<'a> {
     agent: Agent,
-    /// Between two requests.
+    /// Pause between two requests.
     gap: Duration,
     /// Attempts before a request is given up.
     tries: u32,
@@ -55,7 +53,7 @@ pub struct HttpClient<'a> {
 }
 
 impl<'a> HttpClient<'a> {
-    /// A client with the user agent `name`.
+    /// Creates a client with the user agent `name`.
     pub fn new(name: &str, gap: Duration, tries: u32, pause: &'a mut Pause<'a>) -> HttpClient<'a> {
         let config = Agent::config_builder()
             .user_agent(name)
@@ -66,12 +64,8 @@ impl<'a> HttpClient<'a> {
         HttpClient { agent: config.build().into(), gap, tries: tries.max(1), pause, begun: false }
     }
 
-    /// Requests an address until `receive`, which is given each successful response, succeeds. `url` is called before
-    /// each attempt. Redirects are followed, ten at most.
-    ///
-    /// # Errors
-    ///
-    /// If the server does not have it, all attempts fail, or the pause is interrupted.
+    /// Requests an address until `receive`, which gets each successful response, succeeds. `url` is called
+    /// before each attempt. At most ten redirects are followed.
     pub fn get(
         &mut self,
         url: impl Fn() -> String,
@@ -96,7 +90,7 @@ impl<'a> HttpClient<'a> {
                     Refusal::Final(why) => return Err(FetchError::Failed { url, why }),
                     Refusal::Later(why, asked) => (anyhow!(why), asked),
                 },
-                // It would lead in a circle again.
+                // Another attempt would go round the same circle.
                 Err(error @ ureq::Error::TooManyRedirects) => {
                     return Err(FetchError::Failed { url, why: error.to_string() });
                 }
@@ -130,7 +124,7 @@ fn refusal(response: &Response<Body>) -> Refusal {
     }
 }
 
-/// The wait that `Retry-After` asks for, given in seconds or as a date; none if it is neither.
+/// The wait that `Retry-After` asks for, in seconds or as a date; `None` if it is neither.
 fn asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

@@ -1,4 +1,4 @@
-//! A player's games of a month, from the public interfaces of Chess.com and Lichess.
+//! Downloads a player's games by month, from the public interfaces of Chess.com and Lichess.
 
 mod month;
 mod client;
@@ -28,13 +28,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Which games to fetch, and from where.
 #[derive(Clone, Debug)]
 pub struct Fetch {
-    /// The site.
     pub site: Site,
-    /// The player's name there, in lower case.
+    /// The player's name, in lower case.
     pub user: String,
     /// The first month, in UTC.
     pub month: Month,
-    /// The last month; `None`: the first alone.
+    /// The last month; `None` means only the first.
     pub until: Option<Month>,
     /// Folder for the files `SITE-USER-MONTH.pgn`.
     pub out: PathBuf,
@@ -44,16 +43,12 @@ pub struct Fetch {
     pub gap: u64,
     /// Attempts before a request is given up.
     pub tries: u32,
-    /// The base address of another server with the same interface.
+    /// Base address of another server with the same interface.
     pub base_url: Option<String>,
 }
 
 impl Fetch {
-    /// Fetches the games; `report` is given a line per month.
-    ///
-    /// # Errors
-    ///
-    /// If the site does not know the player or refuses, or a file cannot be written.
+    /// Fetches the games; `report` receives a line per month.
     pub fn run(&self, stop: &AtomicBool, report: &mut dyn FnMut(String)) -> anyhow::Result<()> {
         self.fetch(&mut |time| wait(time, stop), stop, SystemTime::now(), report)
     }
@@ -149,7 +144,7 @@ impl Fetch {
     }
 }
 
-/// Whether a file was fetched after the month was over.
+/// True if the file was fetched after the end of the month.
 fn is_complete(path: &Path, month: Month) -> bool {
     path.metadata().and_then(|meta| meta.modified()).is_ok_and(|moment| month.was_over(moment))
 }

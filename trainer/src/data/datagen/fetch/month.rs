@@ -9,7 +9,6 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-/// A calendar month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Month(Date);
 
@@ -32,27 +31,25 @@ impl fmt::Display for Month {
 }
 
 impl Month {
-    /// The month of a point in time.
     pub fn of(moment: Timestamp) -> Month {
         Month(moment.to_zoned(TimeZone::UTC).date().first_of_month())
     }
 
-    /// The month after this one.
     pub fn next(self) -> Month {
         Month(self.0.checked_add(1.month()).expect("a year of four digits"))
     }
 
-    /// Its first moment.
+    /// The first moment of the month.
     pub fn start(self) -> Timestamp {
         self.0.to_zoned(TimeZone::UTC).expect("every day has a first moment in UTC").timestamp()
     }
 
-    /// `2024/05`, as in Chess.com's addresses.
+    /// The form `2024/05`, as in Chess.com's addresses.
     pub fn path(self) -> String {
         self.to_string().replace('-', "/")
     }
 
-    /// Whether it was over at `moment`.
+    /// True if the month was over at `moment`.
     pub fn was_over(self, moment: SystemTime) -> bool {
         Timestamp::try_from(moment).is_ok_and(|moment| moment >= self.next().start())
     }

@@ -1,4 +1,4 @@
-//! The two sites: their addresses, and which part of a month is downloaded already.
+//! The two sites: their addresses, and which part of a month is already downloaded.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -36,7 +36,6 @@ impl ValueEnum for Site {
 }
 
 impl Site {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Site::ChessCom => "chess.com",
@@ -44,7 +43,7 @@ impl Site {
         }
     }
 
-    /// The address of its interface.
+    /// The base address of its interface.
     pub fn base_url(self) -> &'static str {
         match self {
             Site::ChessCom => "https://api.chess.com",
@@ -52,7 +51,7 @@ impl Site {
         }
     }
 
-    /// The address of a month's games; Lichess's begin at `since`.
+    /// The address of a month's games; Lichess's start at `since`.
     fn url(self, base: &str, user: &str, month: Month, since: Timestamp) -> String {
         match self {
             Site::ChessCom => format!("{base}/pub/player/{user}/games/{}/pgn", month.path()),
@@ -64,16 +63,13 @@ impl Site {
         }
     }
 
-    /// Whether it lists the months in which a player played.
+    /// True if the site lists the months in which a player played.
     pub fn lists_months(self) -> bool {
         self == Site::ChessCom
     }
 
-    /// Those of `months` in which the player played, if the site lists them; else all.
-    ///
-    /// # Errors
-    ///
-    /// If the list cannot be fetched; it is missing if there is no such player.
+    /// Those of `months` in which the player played if the site lists them, or else all. An unknown player is
+    /// a [`FetchError::Missing`].
     pub fn months_played(
         self,
         client: &mut HttpClient<'_>,
@@ -93,12 +89,8 @@ impl Site {
         Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
     }
 
-    /// Fetches a month's games. They are written to the file `part` as they arrive; games in it already are not
-    /// downloaded again if the site allows that.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be fetched, or `part` cannot be written.
+    /// Fetches a month's games. They are written to the file `part` as they arrive; games already in it are
+    /// not downloaded again if the site allows that.
     pub fn month(
         self,
         client: &mut HttpClient<'_>,
@@ -127,7 +119,7 @@ impl Site {
         });
         let text = text.into_inner();
         if text.is_empty() {
-            // There is nothing to continue.
+            // The download starts from the beginning.
             let _ = std::fs::remove_file(part);
         }
         fetched?;
@@ -135,7 +127,7 @@ impl Site {
     }
 }
 
-/// Appends a response to `text` and to the file `part`, which begins with `text`.
+/// Appends a response to `text` and to the file `part`, which already holds `text`.
 fn receive(
     body: &mut Body,
     text: &mut Vec<u8>,
@@ -172,7 +164,7 @@ fn complete_games(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// The time at which the last of the games began.
+/// The start time of the last game.
 fn last_moment(text: &[u8]) -> Option<Timestamp> {
     let last = &text[*game_starts(text).last()?..];
     let date = tag(last, "UTCDate")?.replace('.', "-");
@@ -186,7 +178,7 @@ fn tag(game: &[u8], name: &str) -> Option<String> {
     Some(value.split('"').next()?.to_owned())
 }
 
-/// The games without duplicates, by their address or else by their text.
+/// Removes duplicate games, told by their address or else by their text.
 fn without_duplicates(text: &[u8]) -> Vec<u8> {
     let mut starts = game_starts(text);
     starts.push(text.len());

@@ -125,7 +125,7 @@ fn a_download_from_lichess_waits_and_continues_after_the_last_complete_game() {
         "{requests:?}"
     );
 
-    // The file is complete: there is no request.
+    // The file is complete, so there is no request.
     let again = fetch(folder.path(), "http://127.0.0.1:1", asked, LATER);
     assert_eq!(again.lines, Ok(vec!["lichess-somebody-2024-05.pgn: present".to_owned()]));
 }
@@ -173,7 +173,7 @@ fn a_player_or_month_that_has_moved_is_found() {
     assert!(requests[1].starts_with("GET /pub/player/y/games/archives "), "{requests:?}");
     assert!(requests[3].starts_with("GET /pub/player/y/games/2024/05/pgn "), "{requests:?}");
     assert!(requests.iter().all(|request| request.contains("philidor-trainer/")), "{requests:?}");
-    // In a circle.
+    // Redirects in a circle.
     let server = Server::new(vec![moved("x/games/archives"); 11]);
     let fetched = fetch(folder.path(), &server.url, request(Site::ChessCom, "x", "2024-04"), LATER);
     assert!(fetched.lines.unwrap_err().contains("redirect"));
@@ -206,7 +206,7 @@ fn a_server_asks_for_a_wait_in_seconds_or_until_a_date() {
     }
     assert_eq!(wait(limit, &date(-300)), 2, "the date has passed");
     assert_eq!(wait(limit, &date(86_400)), 900, "no longer than a quarter of an hour");
-    // What cannot be read is as good as nothing.
+    // An unreadable header counts as none.
     for text in ["soon", "-7", "1.5", ""] {
         assert_eq!((wait(limit, text), wait(busy, text)), (60, 2), "{text}");
     }
@@ -242,8 +242,8 @@ fn failed_downloads_are_reported() {
     let (error, _) =
         ask(vec![answer("200 OK", "", "<html>"); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("no PGN"), "{error}");
-    // lichess asks for a full minute after 429, and for one download at a time; chess.com answers 410 where there will
-    // never be anything, and 429 to requests at the same time.
+    // After 429, Lichess asks for a full minute and for one download at a time. Chess.com answers 410 where
+    // there will never be anything, and 429 to simultaneous requests.
     let limit = answer("429 Too Many Requests", "", "{\"error\":\"Please only run 1 request(s) at a time\"}");
     let (error, pauses) = ask(vec![limit.clone(); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("429"), "{error}");
