@@ -19,10 +19,10 @@ use crate::data::dataset::Store;
 use crate::data::record::EvalSide;
 use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
-/// Give games the evaluations of a UCI engine: PGN or files of games in, files of games (games/1) out
+/// Add a UCI engine's evaluations to games: PGN or files of games in, files of games (games/1) out
 ///
-/// All games are annotated, also those without a result; `import` them first to filter them. Ctrl-C loses nothing; the
-/// same command with --resume continues.
+/// All games are annotated, also those without a result; use `import` first to filter them. Ctrl-C loses
+/// nothing; the same command with --resume continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer annotate data/mine-*.h5 --nodes 20000\n  \
     philidor-trainer annotate games.pgn.zst --name judged --movetime 100 --keep-known\n  \
@@ -38,19 +38,19 @@ pub struct AnnotateArgs {
     out: OutArgs,
     #[command(flatten)]
     engines: EngineArgs,
-    /// Keep the evaluations that exist already
+    /// Keep existing evaluations
     #[arg(long)]
     keep_known: bool,
-    /// Also record each position's best move, with win, draw and loss, as its policy target
+    /// Also record each position's best move as its policy target, with its WDL (win, draw, loss)
     #[arg(long)]
     best_move: bool,
-    /// Record each position's K best moves with their scores, as its policy target shared by them
+    /// Record each position's K best moves and their scores, and share its policy target among them
     #[arg(long, value_name = "K", conflicts_with = "best_move", value_parser = count(1..=MAX_MULTIPV))]
     best_moves: Option<usize>,
-    /// Let others label: units of work are listed in DIR/wanted.json, their results are taken from DIR
+    /// Let other machines label: list units of work in DIR/wanted.json and take their results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
-    /// With --inbox: seconds without any result after which this process labels too
+    /// With --inbox: start labelling here after this many seconds without any result
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     inbox_patience: u64,
     /// To which position an [%eval] comment of a PGN belongs
@@ -60,10 +60,6 @@ pub struct AnnotateArgs {
 
 impl AnnotateArgs {
     /// Annotates the games and prints a summary.
-    ///
-    /// # Errors
-    ///
-    /// If an engine fails, games cannot be read or written, or there are none.
     pub fn run(&self) -> anyhow::Result<()> {
         let name = self.name.clone().unwrap_or_else(|| format!("{}-annotated", stem(&self.files[0])));
         let stop = interrupt::flag()?;

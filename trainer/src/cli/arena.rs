@@ -30,13 +30,14 @@ pub struct ArenaArgs {
     first: String,
     /// The second player
     second: String,
-    /// Visits a move of networks
+    /// Visits per move of networks
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MAX_VISITS))]
     visits: u64,
-    /// Largest number of games; the last pair is completed
+    /// Largest number of games; a pair that has begun is completed
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MAX_GAMES))]
     games: u64,
-    /// Stop when a sequential test accepts that the first player is stronger by ELO1, or only by ELO0
+    /// Stop when a sequential test (SPRT) accepts either that the first player is stronger by ELO1, or only
+    /// by ELO0
     #[arg(long, value_name = "ELO0,ELO1")]
     sprt: Option<Sprt>,
     /// Start from the positions of a book (EPD, FEN, or the final positions of a PGN's games), shuffled
@@ -45,16 +46,16 @@ pub struct ArenaArgs {
     /// Random plies before the game
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
-    /// Most plies of a game; it is a draw then
+    /// Largest number of plies; the game is then a draw
     #[arg(long, default_value_t = 400, value_parser = count(1..=MAX_PLIES))]
     plies: usize,
-    /// Folders of Syzygy tables, which adjudicate games
+    /// Folders of Syzygy tables that adjudicate games
     #[arg(long)]
     syzygy: Option<String>,
     /// Threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = count(0..=MAX_THREADS))]
     workers: usize,
-    /// Games at once in each thread
+    /// Concurrent games per thread
     #[arg(long, default_value_t = 16, value_parser = count(1..=MAX_AT_ONCE))]
     at_once: usize,
     /// Seed of the openings
@@ -66,11 +67,7 @@ pub struct ArenaArgs {
 }
 
 impl ArenaArgs {
-    /// Plays, and prints the result.
-    ///
-    /// # Errors
-    ///
-    /// A player, the book or the tables cannot be loaded, a network fails, or the games cannot be written.
+    /// Plays the match and prints the result.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let report = self.play(&stop)?;

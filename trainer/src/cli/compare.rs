@@ -1,4 +1,4 @@
-//! `compare`: settings of the search against each other.
+//! `compare`: matches between settings of the search.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::play::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
 
 /// Play matches between settings of the search, by units of work that other machines can do
 ///
-/// One network plays against itself, at a fixed number of visits, on paired openings. Ctrl-C loses the units in progress
-/// only; the same command continues. OUT holds each unit's games (philidor-match/1), and at the end results.json, with the
-/// first player's points in halves.
+/// One network plays itself with a fixed number of visits on paired openings. Ctrl-C loses only the units in
+/// progress; the same command continues. OUT holds each unit's games (philidor-match/1), and at the end
+/// results.json with the first player's scores in half points.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, with plan.json:\n  \
     {\"format\": \"philidor-comparison/1\", \"network\": \"nets/philidor.int8.onnx\", \"visits\": 200,\n   \
@@ -29,15 +29,15 @@ use crate::play::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
     Other keys: seed, pairs_per_unit, rules (those of rl's arena.rules); a match can have first, the number of its first \
     opening.")]
 pub struct CompareArgs {
-    /// The matches (JSON)
+    /// The plan of the matches (JSON)
     plan: PathBuf,
-    /// Folder of the results
+    /// Folder for the results
     #[arg(long)]
     out: PathBuf,
-    /// Let others play: units of work are listed in DIR/wanted.json, their results are taken from DIR
+    /// Let other machines play: list units of work in DIR/wanted.json and take their results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
-    /// With --inbox: seconds without any result after which this process plays too
+    /// With --inbox: start playing here after this many seconds without any result
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     patience: u64,
     /// Threads [default: one per core]
@@ -46,11 +46,7 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// Plays, and prints the results.
-    ///
-    /// # Errors
-    ///
-    /// The plan is invalid, a file cannot be read or written, or it is interrupted.
+    /// Plays the matches and prints the results.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let plan = ComparisonPlan::read(&self.plan)?;

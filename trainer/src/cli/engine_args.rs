@@ -13,7 +13,7 @@ use super::out_args::count;
 use crate::config::bounds::{MAX_DEPTH, MAX_SECONDS, MAX_THREADS};
 use crate::data::datagen::{EngineCommand, EngineError, Limit, UciEngine};
 
-/// Which engine, how many of it, and the limits of their searches.
+/// Which engine, how many of them, and the limits of their searches.
 #[derive(Args, Debug)]
 pub struct EngineArgs {
     /// UCI engine; a name is also looked up in /usr/games
@@ -22,7 +22,7 @@ pub struct EngineArgs {
     /// A UCI option to set, NAME=VALUE; can be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
     options: Vec<(String, String)>,
-    /// Engines that run at once [default: one per processor]
+    /// Engines that run at the same time [default: one per processor]
     #[arg(long, value_parser = count(1..=MAX_THREADS))]
     engines: Option<usize>,
     /// Search depth in plies [default: 15, unless --nodes or --movetime]
@@ -34,13 +34,12 @@ pub struct EngineArgs {
     /// Milliseconds per search
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000 * MAX_SECONDS))]
     movetime: Option<u64>,
-    /// Seconds without an answer after which an engine is restarted
+    /// Restart an engine after this many seconds without an answer
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     patience: u64,
 }
 
 impl EngineArgs {
-    /// The limit of a search.
     pub fn limit(&self) -> Limit {
         match (self.depth, self.nodes, self.movetime) {
             (_, Some(nodes), _) => Limit::Nodes(nodes),
@@ -49,21 +48,15 @@ impl EngineArgs {
         }
     }
 
-    /// How many engines run at once.
     pub fn count(&self) -> usize {
         self.engines.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).max(1)
     }
 
-    /// The options to set, as text.
     pub fn options(&self) -> Vec<String> {
         self.options.iter().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// The engine's name, for which it is started.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be started, or lacks an option that is to be set.
+    /// Starts the engine to ask its name; fails if it lacks an option that is to be set.
     pub fn name(&self, stop: &AtomicBool) -> anyhow::Result<String> {
         match UciEngine::start(&self.command(), stop) {
             Ok(engine) => Ok(engine.name().to_owned()),
@@ -72,12 +65,12 @@ impl EngineArgs {
         }
     }
 
-    /// The program as it was named.
+    /// The program as given on the command line.
     pub fn program(&self) -> String {
         self.engine.display().to_string()
     }
 
-    /// How an engine is started.
+    /// How to start the engine.
     pub fn command(&self) -> EngineCommand {
         let options = self.options.clone();
         EngineCommand {

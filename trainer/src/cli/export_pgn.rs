@@ -21,21 +21,17 @@ pub struct ExportPgnArgs {
     /// The file to write [default: standard output]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Only this game of each file, from 0
+    /// Only this game of each file, counted from 0
     #[arg(long)]
     game: Option<usize>,
-    /// To which position the [%eval] after a move belongs: `before` loses nothing and is what `import` expects, `after`
-    /// is what Lichess writes and most other programs show
+    /// The position to which the [%eval] after a move belongs: `before` loses nothing and is what `import`
+    /// expects; `after` is what Lichess writes and most other programs show
     #[arg(long = "evals", value_enum, default_value_t = EvalSide::Before)]
     eval: EvalSide,
 }
 
 impl ExportPgnArgs {
-    /// Writes the games.
-    ///
-    /// # Errors
-    ///
-    /// If a file of games cannot be read, or the PGN cannot be written.
+    /// Writes the games as PGN.
     pub fn run(&self) -> anyhow::Result<()> {
         let Some(path) = &self.out else {
             return self.write(&mut BufWriter::new(io::stdout().lock())).map(drop);

@@ -10,18 +10,19 @@ use crate::data::datagen::fetch::{Fetch, Month, Site};
 
 /// Fetch a player's games of a month as PGN from Chess.com or Lichess, within their limits
 ///
-/// Sends one request at a time, with pauses, and waits if the server asks for it (429). A month is not fetched again if
-/// it was over when its file was written. Ctrl-C loses nothing; the same command continues.
+/// Sends one request at a time, with pauses, and waits if the server asks for it (429). A month is not
+/// fetched again if its file was written after the month's end. Ctrl-C loses nothing; the same command
+/// continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer fetch-games lichess DrNykterstein 2024-05\n  \
     philidor-trainer fetch-games chess.com hikaru 2024-01 --until 2024-06 --contact me@example.org")]
 pub struct FetchGamesArgs {
     /// The site
     site: Site,
-    /// The player's name there
+    /// The player's name on the site
     #[arg(value_parser = user)]
     user: String,
-    /// The month, in UTC, as 2024-05
+    /// The month in UTC, such as 2024-05
     month: Month,
     /// The last month, to fetch several
     #[arg(long)]
@@ -29,7 +30,7 @@ pub struct FetchGamesArgs {
     /// Folder for the files SITE-USER-MONTH.pgn
     #[arg(long, default_value = "data")]
     out: PathBuf,
-    /// An address at which the site can reach you if something is wrong; sent with each request
+    /// An address at which the site can reach you if something is wrong; it is sent with each request
     #[arg(long)]
     contact: Option<String>,
     /// Seconds between two requests
@@ -52,10 +53,6 @@ fn user(name: &str) -> anyhow::Result<String> {
 
 impl FetchGamesArgs {
     /// Fetches the games and prints a line per month.
-    ///
-    /// # Errors
-    ///
-    /// If the site does not know the player or refuses, or a file cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
         self.request().run(&*interrupt::flag()?, &mut |line| say!("{line}"))
     }

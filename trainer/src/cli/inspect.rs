@@ -19,7 +19,8 @@ pub struct InspectArgs {
     /// Check structure and checksums, but do not replay the games
     #[arg(long)]
     quick: bool,
-    /// Show this game of each file, from 0: its opening and its moves with the evaluations of the positions before them
+    /// Show this game of each file, counted from 0: its opening and its moves, each with the evaluation of
+    /// the position before it
     #[arg(long)]
     game: Option<usize>,
     /// Show the board after each move of the game
@@ -28,11 +29,7 @@ pub struct InspectArgs {
 }
 
 impl InspectArgs {
-    /// Prints a description of each file.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be read or is damaged; the error has a line for each.
+    /// Prints a description of each file. If files are unreadable or damaged, the error has a line for each.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut errors = Vec::new();
         let mut out = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! `mine`: games from an engine that plays against itself.
+//! `mine`: games of a UCI engine against itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -20,15 +20,15 @@ use crate::data::datagen::{
 };
 use crate::data::dataset::Store;
 
-/// The most visits of a tree whose paths are followed: its memory holds them, and Ctrl-C waits for them.
+/// Largest number of visits of a followed tree: its memory holds them, and Ctrl-C waits for them.
 const MAX_TREE_PATHS: u64 = 10_000;
 
-/// Let a UCI engine play against itself and write files of games (games/1) with its evaluations
+/// Let a UCI engine play itself and write files of games (games/1) with its evaluations
 ///
-/// By default as in the lesson on imitation learning: from the initial position, one of the three best moves with
-/// 80, 15 and 5 per cent, draws claimed, at most 500 plies. Ctrl-C loses nothing; the same command with --resume
-/// continues, also to more --games. With --depth or --nodes the games depend on the seed alone and not on the number
-/// of engines, unless the run is interrupted.
+/// The defaults are those of the lesson on imitation learning: from the initial position, one of the three
+/// best moves with 80, 15 and 5 per cent, draws claimed, at most 500 plies. Ctrl-C loses nothing; the same
+/// command with --resume continues, also with a larger --games. With --depth or --nodes the games depend only
+/// on the seed, not on the number of engines, unless the run is interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer mine --games 1000 --depth 10\n  \
     philidor-trainer mine --name careless --careless --choice 100 --nodes 1500 --plies 80 --games 5000\n  \
@@ -46,7 +46,7 @@ pub struct MineArgs {
     out: OutArgs,
     #[command(flatten)]
     engines: EngineArgs,
-    /// Weights with which the best move, the second best … is played
+    /// Weights of playing the best move, the second best …
     #[arg(long, default_value = "80,15,5")]
     choice: MoveChoice,
     /// Plies after which a game ends without a result
@@ -55,30 +55,30 @@ pub struct MineArgs {
     /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Begin with the positions of a book, shuffled: EPD, FEN, or the final positions of a PGN's games
+    /// Start from the positions of a book, shuffled: EPD, FEN, or the final positions of a PGN's games
     #[arg(long)]
     book: Option<PathBuf>,
-    /// Begin with random positions of the training games of these files (games/1), all equally likely; puzzles are left
-    /// out
+    /// Start from random positions of the training games in these files (games/1), all equally likely;
+    /// puzzles are left out
     #[arg(long, value_name = "FILES", num_args = 1.., conflicts_with = "book")]
     from_games: Vec<PathBuf>,
-    /// Begin with one of Chess960's 960 positions
+    /// Start from one of Chess960's 960 positions
     #[arg(long, conflicts_with_all = ["book", "from_games"])]
     chess960: bool,
-    /// Begin with the pieces of two of them, one for each side
+    /// Start from two Chess960 positions, one for each side
     #[arg(long, conflicts_with_all = ["book", "from_games", "chess960"])]
     double_chess960: bool,
-    /// Begin after this many random plies, which are stored without labels
+    /// Start after this many random plies, which are stored without labels
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
-    /// Begin after careless play, in positions that master games do not have: 6 to 60 plies of which 5 to 50 % are
-    /// random and the others one of the engine's three best after 600 nodes; in half of the games a piece is then
-    /// removed from the board
+    /// Start after careless play, in positions that master games lack: 6 to 60 plies of which 5 to 50 % are
+    /// random and the others one of the engine's three best after 600 nodes; in half of the games a piece is
+    /// then removed from the board
     #[arg(long)]
     careless: bool,
-    /// Play random paths through the trees of our own searches of so many visits instead of the engine's moves: the
-    /// positions that a search meets. A path ends with a random visit, where the next search begins; such games have no
-    /// result
+    /// Instead of the engine's moves, play random paths through our own search trees of this many visits,
+    /// which lead to the positions that a search meets. A path ends at a random visit, where the next search
+    /// starts; these games have no result
     #[arg(
         long,
         value_name = "VISITS",
@@ -87,20 +87,16 @@ pub struct MineArgs {
         requires = "best_move"
     )]
     tree_paths: Option<u64>,
-    /// The network that searches: a file, or embedded
+    /// The network that searches: a file, or `embedded`
     #[arg(long, default_value = "embedded", requires = "tree_paths")]
     network: PathBuf,
-    /// Also record each position's best move, with win, draw and loss, as its policy target
+    /// Also record each position's best move as its policy target, with its WDL (win, draw, loss)
     #[arg(long)]
     best_move: bool,
 }
 
 impl MineArgs {
     /// Generates the games and prints a summary.
-    ///
-    /// # Errors
-    ///
-    /// If an engine fails, or games cannot be read or written.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag()?;
         report(self.mine(&stop)?, &self.out.out.join(&self.name));

@@ -1,9 +1,9 @@
 //! The commands of `philidor-trainer`: arguments, output, progress bars, Ctrl-C.
 //!
-//! The files are listed in the order of the pipeline. The `run` of each command calls a module of the library and
+//! The files are in the order of the pipeline. The `run` of each command calls a module of the library and
 //! prints the result.
 
-/// Prints a line, as `println!` does. Where nobody reads it any more, as after `| head`, the command goes on without.
+/// Prints a line like `println!`, but ignores a closed output, as after `| head`.
 macro_rules! say {
     ($($line:tt)*) => {
         crate::cli::print_line(format_args!($($line)*))
@@ -78,7 +78,7 @@ pub use train::TrainArgs;
 pub use verify::VerifyArgs;
 pub use work::WorkArgs;
 
-/// What `say!` does.
+/// The function behind `say!`.
 fn print_line(line: std::fmt::Arguments<'_>) {
     match writeln!(io::stdout(), "{line}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => log::error!("cannot print: {error}"),

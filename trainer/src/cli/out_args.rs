@@ -23,13 +23,12 @@ pub struct OutArgs {
     /// Seconds between two saves of finished games
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     pub save_every: u64,
-    /// Continue an interrupted run of the same arguments
+    /// Continue an interrupted run with the same arguments
     #[arg(long)]
     pub resume: bool,
 }
 
 impl OutArgs {
-    /// The options of a [`Store`](crate::data::dataset::Store).
     pub fn options(&self) -> StoreOptions {
         let (folder, chunk_size) = (self.out.clone(), self.chunk_size);
         StoreOptions {

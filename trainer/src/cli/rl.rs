@@ -16,11 +16,13 @@ use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, laye
 use crate::play::gameplay::live;
 use crate::play::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 
-/// Reinforcement learning: self-play, training and matches against earlier networks, in a loop
+/// Improve a network by reinforcement learning: self-play, training and matches against earlier networks, in
+/// a loop
 ///
-/// Ctrl-C, or a file RUN/stop, stops cleanly; --resume continues, also after a kill, which costs the unfinished games and
-/// the last seconds of finished ones, and ends when the stopped run would have ended. RUN holds config.json (resolved), state.json, metrics.jsonl (one line per iteration), events.log (in
-/// words), games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
+/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the
+/// unfinished games and the last seconds of finished ones; the run then ends when the stopped run would have
+/// ended. RUN holds config.json (all keys), state.json, metrics.jsonl (one line per iteration), events.log,
+/// games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
 /// seed, …) are refused.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
@@ -47,29 +49,27 @@ pub struct RlArgs {
     /// Resume the run
     #[arg(long)]
     resume: bool,
-    /// Stop when the run has this many iterations [default: never; with --resume and without --hours what was asked for]
+    /// Stop when the run has this many iterations [default: never; with --resume and without --hours the
+    /// earlier request]
     #[arg(long)]
     iterations: Option<u64>,
-    /// Stop after this many hours [default: never; with --resume and without --iterations what was left]
+    /// Stop after this many hours [default: never; with --resume and without --iterations the hours that were
+    /// left]
     #[arg(long)]
     hours: Option<f64>,
-    /// Let others play: units of work are listed in DIR/wanted.json, their results are taken from DIR
+    /// Let other machines play: list units of work in DIR/wanted.json and take their results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
-    /// With --inbox: seconds without any result after which this process plays too
+    /// With --inbox: start playing here after this many seconds without any result
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     patience: u64,
-    /// Device to train on; on a GPU the positions of games are evaluated there too
+    /// Device for training; on a GPU the positions of games are evaluated there too
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
 }
 
 impl RlArgs {
-    /// Runs the loop, and prints the state of the run.
-    ///
-    /// # Errors
-    ///
-    /// The arguments or the configuration are invalid, or [`RlLoop::run`] fails.
+    /// Runs the loop and prints the state of the run.
     pub fn run(&self) -> Result<()> {
         say!("{}", self.run_loop()?);
         Ok(())
@@ -122,7 +122,7 @@ impl RlArgs {
         ))
     }
 
-    /// What trains and plays the networks of the configuration.
+    /// The learner for the networks of the configuration.
     fn learner(&self, config: &mut RlConfig) -> Result<Box<dyn LoopLearner>> {
         match &mut config.train {
             LearnerConfig::Sparse(_) => {
@@ -134,7 +134,7 @@ impl RlArgs {
         }
     }
 
-    /// Where the settings come from: a resumed run keeps its own, except for what the command line names.
+    /// The settings: a resumed run keeps its own, except for what the command line names.
     fn settings(&self) -> Result<RlSettings> {
         let run = self.resume.then_some(&*self.run);
         let mut files = layers::files(run, self.preset.is_some(), self.config.as_deref())?;
@@ -143,7 +143,7 @@ impl RlArgs {
     }
 }
 
-/// Raises the flag after this time.
+/// Raises the flag after `time`.
 fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         std::thread::sleep(time);
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(read(&[]).unwrap(), expected);
         expected.play.visits = 9;
         assert_eq!(read(&["--set", "play.visits=9"]).unwrap(), expected);
-        // A preset takes the place of the run's own configuration.
+        // A preset replaces the run's own configuration.
         let preset = read(&["--preset", "tiny"]).unwrap();
         assert_eq!((preset.games_per_iteration, preset.play.visits == 77), (3, false));
     }

@@ -11,7 +11,7 @@ use crate::base::files::write_file;
 /// Largest value of --hours: a hundred years.
 const MOST_HOURS: f64 = 876_000.0;
 
-/// What a command line asks for. Both are absent if the run never ends.
+/// The limits on the command line; without either the run never ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RlLimits {
@@ -22,11 +22,7 @@ pub(super) struct RlLimits {
 }
 
 impl RlLimits {
-    /// Those of a command line.
-    ///
-    /// # Errors
-    ///
-    /// If the hours are no time.
+    /// Makes limits of the arguments; `hours` must be positive and finite.
     pub fn new(iterations: Option<u64>, hours: Option<f64>) -> Result<RlLimits> {
         let is_valid = |hours: f64| hours > 0.0 && hours <= MOST_HOURS;
         if let Some(hours) = hours {
@@ -35,16 +31,11 @@ impl RlLimits {
         Ok(RlLimits { iterations, seconds: hours.map(|hours| 3600.0 * hours) })
     }
 
-    /// The time from the start of the program.
     pub fn time(&self) -> Option<Duration> {
         self.seconds.map(Duration::from_secs_f64)
     }
 
-    /// These, or if they say nothing what was left when the run was stopped.
-    ///
-    /// # Errors
-    ///
-    /// If the run's file cannot be read.
+    /// These limits, or if there are none, those left when the run was stopped.
     pub fn or_left(self, run: &Path) -> Result<RlLimits> {
         let path = file(run);
         if self != RlLimits::default() || !path.exists() {
@@ -56,12 +47,8 @@ impl RlLimits {
         })
     }
 
-    /// Keeps them in the folder of the run while the program works: what is in the file is what a resumed run takes, of a
-    /// run that was killed all of them. The time runs from `begun` on.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
+    /// Writes the limits to the run's folder while the program works, counting time from `begun`. A resumed
+    /// run reads them there; a run that was killed gets them in full.
     pub fn keep(&self, run: &Path, begun: Instant) -> Result<KeptLimits> {
         let kept = KeptLimits { limits: *self, path: file(run), begun };
         kept.write(self)?;
@@ -77,11 +64,7 @@ pub(super) struct KeptLimits {
 }
 
 impl KeptLimits {
-    /// What is left of them when the run is stopped; nothing is kept of a run that has come to its end.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
+    /// Writes what is left of the limits when the run stops, or removes the file if the run is finished.
     pub fn end(self, is_finished: bool) -> Result<()> {
         let left = self.limits.seconds.map(|seconds| seconds - self.begun.elapsed().as_secs_f64());
         if is_finished || left.is_some_and(|left| left <= 0.0) {
@@ -134,10 +117,10 @@ mod tests {
         assert!(left.seconds.is_some_and(|seconds| seconds < 7200.0 && seconds > 7000.0), "{left:?}");
         let other = RlLimits::new(Some(50), None).unwrap();
         assert_eq!(other.or_left(run).unwrap(), other, "the command line decides");
-        // Killed: all of it again.
+        // Killed: the limits apply in full again.
         drop(asked.keep(run, now).unwrap());
         assert_eq!(none.or_left(run).unwrap(), asked);
-        // At its end nothing is left, neither by iterations nor by time, of which reading the run is a part.
+        // At its end nothing is left, neither iterations nor time (which includes reading the run).
         let earlier = now.checked_sub(Duration::from_secs(30)).unwrap();
         let seconds = RlLimits { iterations: None, seconds: Some(20.0) };
         for (limits, begun, is_finished) in [(asked, now, true), (seconds, earlier, false)] {

@@ -1,4 +1,4 @@
-//! `self-play`: a network's games against itself.
+//! `self-play`: games of a network against itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::data::datagen::DatagenSummary;
 use crate::data::dataset::Store;
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
 
-/// Let a network play against itself and store the games (games/1) with the results of its searches
+/// Let a network play itself and store the games (games/1) with the results of its searches
 ///
-/// Each worker plays many games at once, which share the batches of its session. Ctrl-C loses nothing: the same command
-/// with --resume continues, also to more --games. With one worker the same seed makes the same games. `export-pgn`
-/// writes them as PGN.
+/// Each worker plays many games at once, which share the batches of its session. Ctrl-C loses nothing; the
+/// same command with --resume continues, also with a larger --games. With one worker the same seed makes the
+/// same games. `export-pgn` converts them to PGN.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer self-play --games 200 --set visits=200\n  \
     philidor-trainer self-play --net runs/first/first.onnx --games 1000 --set playout_cap.share=0.25 --set workers=2\n\n\
@@ -32,7 +32,7 @@ use crate::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play
     {\"threshold\": 0.95, \"moves\": 3, \"played_on\": 0.1}, \"book\": \"\", \"random_plies\": 0, \"max_plies\": 400, \"cut_is_draw\": true, \
     \"syzygy\": \"\",\n   \"games\": 32 (at once), \"leaves\": 1, \"workers\": 0 (one a core), \"cache\": 64 (MiB)}")]
 pub struct SelfPlayArgs {
-    /// The network: an ONNX file, or `embedded`, this program's own
+    /// The network: an ONNX file, or `embedded` for the built-in one
     #[arg(long, default_value = "embedded")]
     net: PathBuf,
     /// Number of games
@@ -55,11 +55,7 @@ pub struct SelfPlayArgs {
 }
 
 impl SelfPlayArgs {
-    /// Plays, and prints a summary.
-    ///
-    /// # Errors
-    ///
-    /// The rules are invalid, the network cannot be loaded or fails, or games cannot be written.
+    /// Plays the games and prints a summary.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let SelfPlayReport { stats, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
@@ -73,7 +69,7 @@ impl SelfPlayArgs {
         let rules = self.read_rules()?;
         let network = load_network(&self.net)?;
         let source = format!("self-play: {}, {} visits, seed {}", network.name(), rules.visits, self.seed);
-        // The number of games at once changes games hardly or not at all.
+        // The number of concurrent games changes games hardly or not at all.
         let same = SelfPlayRules { games: 1, leaves: rules.leaves, workers: 1, cache: 0, ..rules.clone() };
         let settings = json!({
             "net": format!("{} {:016x}", network.name(), network.fingerprint()), "rules": same, "seed": self.seed,

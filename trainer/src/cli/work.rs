@@ -1,4 +1,4 @@
-//! `work`: one unit of work.
+//! `work`: does one unit of work.
 
 use std::path::{Path, PathBuf};
 
@@ -9,31 +9,28 @@ use super::interrupt;
 use crate::base::files::{file_name, make_folder_of};
 use crate::play::units::{HashedFiles, Unit, UnitTask};
 
-/// Do one unit of work of `rl --inbox` or `annotate --inbox`: games of self-play, pairs of a match, or labels
+/// Do one unit of work of `rl --inbox`, `annotate --inbox` or `compare --inbox`: games of self-play, pairs of
+/// a match, or labels
 ///
-/// It works on one thread. The files that the unit names by hash are taken from --files and checked; with the same files
-/// every machine writes the same bytes. Kinds: self-play, arena, annotate, match. The result is written aside and renamed.
+/// Uses one thread. The files that the unit names by hash are read from --files and checked; with the same
+/// files every machine writes the same bytes. Kinds: self-play, arena, annotate, match. The result is written
+/// under a temporary name and renamed.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, with a unit of runs/inbox/wanted.json:\n  \
     philidor-trainer work unit.json --files runs/inbox/files --out result.h5")]
 pub struct WorkArgs {
     /// The unit (JSON)
     unit: PathBuf,
-    /// The file of the result
+    /// File for the result
     #[arg(long)]
     out: PathBuf,
-    /// Folder of the files that the unit names [default: `files` beside the unit]
+    /// Folder with the files that the unit names [default: `files` beside the unit]
     #[arg(long)]
     files: Option<PathBuf>,
 }
 
 impl WorkArgs {
-    /// Does the unit, and prints its name.
-    ///
-    /// # Errors
-    ///
-    /// The unit or a file that it names cannot be read, a network or an engine fails, the result cannot be written, or it
-    /// is interrupted.
+    /// Does the unit and prints its name.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let unit = Unit::read(&self.unit)?;
