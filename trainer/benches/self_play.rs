@@ -1,9 +1,9 @@
-//! The share of a network's bare evaluation rate that self-play reaches.
+//! Measures which share of a network's bare evaluation rate self-play reaches.
 //!
-//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]`: the network (default embedded) evaluates
-//! batches (default 32) of random positions, in its own session in each worker, and plays against itself with batches
-//! of that size and without a cache; both in turn, several times, because the machine's speed varies. A checkpoint,
-//! NET.safetensors, is run in libtorch, on a GPU if there is one.
+//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]` alternates two measurements, because
+//! the machine's speed varies: each worker evaluates batches of random positions in its own session (default
+//! 32, embedded network), then plays self-play games with batches of that size and no cache. A checkpoint,
+//! NET.safetensors, runs in libtorch, on a GPU if there is one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,18 +23,16 @@ use trainer::learn::torch::Checkpoint;
 use trainer::learn::torch::families::Torch;
 use trainer::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
 
-/// Duration of each measurement.
 const TIME: Duration = Duration::from_secs(4);
 const TIMES: usize = 4;
-/// What is measured.
 struct Setting {
     network: Arc<dyn Backend>,
     workers: usize,
-    /// Positions per batch, and games at once.
+    /// Positions per batch, and concurrent games.
     batch: usize,
 }
 
-/// This many positions after random moves.
+/// `count` positions after random moves.
 fn positions(count: usize) -> Vec<Game> {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut games = Vec::new();

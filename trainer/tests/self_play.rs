@@ -1,4 +1,4 @@
-//! Self-play, matches and reinforcement learning, by the built program.
+//! Tests self-play, matches and reinforcement learning with the built program.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -21,7 +21,7 @@ fn succeeds(mut command: Command) -> Output {
     output
 }
 
-/// A run of a few seconds: a tiny network and short games.
+/// Configures a run of a few seconds: a tiny network and short games.
 fn write_config(folder: &Path) {
     let config = json!({
         "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1, "cache": 0 },
@@ -48,7 +48,7 @@ fn metrics(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The state of a run that has ended, after checking every file of its buffer.
+/// The final state of a run, after checking every file of its buffer.
 fn checked_state(run: &Path) -> Value {
     let text = std::fs::read_to_string(run.join("state.json")).expect("a state");
     let state: Value = serde_json::from_str(&text).expect("JSON");
@@ -90,7 +90,7 @@ fn a_network_learns_from_its_own_games() {
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     assert!(events.contains("iteration 2: 00002 against random (random): +"), "{events}");
 
-    // The network plays against itself and against others; the same seed gives the same games.
+    // The network plays itself and others; the same seed gives the same games.
     let net = "runs/a/nets/00004.onnx";
     let rules = ["--set", "visits=6", "--set", "max_plies=20", "--set", "workers=1", "--set", "games=4"];
     for name in ["one", "two"] {
@@ -110,12 +110,12 @@ fn a_network_learns_from_its_own_games() {
     assert_eq!(first, second);
     assert!(String::from_utf8_lossy(&first).contains("pairs 0 ½ 1 1½ 2: "));
 
-    // A preset cannot change a run that has every key.
+    // A preset cannot change a run whose configuration is complete.
     let preset = ["rl", "--run", "runs/a", "--resume", "--preset", "gpu"];
     let error = trainer(at, &preset).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("--preset changes nothing"));
-    // Nor can a configuration change the structure of its networks or what the loop sets itself; one that is refused
-    // leaves the run's own as it is.
+    // A configuration cannot change the structure of the networks or keys that the loop sets; when it is
+    // refused, the run keeps its own.
     let config = || std::fs::read_to_string(run.join("config.json")).expect("a configuration");
     let before = config();
     let more = ["--resume", "--iterations", "4"];
@@ -132,16 +132,17 @@ fn a_network_learns_from_its_own_games() {
         assert!(error.contains(why), "{error}");
         assert_eq!(config(), before);
     }
-    // What the run has already may be said again.
+    // Repeating what the run already has is allowed.
     succeeds(trainer(at, &[&learn("runs/a", &more)[..], &["--set", "train.model.filters=8"]].concat()));
     assert_eq!(config(), before);
-    // A finished run is continued to more iterations; started again it would be lost.
+    // A finished run can be resumed for more iterations; starting it again is refused, because that would
+    // lose it.
     let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
     let more = ["--resume", "--iterations", "6", "--device", "cpu", "--set", "quantise=true"];
     succeeds(trainer(at, &[&["rl", "--run", "runs/a"], &more[..]].concat()));
     assert_eq!(metrics(&run).len(), 6);
-    // From then on it plays in int8, in the arena too: each network is quantised once.
+    // From here on it plays in int8, in the arena too; each network is quantised once.
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     let said: Vec<&str> = events.lines().filter(|line| line.contains("in 8 bits: policy KL ")).collect();
     let tested = said.iter().filter(|line| line.contains("network 00006 in 8 bits")).count();
@@ -150,7 +151,7 @@ fn a_network_learns_from_its_own_games() {
     let int8 = nets.filter(|entry| entry.file_name().to_string_lossy().ends_with(".int8.onnx")).count();
     assert!((2..=said.len()).contains(&int8), "{events}");
 
-    // What is missing from the folder is logged and done without: games, optimiser, ONNX files.
+    // Missing games, optimiser states and ONNX files are logged, and the run continues without them.
     std::fs::remove_file(run.join("games/iter-00006-00000.h5")).expect("games");
     std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
     for entry in std::fs::read_dir(run.join("nets")).expect("a folder").flatten() {
@@ -170,7 +171,7 @@ fn a_network_learns_from_its_own_games() {
         checked_state(&run)
     };
     let state = learns_as_before();
-    // The same where the seventh iteration still had to learn.
+    // The same with the seventh iteration still to be trained.
     let put_back = |stage: &str| {
         let mut state = checked_state(&run);
         (state["iteration"], state["stage"]) = (json!(7), json!(stage));
@@ -185,7 +186,7 @@ fn a_network_learns_from_its_own_games() {
         "played again, counted once"
     );
     assert_eq!(metrics(&run).len(), 7);
-    // Or to be tested.
+    // The same with the arena still to be played.
     put_back("arena");
     std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
     let eight = ["rl", "--run", "runs/a", "--resume", "--iterations", "8", "--device", "cpu"];
@@ -235,7 +236,7 @@ fn games_are_played_in_libtorch_if_the_configuration_says_so() {
         }
     };
     spoil();
-    // As the run's own configuration says.
+    // Uses the run's own configuration.
     let resume = |more: &[&str]| {
         let first = ["rl", "--run", "run", "--resume", "--device", "cpu", "--iterations"];
         trainer(at, &[&first[..], more].concat())
@@ -255,7 +256,8 @@ fn games_are_played_in_libtorch_if_the_configuration_says_so() {
     let best = checked_state(&run)["best"].as_str().expect("a name").to_owned();
     let best = || std::fs::read(run.join(format!("nets/{best}.onnx"))).expect("a file");
     spoil();
-    // A veto's canaries need the ONNX file, and so does ONNX Runtime: it is exported again from the weights.
+    // A veto runs the canaries with the ONNX file in ONNX Runtime, so the file is exported again from the
+    // weights.
     let veto =
         ["--set", "arena.veto_score=1", "--set", "arena.veto.elo0=300", "--set", "arena.veto.elo1=600"];
     succeeds(resume(&[&["6"], &veto[..]].concat()));
@@ -268,13 +270,13 @@ fn games_are_played_in_libtorch_if_the_configuration_says_so() {
     assert!(best().len() > 1000);
 }
 
-/// Kills a program after some time, unless it ends before; returns whether it was killed.
+/// Kills a program after `time` unless it ends before; returns true if it was killed.
 fn killed_after(time: Duration, mut command: Command) -> bool {
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the trainer starts");
     let mut said = child.stderr.take().expect("piped");
     let (alive, end) = channel::<()>();
     let listener = thread::spawn(move || {
-        // Its output ends when it does.
+        // The output ends when the program does.
         _ = std::io::copy(&mut said, &mut std::io::sink());
         drop(alive);
     });
@@ -302,7 +304,8 @@ fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
         trainer(at, &[&arguments[..], more].concat())
     };
     for _ in 0..12 {
-        // At most a dozen quarters of the whole time, part of which each start takes.
+        // Each start takes part of the time, so there are at most a dozen kills of a quarter of the whole
+        // time.
         kills += u32::from(killed_after(whole.mul_f64(rng.f64() / 4.0), command()));
     }
     assert!(kills > 0, "none was killed");
@@ -361,8 +364,8 @@ fn damage_by_a_ruinous_learning_rate_is_vetoed_and_undone() {
         (&json!("start"), &json!("start"), &json!(2))
     );
     assert_eq!(state["escalation"]["lr_factor"], 0.5);
-    // With a sane learning rate, and batches large enough for BatchNorm's statistics, it continues from the restored
-    // weights. (Six games between equals may end 25 %.)
+    // With a sane learning rate and batches large enough for BatchNorm, it continues from the restored
+    // weights. (Six games between equals may end with 25 %.)
     succeeds(trainer(
         at,
         &[

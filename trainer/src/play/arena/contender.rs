@@ -1,5 +1,3 @@
-//! The players of a match.
-
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,54 +11,46 @@ use shakmaty::Move;
 use crate::base::network::{Backend, load_network};
 use crate::config::bounds::{MAX_DEPTH, MAX_VISITS};
 
-/// Bytes for UCT's tree.
+/// Bytes of memory for UCT's tree.
 const UCT_MEMORY: usize = 16 << 20;
-/// UCT's default number of rollouts a move.
+/// UCT's default number of rollouts per move.
 const UCT_VISITS: u64 = 200;
-/// Default depth of minimax and alpha-beta, plies. Deeper, minimax takes minutes a move.
+/// Default depth of minimax and alpha-beta in plies. Deeper, minimax takes minutes per move.
 const DEPTH: u64 = 4;
 
-/// A player of a match.
 #[derive(Clone)]
 pub enum Contender {
-    /// A network that searches.
     Network {
-        /// Its name in reports.
         name: String,
-        /// The network.
         network: Arc<dyn Backend>,
-        /// Visits a move.
         visits: u64,
-        /// Parameters of its search; none for those of the match's rules.
+        /// Search parameters; `None` takes those of the match's rules.
         params: Option<Box<Params>>,
     },
     /// One of the engine's classical players.
     Classical {
-        /// Which one.
         player: Player,
-        /// Depth or rollouts, see [`limits`].
+        /// Depth in plies or number of rollouts, see [`limits`].
         effort: u64,
     },
 }
 
 impl Contender {
-    /// The player with this name: a classical player (`uct:500` with that many rollouts a move, `minimax:3` with that
-    /// depth in plies), `embedded`, or the file of a network, which searches `visits` a move.
-    ///
-    /// # Errors
-    ///
-    /// The network cannot be loaded, or what follows the colon is not a positive number.
+    /// Finds a player by name: `embedded`, the file of a network, or a classical player with an optional
+    /// effort (`uct:500` for 500 rollouts per move, `minimax:3` for 3 plies). `visits` per move apply to
+    /// networks.
     pub fn named(name: &str, visits: u64) -> Result<Contender> {
         let (player, own) = name.split_once(':').map_or((name, None), |(player, own)| (player, Some(own)));
         if let Some(index) = Player::NAMES.iter().position(|known| *known == player) {
             let player = Player::ALL[index];
             let default = if is_by_depth(player) { DEPTH } else { UCT_VISITS };
             let effort = own.map_or(Ok(default), str::parse);
-            let effort = effort.with_context(|| format!("{name}: what follows the colon is no number"))?;
+            let effort = effort
+                .with_context(|| format!("{name}: after the colon there must be a number, as in uct:200"))?;
             let most = if is_by_depth(player) { MAX_DEPTH } else { MAX_VISITS };
             ensure!(
                 (1..=most).contains(&effort),
-                "{name}: what follows the colon must be at least 1 and at most {most}"
+                "{name}: the number after the colon must be at least 1 and at most {most}"
             );
             return Ok(Contender::Classical { player, effort });
         }
@@ -68,7 +58,7 @@ impl Contender {
         Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits, params: None })
     }
 
-    /// A network's visits a move; 1 for other players.
+    /// Visits per move of a network; 1 for other players.
     pub fn visits(&self) -> u64 {
         match self {
             Contender::Network { visits, .. } => *visits,
@@ -76,7 +66,6 @@ impl Contender {
         }
     }
 
-    /// Its name in reports.
     pub fn name(&self) -> String {
         match self {
             Contender::Network { name, .. } => name.clone(),
@@ -95,7 +84,7 @@ fn is_by_depth(player: Player) -> bool {
     matches!(player, Player::Minimax | Player::AlphaBeta)
 }
 
-/// A classical player's limits: `effort` is the depth in plies, or the number of rollouts.
+/// Turns `effort` into search limits: a depth in plies or a number of rollouts.
 fn limits(player: Player, effort: u64) -> Limits {
     if is_by_depth(player) {
         Limits { depth: Some(u32::try_from(effort).unwrap_or(u32::MAX)), ..Limits::default() }
@@ -104,7 +93,7 @@ fn limits(player: Player, effort: u64) -> Limits {
     }
 }
 
-/// The move of a classical player, which searches on the present thread.
+/// Searches with a classical player on the calling thread.
 pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Option<Move> {
     let task = PlayerTask {
         game: game.clone(),
@@ -134,7 +123,7 @@ mod tests {
         assert!(name("uct:0").unwrap_err().contains("at least 1"));
         assert!(name("uct:99999999999").unwrap_err().ends_with("at most 1000000"));
         assert!(name("minimax:1000").unwrap_err().ends_with("at most 245"));
-        assert!(name("uct:many").unwrap_err().contains("no number"));
+        assert!(name("uct:many").unwrap_err().contains("must be a number"));
         assert!(name("nowhere.onnx").unwrap_err().contains("nowhere.onnx"));
     }
 
@@ -143,7 +132,7 @@ mod tests {
         let game = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
         let mates = classical_move(Player::Uct, 500, &game, 3).unwrap();
         assert_eq!(Game::uci(mates, false), "e1e8");
-        // The pawn is defended: one ply wins it, two plies see the queen lost.
+        // The pawn is defended: a 1-ply search takes it, a 2-ply search sees that the queen is lost.
         let game = Game::from_fen("4k3/8/2p5/3p4/8/8/8/3QK3 w - - 0 1").unwrap();
         let by_depth = |plies| Game::uci(classical_move(Player::AlphaBeta, plies, &game, 1).unwrap(), false);
         assert_eq!(by_depth(1), "d1d5");

@@ -20,43 +20,37 @@ use crate::play::gameplay::{BatchedGame, Next, known_result, live};
 /// How one side of a match finds its moves.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
-    /// By a search with the evaluator of this index and this number of visits.
+    /// A search with the evaluator of this index and this number of visits.
     Search(usize, u64),
-    /// By a classical player with this depth or number of rollouts.
+    /// A classical player with this depth or number of rollouts.
     Classical(Player, u64),
 }
 
 /// What all games of a match share.
 pub struct MatchSetup {
-    /// The two players.
     pub sides: [Side; 2],
-    /// How the games are played.
     pub rules: MatchRules,
-    /// Each player's search parameters.
     pub params: [Params; 2],
-    /// Endgame tables that adjudicate.
+    /// Endgame tables that adjudicate games.
     pub tables: Tables,
-    /// Seed of all random numbers.
     pub seed: u64,
 }
 
-/// A finished game of a match.
 #[derive(Clone, Debug)]
 pub struct FinishedMatchGame {
-    /// The game's number: games 2 n and 2 n + 1 share an opening; the first player has White in the even one.
+    /// Games 2n and 2n + 1 share an opening; the first player has White in the even one.
     pub number: u64,
-    /// The game.
     pub game: GameRecord,
 }
 
 impl FinishedMatchGame {
-    /// The first player's points, in halves.
+    /// The first player's score in half points, 0 to 2.
     pub fn halves(&self) -> u8 {
         halves_of(self.number, &self.game)
     }
 }
 
-/// The first player's points in game `number`, in halves.
+/// The first player's score of game `number` in half points, 0 to 2.
 pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
     match game.result.winner() {
         None => 1,
@@ -64,12 +58,8 @@ pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
     }
 }
 
-/// Checks that a replayed game can be one of a match by these rules: that it ends where they say, with that result. Who
-/// would have resigned is not known, as no searches are stored.
-///
-/// # Errors
-///
-/// It is not; the text says why.
+/// Checks that a replayed game can be one of a match with these rules: it ends where they say, with that
+/// result. Resignations cannot be checked, because a match stores no searches.
 pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord) -> Result<()> {
     let mut game = Game::from_fen(&stored.start_fen())?;
     let plies = stored.moves.len();
@@ -92,11 +82,8 @@ pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord
     Ok(())
 }
 
-/// The move that the player finds who is to move at `ply` of a stored game, by searching with `evaluator`, its own.
-///
-/// # Errors
-///
-/// The game is over there, the player does not search, or the evaluator fails.
+/// Searches the position at `ply` of a stored game again with the mover's `evaluator`, and returns the move
+/// found. Fails if the game is over there or the player does not search.
 pub fn search_match_again(
     setup: Arc<MatchSetup>,
     number: u64,
@@ -130,12 +117,12 @@ pub struct MatchGame {
     record: GameRecord,
     solo: SteppedSearch,
     searching: bool,
-    /// Consecutive positions that each side has evaluated as lost: White, Black.
+    /// Consecutive positions that each side evaluated as lost: White, Black.
     lost: [usize; 2],
 }
 
 impl MatchGame {
-    /// Game `number` from a start position in which the game is not over.
+    /// Starts game `number` from a position in which the game is not over.
     pub fn new(setup: Arc<MatchSetup>, number: u64, start: Option<String>) -> MatchGame {
         let record = GameRecord { start, ..GameRecord::default() };
         let game = Game::from_fen(&record.start_fen()).expect("a checked start position");
@@ -145,7 +132,6 @@ impl MatchGame {
         MatchGame { setup, number, game, record, solo, searching: false, lost: [0; 2] }
     }
 
-    /// The index of the player to move.
     fn player(&self) -> usize {
         usize::from(self.game.turn() != first_players_colour(self.number))
     }
@@ -172,13 +158,12 @@ impl MatchGame {
             .then_some((GameResult::Draw, FLAG_ADJUDICATED))
     }
 
-    /// The move that the finished search has found.
     fn found(&self) -> Option<shakmaty::Move> {
         let tree = self.solo.tree();
         tree.best().or(tree.root_moves().first().copied())
     }
 
-    /// Counts the mover's consecutive lost positions, by the finished search.
+    /// Updates the mover's count of consecutive lost positions from the finished search.
     fn count_lost(&mut self) {
         let q = -self.solo.tree().root().q;
         let lost = &mut self.lost[usize::from(self.game.turn().is_black())];

@@ -1,9 +1,9 @@
 //! Matches between players on paired openings, and their statistics.
 //!
-//! A [`Contender`] is a network that searches, or one of the engine's classical players. [`play_match`] plays two of
-//! them against each other, every opening with both colours, many games at once. [`MatchResults`] counts games and
-//! pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) tests hypotheses about it, [`rate`] puts many
-//! players on one scale, and [`Tournament`] reads the results of any games from PGN.
+//! A [`Contender`] is a network with a search or one of the engine's classical players. [`play_match`] plays
+//! two of them against each other on many boards, every opening with both colours. [`MatchResults`] counts
+//! games and pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) is the sequential test,
+//! [`rate`] puts many players on one scale, and [`Tournament`] collects results from PGN files.
 
 mod rating;
 mod pgn;

@@ -1,4 +1,4 @@
-//! Who played, with what result and from which opening: what statistics need of a PGN's games.
+//! Reads from PGN what match statistics need: the players, the result and the opening.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,34 +9,29 @@ use engine::chess::position::Game;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Move};
 
-/// Where an opening's moves are not marked, this many plies tell openings apart.
+/// Where the PGN does not mark the book moves, games are told apart by this many plies.
 const OPENING_PLIES: usize = 8;
 
-/// A game as a tournament program has written it.
+/// A game of a PGN.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PgnGame {
-    /// White's name.
     pub white: String,
-    /// Black's name.
     pub black: String,
-    /// The tag `Round`, unless it is unknown.
+    /// The tag `Round`; `None` if it is unknown.
     pub round: Option<String>,
-    /// White's points in halves, 0 to 2; none of an unfinished game.
+    /// White's score in half points, 0 to 2; `None` if the game is unfinished.
     pub halves: Option<u8>,
-    /// What the tag `Termination` says; empty if there is none.
+    /// The tag `Termination`, or an empty string.
     pub termination: String,
-    /// The start position (FEN; empty for the initial one) and the opening's moves (SAN), as far as they are known.
+    /// The start position (FEN, empty for the initial one) followed by the known opening moves (SAN).
     pub opening: Vec<String>,
 }
 
-/// Reads the games of a PGN. Those that cannot be read are named in the log and left out.
+/// Reads the games of a PGN. Unreadable games are logged and left out; a game without two player names is an
+/// error.
 ///
-/// The opening's moves are those with the comment `book`, which fastchess writes. Without such comments `Round` has to
-/// tell openings apart, or, where there is no round either, the first eight plies.
-///
-/// # Errors
-///
-/// A game does not name two players.
+/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments the tag
+/// `Round` tells openings apart, or else the first eight plies.
 pub fn read_pgn(text: &[u8]) -> Result<Vec<PgnGame>> {
     let (mut games, mut number) = (Vec::new(), 0);
     let mut failed = None;
@@ -68,7 +63,7 @@ fn names_two_players(game: &PgnGame, number: usize) -> Result<()> {
 struct OpeningVisitor {
     game: PgnGame,
     moves: Vec<String>,
-    /// Plies of the book.
+    /// Plies marked as book moves.
     book: usize,
 }
 

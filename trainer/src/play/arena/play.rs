@@ -1,4 +1,4 @@
-//! A match: games on paired openings, many at once, until all are played or a test has decided.
+//! Plays a match on paired openings, many games at once, until all are played or the SPRT has decided.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,43 +25,35 @@ use crate::play::gameplay::{OpeningsAndTables, drive};
 pub struct MatchPlan {
     /// Number of the first pair.
     pub first: u64,
-    /// Largest number of pairs of games.
     pub pairs: u64,
-    /// A test that ends the match earlier.
+    /// A sequential test that may end the match early.
     pub sprt: Option<Sprt>,
-    /// How the games are played.
     pub rules: MatchRules,
-    /// Seed of openings and games.
     pub seed: u64,
 }
 
 impl MatchPlan {
-    /// Whether all games are played or the test has decided.
+    /// True once all games are played or the SPRT has decided.
     fn is_decided(&self, results: &MatchResults) -> bool {
         let decided = |sprt: &Sprt| sprt.decision(results) != SprtDecision::Open;
         results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
     }
 }
 
-/// The outcome of a match.
 #[derive(Clone, Debug, Default)]
 pub struct MatchReport {
-    /// The first player's results.
+    /// Results from the first player's point of view.
     pub results: MatchResults,
-    /// The games, in order; in an opening's first game the first player has White.
+    /// Games in order; the first player has White in the first game of each pair.
     pub games: Vec<GameRecord>,
-    /// Whether it was stopped before the end.
+    /// True if the match was interrupted.
     pub stopped: bool,
 }
 
-/// Plays `first` against `second`; `bar` counts games, and `counted` receives the results after every pair.
+/// Plays `first` against `second`. `bar` counts games; `counted` receives the results after every pair.
 ///
-/// Pairs are counted in order, up to the one that decides, so the order in which games end does not matter. With one
-/// worker the same plan gives the same games.
-///
-/// # Errors
-///
-/// The rules are invalid, the book or the tables cannot be read, a network fails, or `counted` does.
+/// Pairs are counted in order of their numbers up to the deciding one, so the order in which games finish
+/// does not matter. With one worker the same plan gives the same games.
 pub fn play_match(
     [first, second]: [&Contender; 2],
     plan: &MatchPlan,
@@ -115,7 +107,7 @@ pub fn play_match(
     })
 }
 
-/// What the games of two players share, and the networks that their searches name by index.
+/// Builds the shared setup of a match, and the networks that its sides refer to by index.
 pub fn match_setup(
     players: [&Contender; 2],
     rules: &MatchRules,
@@ -135,7 +127,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The side of a contender, whose network is added to `networks`.
+/// Describes a contender as a side and adds its network to `networks`.
 fn side(contender: &Contender, networks: &mut Vec<Arc<dyn Backend>>) -> Side {
     match contender {
         Contender::Classical { player, effort } => Side::Classical(*player, *effort),
@@ -150,7 +142,7 @@ fn evaluators(networks: &[Arc<dyn Backend>], batch: usize) -> Result<Vec<Box<dyn
     networks.iter().map(|network| network.evaluator(batch)).collect()
 }
 
-/// Counts finished games pair by pair, until all are played or the test has decided.
+/// Counts finished games pair by pair, until all are played or the SPRT has decided.
 fn count(
     plan: &MatchPlan,
     reports: &Receiver<Result<FinishedMatchGame>>,
@@ -198,7 +190,6 @@ mod tests {
         part(0, pairs, seed, sprt)
     }
 
-    /// The pairs of a match from number `first` on.
     fn part(first: u64, pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
         let player = |name| Contender::named(name, 1).unwrap();
         let rules = MatchRules { games: 4, workers: 1, max_plies: 120, ..MatchRules::default() };

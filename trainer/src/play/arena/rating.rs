@@ -1,41 +1,38 @@
-//! Many players on one scale.
+//! Maximum-likelihood ratings that put many players on one scale.
 
 use serde::{Deserialize, Serialize};
 
 use engine::apps::matches::{MatchResults, SIGMAS};
 
-/// Natural logarithm of the odds per Elo.
+/// Logarithm of the odds per Elo point.
 const LOGIT: f64 = std::f64::consts::LN_10 / 400.0;
-/// Virtual drawn games of every two players that met, so that who won everything has a finite rating.
+/// Virtual draws added for every two players that met. They keep the rating of a player finite who won every
+/// game.
 const PRIOR: f64 = 0.5;
-/// Curvature that keeps players in place who are not connected to the anchor by any games.
+/// Small curvature that keeps a player in place whom no games connect to the anchor.
 const RIDGE: f64 = 1e-6;
 
-/// What one player scored against another.
+/// The results of one player against another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadToHead {
-    /// A player.
     pub first: String,
-    /// Its opponent.
     pub second: String,
-    /// Games played.
     pub games: f64,
     /// The first player's points.
     pub points: f64,
-    /// The first player's results in detail, as far as they are known.
+    /// Detailed results of the first player, where they are known.
     #[serde(default)]
     pub results: MatchResults,
 }
 
 impl HeadToHead {
-    /// The results of `first` against `second`.
     pub fn new(first: &str, second: &str, results: MatchResults) -> HeadToHead {
         let (games, points) = (results.total() as f64, results.points());
         HeadToHead { first: first.to_owned(), second: second.to_owned(), games, points, results }
     }
 
-    /// The variance of the points where `expected` is the expected score of a game: as observed, or, where the results
-    /// are not known or all the same, as if games were only won or lost.
+    /// Variance of the points if a game has the expected score `expected`. It is the observed variance; where
+    /// the results are unknown or all equal, it is that of games without draws.
     fn variance(&self, expected: f64) -> f64 {
         let (known, binomial) = (self.results.total() as f64, expected * (1.0 - expected));
         let observed =
@@ -44,26 +41,23 @@ impl HeadToHead {
     }
 }
 
-/// A player's rating.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
-    /// The player.
     pub name: String,
-    /// Elo on the anchors' scale, or above the mean of all players.
+    /// Elo on the anchors' scale, or relative to the mean of all players.
     pub elo: f64,
-    /// Half the width of the 95 % interval; 0 for an anchor.
+    /// Half width of the 95 % interval; 0 for an anchor.
     pub error: f64,
-    /// Games played.
     pub games: f64,
 }
 
-/// Fits the ratings under which the points of all games are likeliest (Bradley and Terry 1952, a draw being half a
-/// win), by Newton's method. `anchors` are players whose Elo is given, whether they have played or not; without any the mean
-/// of all players is 0.
+/// Fits the most likely ratings (Bradley and Terry 1952, a draw counts as half a win) with Newton's method.
+/// `anchors` are players with a fixed Elo; without them the mean of all players is 0.
 ///
-/// Errors come from the observed variance of pairs and games (the sandwich estimator H⁻¹ G H⁻¹, with the curvature H
-/// and the residuals' squares G): draws and pairs that balance each other make them smaller than a model of wins and
-/// losses would. Players who are not connected to the anchor by games are near 0 with very large errors.
+/// The errors come from the observed variance of pairs and games (sandwich estimator H⁻¹ G H⁻¹, with
+/// curvature H and squared residuals G). Draws and balanced pairs therefore make them smaller than in a model
+/// of wins and losses. A player whom no games connect to the anchors gets a rating near 0 and a very large
+/// error.
 pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     let mut names: Vec<&str> = anchors.iter().map(|(name, _)| *name).collect();
     for name in meetings.iter().flat_map(|meeting| [meeting.first.as_str(), meeting.second.as_str()]) {
@@ -77,12 +71,12 @@ pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     let index = |name: &str| names.iter().position(|other| *other == name).expect("collected above");
     let sides: Vec<(usize, usize)> =
         meetings.iter().map(|meeting| (index(&meeting.first), index(&meeting.second))).collect();
-    // The first players are fixed: the anchors, or one at 0 as the reference; `n` others are free.
+    // The first players are fixed: the anchors, or one reference player at 0. The other `n` are free.
     let fixed = anchors.len().max(1);
     let n = names.len() - fixed;
     let mut strength = vec![0.0f64; names.len()];
     strength.iter_mut().zip(anchors).for_each(|(strength, (_, elo))| *strength = elo * LOGIT);
-    // Where nothing is known of the others, they begin at the anchors' mean.
+    // The other players start at the anchors' mean.
     let mean = strength[..fixed].iter().sum::<f64>() / fixed as f64;
     strength[fixed..].fill(mean);
     let expected = |strength: &[f64], (a, b): (usize, usize)| 1.0 / (1.0 + (strength[b] - strength[a]).exp());
@@ -135,8 +129,8 @@ pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     names.iter().enumerate().map(rating).collect()
 }
 
-/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b with these weights, without the rows and columns of the
-/// first `fixed` players, and with a small ridge.
+/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b, with a small ridge and without the rows and columns of
+/// the first `fixed` players.
 fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize) -> Vec<Vec<f64>> {
     let mut sum = vec![vec![0.0; n]; n];
     (0..n).for_each(|i| sum[i][i] = RIDGE);
@@ -150,7 +144,7 @@ fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize
     sum
 }
 
-/// Moves the mean of all strengths to 0, and the covariances with it.
+/// Shifts the mean of all strengths to 0, and the covariances with it.
 fn centre(strength: &mut [f64], covariance: &mut [Vec<f64>]) {
     let n = strength.len() as f64;
     let mean = strength.iter().sum::<f64>() / n;
@@ -169,7 +163,7 @@ fn product(left: &[Vec<f64>], right: &[Vec<f64>]) -> Vec<Vec<f64>> {
     left.iter().map(|row| (0..columns).map(|column| cell(row, column)).collect()).collect()
 }
 
-/// The inverse of a positive definite matrix, by Gauss and Jordan.
+/// Inverts a positive definite matrix by Gauss-Jordan elimination.
 fn invert(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let n = matrix.len();
     let mut inverse: Vec<Vec<f64>> =
@@ -208,7 +202,7 @@ mod tests {
         let ratings = rate(&[meeting("new", "old", 10_000.0, 6401.0)], &[("old", 0.0)]);
         assert!((of(&ratings, "new").elo - 100.0).abs() < 0.5, "{ratings:?}");
         assert_eq!((of(&ratings, "old").elo, of(&ratings, "old").error), (0.0, 0.0));
-        // 95 % of a binomial share of 10,000 games, in Elo: 1.96 · 400 / ln 10 / √(n p (1 − p)).
+        // 95 % interval of a binomial score in 10,000 games, in Elo: 1.96 · 400 / ln 10 / √(n p (1 − p)).
         assert!((of(&ratings, "new").error - 7.09).abs() < 0.05, "{ratings:?}");
     }
 
@@ -229,8 +223,9 @@ mod tests {
         assert!(of(&ratings, "x").elo > of(&ratings, "y").elo);
     }
 
-    /// 100 wins, 200 draws, 100 losses: the fitted score is ½, the curvature 400.5 · ¼ = 100.125, the residuals' squares
-    /// sum to 200 · ¼ = 50; 1.96 · √50 / 100.125 · 400 / ln 10 = 24.05 Elo. Of wins and losses alone it would be 34.
+    /// 100 wins, 200 draws, 100 losses: the fitted score is ½, the curvature 400.5 · ¼ = 100.125, the squared
+    /// residuals sum to 200 · ¼ = 50; 1.96 · √50 / 100.125 · 400 / ln 10 = 24.05 Elo. Without draws it would
+    /// be 34.
     #[test]
     fn draws_make_errors_smaller() {
         let drawish = MatchResults { single: [100, 200, 100], ..MatchResults::default() };
@@ -241,8 +236,8 @@ mod tests {
         assert!((of(&plain, "new").error - 34.0).abs() < 0.1, "{plain:?}");
     }
 
-    /// 100 pairs with a win each side have no variance between pairs but for two: of 2 and of 0 points. The residuals'
-    /// squares sum to 2, the curvature is 204.5 · ¼: 1.96 · √2 / 51.125 · 400 / ln 10 = 9.42 Elo.
+    /// Of 100 pairs, 98 score 1:1, one 2:0 and one 0:2. The squared residuals sum to 2, the curvature is
+    /// 204.5 · ¼: 1.96 · √2 / 51.125 · 400 / ln 10 = 9.42 Elo.
     #[test]
     fn pairs_that_balance_make_errors_smaller() {
         let results = MatchResults { pairs: [1, 0, 100, 0, 1], ..MatchResults::default() };
@@ -250,8 +245,8 @@ mod tests {
         assert!((of(&ratings, "new").error - 9.42).abs() < 0.01, "{ratings:?}");
     }
 
-    /// 64.01 % against an opponent of 3000 is 3100, 50 % against one of 3120 is 3120: of as many games, the likeliest rating
-    /// lies between.
+    /// 64.01 % against an opponent of 3000 means 3100, 50 % against one of 3120 means 3120; with equal
+    /// numbers of games the likeliest rating lies between.
     #[test]
     fn several_anchors_keep_their_ratings() {
         let anchors = [("weak", 3000.0), ("strong", 3120.0), ("absent", 2000.0)];
@@ -276,7 +271,7 @@ mod tests {
         for rating in &ratings {
             assert!((rating.error - 24.05 / 2.0).abs() < 0.03, "{ratings:?}");
         }
-        // Three wins and a loss, and half a drawn game: 3.25 to 1.25 points.
+        // Three wins, a loss and half a virtual draw: 3.25 to 1.25 points.
         let ratings = rate(&[meeting("a", "b", 4.0, 3.0)], &[]);
         let difference = 400.0 * (3.25f64 / 1.25).log10();
         assert!((of(&ratings, "a").elo - difference / 2.0).abs() < 1e-6, "{ratings:?}");

@@ -1,4 +1,4 @@
-//! The results of many games, counted by players and by pairs of players.
+//! Counts the results of many games, by player and by pair of players.
 
 use std::collections::BTreeMap;
 
@@ -6,32 +6,28 @@ use super::pgn::PgnGame;
 use super::rating::HeadToHead;
 use engine::apps::matches::MatchResults;
 
-/// One player's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayerRecord {
-    /// The player's name.
     pub name: String,
-    /// Results against all others.
+    /// Results against all opponents.
     pub results: MatchResults,
-    /// Games without a result.
     pub unfinished: u64,
-    /// Games lost otherwise than over the board, by what the tag `Termination` says.
+    /// Losses that did not happen on the board (time, illegal move, …), by the tag `Termination`.
     pub forfeits: BTreeMap<String, u64>,
 }
 
-/// The results of games of any number of players.
+/// Results of games between any number of players.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tournament {
-    /// The players, in the order of their first games.
+    /// Players in the order of their first games.
     pub players: Vec<PlayerRecord>,
-    /// The results of each two that met.
+    /// Results of every two players that met.
     pub meetings: Vec<HeadToHead>,
 }
 
-/// Games that may be pairs: of two players (by their indices) in one round on one opening.
+/// Games that may form pairs: two players (by index), the round, the opening.
 type Group<'a> = ([usize; 2], Option<&'a str>, &'a [String]);
 
-/// The indices of two players in order.
 fn ordered(white: usize, black: usize) -> [usize; 2] {
     [white.min(black), white.max(black)]
 }
@@ -39,8 +35,8 @@ fn ordered(white: usize, black: usize) -> [usize; 2] {
 impl Tournament {
     /// Counts the games of several files.
     ///
-    /// Two games are a pair if the same two players played them with reversed colours, in one file, in one round (if
-    /// the file names rounds), and on one opening, as far as it is known (see [`read_pgn`](super::read_pgn)).
+    /// Two games form a pair if the same players played them with reversed colours in the same file, round
+    /// (if known) and opening (if known, see [`read_pgn`](super::read_pgn)).
     pub fn new(files: &[Vec<PgnGame>]) -> Tournament {
         let mut tournament = Tournament::default();
         let mut meetings: BTreeMap<[usize; 2], MatchResults> = BTreeMap::new();
@@ -81,7 +77,7 @@ impl Tournament {
         tournament
     }
 
-    /// The index of a player, who is added if new.
+    /// Finds the index of a player and adds a new one.
     fn player(&mut self, name: &str) -> usize {
         self.players.iter().position(|player| player.name == name).unwrap_or_else(|| {
             self.players.push(PlayerRecord { name: name.to_owned(), ..PlayerRecord::default() });
@@ -89,7 +85,7 @@ impl Tournament {
         })
     }
 
-    /// Players who are not connected to the first one by games, not even through others.
+    /// Players who are not connected to the first one by games, directly or through others.
     pub fn unconnected(&self) -> Vec<&str> {
         let mut connected: Vec<&str> =
             self.players.first().map(|player| player.name.as_str()).into_iter().collect();
@@ -109,7 +105,7 @@ impl Tournament {
     }
 }
 
-/// Values of `Termination` of games that were lost otherwise than over the board.
+/// Values of `Termination` that mean a loss away from the board.
 const FORFEITS: [&str; 5] =
     ["time forfeit", "illegal move", "abandoned", "stalled connection", "rules infraction"];
 
@@ -173,13 +169,13 @@ mod tests {
             game("", "B", "A", Some(2), "y"),
             game("", "A", "B", Some(0), "y"),
             game("", "B", "A", Some(1), "x"),
-            // The same colours are no pair.
+            // Two games with the same colours are not a pair.
             game("", "A", "B", Some(2), "z"),
             game("", "A", "B", Some(2), "z"),
         ];
         let results = Tournament::new(&[games.to_vec()]).meetings[0].results;
         assert_eq!((results.pairs, results.single), ([1, 0, 0, 1, 0], [2, 0, 0]));
-        // Nor are games of different files.
+        // Games in different files are not a pair.
         let apart = Tournament::new(&games.map(|game| vec![game])).meetings[0].results;
         assert_eq!((apart.count(), apart.total()), (0, 6));
     }

@@ -1,4 +1,4 @@
-//! Many games at once on one thread, their positions evaluated together.
+//! Runs many games at once on one thread and evaluates their positions in shared batches.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,44 +8,39 @@ use engine::search::{SteppedSearch, check_answers};
 /// What a game needs next.
 #[derive(Debug)]
 pub enum Next<T> {
-    /// Its search needs evaluations from the evaluator with this index.
+    /// The search needs evaluations from the evaluator with this index.
     Search(usize),
-    /// The game is over, with this outcome.
+    /// The game is over.
     Over(T),
 }
 
-/// A game in progress whose positions are evaluated in batches shared with other games.
+/// A game in progress that shares evaluation batches with other games.
 pub trait BatchedGame {
-    /// What a finished game yields.
     type Outcome;
 
-    /// Called once at the start and then whenever the search has ended: plays a move and starts the next search, or
-    /// ends the game.
+    /// Plays the move of the finished search and starts the next search, or ends the game. The first call
+    /// starts the first search.
     fn advance(&mut self) -> Next<Self::Outcome>;
 
-    /// The current search, to gather positions and to apply answers.
+    /// The current search, to collect leaves and to apply evaluations.
     fn solo(&mut self) -> &mut SteppedSearch;
 
-    /// The current search, read-only.
     fn search(&self) -> &SteppedSearch;
 }
 
-/// A game with the evaluator that it waits for.
+/// A game, and the evaluator for which it waits.
 struct Slot<G> {
     game: G,
     evaluator: usize,
-    /// Positions gathered and not answered yet.
+    /// Positions collected but not evaluated yet.
     pending: usize,
 }
 
-/// Plays games until `deal` has no more, or until `stop` is raised: then the unfinished games are returned.
+/// Keeps `games` games running until `deal` has no more. Raising `stop` ends it early and returns the
+/// unfinished games.
 ///
-/// `games` are played at once, and each adds up to `leaves` positions to every batch. `done` receives every outcome;
-/// `evaluated` receives the number of positions of every round of evaluations.
-///
-/// # Errors
-///
-/// An evaluator fails, or leaves something unanswered.
+/// Each game adds up to `leaves` positions to a batch. `done` receives every outcome, `evaluated` the number
+/// of positions of every round.
 pub fn drive<G: BatchedGame>(
     evaluators: &mut [Box<dyn Evaluator>],
     (games, leaves): (usize, usize),
@@ -79,7 +74,7 @@ pub fn drive<G: BatchedGame>(
     Ok(slots.into_iter().map(|slot| slot.game).collect())
 }
 
-/// Starts a game; none if it is over at once.
+/// Starts a game; returns `None` if it is over at once.
 fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Option<Slot<G>> {
     match game.advance() {
         Next::Search(evaluator) => Some(Slot { game, evaluator, pending: 0 }),
@@ -90,7 +85,7 @@ fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Optio
     }
 }
 
-/// Gathers a game's positions, playing a move whenever a search ends; false if the game is over.
+/// Collects a game's leaves and plays a move whenever a search ends. Returns false if the game is over.
 fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMut(G::Outcome)) -> bool {
     loop {
         slot.pending = slot.game.solo().gather(leaves);
@@ -107,7 +102,7 @@ fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMu
     }
 }
 
-/// Evaluates the positions of the games that wait for evaluator `number`; returns how many there were.
+/// Evaluates the games that wait for evaluator `number`, and returns the number of positions.
 fn answer<G: BatchedGame>(
     evaluator: &mut Box<dyn Evaluator>,
     number: usize,

@@ -1,7 +1,7 @@
-//! Boards that are being played on now, for whoever watches a run: `live.json` in its folder.
+//! Writes the boards being played now to `live.json` in the run's folder, for spectators.
 //!
-//! As with a log, there is one for the process, so that games need not be handed what shows them; until [`begin`] is
-//! called, moves cost one uncontended lock.
+//! The state is global to the process, like a logger, so that games need no handle. Until [`begin`] is called
+//! a move costs one uncontended lock.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,29 +12,28 @@ use engine::chess::position::Game;
 use serde_json::{Value, json};
 use shakmaty::Move;
 
-/// Format of the file.
 const FORMAT: &str = "philidor-live/1";
 
-/// Boards that are shown, and how long one is shown after its last move.
+/// How many boards are shown, and for how long after the last move.
 const MOST_BOARDS: usize = 8;
 const SHOWN_FOR: Duration = Duration::from_secs(5);
 
-/// Time between two writes of the file.
 const WRITE_EVERY: Duration = Duration::from_millis(500);
 
 static LIVE: Mutex<Option<LiveBoards>> = Mutex::new(None);
 
 struct LiveBoards {
     path: PathBuf,
-    /// The iteration after which the run ends, and the time, if they are known.
+    /// The iteration and the time at which the run will end, if known.
     iterations: Option<u64>,
     until_s: Option<f64>,
-    /// Boards by the number of their game, with the time of the last move.
+    /// Boards by game number, with the time of the last move.
     boards: BTreeMap<u64, (Instant, Value)>,
     written: Option<Instant>,
 }
 
-/// Shows the boards of this process in the folder of a run, which ends after so many iterations and at `until`.
+/// Starts to show the boards of this process in the folder of a run that ends after `iterations` and at
+/// `until`.
 pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) {
     let since_1970 = |time: SystemTime| Some(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64());
     let live = LiveBoards {
@@ -47,17 +46,17 @@ pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) 
     *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
 }
 
-/// Shows no boards any more.
+/// Stops showing boards and removes the file.
 pub fn end() {
     if let Some(live) = LIVE.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        // Nothing was played, or somebody has removed it.
+        // The file is absent if nothing was played.
         _ = std::fs::remove_file(live.path);
     }
 }
 
-/// A game's next move: `players` are White and Black, `game` is before the move, `ply` its number from 1.
+/// Shows a move: `players` are White and Black, `game` is the position before the move, `ply` counts from 1.
 pub fn moved(number: u64, players: [&str; 2], game: &Game, m: Move, ply: usize) {
-    // Whoever comes while another thread is here shows its next move instead.
+    // If another thread holds the lock, this board is updated at its next move instead.
     if let Ok(mut live) = LIVE.try_lock()
         && let Some(live) = live.as_mut()
     {
@@ -83,7 +82,7 @@ impl LiveBoards {
         }
     }
 
-    /// Writes the file aside and renames it; not to the disk: it is worth nothing a second later.
+    /// Writes the file atomically, but does not flush it to the disk: it is outdated a second later.
     fn write(&self) {
         let boards: Vec<&Value> = self.boards.values().map(|(_, board)| board).collect();
         let text = json!({

@@ -1,7 +1,5 @@
-//! What self-play and the arena share.
-//!
-//! [`OpeningsAndTables`] holds start positions and endgame
-//! tables. [`drive`] plays many games at once on one thread, their positions evaluated in shared batches.
+//! Shared by self-play and the arena: [`OpeningsAndTables`] holds start positions and endgame tables,
+//! [`drive`] runs many games on one thread with shared evaluation batches.
 
 pub mod live;
 mod openings;

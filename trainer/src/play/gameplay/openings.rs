@@ -1,4 +1,4 @@
-//! Where games start, and endgame tables that decide them.
+//! Start positions of games, and the endgame tables that adjudicate them.
 
 use anyhow::Result;
 use engine::chess::position::{Game, Outcome};
@@ -7,9 +7,8 @@ use engine::chess::tables::{ProbeRules, TableResult, Tables};
 use crate::data::datagen::{FirstPositions, StartPositions, StartRules};
 use crate::data::record::{FLAG_ADJUDICATED, GameResult};
 
-/// Start positions by game number, and endgame tables.
 pub struct OpeningsAndTables {
-    /// Where games start.
+    /// Start positions by game number.
     pub starts: StartPositions,
     /// Tables that adjudicate endgames.
     pub tables: Tables,
@@ -17,10 +16,6 @@ pub struct OpeningsAndTables {
 
 impl OpeningsAndTables {
     /// Reads the opening book and opens the Syzygy tables; an empty name means none.
-    ///
-    /// # Errors
-    ///
-    /// The book cannot be read, or the folders hold no tables.
     pub fn open(book: &str, random_plies: u32, syzygy: &str, seed: u64) -> Result<OpeningsAndTables> {
         let first = match book {
             "" => FirstPositions::Initial,
@@ -33,7 +28,7 @@ impl OpeningsAndTables {
     }
 }
 
-/// The result of a game that has ended by the rules, or that the tables decide; with the flag that says which.
+/// The result of a game that is over by the rules or by the tables, with the flag of its adjudication.
 pub fn known_result(game: &Game, tables: &Tables) -> Option<(GameResult, u16)> {
     let by_rule = game.outcome().map(|outcome| match outcome {
         Outcome::Decisive { winner } => (GameResult::won_by(winner), 0),

@@ -1,4 +1,4 @@
-//! One self-play game in progress.
+//! A self-play game in progress.
 
 use std::sync::Arc;
 
@@ -18,46 +18,36 @@ use crate::data::record::{
 };
 use crate::play::gameplay::{BatchedGame, Next, known_result, live};
 
-/// A finished self-play game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedGame {
-    /// The game's number in the run.
     pub number: u64,
-    /// The game.
     pub game: GameRecord,
-    /// The side that resigned, if one did.
     pub resigned: Option<Color>,
-    /// In a game that is never resigned: the side that would have resigned first.
+    /// In a game without resignation, the side that would have resigned first.
     pub would_resign: Option<Color>,
 }
 
-/// What all games of a run share.
 #[derive(Clone, Debug)]
 pub struct SelfPlaySetup {
-    /// How the games are played.
     pub rules: SelfPlayRules,
-    /// Seed of all random numbers.
     pub seed: u64,
-    /// Endgame tables that adjudicate.
     pub tables: Tables,
 }
 
-/// A self-play game in progress.
 pub struct SelfPlayGame {
-    // Fixed.
     setup: Arc<SelfPlaySetup>,
     number: u64,
     evaluator: usize,
-    // Grows.
+    // What changes with every move.
     game: Game,
     record: GameRecord,
     solo: SteppedSearch,
-    /// Whether a search is running, and if so whether its policy is a training target.
+    /// `Some` while a search runs; true if its policy is a training target.
     searching: Option<bool>,
 }
 
 impl SelfPlayGame {
-    /// Game `number`, continued from what `record` holds of it.
+    /// Starts game `number`, or continues the one in `record`.
     pub fn new(setup: Arc<SelfPlaySetup>, number: u64, evaluator: usize, record: GameRecord) -> SelfPlayGame {
         let mut game = Game::from_fen(&record.start_fen()).expect("a checked start position");
         record.moves.iter().for_each(|m| game.play(m.to_legal_move(game.position())));
@@ -66,7 +56,7 @@ impl SelfPlayGame {
         SelfPlayGame { setup, number, evaluator, game, record, solo, searching: None }
     }
 
-    /// The game's number, and what is recorded of it so far.
+    /// The game's number and its record so far.
     pub fn into_parts(self) -> (u64, GameRecord) {
         (self.number, self.record)
     }
@@ -75,7 +65,8 @@ impl SelfPlayGame {
         stream_rng(purpose, self.setup.seed, self.number, ply as u64)
     }
 
-    /// Records the finished search and plays a move; `is_target` is whether its policy is a training target.
+    /// Records the finished search and plays a move. If `is_target`, the policy is recorded as a training
+    /// target.
     fn finish_search(&mut self, is_target: bool) {
         let tree = self.solo.tree();
         let stats = tree.stats();
@@ -83,7 +74,8 @@ impl SelfPlayGame {
         let improved = self.solo.improved_policy().filter(|_| root.proof.is_none());
         let wdl = match (root.proof, stats.first()) {
             (Some(proof), _) => proof.wdl(),
-            // The mean over all visits is nearer to a draw: it holds those of the moves that were found to be worse.
+            // The mean over all visits is biased towards a draw, because it includes visits to inferior
+            // moves.
             (None, Some(best)) if best.visits > 0 && improved.is_none() => best.wdl,
             _ => root.wdl.flipped(),
         };
@@ -93,7 +85,7 @@ impl SelfPlayGame {
             None => policy_target(&stats, self.solo.priors(), self.setup.rules.prune),
         };
         let shares = target.into_iter().map(|(m, share)| (PackedMove::new(m), share));
-        // With Gumbel's search for the same reason the value is that of the improved policy.
+        // For the same reason Gumbel search takes the value of the improved policy.
         let q = improved.as_ref().map_or(wdl.q(), |improved| improved.q);
         self.record.searches.push(SearchRecord::new(q, wdl.draw.min(1.0 - q.abs()), shares));
         self.record.evals.push(eval(q, root.proof, self.game.turn()));
@@ -108,7 +100,7 @@ impl SelfPlayGame {
             (None, Some(improved)) => Some(improved.best),
             (None, None) => self.sample(&visited),
         };
-        // If every move loses, or none was visited, the first one is played.
+        // If every move loses or none was visited, the first one is played.
         let m = m.or(stats.first().map(|stats| stats.m)).or(tree.root_moves().first().copied());
         let m = m.expect("the game is not over");
         self.record.moves.push(PackedMove::new(m));
@@ -124,13 +116,12 @@ impl SelfPlayGame {
         sample_by_visits(&visits, self.temperature(), random).map(|index| visited[index].0)
     }
 
-    /// The temperature of the next move.
     fn temperature(&self) -> f32 {
         let rules = &self.setup.rules.temperature;
         if self.record.moves.len() < rules.plies { rules.opening } else { rules.later }
     }
 
-    /// The result of the game if it has ended, the flag of an adjudication, and the side that resigned.
+    /// If the game is over: its result, the flag of an adjudication, and the side that resigned.
     fn end(&self) -> Option<(GameResult, u16, Option<Color>)> {
         let rules = &self.setup.rules;
         if let Some((result, flag)) = known_result(&self.game, &self.setup.tables) {
@@ -147,7 +138,7 @@ impl SelfPlayGame {
         self.rng(RngStream::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
     }
 
-    /// The side that resigns now, by the values of its last searches.
+    /// The side that resigns now, judged by the values of its last searches.
     fn resigning_side(&self) -> Option<Color> {
         let first = first_mover(&self.record);
         let last = self.record.searches.len().checked_sub(1)?;
@@ -212,7 +203,7 @@ impl BatchedGame for SelfPlayGame {
 }
 
 impl FinishedGame {
-    /// A stored game that was played by these rules: its searches say who resigned or would have.
+    /// Restores a stored game of these rules; its searches tell who resigned or would have resigned.
     pub fn stored(number: u64, game: GameRecord, rules: &SelfPlayRules) -> FinishedGame {
         let loser = first_to_resign(&game, rules);
         let resigned_now = |loser: &Color| {
@@ -227,12 +218,9 @@ impl FinishedGame {
     }
 }
 
-/// Checks that a stored game can be game `number` of this setup: that it ends where and as the rules say, not earlier or
-/// later, and has the result of every search. Its moves must have been replayed ([`replay_game`](crate::data::dataset::replay_game)).
-///
-/// # Errors
-///
-/// It is not; the text says why.
+/// Checks that a stored game can be game `number` of this setup: it ends exactly where and how the rules say,
+/// and every ply has a search record. The moves must already have been replayed
+/// ([`replay_game`](crate::data::dataset::replay_game)).
 pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Result<()> {
     let (plies, searches) = (game.moves.len(), game.searches.len());
     ensure!(searches == plies, "it has {searches} searches for {plies} plies");
@@ -256,11 +244,8 @@ pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Resu
     Ok(())
 }
 
-/// Makes the search at `ply` of a stored game again; returns the move that it plays and its record.
-///
-/// # Errors
-///
-/// The game is over there, or the evaluator fails.
+/// Repeats the search at `ply` of a stored game, and returns its move and record. Fails if the game is over
+/// there.
 pub fn search_again(
     setup: Arc<SelfPlaySetup>,
     number: u64,
@@ -286,13 +271,13 @@ pub fn search_again(
     Ok((m.context("no move")?, searched.context("no search")?))
 }
 
-/// The side that makes the first recorded move.
+/// The side to move at the first recorded ply.
 fn first_mover(record: &GameRecord) -> Color {
     let black = record.start.as_deref().is_some_and(|fen| fen.split(' ').nth(1) == Some("b"));
     if black { Color::Black } else { Color::White }
 }
 
-/// Whether the side that moved at `ply` has evaluated its last `resign.moves` positions as lost.
+/// True if the side that moved at `ply` evaluated its last `resign.moves` positions as lost.
 fn resigns(searches: &[SearchRecord], ply: usize, rules: &SelfPlayRules) -> bool {
     let threshold = rules.resign.threshold;
     let own = (0..=ply).rev().step_by(2).take(rules.resign.moves);
@@ -301,14 +286,13 @@ fn resigns(searches: &[SearchRecord], ply: usize, rules: &SelfPlayRules) -> bool
         && own.into_iter().all(|ply| f32::from(searches[ply].q) / 32767.0 < -threshold)
 }
 
-/// The side that would have resigned first.
 fn first_to_resign(record: &GameRecord, rules: &SelfPlayRules) -> Option<Color> {
     let ply = (0..record.searches.len()).find(|ply| resigns(&record.searches, *ply, rules))?;
     let first = first_mover(record);
     Some(if ply % 2 == 0 { first } else { !first })
 }
 
-/// A search's value as `games/1` stores evaluations: in centipawns, from White's point of view.
+/// Converts Q to the evaluation of `games/1`: centipawns from White's point of view.
 fn eval(q: f32, proof: Option<Proof>, mover: Color) -> i16 {
     let mate = proof.and_then(|proof| Some((proof, proof.mate()?)));
     let for_mover = match mate {
@@ -321,7 +305,7 @@ fn eval(q: f32, proof: Option<Proof>, mover: Color) -> i16 {
     if mover.is_white() { for_mover } else { -for_mover }
 }
 
-/// The longest mate that the evaluation can express, plies.
+/// The longest mate, in plies, that an evaluation can express.
 const MATE_PLIES: u16 = MATE_LIMIT as u16;
 
 #[cfg(test)]
@@ -336,7 +320,7 @@ mod tests {
     fn resigning_takes_several_lost_positions_of_ones_own() {
         let rules = SelfPlayRules::default();
         let q = |values: &[f32]| values.iter().map(|q| searched(*q)).collect::<Vec<_>>();
-        // White's at 0, 2, 4: lost three times; Black's are won.
+        // White's plies 0, 2 and 4 are lost; Black's are won.
         let lost = q(&[-0.97, 0.97, -0.98, 0.98, -0.99]);
         assert!(resigns(&lost, 4, &rules));
         assert!(!resigns(&lost, 2, &rules), "only two of them");

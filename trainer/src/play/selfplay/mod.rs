@@ -1,10 +1,10 @@
-//! A network's games against itself: many at once, their positions evaluated in shared batches.
+//! Self-play: many games at once, with positions evaluated in shared batches.
 //!
-//! [`SelfPlayRules`](crate::config::SelfPlayRules) say how the games are played. [`play`] starts workers, each of which
-//! drives many games at once (see [`drive`](crate::play::gameplay::drive)), and stores the games as `games/1`: each position
-//! with its search's value and, where the search was large enough to learn from, its policy target. A
-//! [`SelfPlayWorker`] takes its games from any [`GameSource`] instead, as the threads of a process do that play many units
-//! of work together.
+//! [`SelfPlayRules`](crate::config::SelfPlayRules) are the settings. [`play`] starts worker threads, each of
+//! which runs many games (see [`drive`](crate::play::gameplay::drive)), and stores the games as `games/1`:
+//! every position with its search value and, where the search was large enough, its policy target. A
+//! [`SelfPlayWorker`] can take its games from any other [`GameSource`], as the threads do that play many
+//! units of work together.
 
 mod policy_target;
 mod game;

@@ -23,76 +23,63 @@ use crate::play::gameplay::{OpeningsAndTables, drive};
 
 /// How often the collector checks the clock and the stop flag.
 const POLL_EVERY: Duration = Duration::from_millis(100);
-/// Without a terminal, progress is logged this often.
+/// Interval of log lines when stderr is not a terminal.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
-/// The networks that play.
 #[derive(Clone)]
 pub struct SelfPlayNetworks {
-    /// The network that plays against itself.
+    /// The network that plays itself.
     pub network: Arc<dyn Backend>,
-    /// Another network that plays some of the games against itself instead, and their share.
+    /// A second network that plays itself in this share of the games.
     pub other: Option<(Arc<dyn Backend>, f64)>,
 }
 
-/// Which games to play, and how.
 #[derive(Clone)]
 pub struct SelfPlayPlan {
-    /// How games are played.
     pub rules: SelfPlayRules,
-    /// Seed of the games.
     pub seed: u64,
-    /// Number of games, including those in the files already.
+    /// Number of games, including those already stored.
     pub games: u64,
 }
 
-/// The outcome of one call of [`play`]; games of earlier calls are not included unless said.
+/// The outcome of one call of [`play`]. Only `games` and `files` include earlier calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfPlayReport {
-    /// Statistics of the games.
     pub stats: SelfPlayStats,
-    /// Positions evaluated, including those answered by the cache.
+    /// Positions evaluated, including cache hits.
     pub evaluated: u64,
-    /// Mean number of positions in a network's batch; the cache answers the others.
+    /// Mean batch size, without cache hits.
     pub batch: f64,
-    /// Duration in seconds.
     pub seconds: f64,
-    /// Games in the files, including earlier ones.
+    /// Stored games, including earlier ones.
     pub games: u64,
-    /// Number of files.
     pub files: usize,
-    /// Whether it was stopped before all games were finished.
+    /// True if it was interrupted.
     pub stopped: bool,
 }
 
-/// How games are played and by whom, and what it took: all that the workers share, wherever their games come from.
+/// Rules, networks and counters that all workers share, wherever their games come from.
 pub struct SelfPlayContext {
     setup: Arc<SelfPlaySetup>,
     starts: StartPositions,
-    /// All networks that play, each once.
+    /// All networks without repetition.
     networks: Vec<Arc<dyn Backend>>,
-    /// By rising numbers.
+    /// Sorted by `first`.
     lineups: Vec<Lineup>,
     evaluated: AtomicU64,
     batches: Arc<BatchCounts>,
 }
 
-/// Who plays the games from a number on.
+/// The networks that play the games from number `first` on.
 struct Lineup {
-    /// The number.
     first: u64,
-    /// The index of the network.
     network: usize,
-    /// The index of the other network and its share, if there is one.
+    /// Index and share of the second network.
     other: Option<(usize, f64)>,
 }
 
 impl SelfPlayContext {
-    /// For games of this seed by these rules.
-    ///
-    /// # Errors
-    ///
-    /// The rules are invalid, or the book or the tables cannot be read.
+    /// Opens the book and the tables for games of this seed and these rules.
     pub fn new(rules: &SelfPlayRules, seed: u64, networks: &SelfPlayNetworks) -> Result<SelfPlayContext> {
         rules.check()?;
         let OpeningsAndTables { starts, tables } =
@@ -108,7 +95,8 @@ impl SelfPlayContext {
         Ok(context.and_from(0, networks))
     }
 
-    /// The same, where other networks play the games from number `first` on, which come after all others.
+    /// Adds other networks for the games from number `first` on; `first` must be larger than in earlier
+    /// calls.
     pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
         let network = self.index(&networks.network);
         let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
@@ -116,7 +104,7 @@ impl SelfPlayContext {
         self
     }
 
-    /// The index of a network, which is added if it is new.
+    /// Finds the index of a network and adds a new one.
     fn index(&mut self, network: &Arc<dyn Backend>) -> usize {
         self.networks.iter().position(|known| Arc::ptr_eq(known, network)).unwrap_or_else(|| {
             self.networks.push(Arc::clone(network));
@@ -124,7 +112,6 @@ impl SelfPlayContext {
         })
     }
 
-    /// The index of the network that plays a game.
     fn network_of(&self, number: u64) -> usize {
         let lineup =
             self.lineups.iter().rfind(|lineup| lineup.first <= number).expect("the first begins at 0");
@@ -132,78 +119,54 @@ impl SelfPlayContext {
         other.map_or(lineup.network, |(other, _)| other)
     }
 
-    /// Positions evaluated so far, including those answered by a cache.
+    /// Positions evaluated so far, including cache hits.
     pub fn evaluated(&self) -> u64 {
         self.evaluated.load(Ordering::Relaxed)
     }
 
-    /// Mean number of positions in a network's batch so far; a cache answers the others.
+    /// Mean batch size so far, without cache hits.
     pub fn mean_batch(&self) -> f64 {
         self.batches.mean()
     }
 
-    /// How games are played.
     pub fn rules(&self) -> &SelfPlayRules {
         &self.setup.rules
     }
 }
 
-/// Where workers get their games, and where they bring them.
+/// Where workers get their games, and where they deliver them.
 pub trait GameSource: Sync {
-    /// The next game to begin or to continue; none if there is none now.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read or written.
+    /// The next game to start or to continue; `None` if there is none at the moment.
     fn next(&self) -> Result<Option<PendingGame>>;
 
-    /// Takes a game that is finished.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be written.
+    /// Takes a finished game.
     fn finished(&self, game: FinishedGame) -> Result<()>;
 
-    /// Takes a game that was not finished when its worker had to stop.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be written.
+    /// Takes a game that its worker had to abandon.
     fn unfinished(&self, game: PendingGame) -> Result<()>;
 
     /// Called by each worker after each round of evaluations.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be written.
     fn after_round(&self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Plays many games at once on the present thread.
+/// Plays many games at once on the calling thread.
 pub struct SelfPlayWorker<'a> {
     context: &'a SelfPlayContext,
     evaluators: Vec<Box<dyn Evaluator>>,
 }
 
 impl SelfPlayWorker<'_> {
-    /// A worker with evaluators of its own.
-    ///
-    /// # Errors
-    ///
-    /// A network cannot be run.
+    /// Creates a worker with its own evaluators.
     pub fn new(context: &SelfPlayContext) -> Result<SelfPlayWorker<'_>> {
         let networks = context.networks.iter();
         let evaluators = networks.map(|network| evaluator(&**network, context)).collect::<Result<_>>()?;
         Ok(SelfPlayWorker { context, evaluators })
     }
 
-    /// Plays `at_once` games of `source` at once until it has no more, or until `halt` is raised, which a failure does.
-    ///
-    /// # Errors
-    ///
-    /// A start cannot be made, a network fails, or the source does.
+    /// Keeps `at_once` games of `source` running until it has no more, or until `halt` is raised. A failure
+    /// raises `halt`.
     pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
         let context = self.context;
         let failure = RefCell::new(None);
@@ -242,7 +205,7 @@ impl SelfPlayWorker<'_> {
     }
 }
 
-/// Counters of the networks' batches.
+/// Counts a network's batches.
 #[derive(Default)]
 struct BatchCounts {
     count: AtomicU64,
@@ -257,7 +220,6 @@ impl BatchCounts {
     }
 }
 
-/// An evaluator that counts its batches.
 struct CountingEvaluator {
     inner: Box<dyn Evaluator>,
     batches: Arc<BatchCounts>,
@@ -275,24 +237,24 @@ impl Evaluator for CountingEvaluator {
     }
 }
 
-/// The games of a store that are still to be played.
+/// The games of a store that remain to be played.
 pub struct GameQueue {
     unfinished: VecDeque<PendingGame>,
     held: BTreeSet<u64>,
     next: u64,
-    /// The first number that is not dealt.
+    /// End of the numbers to deal.
     end: u64,
 }
 
 impl GameQueue {
-    /// What is left of the first `games` games of a store.
+    /// The remaining ones of the first `games` games of a store.
     pub fn of(store: &Store, games: u64) -> GameQueue {
         let first = store.numbers().start;
         let (next, end) = (first + store.games(), first.saturating_add(games));
         GameQueue { unfinished: store.begun().into(), held: store.held(), next, end }
     }
 
-    /// The next one: those that were begun come first.
+    /// Deals the next game; those already begun come first.
     pub fn deal(&mut self) -> Option<PendingGame> {
         if let Some(unfinished) = self.unfinished.pop_front() {
             return Some(unfinished);
@@ -305,7 +267,6 @@ impl GameQueue {
         Some(PendingGame { number, ..PendingGame::default() })
     }
 
-    /// Whether there is none left.
     pub fn is_empty(&mut self) -> bool {
         while self.held.contains(&self.next) {
             self.next += 1;
@@ -314,18 +275,18 @@ impl GameQueue {
     }
 }
 
-/// What a worker sends to the collector.
+/// A message from a worker to the collector.
 enum WorkerMessage {
     Finished(FinishedGame),
-    /// A game that was not finished when the worker had to stop.
+    /// A game that was unfinished when the worker had to stop.
     Unfinished(PendingGame),
     Failed(anyhow::Error),
 }
 
-/// The games of one store, as a worker sees them; the collector stores what it sends.
+/// The games of one store as a worker sees them; the collector stores what it sends.
 struct StoredGames<'a> {
     queue: &'a Mutex<GameQueue>,
-    /// Planned games that are not finished; at 0 all workers stop.
+    /// Number of planned games that are unfinished; at 0 all workers stop.
     left: &'a AtomicU64,
     halt: &'a AtomicBool,
     sender: Sender<WorkerMessage>,
@@ -337,7 +298,7 @@ impl GameSource for StoredGames<'_> {
     }
 
     fn finished(&self, game: FinishedGame) -> Result<()> {
-        // Here and not in the collector, so that a single worker always stops at the same moment.
+        // Counted here rather than in the collector, so that a single worker always stops at the same point.
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.halt.store(true, Ordering::Relaxed);
         }
@@ -351,14 +312,10 @@ impl GameSource for StoredGames<'_> {
     }
 }
 
-/// Plays until `store` holds as many games as planned; `bar` counts them.
+/// Plays until `store` holds the planned number of games; `bar` counts them.
 ///
-/// Raising `stop` ends it soon; unfinished games are stored too and continued by the next call. With one worker the same
-/// plan makes the same games.
-///
-/// # Errors
-///
-/// The rules are invalid, the book or the tables cannot be read, a network fails, or a file cannot be written.
+/// Raising `stop` ends it soon. Unfinished games are stored too, and the next call continues them. With one
+/// worker the same plan makes the same games.
 pub fn play(
     plan: &SelfPlayPlan,
     networks: &SelfPlayNetworks,
@@ -385,7 +342,7 @@ pub fn play(
                 let worker = SelfPlayWorker::new(context);
                 let played = worker.and_then(|mut worker| worker.play(context.rules().games, &games, halt));
                 if let Err(error) = played {
-                    // The collector is gone only if another worker has failed already.
+                    // The collector is gone only if another worker has already failed.
                     _ = games.sender.send(WorkerMessage::Failed(error));
                 }
             };
@@ -412,7 +369,8 @@ pub fn play(
     })
 }
 
-/// An evaluator for one worker, with a cache unless the rules say none or it would cost more than it saves.
+/// Creates an evaluator for one worker, with a cache unless the rules forbid it or it would cost more than it
+/// saves.
 fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
     let rules = context.rules();
     let inner = network.evaluator(rules.games * rules.leaves)?;
@@ -425,7 +383,7 @@ fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn
     })
 }
 
-/// Begins or continues a game.
+/// Starts or continues a game.
 fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayGame> {
     let PendingGame { number, game, .. } = unfinished;
     let record = if game.moves.is_empty() {
@@ -436,12 +394,11 @@ fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayG
     Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
 }
 
-/// Whether the other network plays this game, if it has this share of them.
+/// True if the second network, which has this share of the games, plays game `number`.
 pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
     stream_rng(RngStream::Network, seed, number, 0).f64() < share
 }
 
-/// The network that plays this game.
 pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn Backend {
     let other = networks.other.as_ref().filter(|(_, share)| is_others(*share, seed, number));
     other.map_or(&*networks.network, |(other, _)| &**other)

@@ -1,35 +1,31 @@
-//! Statistics of self-play games.
-
 use serde::{Deserialize, Serialize};
 
 use super::game::FinishedGame;
 use crate::config::SelfPlayRules;
 use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult};
 
-/// Sums over self-play games.
+/// Sums over finished self-play games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SelfPlayStats {
-    /// Finished games.
     pub games: u64,
-    /// Their plies.
     pub plies: u64,
     /// Plies with a policy target.
     pub recorded: u64,
-    /// White's wins, draws (including games cut off at `max_plies`), and losses.
+    /// White's wins, draws (including games cut off at `max_plies`) and losses.
     pub results: [u64; 3],
     /// Games that ended by resignation.
     pub resigned: u64,
-    /// Games that were adjudicated otherwise.
+    /// Games that were adjudicated for another reason.
     pub adjudicated: u64,
-    /// Games that were played on although a side would have resigned.
+    /// Games played on although a side would have resigned.
     pub would_resign: u64,
-    /// Those of them that this side did not lose.
+    /// Those in which that side did not lose.
     pub wrong_resigns: u64,
 }
 
 impl SelfPlayStats {
-    /// The statistics of stored games that were played by these rules.
+    /// Statistics of stored games that were played with these rules.
     pub fn of(games: impl IntoIterator<Item = GameRecord>, rules: &SelfPlayRules) -> SelfPlayStats {
         let mut stats = SelfPlayStats::default();
         let finished = (0..).zip(games).map(|(number, game)| FinishedGame::stored(number, game, rules));
@@ -37,7 +33,6 @@ impl SelfPlayStats {
         stats
     }
 
-    /// Adds a game.
     pub fn add(&mut self, finished: &FinishedGame) {
         let FinishedGame { game, resigned, would_resign, .. } = finished;
         self.games += 1;

@@ -1,4 +1,4 @@
-//! Self-play with an evaluator that answers with hashes, and what every setting changes.
+//! Self-play with an evaluator that answers with hashes, and the effect of every setting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,8 @@ fn setup(rules: &SelfPlayRules, seed: u64) -> Arc<SelfPlaySetup> {
     Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables: Tables::default() })
 }
 
-/// Plays these games for `stop` rounds; returns the finished games in order, the unfinished ones, and the positions.
+/// Plays games for `stop` rounds; returns the finished games in order, the unfinished ones, and the number of
+/// positions.
 fn driven(
     setup: &Arc<SelfPlaySetup>,
     games: Vec<(u64, GameRecord)>,
@@ -86,7 +87,7 @@ fn the_seed_decides_the_games_and_how_many_play_at_once_does_not() {
     assert_eq!(alone.into_iter().map(|finished| finished.game).collect::<Vec<_>>(), games);
 }
 
-/// Records the sizes of its batches, which hold at most this many positions.
+/// Records its batch sizes, up to the given maximum.
 struct Recording(usize, Arc<Mutex<Vec<usize>>>);
 
 impl Evaluator for Recording {
@@ -119,7 +120,7 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
 }
 
-/// Records the batch sizes that a network is asked for and then given.
+/// Records the batch sizes that a network is asked for, and those that it gets.
 #[derive(Default)]
 struct RecordingBackend {
     most: Mutex<Vec<usize>>,
@@ -147,7 +148,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
         resume: false,
         numbers: 0..u64::MAX,
     };
-    // Games of all lengths: in the same round some searches end and others start.
+    // The games differ in length: in one round some searches end and others start.
     let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
     let rules = SelfPlayRules {
         visits: 8,
@@ -169,7 +170,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
     let sizes = asked.sizes.lock().unwrap();
     assert_eq!(sizes.iter().sum::<usize>() as u64, session.evaluated);
     assert_eq!(session.batch, session.evaluated as f64 / sizes.len() as f64);
-    // Batches are full as long as another game replaces each that ends.
+    // Batches are full while every finished game is replaced by another.
     let full = sizes.iter().take_while(|size| **size == 256).count();
     let many = sizes[..full].iter().sum::<usize>();
     assert!(many as u64 * 2 > session.evaluated, "{full} of {} batches are full", sizes.len());
@@ -240,7 +241,7 @@ fn games_by_other_rules_are_refused_with_a_reason() {
     assert_eq!(why(&shorter, &game), Err("it was over after 4 plies, and has 6".into()));
 }
 
-/// Leaves out a part of every answer.
+/// Removes a part of every answer.
 struct Incomplete(fn(&mut Vec<Answer>));
 
 impl Evaluator for Incomplete {
@@ -362,7 +363,7 @@ fn gumbel_search_records_the_value_of_the_improved_policy() {
     rules.gumbel.considered = 8;
     let games = played(&rules, 1);
     for (number, game) in (0..).zip(&games) {
-        // The first search of the game once more, from the same random numbers in the same order.
+        // Repeats the first search of the game with the same random numbers in the same order.
         let mut rng = stream_rng(RngStream::Search, 1, number, 0);
         assert!(rng.f64() < rules.playout_cap.share);
         let _noise = rng.u64(..);
@@ -420,7 +421,7 @@ fn temperature_and_random_openings_make_games_differ() {
 
 #[test]
 fn lost_games_are_resigned_unless_they_are_played_on() {
-    // A threshold so low that nearly every game is resigned.
+    // The threshold is so low that nearly every game is resigned.
     let mut rules = SelfPlayRules { max_plies: 60, ..short() };
     rules.resign = ResignRules { threshold: 0.0, moves: 1, played_on: 0.0 };
     let resigned_games = driven(&setup(&rules, 1), fresh(8), 8, usize::MAX).0;
@@ -436,7 +437,7 @@ fn lost_games_are_resigned_unless_they_are_played_on() {
     rules.resign.played_on = 1.0;
     let played_on = driven(&setup(&rules, 1), fresh(8), 8, usize::MAX).0;
     assert!(played_on.iter().all(|finished| finished.resigned.is_none()));
-    // The stored games say the same as what was counted while they were played.
+    // The stored games give the same counts as the games in memory.
     for finished in resigned_games.iter().chain(&played_on) {
         assert_eq!(FinishedGame::stored(finished.number, finished.game.clone(), &rules), *finished);
     }

@@ -47,8 +47,8 @@ pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
 /// nor the tables decide counts as adjudicated.
 pub fn read_match(path: &Path, source: &str, tables: &Tables) -> Result<Vec<GameRecord>> {
     let at = || path.display().to_string();
-    let file: MatchFile =
-        serde_json::from_slice(&std::fs::read(path).with_context(at)?).context("it is no match")?;
+    let file: MatchFile = serde_json::from_slice(&std::fs::read(path).with_context(at)?)
+        .context("it is not the result of a match")?;
     ensure!(file.format == FORMAT, "its format is \"{}\", not \"{FORMAT}\"", file.format);
     ensure!(file.source == source, "it is \"{}\", not \"{source}\"", file.source);
     let games = file.games.iter().enumerate();
@@ -67,7 +67,7 @@ fn read_game(stored: &MatchFileGame, tables: &Tables) -> Result<GameRecord> {
         moves.push(PackedMove::new(m));
         game.play(m);
     }
-    let result = GameResult::from_code(stored.result).context("there is no such result")?;
+    let result = GameResult::from_code(stored.result).context("its result code is unknown")?;
     let flags = known_result(&game, tables).map_or(FLAG_ADJUDICATED, |(_, flags)| flags);
     let is_initial = stored.start == Game::new().fen();
     let start = (!is_initial).then(|| stored.start.clone());

@@ -37,7 +37,7 @@ impl MatchUnitRules {
             let change = options::set(&mut settings, name, Some(value));
             let change = change.with_context(|| format!("option {name}"))?;
             if change.effect != OptionEffect::Params {
-                bail!("option {name} is no parameter of the search, which alone a match compares");
+                bail!("option {name} is no parameter of the search; a match compares only those");
             }
         }
         Ok(Some(Params { reuse: false, batch: 1, ..settings.params.resolve(false) }))
