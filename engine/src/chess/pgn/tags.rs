@@ -50,8 +50,11 @@ pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
     at
 }
 
-/// Name, value and length of the tag pair at the beginning of a line.
-fn pair(line: &[u8]) -> Option<(&[u8], Cow<'_, [u8]>, usize)> {
+/// Name, value and length of a tag pair.
+type Pair<'a> = (&'a [u8], Cow<'a, [u8]>, usize);
+
+/// The tag pair at the beginning of a line.
+fn pair(line: &[u8]) -> Option<Pair<'_>> {
     let open = memchr2(b'"', b']', line).filter(|at| line[*at] == b'"')?;
     let name = line[1..open].trim_ascii();
     let close = closing_quote(line, open + 1);

@@ -140,6 +140,9 @@ impl PartOfNetwork {
     }
 }
 
+/// One of the numbers of a part.
+type Measure = fn(&PartOfNetwork) -> f64;
+
 impl ValueReport {
     /// A table for people: a row for each part and measure, a column for each network.
     pub fn table(&self) -> String {
@@ -147,7 +150,7 @@ impl ValueReport {
         head.extend(self.networks.iter().cloned());
         let mut rows = Vec::new();
         for part in &self.parts {
-            let measures: [(&str, fn(&PartOfNetwork) -> f64); 4] = [
+            let measures: [(&str, Measure); 4] = [
                 ("squared error", |n| n.error),
                 ("the same, fitted", |n| n.fitted),
                 ("by the power", |n| n.power),

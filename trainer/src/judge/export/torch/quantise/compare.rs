@@ -252,8 +252,8 @@ pub(crate) mod tests {
                 policy_kl: if is_bad { 1.0 } else { 0.001 },
                 wdl: Some(0.001),
                 same_move: !is_bad,
-                right_before: number % 2 == 0,
-                right_after: number % 2 == 0 && !is_bad,
+                right_before: number.is_multiple_of(2),
+                right_after: number.is_multiple_of(2) && !is_bad,
             }
         };
         (0..200).map(error).collect()

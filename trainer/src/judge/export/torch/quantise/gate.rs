@@ -36,9 +36,9 @@ pub fn exceeded_limits(quality: &QuantisationQuality) -> Vec<String> {
     exceeded
 }
 
-/// Not `>`, so that NaN exceeds the limit too.
+/// NaN exceeds every limit.
 fn exceeds(value: f64, limit: f64) -> bool {
-    !(value <= limit)
+    value.is_nan() || value > limit
 }
 
 #[cfg(test)]
