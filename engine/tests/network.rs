@@ -142,7 +142,8 @@ fn every_damage_of_a_card_is_named() {
         change(&mut golden);
         set("philidor.golden", &golden.to_string())
     };
-    let damaged: [(&dyn Fn(&mut serde_json::Value), &str); 8] = [
+    type Change<'a> = &'a dyn Fn(&mut serde_json::Value);
+    let damaged: [(Change<'_>, &str); 8] = [
         (&|all| *all = serde_json::json!([]), "0 positions, expected at least 4"),
         (&|all| drop(all.as_array_mut().expect("a list").drain(3..)), "3 positions, expected at least 4"),
         (&|all| *all = serde_json::json!({"fen": 1}), "philidor.golden"),
