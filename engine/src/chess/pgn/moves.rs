@@ -153,7 +153,9 @@ fn written(word: &[u8], language: &mut Language) -> Option<Written> {
         _ => (None, plain.as_str()),
     };
     let mut read = Vec::from_iter(normal(role, squares, language));
-    if let Some(squares) = plain.strip_prefix('b') {
+    // Two squares are a move of whichever piece stands on the first.
+    let is_two_squares = |normal: &Normal| normal.role.is_none();
+    if let Some(squares) = plain.strip_prefix('b').filter(|_| !read.iter().any(is_two_squares)) {
         read.extend(normal(Some(Role::Bishop), squares, language));
     }
     (!read.is_empty() && !language.is_mixed()).then_some(Written::Normal(read))
@@ -363,6 +365,8 @@ mod tests {
             (ep, "exd6e.p.", "e5d6"),
             (ep, "e5d6", "e5d6"),
             (ep, "exd6!?", "e5d6"),
+            ("1nb1k3/8/8/8/8/8/8/4K3 b - - 0 1", "b8d7", "b8d7"),
+            ("1nb1k3/8/8/8/8/8/8/4K3 b - - 0 1", "bd7", "c8d7"),
             (knights, "Nb1-c3", "b1c3"),
             (knights, "Nb1c3+", "b1c3"),
             (knights, "nbd2", "b1d2"),
