@@ -5,8 +5,8 @@ use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{
-    Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, File, Move, MoveList, Position, Rank, Square,
-    attacks,
+    Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, File, Move, MoveList, Position, Rank, Role,
+    Square, attacks,
 };
 use thiserror::Error;
 
@@ -418,19 +418,42 @@ fn key_of(hash: u64, halfmoves: u32, repeatable: u64) -> u64 {
     hash ^ scrambled(clock) ^ scrambled(repeatable)
 }
 
-/// The Zobrist hash of a position: shakmaty's, in which a castling right has a key by its side, with a key of the rook for a
-/// right of a rook on another file than a or h. So it tells Chess960 positions apart that differ only in which rook may
-/// castle, and is shakmaty's in every standard position.
+/// The Zobrist hash of a position: shakmaty's, in which a castling right has a key by its side, with a key of the rook for
+/// a right of a rook that is not the outermost of its side. So it tells Chess960 positions apart that differ only in which
+/// rook may castle, and is shakmaty's in all others.
 pub(crate) fn hash_of(position: &Chess) -> u64 {
-    let inner_rooks =
-        position.castles().castling_rights() & !(Bitboard::from(File::A) | Bitboard::from(File::H));
-    let rook_keys = inner_rooks.into_iter().map(|rook| scrambled(INNER_ROOK + rook as u64));
-    rook_keys.fold(position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0, |hash, key| hash ^ key)
+    let shakmatys = position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0;
+    inner_castling_rooks(position)
+        .into_iter()
+        .fold(shakmatys, |hash, rook| hash ^ scrambled(INNER_ROOK + rook as u64))
 }
 
-/// [`hash_of`] the position after a legal move, from the hash before it; `None` for the few moves, among them all that
-/// change castling rights, for which this takes as long as playing them.
+/// The rooks that may castle although another one of their side stands further out.
+fn inner_castling_rooks(position: &Chess) -> Bitboard {
+    let (castles, board) = (position.castles(), position.board());
+    if castles.mode() == CastlingMode::Standard {
+        return Bitboard::EMPTY;
+    }
+    let is_inner = |rook: &Square| {
+        let own = Bitboard::from(rook.rank()) & board.rooks() & board.by_color(color_at(board, *rook));
+        let king_side = board.king_of(color_at(board, *rook)).is_some_and(|king| king < *rook);
+        if king_side { own.last() != Some(*rook) } else { own.first() != Some(*rook) }
+    };
+    castles.castling_rights().into_iter().filter(is_inner).collect()
+}
+
+fn color_at(board: &Board, square: Square) -> Color {
+    if board.white().contains(square) { Color::White } else { Color::Black }
+}
+
+/// [`hash_of`] the position after a legal move, from the hash before it; `None` for the few moves for which this takes as
+/// long as playing them: those that change castling rights, or the rooks beside one that may castle in Chess960.
 pub(crate) fn hash_after(position: &Chess, hash: u64, m: Move) -> Option<u64> {
+    let castles = position.castles();
+    let moves_rook = [Some(m.role()), m.capture(), m.promotion()].contains(&Some(Role::Rook));
+    if moves_rook && castles.mode() == CastlingMode::Chess960 && castles.any() {
+        return None;
+    }
     position.update_zobrist_hash(Zobrist64(hash), m, EnPassantMode::Legal).map(|hash| hash.0)
 }
 
@@ -505,6 +528,7 @@ mod tests {
             Some("r3k2r/1P6/8/3pP3/8/8/1p6/R3K2R w KQkq d6 0 1"),
             Some("1r3k1r/8/8/8/8/8/8/1R3K1R w HBhb - 4294967295 1"),
             Some("1rr2krr/pp4pp/8/8/8/8/PP4PP/1RR2KRR w GBhc - 0 1"),
+            Some("1r1k2r1/6P1/7R/8/8/r7/1p6/1R1K2R1 w GBgb - 0 1"),
         ] {
             let mut game = played(fen, "");
             for ply in 0..60 {
@@ -582,10 +606,13 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_standard_positions_are_shakmatys() {
-        for fen in
-            ["rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "r3k2r/8/8/8/8/8/8/R3K2R b Kq - 0 1"]
-        {
+    fn keys_are_shakmatys_where_the_outermost_rooks_may_castle() {
+        for fen in [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "r3k2r/8/8/8/8/8/8/R3K2R b Kq - 0 1",
+            "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",
+            "1r1k2r1/8/8/8/8/8/8/1R1K2R1 w GBgb - 0 9",
+        ] {
             let game = Game::from_fen(fen).unwrap();
             assert_eq!(game.hash(), game.position().zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0);
         }
