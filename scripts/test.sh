@@ -78,8 +78,9 @@ step npm --prefix studio run types
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo clippy --locked --workspace --no-default-features --all-targets -- -D warnings
 step tests --no-default-features --test without_libtorch --test sparse --test units
-# Last, as what follows runs the programs that it builds: with libtorch.
+# Last, as what follows runs the programs with libtorch. Testing builds no program of a crate without integration tests.
 step tests
+step cargo build --locked --workspace
 step timeout 900 python3 tests/docs/commands.py
 # The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
 step timeout 900 npm --prefix studio test
