@@ -140,6 +140,8 @@ impl<L: Learner> Run<L> {
             lr = self.config.learning_rate(self.progress.samples, done) * self.progress.plateau.factor;
             self.progress.samples += self.learner.step(feed, lr, &self.progress)?;
             self.progress.step += 1;
+            // Reports and the time left count the step that they come after.
+            self.progress.time_s = before + start.elapsed().as_secs_f64();
             reporter.tick(&self.progress);
             if self.progress.step.is_multiple_of(self.config.report_every) {
                 self.report(&mut reporter, lr)?;

@@ -28,6 +28,7 @@ use engine::chess::position::Game;
 use engine::nets::eval::Schemes;
 use shakmaty::Position;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use tch::{Device, Kind, Tensor};
 
 /// Morphy against the Duke of Brunswick and Count Isouard, Paris 1858.
@@ -315,6 +316,43 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     for folder in [whole, halves] {
         std::fs::remove_dir_all(folder).unwrap();
     }
+}
+
+#[test]
+fn a_report_counts_the_time_of_its_last_step() {
+    /// Takes a while for each batch.
+    struct SlowFeed(CyclingFeed);
+    const WHILE: Duration = Duration::from_millis(20);
+    impl Feed for SlowFeed {
+        fn next_batch(&mut self) -> Result<Batch> {
+            let start = Instant::now();
+            while start.elapsed() < WHILE {
+                std::hint::spin_loop();
+            }
+            self.0.next_batch()
+        }
+        fn again(&mut self, origins: &[Origin]) -> Result<Batch> {
+            self.0.again(origins)
+        }
+        fn position(&self) -> serde_json::Value {
+            self.0.position()
+        }
+    }
+    let folder = fresh_folder("times");
+    let config = TrainConfig { report_every: 1, ..tiny() };
+    let mut run = TorchRun::start(open(&folder), &config, Device::Cpu, None).unwrap();
+    let mut feed = SlowFeed(CyclingFeed::new(11, 0));
+    run.train(&mut feed, &HeldOut::default(), &|progress| progress.step == 1).unwrap();
+    drop(run);
+    let mut run = TorchRun::resume(open(&folder), &config, Device::Cpu).unwrap();
+    run.train(&mut feed, &HeldOut::default(), &|progress| progress.step == 2).unwrap();
+    let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let rates = text.lines().map(|line| {
+        serde_json::from_str::<serde_json::Value>(line).unwrap()["samples_per_s"].as_f64().unwrap()
+    });
+    let most = 11.0 / WHILE.as_secs_f64() + 0.1;
+    assert_eq!(rates.filter(|rate| *rate <= most).count(), 2, "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
