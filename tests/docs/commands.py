@@ -40,6 +40,7 @@ HELP_NOT_RUN = {
     "convert-lc0": "needs a network of Leela's",
     "--book openings.epd": "the name of a book of your own",
     "suites/": "the name of suites of your own",
+    "truth.tsv": "the name of a truth file of your own",
     "quantise": "a network of seconds is refused, as rounding changes its first choices",
     "play --elo": "a game at the terminal",
     "play --resume": "a game at the terminal",

@@ -594,7 +594,7 @@ fn an_engine_that_gets_only_recent_positions_answers_the_same() {
 #[test]
 fn stored_games_are_exported_as_pgn_and_shown() {
     let folder = Folder::new();
-    folder.succeed(&format!("{MINE} --games 4 --name mined --random-plies 2"));
+    folder.succeed(&format!("{MINE} --games 4 --name mined --random-plies 10"));
     let summary = folder.succeed("export-pgn data/mined-00000.h5 --out mined.pgn");
     assert_eq!(summary, "4 games: mined.pgn\n");
     folder.succeed("import mined.pgn --name back --unknown-results");

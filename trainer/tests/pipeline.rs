@@ -77,7 +77,9 @@ fn export_verify_and_play(folder: &Path, name: &str) {
         let game = Game::from_uci(None, ["e2e4", "e7e5"]).expect("a legal game");
         let chosen = best.split(' ').next().expect("a move");
         assert!(game.parse_uci(chosen).is_ok(), "{output}");
-        assert!(!output.contains("info string"), "the network was loaded without a warning: {output}");
+        // The embedded network, until the other one is named, has no fp32.
+        let told = |line: &&str| line.starts_with("info string") && !line.contains("Precision fp32");
+        assert_eq!(output.lines().find(told), None, "the network was loaded without a warning: {output}");
     }
 }
 
