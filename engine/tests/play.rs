@@ -1,9 +1,12 @@
 //! `philidor play`, with the built program.
 
+mod folder;
+
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+use folder::Folder;
 
 /// Runs `philidor play` with these lines as its input.
 fn play(arguments: &[&str], input: &str) -> String {
@@ -55,30 +58,10 @@ fn a_game_at_the_terminal_is_played_taken_back_hinted_and_saved() {
     std::fs::remove_file(&file).unwrap();
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("philidor-play-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn a_wrong_save_neither_ends_the_game_nor_replaces_the_file() {
-    let folder = Folder::new("save");
+    let folder = Folder::new();
     let good = folder.path("good.pgn");
     // Before the first move, after one, and a folder and a device instead of a file.
     for wrong in ["/proc/x/y", &folder.path("none/game.pgn"), &folder.path(""), "/dev/zero"] {
@@ -93,7 +76,7 @@ fn a_wrong_save_neither_ends_the_game_nor_replaces_the_file() {
             saved.starts_with("[Event \"other\"]\n\n1. d4 *\n\n") && saved.contains("1. Nf3 "),
             "{saved}"
         );
-        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "nothing is left aside");
+        assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1, "nothing is left aside");
     }
     // Without a file before, the game is printed at the end.
     let text = play(&[], "save /proc/x/y\ne4\nquit\n");
@@ -103,7 +86,7 @@ fn a_wrong_save_neither_ends_the_game_nor_replaces_the_file() {
 #[cfg(unix)]
 #[test]
 fn a_folder_that_goes_away_costs_no_move() {
-    let folder = Folder::new("gone");
+    let folder = Folder::new();
     fs::create_dir(folder.path("inner")).unwrap();
     let (inner, other) = (folder.path("inner/game.pgn"), folder.path("other.pgn"));
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))

@@ -1,10 +1,13 @@
 //! `philidor review` and `philidor explain`, with the built program.
 
+mod folder;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use engine::chess::pgn::{PgnGame, PgnToken, read_games};
+use folder::Folder;
 
 const GAMES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/review.pgn");
 
@@ -14,27 +17,6 @@ fn philidor() -> Command {
 
 fn run(arguments: &[&str]) -> Output {
     philidor().args(arguments).output().expect("the program runs")
-}
-
-/// A folder of its own, which is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("philidor-review-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 fn games(path: &str) -> Vec<PgnGame> {
@@ -49,7 +31,7 @@ fn is_in(part: &[PgnToken], whole: &[PgnToken]) -> bool {
 
 #[test]
 fn reviewed_games_are_as_they_were_but_for_what_was_added() {
-    let folder = Folder::new("kept");
+    let folder = Folder::new();
     let out = folder.path("out");
     let output = run(&["review", GAMES, "--out", &out, "--nodes", "40", "--threads", "1"]);
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -83,7 +65,7 @@ fn reviewed_games_are_as_they_were_but_for_what_was_added() {
 
 #[test]
 fn only_what_is_asked_for_is_judged() {
-    let folder = Folder::new("scope");
+    let folder = Folder::new();
     let out = folder.path("out");
     let judged = ["--nodes", "40", "--threads", "1", "--side", "black", "--from-ply", "3"];
     let output = run(&[&["review", GAMES, "--out", &out][..], &judged].concat());
@@ -107,7 +89,7 @@ fn only_what_is_asked_for_is_judged() {
 
 #[test]
 fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
-    let folder = Folder::new("refused");
+    let folder = Folder::new();
     let pgn = folder.path("games.pgn");
     let text = "1. e4 e5 2. -- Nf6 3. Nf3 Nc6 *\n\n[Event \"2\"]\n\n1. e4 e5 2. nf3 nc6 3. Bb5 Z0 *\n\n\
                 [Event \"3\"]\n\n1. e4 e5\n2. Cf3 Nc6 *\n";
@@ -127,7 +109,7 @@ fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
 #[cfg(unix)]
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
-    let folder = Folder::new("pipe");
+    let folder = Folder::new();
     let out = folder.path("out");
     let mut child = philidor()
         .args(["review", GAMES, "--out", &out, "--nodes", "20", "--threads", "1"])
@@ -145,7 +127,7 @@ fn a_reader_that_leaves_early_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_review_loses_nothing_and_is_resumed() {
-    let folder = Folder::new("resumed");
+    let folder = Folder::new();
     let out = folder.path("out");
     let part = format!("{out}.part");
     let mut arguments = vec!["review", GAMES, "--out", &out, "--threads", "1", "--nodes", "3000"];
@@ -182,7 +164,7 @@ fn an_interrupted_review_loses_nothing_and_is_resumed() {
 #[test]
 fn another_engine_judges() {
     // Ourselves, over UCI, with win, draw and loss.
-    let folder = Folder::new("judge");
+    let folder = Folder::new();
     let out = folder.path("out");
     let us = env!("CARGO_BIN_EXE_philidor");
     let judged = ["--judge", us, "--judge-option", "Threads=1", "--nodes", "40"];
@@ -219,7 +201,7 @@ done
 #[test]
 fn an_engine_judges_without_multipv_and_without_node_limits() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("simple");
+    let folder = Folder::new();
     let (engine, pgn) = (folder.path("engine"), folder.path("game.pgn"));
     fs::write(&engine, SIMPLE_ENGINE).unwrap();
     fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();

@@ -28,7 +28,7 @@ pub struct ShippedNetwork {
 }
 
 impl Catalogue {
-    /// The list of this version. A test has checked that it parses.
+    /// The networks shipped with this version (`nets/catalogue.json`, which a test parses).
     pub fn shipped() -> Catalogue {
         let text = include_str!("../../../nets/catalogue.json");
         serde_json::from_str(text).expect("the catalogue is sound")

@@ -27,20 +27,22 @@ pub(super) struct Lexeme<'a> {
     pub at: usize,
     /// Where the next one may begin.
     pub end: usize,
-    /// It is the first of its line.
+    /// The first part of its line.
     pub is_first: bool,
     /// There is an empty line before it.
     pub gap: bool,
 }
 
-/// Reads a text from its beginning to its end.
+/// A position in a text, with what the next [`Lexeme`] needs to know of the blanks before it.
 pub(super) struct Lexer<'a> {
     pub text: &'a [u8],
     pub at: usize,
-    /// The line of `counted`.
+    /// The line of the offset `counted`, up to which line ends have been counted.
     line: u64,
     counted: usize,
+    /// No part was taken from the present line yet.
     is_first: bool,
+    /// An empty line was skipped.
     gap: bool,
 }
 

@@ -19,9 +19,8 @@ const FLOAT_GATES: usize = 1;
 ///   sensitive and take about 1 % of the time.
 ///
 /// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them
-/// and the tower is computed in integers throughout. The first gate stays in float ([`FLOAT_GATES`]): errors
-/// made early propagate through the network; that gate caused 1/14 of the value's error and its float form
-/// costs 1/40 of the speed.
+/// and the tower is computed in integers throughout. The first gate stays in float ([`FLOAT_GATES`]): its
+/// error goes through all later layers. In 8 bits it caused 1/14 of the value's error; in float it costs 1/40 of the speed.
 #[derive(Debug, Default)]
 pub struct QuantisationPlan {
     /// Nodes of the layers computed in integers.
