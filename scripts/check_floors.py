@@ -43,15 +43,20 @@ def upward(crate):
     for floor in floors:
         listing = source / floor / "mod.rs"
         rooms[floor] = MODULE.findall(listing.read_text(encoding="utf-8")) if listing.exists() else []
-    files = sorted(source.rglob("*.rs"))
-    tests = {file.parent / name for file in files for name in TEST_FILE.findall(file.read_text(encoding="utf-8"))}
-    tests |= {file.with_suffix("") / name for file in files for name in TEST_FILE.findall(file.read_text(encoding="utf-8"))}
-    for file in files:
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted(source.rglob("*.rs"))}
+    # A file's modules lie beside it if it is a mod.rs, else in the folder of its name.
+    tests = {
+        folder / name
+        for file, text in texts.items()
+        for name in TEST_FILE.findall(text)
+        for folder in (file.parent, file.with_suffix(""))
+    }
+    for file, text in texts.items():
         place = file.relative_to(source).parts
         if len(place) < 2 or tests & {file.with_suffix(""), *file.parents}:
             continue
         floor, room = place[0], place[1].removesuffix(".rs")
-        for used_floor, used_room in uses(code(file.read_text(encoding="utf-8"))):
+        for used_floor, used_room in uses(code(text)):
             if used_floor not in floors:
                 continue
             up = floors.index(used_floor) > floors.index(floor)
