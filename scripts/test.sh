@@ -59,7 +59,7 @@ report() {
     printf '\ntest: the ten slowest tests\n'
     awk '/^ *Running /  { program = $NF; gsub(/^.*\/|-[0-9a-f]+\)$/, "", program) }
          /^test .*<[0-9.]+s>$/ { seconds = substr($NF, 2, length($NF) - 3); printf "%8.1f s  %s %s\n", seconds, program, $2 }' \
-        "$TESTS" | sort -rn | sed 10q
+        "$TESTS" | sort -rn | sed -n 1,10p
 }
 
 step cargo fmt --all --check
