@@ -1,8 +1,6 @@
-//! `philidor encode`: what a scheme makes of a position or a move, and back.
-//!
-//! An input tensor is printed as lines `plane value squares`, of `onehot832/1` as lines `index value`, of `sparse/1` as
-//! a list of features; the same is read back. Squares are the tensor's: a1 is the first number of a plane, whichever
-//! way the scheme turns the board.
+//! `philidor encode`: encodes a position or a move in any scheme, and decodes. Planes are printed as lines `plane value
+//! squares`, `onehot832/1` as lines `index value`, `sparse/1` as a list of features. Squares are the tensor's: a1 is
+//! the first number of a plane, whichever way the scheme turns the board.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -30,8 +28,8 @@ use crate::nets::encoding::{
   philidor encode '37 225' --scheme moves/1
 philidor --version lists the schemes; besides them there are sparse/1 and moves/1. docs/formats.md describes them.")]
 pub struct EncodeConfig {
-    /// A FEN; for a policy scheme, a move (e2e4, Nf3), an index or, of moves/1, 'ROW-A ROW-B' [default: every legal
-    /// move]; for sparse/1, features to put in words ('3136 3278')
+    /// A FEN; for a policy scheme, a move (e2e4, Nf3), an index or, for moves/1, 'ROW-A ROW-B' [default: every legal
+    /// move]; for sparse/1, features to describe ('3136 3278')
     #[arg(value_name = "FEN|MOVE|INDEX")]
     pub what: Option<String>,
     /// Name of the scheme
@@ -40,49 +38,41 @@ pub struct EncodeConfig {
     /// The position of a move or an index [default: the initial position]
     #[arg(long)]
     pub fen: Option<String>,
-    /// Moves from there, in SAN or UCI notation: inputs with history hold what came before
+    /// Moves from --fen, in SAN or UCI notation, for inputs with history
     #[arg(long, value_delimiter = ' ')]
     pub moves: Vec<String>,
-    /// Read printed planes or features from this file (- is stdin) and print the position in FEN
+    /// Read printed planes or features from this file (- is stdin) and print the position's FEN
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "fen", "moves"])]
     pub decode: Option<PathBuf>,
 }
 
-/// Why nothing can be encoded or decoded.
 #[derive(Debug, Error)]
 pub enum EncodeError {
-    /// No scheme has this name.
     #[error("no scheme is called {0}; inputs: {inputs}, sparse/1; policies: {policies}, moves/1",
         inputs = Input::ALL.map(Input::name).join(", "), policies = Policy::ALL.map(Policy::name).join(", "))]
     Scheme(String),
     #[error(transparent)]
     Position(#[from] PositionError),
-    /// Both a FEN to encode and `--fen`.
     #[error("two positions: the FEN to encode and --fen")]
     TwoPositions,
-    /// A move is not legal.
     #[error("no legal move in {fen}: {text}")]
     Move { text: String, fen: String },
-    /// An index beyond the scheme's size.
     #[error("{0} is no index of {1}: its indices are 0 to {2}")]
     Index(String, &'static str, usize),
-    /// More or fewer numbers than `moves/1` has rows.
     #[error("{0} is not a pair of rows: {name} has two for a move, such as '37 225'", name = moves1::NAME)]
     NotAPair(String),
     /// A move was given to an input scheme.
     #[error("{0} encodes positions: give a FEN, or moves with --moves")]
     NotAPosition(&'static str),
-    /// A policy scheme, which has no planes.
+    /// `--decode` with a policy scheme, which has no planes.
     #[error("{0} encodes moves: give an index without --decode, which takes one of {names}, sparse/1",
         names = Input::ALL.map(Input::name).join(", "))]
     NoPlanes(String),
-    /// A line of planes or features that is none.
+    /// An invalid line of planes or features.
     #[error("{file}, line {line}: {text}; expected {expected} as philidor encode prints them")]
     Line { file: String, line: usize, text: String, expected: String },
-    /// The planes or features are no position.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A file cannot be read, or `out` not written.
     #[error("{0}: {1}")]
     File(String, io::Error),
     #[error(transparent)]
@@ -92,9 +82,7 @@ pub enum EncodeError {
 enum Scheme {
     Input(Input),
     Policy(Policy),
-    /// `sparse/1`.
     Features,
-    /// `moves/1`.
     Rows,
 }
 
@@ -111,7 +99,6 @@ fn scheme(name: &str) -> Result<Scheme, EncodeError> {
         .ok_or_else(|| EncodeError::Scheme(name.to_owned()))
 }
 
-/// Encodes or decodes, as `config` says.
 pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Result<(), EncodeError> {
     let scheme = scheme(&config.scheme)?;
     if let Some(path) = &config.decode {
@@ -121,7 +108,7 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
         let name = path.display().to_string();
         let text = if name == "-" { io::read_to_string(stdin) } else { std::fs::read_to_string(path) };
         let text = text.map_err(|error| EncodeError::File(name.clone(), error))?;
-        // Windows' editors begin a file with a byte-order mark.
+        // Windows editors begin a file with a byte-order mark.
         let text = text.trim_start_matches('\u{feff}');
         return match scheme {
             Scheme::Input(input) => print_position(input, &name, text, out),
@@ -155,13 +142,13 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
     }
 }
 
-/// An index or several.
+/// Returns whether `text` is one or more indices.
 fn numbers(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit();
     text.bytes().any(is_digit) && text.bytes().all(|byte| is_digit(byte) || byte.is_ascii_whitespace())
 }
 
-/// Reads an index below `size`.
+/// Parses an index below `size`.
 fn index(text: &str, scheme: &'static str, size: usize) -> Result<u16, EncodeError> {
     let index = text.parse().ok().filter(|index| usize::from(*index) < size);
     index.ok_or_else(|| EncodeError::Index(text.to_owned(), scheme, size - 1))
@@ -172,7 +159,7 @@ fn legal(game: &Game, text: &str) -> Result<Move, EncodeError> {
     read_move(game, text).ok_or_else(illegal)
 }
 
-/// The lines of a tensor's numbers that are not zero.
+/// Prints the non-zero numbers of the input tensor.
 fn print_planes(input: Input, game: &Game, out: &mut impl Write) -> io::Result<()> {
     let tensor = input.tensor(std::slice::from_ref(game));
     writeln!(out, "# {} {:?} of {}", input.name(), input.shape(), game.fen())?;
@@ -198,12 +185,11 @@ fn print_planes(input: Input, game: &Game, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// What each feature says.
+/// The features with their meanings; invalid features are skipped.
 fn meanings(features: &[u16]) -> impl Iterator<Item = (u16, Feature)> {
     features.iter().filter_map(|feature| Some((*feature, Feature::of(*feature)?)))
 }
 
-/// What features say, one a line.
 fn print_meanings(features: &str, out: &mut impl Write) -> Result<(), EncodeError> {
     let features = features.split_whitespace().map(|word| index(word, sparse1::NAME, FEATURES));
     let features: Vec<u16> = features.collect::<Result<_, _>>()?;
@@ -214,7 +200,7 @@ fn print_meanings(features: &str, out: &mut impl Write) -> Result<(), EncodeErro
     Ok(())
 }
 
-/// The position of a list of features, and what each of them says.
+/// Prints the position of a list of features and the meaning of each.
 fn print_featured(file: &str, text: &str, out: &mut impl Write) -> Result<(), EncodeError> {
     let mut features = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -256,7 +242,8 @@ fn print_position(input: Input, file: &str, text: &str, out: &mut impl Write) ->
     Ok(print_decoded(input.name(), unit, &decode(input, &tensor)?, out)?)
 }
 
-/// The position, what it assumes, and which planes, indices or features it lacks.
+/// Prints the position, the assumed parts of the FEN, and the planes, indices or features that come from earlier
+/// positions.
 fn print_decoded(scheme: &str, unit: &str, decoded: &Decoded, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", decoded.fen)?;
     if !decoded.assumed.is_empty() {
@@ -269,7 +256,7 @@ fn print_decoded(scheme: &str, unit: &str, decoded: &Decoded, out: &mut impl Wri
     Ok(())
 }
 
-/// Sets the numbers of a line; `None` if it is none.
+/// Sets the numbers of a line; `None` if it is invalid.
 fn read_line(input: Input, line: &str, tensor: &mut [f32]) -> Option<()> {
     let mut words = line.split_whitespace();
     let index: usize = words.next()?.parse().ok()?;
@@ -308,7 +295,7 @@ fn print_indices(
         Some(text) => legal(game, text).map(|m| vec![(index_of(&m), Some(m))])?,
     };
     moves.sort_by_key(|(index, _)| index.0);
-    // AlphaZero's form: 73 types of move from each square, as the scheme turns the board.
+    // AlphaZero's form: 73 move types from each square, as the scheme turns the board.
     let typed = [az4672::NAME, gym4672::NAME].contains(&policy.name());
     writeln!(out, "index move{}", if typed { " origin type" } else { "" })?;
     for (index, m) in moves {
@@ -323,12 +310,11 @@ fn print_indices(
     Ok(())
 }
 
-/// The move with an index, if there is one.
 fn name(m: Option<Move>) -> String {
     m.map_or("none-legal".to_owned(), |m| Game::uci(m, false))
 }
 
-/// The rows of every legal move; or those of the move that is asked for, or of the pair of rows, and what they say.
+/// Prints the rows of every legal move, or those of the given move or pair of rows with their meanings.
 fn print_rows(game: &Game, asked: Option<&str>, out: &mut impl Write) -> Result<(), EncodeError> {
     let header = "move row-a row-b";
     let rows_of = |moves: &[Move]| {
@@ -391,7 +377,7 @@ mod tests {
 
     #[test]
     fn indices_are_those_of_the_formulas() {
-        // 73 · 12 (e2) + 1 (north, two squares).
+        // 73 · 12 (e2) + 1 (two squares north).
         assert_eq!(encoded(Some("e2e4"), "az4672/1", "").unwrap(), "index move origin type\n877 e2e4 e2 1\n");
         // 73 · 6 (g1) + 63 (one file back, two ranks up).
         assert_eq!(encoded(Some("Nf3"), "az4672/1", "").unwrap(), "index move origin type\n501 g1f3 g1 63\n");
@@ -420,12 +406,12 @@ mod tests {
 
     #[test]
     fn planes_are_printed_by_square_in_the_schemes_view() {
-        // For Black, turned by 180°: his king on e8 is seen on d1, White's rook on h1 on a8.
+        // Turned by 180° for Black: the king on e8 is on d1, White's rook on h1 on a8.
         let text = encoded(Some("4k3/8/8/8/8/8/8/4K2R b K - 5 20"), "planes119/1", "").unwrap();
         let expected = "# planes119/1 [119, 8, 8] of 4k3/8/8/8/8/8/8/4K2R b K - 5 20\n# plane value squares\n\
             5 1 d1\n9 1 a8\n11 1 d8\n113 20 all\n116 1 all\n118 5 all\n";
         assert_eq!(text, expected);
-        // 13 · square + state: a8 is the first square, its white rook state 4; h7 the 16th, the black king 12.
+        // 13 · square + state: a8 is the first square, its white rook state 4; h7 is the 16th, the black king state 12.
         let text = encoded(Some("R7/7k/8/8/8/8/8/K7 w - - 0 1"), "onehot832/1", "").unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[2], lines[3], lines[17], lines.len()), ("4 1", "13 1", "207 1", 66), "{text}");
@@ -443,7 +429,7 @@ mod tests {
                     let assumed = "# assumed, because planes119/1 does not hold it: no en-passant square";
                     assert_eq!(back, format!("{fen}\n{assumed}\n"));
                 }
-                // The colours are not held: what moves is White, and the ranks are mirrored.
+                // The colours are lost: the side to move becomes White, and the ranks are mirrored.
                 "planes72/1" => {
                     assert_eq!(got, "r3k2r/ppp2ppp/5n2/8/3P4/8/PP3PPP/R3K2R w KQkq - 3 17");
                     assert!(back.contains("assumed") && back.contains("White to move"), "{back}");
@@ -458,7 +444,7 @@ mod tests {
                 _ => assert_eq!(got, "r3k2r/pp3ppp/8/3p4/8/5N2/PPP2PPP/R3K2R w - - 0 1"),
             }
         }
-        // What came before is not in a FEN, and is said.
+        // History is not in a FEN, so it is reported.
         let text = encoded(None, "planes119/1", "e2e4 e7e5").unwrap();
         let back = decoded("planes119/1", &text).unwrap();
         assert!(back.starts_with("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2\n"), "{back}");
@@ -491,7 +477,7 @@ mod tests {
     fn lists_of_features_and_rows_are_those_of_their_encoders() {
         let text = encoded(None, "sparse/1", "").unwrap();
         let features: Vec<usize> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
-        // 32 pieces, four castling rights, the clock's and the number of pieces' bucket.
+        // 32 pieces, four castling rights, the buckets of the half-move clock and of the piece count.
         assert_eq!(features.len(), 32 + 4 + 2);
         assert_eq!(features[32..], [3072, 3073, 3074, 3075, 3279, 3296]);
         let text = encoded(None, "moves/1", "").unwrap();
@@ -520,7 +506,7 @@ mod tests {
                     assert_eq!(String::from_utf8(out).unwrap(), format!("{header}\n{line}\n"));
                 }
             }
-            // The first index beyond, and one that no 16 bits hold.
+            // The first index beyond the range, and one that exceeds 16 bits.
             for beyond in [policy.size().to_string(), "99999".to_owned()] {
                 let error = encoded(Some(&beyond), policy.name(), "").unwrap_err().to_string();
                 let last = policy.size() - 1;
@@ -530,7 +516,7 @@ mod tests {
                 );
             }
         }
-        // Indices by hand, after 1. e4 for Black: ranks mirrored, turned by 180°, absolute.
+        // Indices by hand after 1. e4 for Black: ranks mirrored, turned by 180°, absolute.
         for (scheme, index, moves, m) in [
             ("az4672/1", "877", "e2e4", "877 e7e5 e2 1"),
             ("gym4672/1", "804", "e2e4", "804 e7e5 d2 1"),
@@ -550,9 +536,9 @@ mod tests {
             # row-b: pawn to e4, exchange at least 0\n";
         assert_eq!(encoded(Some("e2e4"), "moves/1", "").unwrap(), expected);
         assert_eq!(encoded(Some("37 225"), "moves/1", "").unwrap(), expected);
-        // Black's e7e5 is the same move, seen by him.
+        // Black's e7e5 is the same move from Black's view.
         assert!(encoded(Some("37 225"), "moves/1", "e2e4").unwrap().contains("\ne7e5 37 225\n"));
-        // Check and capture: Qxf7+ is defended by nothing but the king, and lost.
+        // Check and capture: Qxf7+ loses the queen to the king.
         let moves = "e2e4 e7e5 d1h5 a7a6";
         let text = encoded(Some("h5f7"), "moves/1", moves).unwrap();
         let [row_a, row_b] = text.lines().nth(1).unwrap().split(' ').skip(1).collect::<Vec<_>>()[..] else {
@@ -562,7 +548,7 @@ mod tests {
             "# row-a: queen h5 to f7, exchange below 0\n# row-b: queen to f7, exchange below 0, check, capture\n"
         ));
         assert_eq!(encoded(Some(&format!("{row_a} {row_b}")), "moves/1", moves).unwrap(), text);
-        // Rows of two moves.
+        // Rows of two different moves.
         let text = encoded(Some("0 225"), "moves/1", "").unwrap();
         assert!(text.contains("\nnone-legal 0 225\n# row-a: pawn a2 to a3, exchange below 0\n"), "{text}");
         for (rows, part) in [
@@ -578,9 +564,9 @@ mod tests {
 
     #[test]
     fn features_lead_back_to_the_position_and_words() {
-        // Black's king c8 is seen on f1 (5), his rook h8 on a1 (0): ranks and files are mirrored. So White's king e1 is
-        // on d8 (59), his rook comes from g8 (62) and is on h8 (63). Both kings are defended by their rooks: own king
-        // 1536 + 64 · 5 + 5, their king 1536 + 64 · 11 + 59; rooks 64 · 3 and 64 · 9 + 63.
+        // Ranks and files are mirrored for Black: the king c8 is on f1 (5), the rook h8 on a1 (0). White's king e1 is
+        // on d8 (59), the rook comes from g8 (62) and is on h8 (63). Rooks defend both kings: own king 1536 + 64 · 5 +
+        // 5, their king 1536 + 64 · 11 + 59; rooks 64 · 3 and 64 · 9 + 63.
         let fen = "2k4r/8/8/8/8/8/8/1R2K3 w - - 20 40";
         let text = encoded(Some(fen), "sparse/1", "b1a1").unwrap();
         assert_eq!(text, "192 639 1861 2299 3146 3211 3283 3289\n");
@@ -595,7 +581,7 @@ mod tests {
         assert_eq!(decoded("sparse/1", &text).unwrap(), expected);
         let text = encoded(Some("3278 0"), "sparse/1", "").unwrap();
         assert_eq!(text, "feature meaning\n3278 the mover is in check\n0 own pawn a1\n");
-        // The right is the outer rook's; the list does not say so.
+        // The castling right is the outermost rook's; the features do not say so.
         let text = encoded(Some("4k3/8/8/8/8/8/8/4KR1R w H - 0 1"), "sparse/1", "").unwrap();
         let back = decoded("sparse/1", &text).unwrap();
         assert!(back.starts_with("4k3/8/8/8/8/8/8/4KR1R w K - 0 1\n"), "{back}");
@@ -608,7 +594,7 @@ mod tests {
         let error = encoded(Some("3297"), "sparse/1", "").unwrap_err().to_string();
         assert_eq!(error, "3297 is no index of sparse/1: its indices are 0 to 3296");
         assert!(encoded(Some("e2e4"), "sparse/1", "").unwrap_err().to_string().contains("give a FEN"));
-        // Kings e1 and e8, the clock's and the number of pieces' range.
+        // Kings e1 and e8, the buckets of the half-move clock and of the piece count.
         assert!(
             decoded("sparse/1", "324 764 # kings\n3279 3289")
                 .unwrap()
@@ -625,7 +611,7 @@ mod tests {
                 "324 764 3278 3289",
                 "no position has these features: 4k3/8/8/8/8/8/8/4K3 w - - 0 1 differs in 3278 3279",
             ),
-            // Two last moves, an origin without a target, and two numbers of repetitions.
+            // Two last moves, an origin without a target, and two repetition counts.
             ("324 764 3279 3289 3084 3085 3148 3149", "differs in 3084 3085 3148 3149"),
             ("324 764 3279 3289 3084", "differs in 3084"),
             ("324 764 3279 3289 3276 3277", "differs in 3276 3277"),

@@ -1,4 +1,4 @@
-//! Lines in and out of a program that answers other programs: one thread reads stdin, another writes stdout.
+//! Line input and output of programs that answer other programs: one thread reads stdin, another writes stdout.
 
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -11,40 +11,37 @@ use thiserror::Error;
 
 use crate::setup::TrafficLog;
 
-/// The longest line that is read, in bytes: ten times the longest possible game.
+/// Maximum length of an input line in bytes: ten times the longest possible game.
 pub const LONGEST_LINE: usize = 512 * 1024;
 
-/// The longest text of an `info string`, in characters.
+/// Maximum length of an `info string` in characters.
 const LONGEST_QUOTE: usize = 400;
 
-/// One line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputLine {
-    /// When it was read: the clock of a `go` starts here, not when the line is executed.
+    /// When the line was read: the clock of a `go` starts here, not when the line is executed.
     pub at: Instant,
-    /// The text, without its line ending.
+    /// Without the line ending.
     pub text: Result<String, LineError>,
 }
 
-/// Why a line cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LineError {
     /// Longer than [`LONGEST_LINE`].
     #[error("a line of more than {LONGEST_LINE} bytes was skipped")]
     Long,
-    /// Not UTF-8.
     #[error("line is not UTF-8")]
     Encoding,
 }
 
-/// Starts the thread that reads lines until the input ends; then the channel closes.
+/// Starts a thread that reads lines. The channel closes at the end of the input.
 pub fn read(input: impl Read + Send + 'static, traffic: TrafficLog) -> Receiver<InputLine> {
     let (sender, receiver) = unbounded();
     thread::spawn(move || {
         let mut input = BufReader::new(input);
         let mut is_first = true;
         while let Some(mut text) = next_line(&mut input) {
-            // Windows' editors and shells begin a file with a byte-order mark.
+            // Windows editors and shells begin a file with a byte-order mark.
             if let (Ok(line), true) = (&mut text, mem::take(&mut is_first))
                 && line.starts_with('\u{feff}')
             {
@@ -62,7 +59,7 @@ pub fn read(input: impl Read + Send + 'static, traffic: TrafficLog) -> Receiver<
     receiver
 }
 
-/// The next line, or `None` at the end of the input. A line that is too long is skipped without being stored.
+/// Returns the next line; `None` at the end of the input. An overlong line is skipped without being stored.
 fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
     let mut line = Vec::new();
     let limit = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
@@ -77,14 +74,13 @@ fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
     Some(String::from_utf8(line).map(|text| text.trim_end().to_owned()).map_err(|_| LineError::Encoding))
 }
 
-/// Sends lines to the thread that writes stdout; they come out whole and in order.
+/// Sends lines to the output thread, which writes them whole and in order.
 #[derive(Clone, Debug)]
 pub struct Writer(Sender<OutputItem>);
 
-/// What is sent to the thread that writes stdout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputItem {
-    /// A line, without its end.
+    /// Without the line ending.
     Line(String),
     /// Nothing is written after this.
     End,
@@ -99,16 +95,16 @@ impl Writer {
     }
 
     pub fn line(&self, line: impl Into<String>) {
-        // The thread ends early only when stdout is closed.
+        // The thread ends early only if stdout is closed.
         let _ = self.0.send(OutputItem::Line(line.into()));
     }
 
-    /// Lines that wait to be written.
+    /// Number of lines waiting to be written.
     pub fn backlog(&self) -> usize {
         self.0.len()
     }
 
-    /// Writes one `info string`: on one line whatever the text, and cut at a maximal length.
+    /// Writes one `info string`, without control characters and cut to a maximum length.
     pub fn say(&self, text: impl Display) {
         self.line(format!("info string {}", one_line(&text.to_string())));
     }
@@ -128,7 +124,7 @@ fn one_line(text: &str) -> String {
 #[derive(Debug)]
 pub struct OutputThread {
     items: Sender<OutputItem>,
-    /// Disconnected when nothing more can be written.
+    /// Disconnects when nothing more can be written.
     pub closed: Receiver<()>,
     thread: thread::JoinHandle<io::Result<()>>,
 }
@@ -145,8 +141,8 @@ impl OutputThread {
         (Writer(sender.clone()), OutputThread { items: sender, closed, thread })
     }
 
-    /// Waits until everything that was sent before is written. [`Writer`]s may still exist; what they send later is
-    /// lost. Fails if something could not be written, on a full disk for instance; a reader that has left is no failure.
+    /// Waits until everything sent before is written. [`Writer`]s may still exist; what they send later is lost. Fails
+    /// if something could not be written, on a full disk for instance; a reader that has left is no failure.
     pub fn finish(self) -> io::Result<()> {
         // Fails only if the thread has ended.
         let _ = self.items.send(OutputItem::End);
@@ -163,7 +159,7 @@ fn write(mut output: impl Write, items: &Receiver<OutputItem>, traffic: &Traffic
         let OutputItem::Line(line) = item else { break };
         traffic.note("<<", &line);
         writeln!(output, "{line}")?;
-        // GUIs wait for every line, but a burst of lines needs one system call only.
+        // GUIs wait for every line, but a burst of lines needs only one system call.
         if items.is_empty() {
             output.flush()?;
         }
@@ -213,7 +209,7 @@ mod tests {
         assert_eq!(one_line(&"é".repeat(1000)).chars().count(), LONGEST_QUOTE + 3);
     }
 
-    /// A buffer that can be read while the thread that writes to it exists.
+    /// A buffer that can be read while the output thread exists.
     #[derive(Clone, Default)]
     struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 

@@ -1,5 +1,4 @@
-//! [`Engine`]: what a program searches with. It has the settings, and what they name: the network with its workers, the
-//! classical players, the book, the endgame tables.
+//! [`Engine`]: the settings and everything that they name: network, workers, classical players, book, tablebases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,13 +18,13 @@ use crate::nets::eval::{Answer, EvalCache, EvalError, Request};
 use crate::search::players::{PlayerTask, PlayerThread};
 use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, SearchObserver};
 
-/// Positions that a worker evaluates at once when several searches run: `docs/results/speed.md`.
+/// Batch size of a worker when several searches run: `docs/results/speed.md`.
 const SHARED_BATCH: usize = 64;
 
-/// What a program searches with. Network and workers are created when first needed.
+/// Network and workers are created when first needed.
 ///
-/// The settings of the network (`WeightsFile`, `Backend`, `Precision`, `ThinkSteps`, `ThinkEpsilon`) are one request:
-/// while it cannot be met, nothing plays in its place.
+/// The network settings (`WeightsFile`, `Backend`, `Precision`, `ThinkSteps`, `ThinkEpsilon`) form one request. While
+/// the request cannot be met, no other network plays in its place.
 #[derive(Default)]
 pub struct Engine {
     settings: Settings,
@@ -35,17 +34,17 @@ pub struct Engine {
     refused: Refusals,
     network: Option<LoadedNetwork>,
     pool: Option<Pool>,
-    /// The workers' evaluation cache; created with them.
+    /// The workers' evaluation cache, created with them.
     cache: Option<Arc<EvalCache>>,
     player: PlayerThread,
 }
 
-/// Why the network that was asked for cannot be used.
+/// Why the requested network cannot be used.
 #[derive(Debug, Default)]
 struct Refusals {
-    /// By option: values that are none.
+    /// Invalid values, by option.
     values: BTreeMap<&'static str, String>,
-    /// The last attempt to load it.
+    /// The error of the last attempt to load.
     load: Option<String>,
 }
 
@@ -55,30 +54,26 @@ impl Refusals {
     }
 }
 
-/// Why a program has nothing to search with.
 #[derive(Debug, Error)]
 pub enum SetupError {
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// What an option names cannot be used.
+    /// The option names something that cannot be used.
     #[error("option {0}: {1}")]
     Unusable(&'static str, String),
     #[error(transparent)]
     Network(#[from] LoadError),
 }
 
-/// One search to be started.
 pub struct SearchRequest {
     pub game: Game,
-    /// When the search ends by itself.
     pub limits: Limits,
-    /// Seed of a classical player's random numbers.
+    /// Random seed of a classical player.
     pub seed: u64,
-    /// Follows the search and receives its outcome.
     pub observer: Box<dyn SearchObserver>,
 }
 
-/// Collects settings, then opens all that they name.
+/// Collects settings, then opens everything that they name.
 #[derive(Default)]
 pub struct EngineBuilder {
     settings: Settings,
@@ -98,26 +93,26 @@ impl EngineBuilder {
         Ok(self)
     }
 
-    /// Analyses: no strength limit, no smart pruning, no contempt, no book.
+    /// Analysis mode: no strength limit, no smart pruning, no contempt, no book.
     #[must_use]
     pub fn analysing(mut self) -> EngineBuilder {
         self.settings.analyse = true;
         self
     }
 
-    /// Records the session's lines in this log, if `Debug Log File` names a file.
+    /// Logs the session's lines here if `Debug Log File` names a file.
     #[must_use]
     pub fn traffic(mut self, traffic: TrafficLog) -> EngineBuilder {
         self.traffic = traffic;
         self
     }
 
-    /// Opens the book, the tables and the log, and loads the network. What the user should be told is logged.
+    /// Opens the book, the tablebases and the log, and loads the network. Notes to the user are logged.
     pub fn build(self) -> Result<Engine, SetupError> {
         self.build_with_batch(1)
     }
 
-    /// As [`EngineBuilder::build`], for many searches at once ([`Engine::multi_pool`]): workers evaluate larger batches.
+    /// As [`EngineBuilder::build`], but with larger batches for many searches at once ([`Engine::multi_pool`]).
     pub fn build_shared(self) -> Result<Engine, SetupError> {
         self.build_with_batch(SHARED_BATCH)
     }
@@ -140,7 +135,7 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// With the default settings; nothing is loaded yet.
+    /// Starts with default settings and loads nothing yet.
     pub fn new(traffic: TrafficLog) -> Engine {
         Engine { traffic, ..Engine::default() }
     }
@@ -153,20 +148,19 @@ impl Engine {
         &self.knowledge
     }
 
-    /// The book's move; `None` in analysis, beyond `BookDepth`, or if the book is off or has none.
+    /// Returns the book move; `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
     pub fn book_move(&mut self, game: &Game) -> Option<Move> {
         self.knowledge.book_move(game, &self.settings)
     }
 
-    /// Whether the network's search plays, with a network.
     fn needs_network(&self) -> bool {
         self.settings.player.is_none() && self.settings.backend != Backend::Uniform
     }
 
-    /// Sets a UCI option, and applies it. Returns what the user should be told, one line each.
+    /// Sets a UCI option and applies it. Returns notes to the user, one line each.
     ///
-    /// A setting of the network holds even if the network is then refused: it is a part of the request that
-    /// [`Engine::prepare`] refuses. Any other setting that is refused changes nothing.
+    /// A network setting is kept even if the network is then refused: it is part of the request that
+    /// [`Engine::prepare`] refuses. Any other refused setting changes nothing.
     pub fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<Vec<String>, String> {
         let mut settings = self.settings.clone();
         let change = match options::set(&mut settings, name, value) {
@@ -194,9 +188,9 @@ impl Engine {
         Ok(notes)
     }
 
-    /// Loads the network of these settings; it may have been refused before.
+    /// Loads the network of these settings.
     fn request_network(&mut self, settings: Settings, was_refused: bool) -> Result<Vec<String>, String> {
-        // The embedded network cannot change; a file may have been overwritten.
+        // The embedded network cannot change, but a file may have been overwritten.
         let is_same = settings == self.settings && settings.weights.is_none();
         if is_same && !was_refused && self.refused.first().is_none() {
             return Ok(Vec::new());
@@ -213,7 +207,7 @@ impl Engine {
         })
     }
 
-    /// Applies settings that are not the network's.
+    /// Applies settings other than the network's.
     fn apply(&mut self, effect: OptionEffect, settings: &Settings) -> Result<Vec<String>, String> {
         match effect {
             OptionEffect::None | OptionEffect::Network => {}
@@ -246,7 +240,7 @@ impl Engine {
     }
 
     /// Creates the workers, unless they exist or a classical player is set, so that a search can start at once. Returns
-    /// what the user should be told, one line each. Fails if the network that was asked for cannot be used.
+    /// notes to the user, one line each. Fails if the requested network cannot be used.
     pub fn prepare(&mut self) -> Result<Vec<String>, LoadError> {
         if self.settings.player.is_some() || self.pool.is_some() && self.refused.first().is_none() {
             return Ok(Vec::new());
@@ -261,7 +255,7 @@ impl Engine {
         Ok(notes)
     }
 
-    /// Loads the network, if one is needed and not loaded yet.
+    /// Loads the network if needed.
     fn load_missing(&mut self) -> Result<Vec<String>, LoadError> {
         let mut notes = Vec::new();
         if !self.needs_network() && self.settings.weights.is_none() {
@@ -276,8 +270,7 @@ impl Engine {
         Ok(notes)
     }
 
-    /// Starts a search with the player of the settings and returns at once. [`Engine::prepare`] must have created the
-    /// workers of the network search.
+    /// Starts a search and returns at once. [`Engine::prepare`] must have created the workers of a network search.
     pub fn start(&mut self, request: SearchRequest) {
         let SearchRequest { game, limits, seed, observer } = request;
         match (self.settings.player, &mut self.pool) {
@@ -294,7 +287,7 @@ impl Engine {
         }
     }
 
-    /// The workers of a program that searches one position after the other.
+    /// Returns the workers of a program that searches one position at a time.
     pub fn into_pool(mut self) -> Result<Pool, LoadError> {
         self.prepare()?.iter().for_each(|note| log::info!("{note}"));
         let mut pool = self.pool.take().ok_or(LoadError::NoWorkers)?;
@@ -302,7 +295,7 @@ impl Engine {
         Ok(pool)
     }
 
-    /// Workers that share many searches, with the parameters of each, and the bytes of memory of all their trees. For an
+    /// Returns workers shared by many searches, the search parameters, and the memory of all trees in bytes. For an
     /// engine of [`EngineBuilder::build_shared`].
     pub fn multi_pool(&self) -> Result<(MultiPool, Params, usize), LoadError> {
         let batch =
@@ -313,12 +306,11 @@ impl Engine {
         Ok((pool, self.settings.search_params(native), tree_memory))
     }
 
-    /// The workers of the network search, if they exist.
     pub fn existing_pool(&mut self) -> Option<&mut Pool> {
         self.pool.as_mut().filter(|_| self.settings.player.is_none())
     }
 
-    /// The network's name; `none` without one.
+    /// `none` without a network.
     pub fn network_name(&self) -> &str {
         self.network.as_ref().map_or("none", LoadedNetwork::name)
     }
@@ -328,7 +320,7 @@ impl Engine {
         self.network.as_ref().map_or_else(|| "none".to_owned(), LoadedNetwork::describe)
     }
 
-    /// Clears the tree, with everything proven in it.
+    /// Clears the tree with its proofs, which depend on the tablebases.
     fn clear_tree(&mut self) {
         self.pool.iter_mut().for_each(Pool::clear);
     }
@@ -339,7 +331,7 @@ impl Engine {
         self.cache.iter().for_each(|cache| cache.clear());
     }
 
-    /// One line on where the visits of the network's search came from.
+    /// Summarises in one line how the visits were evaluated.
     pub fn visit_sources(&self, report: &Report) -> String {
         let SearchCounters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
         let percent = transpositions as f64 * 100.0 / playouts.max(1) as f64;
@@ -350,7 +342,7 @@ impl Engine {
         )
     }
 
-    /// Evaluates one position without a search; what the user should be told goes to `notes`.
+    /// Evaluates one position without a search. Notes to the user go to `notes`.
     pub fn evaluate(&mut self, game: &Game, notes: &mut Vec<String>) -> Result<Answer, String> {
         notes.extend(self.load_missing().map_err(|error| error.to_string())?);
         let evaluator = evaluator(self.network.as_ref(), &self.settings);
@@ -368,7 +360,7 @@ mod tests {
 
     const MLP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx");
 
-    /// All orders of these settings.
+    /// All permutations.
     fn orders<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
         if all.is_empty() {
             return vec![Vec::new()];
@@ -390,7 +382,7 @@ mod tests {
         engine.set_option(name, Some(value)).is_ok()
     }
 
-    /// Whatever the order of the settings, a network that was refused is not replaced by another, and said so again.
+    /// In whatever order the settings come, a refused network is not replaced by another, and every use reports it.
     #[test]
     fn a_refused_request_stays_refused_until_it_is_valid_or_withdrawn() {
         let (threads, hash, steps) = (("Threads", "1"), ("Hash", "16"), ("ThinkSteps", "2"));
@@ -400,7 +392,7 @@ mod tests {
         for (request, withdrawal) in [
             ([nowhere, auto, int8, steps], ("WeightsFile", "<embedded>")),
             ([("Backend", "gpu"), ("WeightsFile", "<embedded>"), int8, steps], auto),
-            // It needs ONNX Runtime, which is not what was asked for.
+            // This network needs ONNX Runtime, but `native` was asked for.
             ([("WeightsFile", MLP), ("Backend", "native"), int8, steps], ("WeightsFile", "<embedded>")),
             ([("Precision", "fp16"), ("WeightsFile", "<embedded>"), auto, steps], int8),
         ] {
@@ -424,7 +416,7 @@ mod tests {
                     engine.set_option(withdrawal.0, Some(withdrawal.1)).unwrap();
                     engine.prepare().unwrap();
                     assert!(engine.existing_pool().is_some());
-                    // A request that is refused later is refused all the same.
+                    // A later request is refused just the same.
                     assert!(!set(&mut engine, request[0]) || !set(&mut engine, request[1]), "{request:?}");
                     assert!(engine.prepare().is_err(), "{request:?}");
                 }

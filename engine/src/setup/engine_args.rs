@@ -1,10 +1,7 @@
-//! Arguments of the commands that search with our own network.
-
 use std::path::PathBuf;
 
 use super::settings::Settings;
 
-/// The network and what the search may use.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EngineArgs {
     /// Network file [default: the embedded network]
@@ -13,13 +10,12 @@ pub struct EngineArgs {
     /// Search workers
     #[arg(long, default_value_t = Settings::default().threads as u16, value_parser = clap::value_parser!(u16).range(1..=512))]
     pub threads: u16,
-    /// Memory of the search, in MiB
+    /// Memory of the search in MiB
     #[arg(long, default_value_t = Settings::default().hash as u32, value_parser = clap::value_parser!(u32).range(1..))]
     pub hash: u32,
 }
 
 impl EngineArgs {
-    /// The default settings with these.
     pub fn settings(&self) -> Settings {
         Settings {
             weights: self.weights.as_ref().map(|path| path.to_string_lossy().into_owned()),

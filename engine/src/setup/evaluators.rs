@@ -1,4 +1,4 @@
-//! The evaluators of the workers, and the cache that they share.
+//! The evaluators of the workers and their shared cache.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::settings::{Backend, Settings, processors};
 use crate::nets::encoding::Input;
 use crate::nets::eval::{CachedEvaluator, EvalCache, Evaluator, Uniform};
 
-/// Workers that may be started on any machine; on large ones, four per processor that may be used.
+/// Workers allowed on any machine. Large machines allow four per usable processor.
 const MIN_WORKER_LIMIT: usize = 16;
 
-/// The workers to start: `Threads`, bounded because each has a session with memory of its own. A classical player has
-/// one thread.
+/// Returns the number of workers: `Threads`, bounded because each session has its own memory. A classical player has
+/// one.
 pub fn workers(settings: &Settings) -> usize {
     match settings.player {
         None => settings.threads.clamp(1, MIN_WORKER_LIMIT.max(4 * processors())),
@@ -19,19 +19,18 @@ pub fn workers(settings: &Settings) -> usize {
     }
 }
 
-/// The evaluators of the workers, with what they share.
 pub struct WorkerEvaluators {
     pub evaluators: Vec<Box<dyn Evaluator>>,
-    /// `None` if asking the network again is faster than a look-up.
+    /// `None` if evaluating again is faster than a cache look-up.
     pub cache: Option<Arc<EvalCache>>,
-    /// The bytes of `Hash` that are left for trees.
+    /// The part of `Hash` left for trees, in bytes.
     pub tree_memory: usize,
-    /// Whether our own kernels run the network, which has parameters of its own.
+    /// Our own kernels run the network, which has its own default parameters.
     pub native: bool,
 }
 
 impl WorkerEvaluators {
-    /// One evaluator of `network` for each worker; it may be missing only with [`Backend::Uniform`].
+    /// Creates one evaluator per worker. `network` may be `None` only with [`Backend::Uniform`].
     pub fn new(network: Option<&LoadedNetwork>, settings: &Settings) -> Result<WorkerEvaluators, LoadError> {
         let workers = workers(settings);
         if workers < settings.threads {
@@ -54,7 +53,7 @@ impl WorkerEvaluators {
     }
 }
 
-/// One evaluator, without a cache.
+/// One evaluator without a cache.
 pub fn evaluator(
     network: Option<&LoadedNetwork>,
     settings: &Settings,
@@ -63,7 +62,6 @@ pub fn evaluator(
         .map_or_else(|| Ok(Box::new(Uniform) as Box<_>), |network| network.evaluator(settings))
 }
 
-/// The network, unless the settings do without.
 fn used<'a>(network: Option<&'a LoadedNetwork>, settings: &Settings) -> Option<&'a LoadedNetwork> {
     network.filter(|_| settings.backend != Backend::Uniform)
 }

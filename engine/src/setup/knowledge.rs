@@ -1,4 +1,4 @@
-//! What is looked up instead of searched: the opening book and the endgame tables.
+//! The opening book and the endgame tablebases.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::chess::book::{Book, BookError};
 use crate::chess::position::Game;
 use crate::chess::tables::{ProbeRules, RankedResult, Tables, TablesError};
 
-/// The book, none until a GUI names a file, and the tables, at first the built-in ones.
+/// Starts without a book and with the built-in tablebases.
 #[derive(Debug)]
 pub struct Knowledge {
     book: Option<Book>,
@@ -32,14 +32,14 @@ impl Default for Knowledge {
 }
 
 impl Knowledge {
-    /// Opens the book of the settings, or closes it if they name none. The previous one is kept if this fails.
+    /// Opens the book of the settings, or closes it if they name none. On failure the previous book stays.
     pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
         self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
         Ok(())
     }
 
-    /// Opens the tables of the settings beside the built-in ones, or closes them if they name none. The previous ones are kept
-    /// if this fails.
+    /// Opens the tablebases of the settings beside the built-in ones, or closes them if they name none. On failure the
+    /// previous ones stay.
     pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
         self.tables = match &settings.tables {
             Some(paths) => Tables::open_beside_builtin(paths, settings.table_rules)?,
@@ -57,7 +57,7 @@ impl Knowledge {
         &self.tables
     }
 
-    /// The book's move; `None` in analysis, beyond `BookDepth`, or if the book is off or has none.
+    /// Returns the book move; `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
     pub fn book_move(&mut self, game: &Game, settings: &Settings) -> Option<Move> {
         if !settings.own_book || settings.analyse || plies_played(game) >= settings.book_depth {
             return None;
@@ -65,9 +65,9 @@ impl Knowledge {
         self.book.as_ref()?.choose(game, &mut self.random)
     }
 
-    /// What to search at the root, of `searchmoves` (empty for all). For a single line these are the moves that keep the
-    /// best result of the tables, of wins the fastest; `searchmoves` itself if none of them does. For several `lines` all
-    /// are searched, and ranked by the tables.
+    /// Chooses the root moves among `searchmoves` (empty for all). With one line, only moves that keep the best
+    /// tablebase result are searched, and of wins only the fastest; if `searchmoves` has no such move, all of
+    /// `searchmoves`. With several `lines`, all are searched and ranked by the tablebases.
     pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> RootMoves {
         let Some(mut known) = self.tables.root(game) else {
             return RootMoves { moves: searchmoves, known: Vec::new(), hits: 0 };
@@ -75,7 +75,7 @@ impl Knowledge {
         let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
         let kept = if lines > 1 { Vec::new() } else { known.fastest(is_wanted) };
         if !kept.is_empty() {
-            // The search decides among them.
+            // Equal ranks: the search decides among these moves.
             known.all.retain(|known| kept.contains(&known.m));
             known.all.iter_mut().for_each(|known| known.rank = 0);
         }
@@ -84,14 +84,13 @@ impl Knowledge {
     }
 }
 
-/// What to search at the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootMoves {
-    /// The moves; empty for all.
+    /// Empty for all.
     pub moves: Vec<Move>,
-    /// Their certain results, if the tables know them.
+    /// Tablebase results of the moves, if known.
     pub known: Vec<RankedResult>,
-    /// Positions probed.
+    /// Number of positions probed.
     pub hits: u64,
 }
 

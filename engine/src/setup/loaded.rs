@@ -1,4 +1,4 @@
-//! The network of the settings, with the backend that runs it.
+//! The loaded network and the backend that runs it.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -14,35 +14,30 @@ use crate::nets::onnx::{
 };
 use crate::nets::sparse::{SparseError, SparseFile, SparseNetwork};
 
-/// The most positions of a batch on a GPU, of all workers together, unless one worker's are more.
+/// Least batch capacity on a GPU, shared by all workers.
 const GPU_BATCH: usize = 256;
 
-/// A loaded network.
 pub enum LoadedNetwork {
-    /// Run by ONNX Runtime.
     Onnx(Box<Network>),
-    /// Run by our own kernels.
     Native(SparseNetwork),
-    /// Of the family `sparse`, the bytes of its file, run by ONNX Runtime.
+    /// The file of a `sparse` network, run by ONNX Runtime.
     OnnxSparse(Vec<u8>, Device),
 }
 
-/// Why the network of the settings cannot be used.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// It was refused when it was set, for this reason.
+    /// Refused when it was set, for this reason.
     #[error("{0}; no other network plays in its place")]
     Refused(String),
-    /// There is no file of this name in these folders.
+    /// The file is in none of these folders.
     #[error("network {name}: no such file{looked}", looked = looked_in(.1), name = .0.display())]
     Missing(PathBuf, Vec<PathBuf>),
-    /// It cannot be loaded into ONNX Runtime.
     #[error(transparent)]
     Onnx(#[from] NetError),
-    /// It is of the family `sparse` and cannot be loaded.
+    /// A network of the family `sparse`.
     #[error("network {0}: {1}")]
     Sparse(PathBuf, SparseError),
-    /// It is of another family, and `Backend` is `native`.
+    /// `Backend native` with a network of another family.
     #[error("Backend native needs a network of the family sparse: choose auto, onnx-cpu or onnx-cuda")]
     NeedsOnnx,
     #[error("a classical player has no workers")]
@@ -54,8 +49,8 @@ fn looked_in(folders: &[PathBuf]) -> String {
     if folders.is_empty() { String::new() } else { format!(", looked in {}", folders.join(", ")) }
 }
 
-/// The file that `WeightsFile` names. A relative path is looked for in the working directory, beside the program and in
-/// the networks' folders, from which it may be `NAME` or `nets/NAME`.
+/// Finds the file of `WeightsFile`. A relative path is looked for in the working directory, beside the program and in
+/// the network folders, as `NAME` or `nets/NAME`.
 fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
     let missing = |looked| LoadError::Missing(weights.to_owned(), looked);
     if weights.is_file() {
@@ -74,7 +69,7 @@ fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
 }
 
 impl LoadedNetwork {
-    /// Loads the network that the settings name; what the user should be told goes to `notes`.
+    /// Loads the network of the settings. Notes to the user go to `notes`.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
         let network = LoadedNetwork::load_noting(settings, notes)?;
         notes.extend(network.ignored(settings));
@@ -96,7 +91,7 @@ impl LoadedNetwork {
         let device = if settings.backend == Backend::OnnxCuda { Device::Cuda } else { Device::Cpu };
         if let Some(file) = SparseFile::recognise(&bytes) {
             if matches!(settings.backend, Backend::OnnxCpu | Backend::OnnxCuda) {
-                // Opened once now, so that what is wrong with it is said before a search.
+                // Opened once now, to report errors before a search.
                 OnnxSparseEvaluator::open_on(device, &bytes, 1).map_err(|error| error.in_file(path))?;
                 return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned(), device));
             }
@@ -117,7 +112,6 @@ impl LoadedNetwork {
         Ok(LoadedNetwork::Onnx(Box::new(chosen.network)))
     }
 
-    /// The network's name.
     pub fn name(&self) -> &str {
         match self {
             LoadedNetwork::Onnx(network) => network.name(),
@@ -126,7 +120,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Settings that say nothing about this network, for the user.
+    /// Tells the user which settings have no effect on this network.
     fn ignored(&self, settings: &Settings) -> Option<String> {
         let is_sparse = !matches!(self, LoadedNetwork::Onnx(_));
         let thinks = settings.step_limits != StepLimits::default();
@@ -146,16 +140,16 @@ impl LoadedNetwork {
         }
     }
 
-    /// The most positions that a worker evaluates at once.
+    /// A worker's maximum batch.
     pub fn batch(&self, settings: &Settings) -> usize {
         match self {
-            // ONNX Runtime gathers the rows of a large batch outside the processor's cache.
+            // ONNX Runtime gathers the rows of a large batch outside the CPU cache.
             LoadedNetwork::OnnxSparse(_, Device::Cpu) => settings.params.batch,
             _ => settings.batch(),
         }
     }
 
-    /// An evaluator for one worker; on a GPU it is shared by all.
+    /// An evaluator for one worker. On a GPU, all workers share one.
     pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
         let batch = self.batch(settings).max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
         match self {
@@ -179,7 +173,7 @@ impl LoadedNetwork {
         (0..workers).map(|_| self.evaluator(settings)).collect()
     }
 
-    /// Whether a GPU evaluates, for all workers in batches of their own.
+    /// A GPU evaluates batches of all workers together.
     fn is_on_gpu(&self) -> bool {
         match self {
             LoadedNetwork::Onnx(network) => network.device() == Device::Cuda,
@@ -188,7 +182,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// The network's name, its encodings and what runs it, in one line.
+    /// Name, encodings and backend in one line.
     pub fn describe(&self) -> String {
         match self {
             LoadedNetwork::Onnx(network) => network.describe(),
@@ -197,7 +191,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// The input scheme that keys the evaluation cache; `None` if a look-up would cost more than an evaluation.
+    /// The input encoding that keys the evaluation cache; `None` if a look-up costs more than an evaluation.
     pub fn cached_input(&self) -> Option<Input> {
         match self {
             LoadedNetwork::Onnx(network) => Some(network.schemes().input),
@@ -227,7 +221,7 @@ mod tests {
         let here = std::env::current_dir().unwrap();
         assert!(missing.starts_with("network no/such.onnx: no such file, looked in"), "{missing}");
         assert!(missing.contains(here.to_str().unwrap()) && missing.contains("nets"), "{missing}");
-        // In the networks' folder, with and without its name.
+        // In the network folder, with and without `nets/`.
         for name in ["philidor.int8.onnx", "nets/philidor.int8.onnx"] {
             assert!(load(Some(Path::new(name)), Backend::Auto).is_ok(), "{name}");
         }
@@ -240,7 +234,7 @@ mod tests {
             assert!((answers[0].priors.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         }
         let refused = |weights, backend| load(weights, backend).err().expect("refused").to_string();
-        // The test's file has weights, but no graph.
+        // The test's file has weights but no graph.
         assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("not a usable ONNX file"));
         let mlp = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx"));
         for weights in [None, Some(mlp)] {
@@ -251,7 +245,7 @@ mod tests {
         }
         assert!(refused(Some(mlp), Backend::Native).contains("family sparse"));
         assert!(matches!(load(Some(mlp), Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
-        // The embedded network is of this family.
+        // The embedded network is of the family `sparse`.
         assert!(matches!(load(None, Backend::Auto).unwrap().0, LoadedNetwork::Native(_)));
         std::fs::remove_file(&path).unwrap();
     }

@@ -1,11 +1,9 @@
-//! All that a program needs to start a search: an [`Engine`], made by an [`EngineBuilder`] or changed option by option.
+//! Everything that a program needs to start a search: an [`Engine`], made by an [`EngineBuilder`] or changed option by
+//! option.
 
-/// Limited strength: `UCI_Elo` and `Skill Level`.
 pub mod strength;
-/// The settings behind the options.
 pub mod settings;
 mod engine_args;
-/// The options: parsing, clamping, and how they are listed.
 pub mod options;
 mod table;
 mod loaded;

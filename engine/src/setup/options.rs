@@ -1,5 +1,4 @@
-//! The options: parsing, clamping, and how they are listed, all from the one [`TABLE`]. Defaults come from
-//! [`Settings::default`].
+//! Parsing, clamping and listing of UCI options, all from [`TABLE`]. Defaults come from [`Settings::default`].
 
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
@@ -10,36 +9,34 @@ use super::settings::Settings;
 use super::table::TABLE;
 use crate::search::Params;
 
-/// The one other name that is listed: cutechess hides options whose names begin with `UCI_`.
+/// The one alias that is listed, because cutechess hides options whose names begin with `UCI_`.
 const LISTED_ALIAS: &str = "ShowWDL";
 
 pub struct UciOption {
     pub name: &'static str,
-    /// Other names, which `setoption` accepts too.
     pub aliases: &'static [&'static str],
     pub kind: OptionKind,
-    /// What a change of it requires.
     pub effect: OptionEffect,
-    /// For tuning: GUIs do not list it.
+    /// A tuning option, which GUIs do not list.
     pub is_tuning: bool,
-    /// The description, in Markdown.
+    /// Markdown.
     pub doc: &'static str,
 }
 
-/// The types of UCI options; decimal numbers are strings in the protocol.
+/// The types of UCI options. Decimal numbers are strings in the protocol.
 pub enum OptionKind {
     Check(fn(&Settings) -> bool, fn(&mut Settings, bool)),
-    /// `spin`: minimum, maximum, read, write.
+    /// `spin`: minimum, maximum, getter, setter.
     Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
-    /// `string` holding a number: minimum, maximum, read, write.
+    /// `string` with a number: minimum, maximum, getter, setter.
     Number(f32, f32, fn(&Settings) -> f32, fn(&mut Settings, f32)),
-    /// `string` holding a number, or `auto` for the default of the network that plays: minimum, maximum, read, write.
+    /// `string` with a number, or `auto` for the default of the loaded network: minimum, maximum, getter, setter.
     Tuned(f32, f32, fn(&Settings) -> Option<f32>, fn(&mut Settings, Option<f32>)),
-    /// `string`; an empty value is `None` and shown as the word given here.
+    /// `string`. An empty value is `None`, shown as the given word.
     Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
-    /// `string` for information: setting it is ignored.
+    /// `string` for information; setting it is ignored.
     Fixed(fn() -> String),
-    /// `combo`: the choices, read and write by index.
+    /// `combo`: the choices; getter and setter by index.
     Choice(&'static [&'static str], fn(&Settings) -> usize, fn(&mut Settings, usize)),
     Button,
 }
@@ -51,36 +48,26 @@ pub enum OptionEffect {
     None,
     /// New workers, because the memory bound changed.
     Memory,
-    /// New parameters of the search.
     Params,
-    /// New workers.
     Workers,
-    /// Loading another network.
     Network,
-    /// Clearing the tree and the evaluation cache.
+    /// Clears the tree and the evaluation cache.
     Clear,
-    /// Opening another book.
     Book,
-    /// Opening other endgame tables.
     Tables,
-    /// New rules for probing the endgame tables.
     TableRules,
-    /// Opening another log file.
     Log,
 }
 
-/// The result of setting an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionChange {
-    /// The option's name in the table.
+    /// The option's main name, not an alias.
     pub option: &'static str,
-    /// What the change requires.
     pub effect: OptionEffect,
-    /// A note to the GUI if the value was out of range.
+    /// Tells the GUI that the value was clamped.
     pub note: Option<String>,
 }
 
-/// Why an option cannot be set.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OptionError {
     #[error("no such option: {0}")]
@@ -92,7 +79,7 @@ pub enum OptionError {
 }
 
 impl OptionError {
-    /// The option whose value is wrong, and what a change of it would require.
+    /// The option whose value is invalid, and its effect.
     pub fn option(&self) -> Option<(&'static str, OptionEffect)> {
         let (OptionError::NoValue(wrong) | OptionError::Value { name: wrong, .. }) = self else {
             return None;
@@ -102,7 +89,7 @@ impl OptionError {
     }
 }
 
-/// Sets the option `name` (in any case, or by an alias). Numbers out of range are clamped.
+/// Sets the option `name` (case-insensitive, or an alias). Numbers out of range are clamped.
 pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<OptionChange, OptionError> {
     let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
     let option = TABLE
@@ -113,7 +100,7 @@ pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<O
     Ok(OptionChange { option: option.name, effect: option.effect, note })
 }
 
-/// The `option` lines, in the table's order; with those for `tuning` if they are asked for.
+/// Returns the `option` lines in the table's order; tuning options only if `tuning`.
 pub fn lines(tuning: bool) -> Vec<String> {
     let defaults = Settings::default();
     let listed = TABLE.iter().filter(|option| tuning || !option.is_tuning);
@@ -125,7 +112,7 @@ pub fn lines(tuning: bool) -> Vec<String> {
         .collect()
 }
 
-/// The options in Markdown: a table of those that are listed, and one of those for tuning.
+/// Returns two Markdown tables: the listed options and the tuning options.
 pub fn markdown() -> String {
     format!("{}\nFor tuning:\n\n{}", markdown_table(false), markdown_table(true))
 }
@@ -134,7 +121,7 @@ fn markdown_table(tuning: bool) -> String {
     let defaults = Settings::default();
     let mut table = String::from("| option | type, default, range | what it does |\n|---|---|---|\n");
     for option in TABLE.iter().filter(|option| option.is_tuning == tuning) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(table, "| {} | {} | {}", option.name, option.summary(&defaults), option.doc);
         if !option.aliases.is_empty() {
             let _ = write!(table, " (also `{}`)", option.aliases.join("`, `"));
@@ -256,10 +243,10 @@ impl UciOption {
     }
 }
 
-/// The value that leaves a parameter to the default of the network that plays.
+/// The value that selects the loaded network's default.
 const AUTO: &str = "auto";
 
-/// The defaults of a parameter with a native network, and with any other.
+/// The defaults with a native network and with any other.
 fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
     [Params::native(), Params::default()].map(|params| {
         let settings = Settings { params: params.into(), ..Settings::default() };
@@ -267,12 +254,11 @@ fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
     })
 }
 
-/// A choice by its index.
 fn chosen(names: &[&'static str], place: usize) -> &'static str {
     names.get(place).copied().unwrap_or_default()
 }
 
-/// A whole number; one beyond 64 bits is clamped to the largest or smallest of them.
+/// Parses a whole number; one beyond 64 bits saturates.
 fn whole(text: &str) -> Option<i64> {
     match text.parse() {
         Ok(number) => Some(number),
@@ -348,7 +334,7 @@ mod tests {
         }
     }
 
-    /// What GUIs show is what a person sets; the rest is accepted all the same.
+    /// GUIs list what a person sets; the other options are still accepted.
     #[test]
     fn options_for_tuning_and_other_names_are_not_listed() {
         let [few, all] = [false, true].map(lines);
@@ -398,7 +384,7 @@ mod tests {
         set(&mut settings, "Precision", Some("Auto")).unwrap();
         assert_eq!(settings.precision, None);
         assert_eq!(settings.params.puct.c, Some(2.5));
-        // Set is set, also to what is the default of one kind of network.
+        // An explicit value stays, even if it equals the default of one kind of network.
         set(&mut settings, "CPuct", Some("0.72")).unwrap();
         set(&mut settings, "CPuctDeviation", Some("1")).unwrap();
         let resolved = settings.search_params(false).puct;

@@ -1,5 +1,3 @@
-//! The settings behind the options.
-
 use std::num::NonZero;
 use std::time::Duration;
 
@@ -17,68 +15,66 @@ const CACHE_SHARE: usize = 12;
 /// Everything that a GUI can set. The defaults are those that `uci` lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Memory of tree and cache, in MiB.
+    /// Memory of tree and cache in MiB.
     pub hash: usize,
     pub threads: usize,
-    /// Time that a move costs outside the engine: GUI and network.
+    /// Time per move lost outside the engine, in GUI and network.
     pub move_overhead: Duration,
     pub multipv: usize,
-    /// The GUI may use `go ponder`. Unused.
+    /// Unused: the GUI may use `go ponder`.
     pub ponder: bool,
     pub show_wdl: bool,
     /// Write castling as king takes rook.
     pub chess960: bool,
     /// Analysis mode: no strength limit, no smart pruning, no contempt, no book.
     pub analyse: bool,
-    /// Play at `elo`.
     pub limit_strength: bool,
-    /// The rating to play at if `limit_strength` is set.
+    /// Used if `limit_strength` is set.
     pub elo: i64,
-    /// The skill level; below 20 it limits the strength if `limit_strength` is not set.
+    /// Below 20, limits the strength unless `limit_strength` is set.
     pub skill: i64,
-    /// The opponent's name. Unused.
+    /// Unused.
     pub opponent: Option<String>,
-    /// The temperature of the choice of move at full strength; 0 always plays the best.
+    /// Temperature of the move choice at full strength; 0 always plays the best move.
     pub temperature: f32,
-    /// Write the root moves' statistics at the end of a search.
+    /// Write the root statistics at the end of a search.
     pub verbose_move_stats: bool,
-    /// Write them with every `info`.
+    /// Write the root statistics with every `info`.
     pub log_live_stats: bool,
-    /// The network's file; `None` is the embedded one.
+    /// `None` is the embedded network.
     pub weights: Option<String>,
-    /// The network's precision; `None` is the faster one.
+    /// `None` is the faster precision.
     pub precision: Option<Precision>,
     /// When a recurrent network stops iterating.
     pub step_limits: StepLimits,
     pub backend: Backend,
-    /// The classical player, or `None` for the network search.
+    /// `None` is the network search.
     pub player: Option<Player>,
     pub uct: UctParams,
-    /// The seed of the random numbers; 0 is a new one for every game.
+    /// Random seed; 0 draws a new one for every game.
     pub seed: u64,
     pub own_book: bool,
     pub book: Option<String>,
-    /// The plies from the start of the game in which the book is used.
+    /// Plies from the start of the game in which the book is used.
     pub book_depth: usize,
     pub tables: Option<String>,
-    /// When they are probed.
+    /// When the tablebases are probed.
     pub table_rules: ProbeRules,
     pub log_file: Option<String>,
     pub params: ParamSettings,
-    /// Positions that a worker evaluates at once where many searches share it, if `MinibatchSize` is less.
+    /// Lower bound of a worker's batch when many searches share it.
     pub least_batch: usize,
-    /// The parameters of time management; smart pruning is the search's.
+    /// Smart pruning is in `params`.
     pub time: TimeParams,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// The fastest that runs the network: `native` for the family `sparse`, else ONNX Runtime.
+    /// `native` for the family `sparse`, else ONNX Runtime on the CPU.
     #[default]
     Auto,
     /// Our own integer kernels, for networks of the family `sparse`.
     Native,
-    /// ONNX Runtime on the CPU.
     OnnxCpu,
     /// ONNX Runtime on an NVIDIA GPU.
     OnnxCuda,
@@ -89,7 +85,7 @@ pub enum Backend {
 impl Backend {
     pub const ALL: [Backend; 5] =
         [Backend::Auto, Backend::Native, Backend::OnnxCpu, Backend::OnnxCuda, Backend::Uniform];
-    /// Names in the option, the default first.
+    /// In the order of [`Backend::ALL`].
     pub const NAMES: [&'static str; 5] = ["auto", "native", "onnx-cpu", "onnx-cuda", "uniform"];
 }
 
@@ -131,30 +127,30 @@ impl Default for Settings {
     }
 }
 
-/// Processors that this process may use, by its affinity and its control group.
+/// Processors that this process may use, by affinity and control group.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// One worker per physical core, at most one per processor that the process may use.
+/// One worker per physical core, at most one per usable processor.
 fn default_threads(cores: usize, usable: usize) -> usize {
     cores.min(usable).clamp(1, 512)
 }
 
 impl Settings {
-    /// The memory bounds in bytes: of the tree, and of the evaluation cache.
+    /// Memory bounds in bytes: tree, evaluation cache.
     pub fn memory(&self) -> (usize, usize) {
         let all = self.hash.saturating_mul(1 << 20);
         let cache = all / 100 * CACHE_SHARE;
         (all - cache, cache)
     }
 
-    /// The most positions that a worker evaluates at once.
+    /// A worker's maximum batch.
     pub fn batch(&self) -> usize {
         self.params.batch.max(self.least_batch)
     }
 
-    /// The strength limit, if there is one; it does not apply to classical players.
+    /// The strength limit, if any. It does not apply to classical players.
     pub fn strength(&self) -> Option<Strength> {
         if self.analyse || self.player.is_some() {
             None
@@ -165,13 +161,12 @@ impl Settings {
         }
     }
 
-    /// The temperature of the choice of move; `None` in analysis, and at limited strength, which has a random choice of
-    /// its own.
+    /// Temperature of the move choice. `None` in analysis, and at limited strength, which chooses randomly by itself.
     pub fn move_temperature(&self) -> Option<f32> {
         (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
     }
 
-    /// The parameters of the search by a network that is native or not, with the effects of the other settings.
+    /// The search parameters for a native or other network, with the effects of the other settings.
     pub fn search_params(&self, native: bool) -> Params {
         let params = self.params.resolve(native);
         let mut params = self.strength().map_or_else(|| params.clone(), |strength| strength.limit(&params));

@@ -1,8 +1,6 @@
-//! Limited strength: what a rating allows the search, and which of its moves is played.
-//!
-//! A weaker player has fewer visits and a flatter policy, and chooses randomly among moves that are nearly as good
-//! as the best. From about 1500 on, a move whose expected result is clearly worse is never played, so no piece is left
-//! hanging by chance; weaker players may lose one.
+//! Limited strength. A weaker player has fewer visits and a flatter policy, and chooses randomly among moves nearly as
+//! good as the best. From about 1500 on, a clearly worse move is never played, so no piece is hung by chance; weaker
+//! players may lose one.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -12,29 +10,29 @@ use rand::{RngExt, SeedableRng};
 use crate::chess::position::Game;
 use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 
-/// The lowest rating that can be set.
+/// Lowest value of `UCI_Elo`.
 pub const WEAKEST: i64 = 800;
-/// The highest rating: that of 60,000 visits a move, at 5 s + 0.05 s about that of the engine without a limit.
+/// Highest value of `UCI_Elo`: the rating of 60,000 visits per move, about that of the engine without a limit at 5 s +
+/// 0.05 s.
 pub const STRONGEST: i64 = 2450;
-/// The skill level of full strength.
 pub const FULL_SKILL: i64 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
     pub visits: u64,
     pub policy: f32,
-    /// Temperature of the choice: probabilities are proportional to `visits^(1 / temperature)`.
+    /// Temperature of the move choice: probabilities are proportional to `visits^(1 / temperature)`.
     pub choice: f64,
-    /// How much worse than the best a move may be, as a difference of `atanh Q`: in even positions that is the
-    /// difference of Q, and in lost or won positions losing a piece still exceeds it.
+    /// Maximum loss against the best move, as a difference of `atanh Q`. In even positions that is the difference of Q;
+    /// in lost or won positions, losing a piece still exceeds it.
     pub margin: f64,
-    /// Visits that a move needs, as a share of the most visited move's; at least two, so that a reply was evaluated.
+    /// Least share of the most visited move's visits. At least two visits are needed, so that a reply was evaluated.
     pub seen: f64,
 }
 
-/// Rating, visits, policy, choice, margin, seen; visits and temperatures are interpolated logarithmically. The first two rows
-/// were measured against the row after them at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05 s. The
-/// lowest have more visits again, so that they see many moves well enough to choose them.
+/// Rating, visits, policy, choice, margin, seen. Visits and temperatures are interpolated logarithmically. The first
+/// two rows were measured against the next row at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05
+/// s. The lowest ratings have more visits again, to see many moves well enough to choose them.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
     (WEAKEST, 87.0, 6.5, 7.95, 1.93, 0.0),
     (1010, 60.0, 4.4, 4.4, 1.26, 0.0),
@@ -49,7 +47,7 @@ const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
 ];
 
 impl Strength {
-    /// The limits of a rating, on the scale of `UCI_Elo`.
+    /// The limits of a rating on the scale of `UCI_Elo`.
     pub fn of_elo(elo: i64) -> Strength {
         let elo = elo.clamp(WEAKEST, STRONGEST);
         let mut allowed = Strength { visits: 1, policy: 1.0, choice: 1.0, margin: 0.0, seen: 0.0 };
@@ -69,30 +67,30 @@ impl Strength {
         allowed
     }
 
-    /// The limits of a skill level; `None` for the highest.
+    /// `None` for the highest level.
     pub fn of_skill(level: i64) -> Option<Strength> {
         let step = (STRONGEST - WEAKEST) / FULL_SKILL;
         (level < FULL_SKILL).then(|| Strength::of_elo(WEAKEST + step * level))
     }
 
-    /// The search parameters at this strength: a flatter policy, shorter series, and no reuse of the previous tree, whose
-    /// visits would exceed the limit.
+    /// The search parameters at this strength: a flatter policy, shorter series, and no tree reuse, because the
+    /// previous tree's visits would exceed the limit.
     pub fn limit(&self, params: &Params) -> Params {
         Params {
             policy_temperature: params.policy_temperature * self.policy,
             root_policy_temperature: params.root_policy_temperature * self.policy,
             reply_policy_temperature: params.reply_policy_temperature * self.policy,
             reuse: false,
-            // The levels were measured with series of 16: a longer one is a good part of all their visits.
+            // The levels were measured with series of 16; a longer series is a large part of all their visits.
             series: params.series.min(16),
             ..params.clone()
         }
     }
 
-    /// The index of the report's line to play, drawn among the candidates; 0, the best, without a candidate.
+    /// The index of the line to play, drawn at random among the candidates; 0 if there are none.
     ///
-    /// A mate in one is always played. Candidates are moves not proven lost, with enough visits, and within the
-    /// margin of the best of them.
+    /// A mate in one is always played. Candidates are moves that are not proven lost, have enough visits, and are
+    /// within the margin of the best candidate.
     pub fn choose(&self, report: &Report, seed: u64) -> usize {
         let Some(best) = report.lines.first() else { return 0 };
         if best.visits == 0 || matches!(best.score, Score::Mate(1)) || is_lost(best) {
@@ -118,9 +116,9 @@ impl Strength {
     }
 }
 
-/// The index of a random root move, given best first, with probability proportional to `visits^(1 / temperature)`, or
-/// to `prior^(1 / temperature)` if none was visited (play by policy alone). A proven win is always played, a proven
-/// loss only if there is nothing else.
+/// Draws the index of a root move with probability proportional to `visits^(1 / temperature)`, or to `prior^(1 /
+/// temperature)` if none was visited (play by policy alone). `stats` are best first. A proven win is always played, a
+/// proven loss only if nothing else is left.
 pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     let known = |stats: &MoveStats| stats.proof.map_or(0.0, |proof| proof.wdl().q());
     if stats.first().is_none_or(|best| known(best) > 0.0) {
@@ -136,16 +134,15 @@ pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     search::sample_by_visits(&weights, temperature, seed).unwrap_or(0)
 }
 
-/// The resolution of priors as integer weights.
+/// Resolution of priors as integer weights.
 const PRIOR_STEPS: f64 = 1e9;
 
-/// A seed that differs between the positions of a game, and between games by `game_seed`.
+/// Differs between the positions of a game and, by `game_seed`, between games.
 pub fn seed(game: &Game, game_seed: u64) -> u64 {
     // SmallRng mixes the bits of its seed.
     (game.hash() ^ game_seed).wrapping_add(game.ply() as u64)
 }
 
-/// A random seed for a game.
 pub fn game_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
@@ -154,7 +151,7 @@ fn is_lost(line: &PvLine) -> bool {
     matches!(line.score, Score::Mate(moves) if moves <= 0)
 }
 
-/// The expected result on the scale `atanh Q`, on which material adds up in won and lost positions too.
+/// `atanh Q`: on this scale, material adds up in won and lost positions, too.
 fn advantage(line: &PvLine) -> f64 {
     f64::from(line.wdl.q().clamp(-0.999, 0.999)).atanh()
 }

@@ -1,4 +1,4 @@
-//! The table of options: one line for each, from which everything else about it is made.
+//! The table of UCI options, one line each.
 
 use std::time::Duration;
 
@@ -41,10 +41,10 @@ impl Whole for Duration {
     }
 }
 
-/// A setting that is one of several names in UCI.
+/// A setting that is a `combo` in UCI.
 trait OneOf: Sized {
     const NAMES: &'static [&'static str];
-    /// The place among the names.
+    /// Index in `NAMES`.
     fn place(&self) -> usize;
     fn at(place: usize) -> Self;
 }
@@ -83,7 +83,7 @@ impl OneOf for Option<Player> {
     }
 }
 
-/// The names of a choice, from the functions that read it.
+/// The names of a choice; the getter only selects the type.
 const fn names<T: OneOf>(_: fn(&super::settings::Settings) -> &T) -> &'static [&'static str] {
     T::NAMES
 }
@@ -93,7 +93,7 @@ fn about() -> String {
     format!("Philidor {version}, a UCI chess engine with a neural network; GPL-3.0-or-later")
 }
 
-/// The type of an option: its kind, the field of [`Settings`](super::settings::Settings), and its range.
+/// An option's kind, its field of [`Settings`](super::settings::Settings), and its range.
 macro_rules! kind {
     (button()) => { OptionKind::Button };
     (fixed($text:ident)) => { OptionKind::Fixed($text) };
@@ -117,7 +117,7 @@ macro_rules! kind {
 
 macro_rules! options {
     ($($list:ident { $(($name:literal, [$($alias:literal),*], $kind:ident $arguments:tt, $effect:ident, $doc:literal);)* })*) => {
-        /// All options: those that GUIs list, then those for tuning.
+        /// All options: the listed ones, then the tuning options.
         pub static TABLE: &[UciOption] = &[$($(UciOption {
             name: $name,
             aliases: &[$($alias),*],
@@ -129,8 +129,8 @@ macro_rules! options {
     };
 }
 
-// Name, other names, type (with field and range), effect, text in Markdown. The default is that of the field, in
-// `Settings::default` or in the parameters' own.
+// Name, aliases, type (with field and range), effect, Markdown text. Defaults are in `Settings::default` or in the
+// parameters' own `default`.
 options! {
 listed {
     ("Hash", [], spin(hash, 1, 33_554_432), Memory, "memory of the search tree and the evaluation cache together, in MiB; never exceeded");

@@ -1,23 +1,21 @@
-//! The log of a session's lines, which `Debug Log File` asks for.
-
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Records the lines read and written, while a file is named. Clones write to the same file.
+/// The log of `Debug Log File`: all lines read and written. Clones write to the same file.
 #[derive(Clone, Debug, Default)]
 pub struct TrafficLog(Arc<Mutex<Option<File>>>);
 
 impl TrafficLog {
-    /// Starts a new log at `path`, or ends logging with `None`. If the file cannot be created, the previous log is kept.
+    /// Starts a new log at `path`; `None` ends logging. If the file cannot be created, the previous log is kept.
     pub fn log_to(&self, path: Option<&Path>) -> io::Result<()> {
         let file = path.map(File::create).transpose()?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = file;
         Ok(())
     }
 
-    /// Records a line, with `>>` for input and `<<` for output.
+    /// Logs a line; `direction` is `>>` for input, `<<` for output.
     pub fn note(&self, direction: &str, line: &str) {
         if let Some(file) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             // A full disk must not end a game.

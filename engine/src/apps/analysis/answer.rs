@@ -1,4 +1,4 @@
-//! What is written: answers about a position, errors, replies to requests.
+//! The output: answers about a position, errors, replies to requests.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::nets::eval::Wdl;
 use crate::search::{MoveStats, Proof, PvLine, Report, Score};
 use crate::setup::legal_part;
 
-/// An answer about one position; all values are for the side to move there.
+/// An answer about one position. All values are for its side to move.
 #[derive(Debug, Serialize)]
 pub struct AnalysisAnswer<'a> {
     id: &'a QueryId,
@@ -21,7 +21,7 @@ pub struct AnalysisAnswer<'a> {
     #[serde(rename = "final")]
     is_final: bool,
     to_move: &'static str,
-    /// How the game has ended, if it has and was searched.
+    /// How the game has ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     /// Why the search ended; only in the final answer.
@@ -34,7 +34,7 @@ pub struct AnalysisAnswer<'a> {
     depth: u32,
     seldepth: u32,
     tbhits: u64,
-    /// The best moves, best first; empty before the first visit.
+    /// Best first; empty before the first visit.
     lines: Vec<Line>,
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<MoveMap>,
@@ -42,7 +42,6 @@ pub struct AnalysisAnswer<'a> {
     children: Option<Vec<Child>>,
 }
 
-/// A root move with its line.
 #[derive(Debug, Serialize)]
 struct Line {
     #[serde(rename = "move")]
@@ -62,14 +61,13 @@ enum LineScore {
     Mate(i32),
 }
 
-/// A root move with its statistics.
 #[derive(Debug, Serialize)]
 struct Child {
     #[serde(rename = "move")]
     m: String,
     visits: u64,
     prior: f64,
-    /// Mean result, −1 to 1. Absent without a visit, like the fields below.
+    /// Mean result, −1 to 1. Like the fields below, absent before the first visit unless proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     q: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +76,7 @@ struct Child {
     proven: Option<&'static str>,
 }
 
-/// Moves with a number each, as a JSON object in this order.
+/// Serialises as a JSON object in this order.
 #[derive(Debug)]
 struct MoveMap(Vec<(String, f64)>);
 
@@ -90,21 +88,22 @@ impl Serialize for MoveMap {
     }
 }
 
-/// A position that was asked about, with what its answers need to know.
+/// A queried position and what its answers need.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
     pub query: &'a Query,
     pub turn: usize,
-    /// The game up to there.
+    /// The game up to the queried position.
     pub game: &'a Game,
-    /// Positions that the tables knew before the search.
+    /// Tablebase hits before the search.
     pub root_hits: u64,
-    /// The temperature of the root's priors.
+    /// Policy temperature of the root.
     pub temperature: f32,
 }
 
 impl Asked<'_> {
-    /// The answer after `time` of search; `report` has [`Query::multipv`] lines.
+    /// The answer after `time` of search. `report` must have at least [`Query::multipv`] lines if there are as many
+    /// moves.
     pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
         let Include { policy, children, .. } = self.query.include;
         let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
@@ -157,7 +156,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The network's own probabilities: the priors without the temperature.
+    /// The network's own policy, with the root's policy temperature undone.
     fn policy(&self, stats: &[MoveStats]) -> MoveMap {
         let own = |stats: &MoveStats| stats.prior.powf(self.temperature);
         let total: f32 = stats.iter().map(own).sum();
@@ -198,7 +197,7 @@ impl<'a> AnalysisAnswer<'a> {
         }
     }
 
-    /// The same as the final answer.
+    /// Turns this into the final answer.
     #[must_use]
     pub fn ending(self, why: &'static str, error: Option<String>) -> AnalysisAnswer<'a> {
         AnalysisAnswer { is_final: true, ended: Some(why), error, ..self }
@@ -215,15 +214,14 @@ fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Win, draw and loss.
 fn shares(wdl: Wdl) -> [f64; 3] {
     [wdl.win, wdl.draw, wdl.loss].map(rounded)
 }
 
-/// Five decimals: more than a network means.
+/// Five decimals are more than a network's precision.
 fn rounded(number: f32) -> f64 {
     let rounded = (f64::from(number) * 1e5).round() / 1e5;
-    // No −0.
+    // Turns −0 into 0.
     rounded + 0.0
 }
 
@@ -235,7 +233,7 @@ pub struct ErrorReply {
     key: Option<String>,
 }
 
-/// The longest error that is written, in characters.
+/// Maximum length of an error in characters.
 const LONGEST_ERROR: usize = 400;
 
 impl From<RequestError> for ErrorReply {
@@ -245,33 +243,29 @@ impl From<RequestError> for ErrorReply {
     }
 }
 
-/// The reply to a request that is not a query.
+/// The reply to a request other than a query.
 #[derive(Debug, Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum ActionReply<'a> {
-    /// Searches were stopped.
     Terminate {
         id: &'a QueryId,
-        /// How many positions were not answered yet.
+        /// Number of positions that were not answered yet.
         stopped: usize,
     },
-    /// All searches were stopped.
     TerminateAll {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<QueryId>,
-        /// How many positions were not answered yet.
+        /// Number of positions that were not answered yet.
         stopped: usize,
     },
-    /// What is running.
     Version {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<QueryId>,
         version: &'static str,
-        /// The commit it was built from.
         commit: &'static str,
         network: &'a str,
         threads: usize,
-        /// Searches that run at once, at most, if there is memory for so many.
+        /// Maximum number of searches at once, if memory suffices.
         searches: usize,
     },
 }

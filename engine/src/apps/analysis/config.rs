@@ -1,5 +1,3 @@
-//! The command line of `philidor analyse`, and what it sets up.
-
 use std::io;
 
 use thiserror::Error;
@@ -12,18 +10,17 @@ use crate::setup::{Engine, EngineBuilder, SetupError, TrafficLog};
     after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\nSee docs/analysis.md."
 )]
 pub struct AnalyseConfig {
-    /// A UCI option to set, NAME=VALUE; can be repeated
+    /// A UCI option to set, NAME=VALUE; repeatable
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub options: Vec<(String, String)>,
-    /// Visits of a search whose query has neither "nodes" nor "movetime"
+    /// Visits per position for queries with neither "nodes" nor "movetime"
     #[arg(long, default_value_t = 800, value_parser = clap::value_parser!(u64).range(1..=super::request::MOST_NODES))]
     pub nodes: u64,
-    /// End with the input, without finishing what was asked
+    /// Stop when the input ends, even if queries are unanswered
     #[arg(long)]
     pub quit_at_once: bool,
 }
 
-/// Why nothing can be analysed.
 #[derive(Debug, Error)]
 pub enum AnalyseError {
     #[error(transparent)]
@@ -33,7 +30,7 @@ pub enum AnalyseError {
 }
 
 impl AnalyseConfig {
-    /// Sets the options, opens what they name, and loads the network. What the user should be told is logged.
+    /// Sets the options, opens what they name, and loads the network. Notes to the user are logged.
     pub fn engine(&self, traffic: &TrafficLog) -> Result<Engine, SetupError> {
         let mut builder = EngineBuilder::default().traffic(traffic.clone());
         for (name, value) in &self.options {

@@ -1,4 +1,4 @@
-//! The keys of one JSON object, taken one by one, so that each error names its key.
+//! The keys of a JSON object, taken one by one, so that each error names its key.
 
 use std::fmt;
 
@@ -6,7 +6,6 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A key with what is wrong with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     pub key: String,
@@ -19,12 +18,12 @@ impl FieldError {
     }
 }
 
-/// The keys and values of a JSON object that have not been taken, in their order.
+/// The remaining keys and values of a JSON object, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(String, Value)>);
 
 impl Fields {
-    /// Takes the value of a key; `None` if there is none, or if it is `null`.
+    /// Takes the value of a key; `None` if it is absent or `null`.
     pub fn take<T: DeserializeOwned>(&mut self, key: &str) -> Result<Option<T>, FieldError> {
         let Some(place) = self.0.iter().position(|(name, _)| name == key) else { return Ok(None) };
         let (_, value) = self.0.remove(place);
@@ -35,13 +34,13 @@ impl Fields {
             .map_err(|error| FieldError::new(key, in_words_of_json(&error.to_string())))
     }
 
-    /// Checks that all keys were taken.
+    /// Fails if a key was not taken.
     pub fn end(&self) -> Result<(), FieldError> {
         self.0.first().map_or(Ok(()), |(key, _)| Err(FieldError::new(key, "unknown key")))
     }
 }
 
-/// Serde's message about a value, with JSON's words for what was expected instead of Rust's.
+/// Replaces Rust's type names in Serde's message by JSON's.
 fn in_words_of_json(error: &str) -> String {
     let Some((found, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
     let expected = match expected {

@@ -1,12 +1,10 @@
-//! Analysis for programs: one line of JSON in, answers out (`philidor analyse`; `docs/analysis.md`).
+//! Analysis for programs, with JSON lines in and out (`philidor analyse`; `docs/analysis.md`). A line goes from
+//! `io::read` (a thread that owns stdin) through [`request::parse`] to [`session::AnalysisSession`], which queues the
+//! positions and starts their searches on one [`MultiPool`](crate::search::MultiPool). Each search has an
+//! [`AnswerWriter`](observer::AnswerWriter), which writes [`answer`]s to the thread that owns stdout and tells the
+//! session when the search ends.
 //!
-//! The path of a line: `io::read` (a thread that owns stdin) → [`request::parse`] → [`session::AnalysisSession`], which
-//! queues the positions asked about and starts their searches on one [`MultiPool`](crate::search::MultiPool), with an
-//! [`AnswerWriter`](observer::AnswerWriter) each; that writes the [`answer`]s to the one thread that owns stdout, and
-//! tells the session when the search has ended.
-//!
-//! Every position of an accepted query gets exactly one final answer. A search that waits has no tree; those that run
-//! share the memory of `Hash`.
+//! Every position of an accepted query gets exactly one final answer. Running searches share the memory of `Hash`.
 
 pub mod config;
 pub mod fields;
@@ -26,7 +24,7 @@ use self::session::AnalysisSession;
 use crate::apps::io::{OutputThread, read};
 use crate::setup::{SetupError, TrafficLog};
 
-/// Answers queries until the input has ended and all of them are answered, or until the output is closed.
+/// Answers queries until the input has ended and all are answered, or until the output is closed.
 pub fn run(
     config: &AnalyseConfig,
     input: impl Read + Send + 'static,
@@ -51,7 +49,7 @@ pub fn run(
         }
     }
     let written = output.finish();
-    // Joining workers and closing sessions would take a tenth of a second and more.
+    // Joining workers and closing sessions would take 0.1 s and more.
     std::mem::forget(session);
     written.map_err(AnalyseError::Output)
 }

@@ -1,5 +1,3 @@
-//! The observer of one search: writes its answers.
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,30 +10,29 @@ use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 
-/// Lines that may wait to be written; beyond, answers during a search are left out, because nobody reads them.
+/// If more lines than this wait to be written, nobody reads them; answers during a search are then left out.
 const LONGEST_BACKLOG: usize = 1000;
 
-/// A search that has ended. The session writes its last answer, after which the id is free again.
+/// A finished search. The session writes its last answer, after which the id is free again.
 pub struct EndedSearch {
     pub number: u64,
     pub answer: String,
 }
 
-/// Writes the answers about one position; the last one, when its search has ended, by the session.
+/// Writes the intermediate answers about one position. The session writes the final one.
 pub struct AnswerWriter {
     pub query: Arc<Query>,
     pub turn: usize,
-    /// The game up to there.
+    /// The game up to the queried position.
     pub game: Game,
-    /// Positions that the tables knew before the search.
+    /// Tablebase hits before the search.
     pub root_hits: u64,
-    /// The temperature of the root's priors.
+    /// Policy temperature of the root.
     pub temperature: f32,
-    /// When the search began.
     pub begin: Instant,
-    /// When the last answer was written, or the search began.
+    /// When the last answer was written; at first, `begin`.
     pub shown_at: Instant,
-    /// A request stopped the search, not its time.
+    /// A request stopped the search.
     pub is_terminated: Arc<AtomicBool>,
     pub out: Writer,
     pub ended: Sender<EndedSearch>,
@@ -57,7 +54,7 @@ impl AnswerWriter {
         now.saturating_duration_since(self.shown_at) >= every && self.out.backlog() < LONGEST_BACKLOG
     }
 
-    /// Why the search ended, in the answer's words.
+    /// The answer's `ended` field.
     fn why(&self, outcome: &SearchOutcome) -> &'static str {
         match outcome.end_reason {
             EndReason::Stopped if self.is_terminated.load(Ordering::Relaxed) => "terminated",

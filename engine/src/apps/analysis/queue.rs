@@ -1,5 +1,3 @@
-//! Which searches run, and which wait.
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,10 +7,10 @@ use std::time::Instant;
 use super::request::{Query, QueryId};
 use crate::search::RunningId;
 
-/// Bytes of memory for each visit of a search: more than the tree of any but the widest positions needs.
+/// Memory per visit in bytes: more than the tree of any but the widest positions needs.
 const BYTES_PER_VISIT: u64 = 512;
 
-/// Bytes of the smallest search's memory.
+/// In bytes.
 const LEAST_MEMORY: u64 = 256 << 10;
 
 #[derive(Clone, Debug)]
@@ -25,27 +23,26 @@ pub struct Job {
 pub struct RunningJob {
     pub job: Job,
     pub id: RunningId,
-    /// Bytes of its share of the memory.
+    /// Share of the memory in bytes.
     pub memory: usize,
-    /// When it has to end.
     pub deadline: Option<Instant>,
-    /// Whether a request has stopped it.
+    /// A request stopped the search.
     pub is_terminated: Arc<AtomicBool>,
 }
 
-/// The searches that wait, without a tree, and those that run, by their numbers: a query's turns in its order, and
-/// queries in theirs.
+/// The waiting searches, which have no tree, and the running ones, by number. Numbers follow the order of the queries
+/// and of the turns within a query.
 #[derive(Debug)]
 pub struct JobQueue {
     /// By falling priority, then by number.
     waiting: BTreeMap<(Reverse<i64>, u64), Job>,
     running: BTreeMap<u64, RunningJob>,
     numbered: u64,
-    /// The positions of each query that are not answered yet.
+    /// Unanswered positions by query.
     open: HashMap<QueryId, usize>,
-    /// The most searches of a priority, or of that and higher ones, that run at once.
+    /// Maximum number of running searches of a given or higher priority.
     capacity: usize,
-    /// Bytes of all trees.
+    /// Memory of all trees in bytes.
     memory: usize,
 }
 
@@ -61,7 +58,6 @@ impl JobQueue {
         }
     }
 
-    /// Adds all turns of a query.
     pub fn add(&mut self, query: &Arc<Query>) {
         *self.open.entry(query.id.clone()).or_default() += query.turns.len();
         for turn in &query.turns {
@@ -71,9 +67,9 @@ impl JobQueue {
         }
     }
 
-    /// Takes the next search, with its number and its memory in bytes, if fewer than the capacity of its priority or a higher
-    /// one are running and memory is free. If it has to wait, so have those behind it: searches of a priority begin in
-    /// order.
+    /// Takes the next search with its number and memory in bytes, if memory is free and fewer searches of its or a
+    /// higher priority run than the capacity. Searches of one priority begin in order, so a search that must wait holds
+    /// up those behind it.
     pub fn take_next(&mut self) -> Option<(u64, Job, usize)> {
         let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
         let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
@@ -87,14 +83,15 @@ impl JobQueue {
         Some((number, job, memory))
     }
 
-    /// Bytes that its visits need, at most three eighths of all, so that small searches fit beside two large ones.
+    /// Memory for the search's visits in bytes. At most 3/8 of the total, so that small searches fit beside two large
+    /// ones.
     fn memory_of(&self, query: &Query) -> usize {
         let most = self.memory / 8 * 3;
         let needed = query.nodes.map_or(u64::MAX, |nodes| LEAST_MEMORY + nodes * BYTES_PER_VISIT);
         usize::try_from(needed).unwrap_or(usize::MAX).min(most)
     }
 
-    /// A search that was taken is running.
+    /// Registers a search from `take_next` as running.
     pub fn begin(&mut self, number: u64, running: RunningJob) {
         self.running.insert(number, running);
     }
@@ -105,7 +102,7 @@ impl JobQueue {
         }
     }
 
-    /// One position of a query is answered.
+    /// Counts one position of a query as answered.
     fn close(&mut self, id: &QueryId) {
         if let Some(left) = self.open.get_mut(id) {
             *left -= 1;
@@ -119,14 +116,14 @@ impl JobQueue {
         self.running.values()
     }
 
-    /// Takes the deadlines that `now` has reached, and returns their searches.
+    /// Clears the deadlines up to `now` and returns their searches.
     pub fn overdue(&mut self, now: Instant) -> Vec<RunningId> {
         let is_overdue = |running: &&mut RunningJob| running.deadline.is_some_and(|deadline| deadline <= now);
         let overdue = self.running.values_mut().filter(is_overdue);
         overdue.map(|running| (running.deadline = None, running.id).1).collect()
     }
 
-    /// Removes the waiting searches that are wanted, in the order in which they would have begun.
+    /// Removes the wanted waiting searches; returned in the order in which they would have begun.
     pub fn remove(&mut self, is_wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
         let removed: Vec<Job> =
             self.waiting.extract_if(.., |_, job| is_wanted(job)).map(|(_, job)| job).collect();
@@ -134,7 +131,7 @@ impl JobQueue {
         removed
     }
 
-    /// Whether a query of this id is not answered yet.
+    /// Returns whether a query with this id has unanswered positions.
     pub fn has(&self, id: &QueryId) -> bool {
         self.open.contains_key(id)
     }
@@ -143,7 +140,6 @@ impl JobQueue {
         self.waiting.len()
     }
 
-    /// Nothing waits or runs.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }

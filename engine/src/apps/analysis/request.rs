@@ -1,4 +1,4 @@
-//! The parser: one line of JSON to one [`AnalysisRequest`].
+//! Parses a line of JSON into an [`AnalysisRequest`].
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,39 +10,39 @@ use shakmaty::Move;
 use super::fields::{FieldError, Fields};
 use crate::chess::position::Game;
 
-/// The most visits of a search.
+/// Maximum visits of a search.
 pub const MOST_NODES: u64 = 1_000_000_000;
 
-/// The longest search, in milliseconds: a day.
+/// Maximum time of a search in milliseconds: a day.
 pub const LONGEST_MS: u64 = 86_400_000;
 
-/// The most lines of an answer.
+/// Maximum number of lines per answer.
 pub const MOST_LINES: usize = 500;
 
-/// The longest game, in plies; the fifty-move rule allows no longer one.
+/// Maximum length of a game in plies; the fifty-move rule allows no longer one.
 pub const MOST_PLIES: usize = 12_000;
 
-/// The longest id, in bytes.
+/// Maximum length of an id in bytes.
 pub const LONGEST_ID: usize = 1000;
 
-/// What a line asks for.
 #[derive(Clone, Debug)]
 pub enum AnalysisRequest {
-    /// To search positions.
     Query(Box<Query>),
-    /// To stop searches of a query: those of some turns, or all.
+    /// Stops searches of one query.
     Terminate {
         id: QueryId,
-        /// The turns; `None` for all.
+        /// `None` for all.
         turns: Option<Vec<usize>>,
     },
-    /// To stop all searches.
-    TerminateAll { id: Option<QueryId> },
-    /// To say what is running.
-    Version { id: Option<QueryId> },
+    TerminateAll {
+        id: Option<QueryId>,
+    },
+    Version {
+        id: Option<QueryId>,
+    },
 }
 
-/// What a program calls a query: a string or a whole number.
+/// A query's id: a string or a whole number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, serde::Serialize)]
 #[serde(untagged)]
 pub enum QueryId {
@@ -50,41 +50,40 @@ pub enum QueryId {
     Text(String),
 }
 
-/// Positions of one game to search, all in the same way.
+/// Positions of one game to search with the same limits.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// Comes with every answer.
+    /// Repeated in every answer.
     pub id: QueryId,
     /// The position before the first move.
     pub start: Game,
     pub moves: Vec<Move>,
-    /// The positions to search, by the number of moves played before.
+    /// The positions to search, each by the number of moves played before.
     pub turns: Vec<usize>,
-    /// Visits after which a search ends.
+    /// Visit limit of each search.
     pub nodes: Option<u64>,
-    /// Time after which a search ends.
+    /// Time limit of each search.
     pub movetime: Option<Duration>,
     pub multipv: usize,
-    /// The root moves to search, in UCI notation and legal at all turns; empty for all.
+    /// Root moves to search, in UCI notation and legal at all turns; empty for all.
     pub searchmoves: Vec<String>,
-    /// Queries of a higher priority come first.
+    /// Higher priorities come first.
     pub priority: i64,
-    /// What the answers have.
     pub include: Include,
-    /// The time between two answers of a running search.
+    /// Time between two answers of a running search; `None` for a final answer only.
     pub report_every: Option<Duration>,
     /// Write castling as king takes rook.
     pub chess960: bool,
 }
 
-/// What an answer has besides the lines' moves and scores.
+/// Optional parts of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Include {
-    /// The network's probability of each move.
+    /// The network's policy.
     pub policy: bool,
     /// Win, draw and loss of each line.
     pub wdl: bool,
-    /// All root moves with their statistics.
+    /// Statistics of all root moves.
     pub children: bool,
     /// The principal variation of each line.
     pub pv: bool,
@@ -99,7 +98,6 @@ enum Part {
     Pv,
 }
 
-/// What a line asks for.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Action {
@@ -109,28 +107,27 @@ enum Action {
     Version,
 }
 
-/// What holds where a query says nothing.
+/// Defaults of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryDefaults {
-    /// Visits where neither nodes nor a time are given.
+    /// Visit limit if a query has neither `nodes` nor `movetime`.
     pub nodes: u64,
     pub multipv: usize,
-    /// Castling as king takes rook.
+    /// Write castling as king takes rook.
     pub chess960: bool,
 }
 
-/// Why a line asks for nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
-    /// The line's id, if it has one that can be read.
+    /// The line's id, if it is readable.
     pub id: Option<QueryId>,
-    /// The key whose value is wrong; `None` if the line is not a JSON object.
+    /// The key with the invalid value; `None` if the line is not a JSON object.
     pub key: Option<String>,
-    /// What is wrong, in one line.
+    /// One line.
     pub error: String,
 }
 
-/// Parses a line. An error names the first key that is unknown or has a wrong value.
+/// Parses a line. An error names the first key that is unknown or has an invalid value.
 pub fn parse(text: &str, defaults: QueryDefaults) -> Result<AnalysisRequest, RequestError> {
     let mut fields: Fields = serde_json::from_str(text).map_err(|error| RequestError {
         id: None,
@@ -241,7 +238,7 @@ fn read_moves(start: &Game, texts: &[String]) -> Result<Vec<Move>, FieldError> {
     Ok(moves)
 }
 
-/// The turns; the last one if none are given.
+/// The last turn is the default.
 fn read_turns(given: Option<Vec<usize>>, last: usize) -> Result<Vec<usize>, FieldError> {
     let turns = given.unwrap_or_else(|| vec![last]);
     let mut seen = HashSet::new();

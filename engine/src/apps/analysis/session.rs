@@ -1,5 +1,3 @@
-//! The state between the lines: what was asked, and what runs.
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -15,10 +13,9 @@ use crate::apps::io::{InputLine, Writer};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
 use crate::setup::{Engine, LoadError, RootMoves, workers};
 
-/// The most positions that wait.
+/// Maximum number of waiting positions.
 pub const MOST_WAITING: usize = 100_000;
 
-/// The state of `philidor analyse`.
 pub struct AnalysisSession {
     out: Writer,
     defaults: QueryDefaults,
@@ -31,7 +28,7 @@ pub struct AnalysisSession {
 }
 
 impl AnalysisSession {
-    /// A session in which nothing was asked yet; `nodes` holds for queries without a limit.
+    /// `nodes` is the limit of queries that name none.
     pub fn new(engine: Engine, nodes: u64, out: Writer) -> Result<AnalysisSession, LoadError> {
         let (pool, params, memory) = engine.multi_pool()?;
         let settings = engine.settings();
@@ -48,22 +45,21 @@ impl AnalysisSession {
         })
     }
 
-    /// Whether everything is answered.
+    /// Returns whether everything is answered.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Receives the searches that have ended.
     pub fn ended(&self) -> &Receiver<EndedSearch> {
         &self.ended
     }
 
-    /// Fires when the time of a search is over.
+    /// Fires at the earliest deadline of a running search.
     pub fn timer(&self) -> Receiver<Instant> {
         self.queue.running().filter_map(|running| running.deadline).min().map_or_else(never, at)
     }
 
-    /// Executes a line; one that is wrong is answered with an error and changes nothing.
+    /// Executes a line. An invalid line is answered with an error and changes nothing.
     pub fn line(&mut self, input: &InputLine) {
         let unreadable =
             |error: &dyn ToString| RequestError { id: None, key: None, error: error.to_string() };
@@ -116,7 +112,7 @@ impl AnalysisSession {
         Ok(())
     }
 
-    /// Ends the searches that are meant. The reply comes before their answers.
+    /// Stops the matching searches. The reply comes before their final answers.
     fn terminate<'a>(
         &mut self,
         is_meant: impl Fn(&Job) -> bool,
@@ -147,7 +143,6 @@ impl AnalysisSession {
         self.start_searches();
     }
 
-    /// Stops the searches whose time is over.
     pub fn stop_overdue(&mut self, now: Instant) {
         self.queue.overdue(now).into_iter().for_each(|id| self.pool.stop(id));
     }
@@ -161,7 +156,7 @@ impl AnalysisSession {
     fn start(&mut self, number: u64, job: Job, memory: usize) {
         let query = &job.query;
         let game = query.game(job.turn);
-        // They were legal when the query was read.
+        // Their legality was checked when the query was parsed.
         let asked: Vec<Move> =
             query.searchmoves.iter().filter_map(|text| game.parse_uci(text).ok()).collect();
         let RootMoves { moves: root_moves, known, hits: root_hits } =

@@ -1,8 +1,6 @@
-//! Benchmarks.
-//!
-//! [`signature`] searches fixed positions with evaluators whose answers are the same on every machine;
-//! [`speed`] measures the network; [`perft`] counts move sequences; [`lesson`] compares minimax and
-//! alpha-beta with the notebook that the classical players follow; [`version`] is the build's description.
+//! Benchmarks: [`signature`] searches fixed positions with machine-independent results; [`speed`] measures a network;
+//! [`perft`] counts move sequences; [`lesson`] compares minimax, alpha-beta and UCT with the notebook that the
+//! classical players follow; [`version`] describes the build.
 
 pub mod lesson;
 pub mod perft;
@@ -20,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::chess::position::Game;
 use crate::search::{Limits, Pool, SearchOutcome};
 
-/// Searches `game` with an empty tree. The duration excludes the emptying.
+/// Searches `game` with an empty tree. The duration excludes clearing the tree.
 fn search(pool: &mut Pool, game: &Game, visits: u64) -> (SearchOutcome, Duration) {
     pool.clear();
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Perft counts move sequences, as a test of move generation.
+//! Perft counts move sequences to test move generation.
 
 use std::io::{self, Write};
 use std::time::Instant;
@@ -7,12 +7,11 @@ use shakmaty::{Chess, Move, Position};
 
 use crate::chess::position::Game;
 
-/// Legal move sequences of `depth` plies.
 pub fn count(position: &Chess, depth: u32) -> u64 {
     shakmaty::perft(position, depth)
 }
 
-/// [`count`] by first move in generation order; empty for depth 0.
+/// [`count`] by first move, in generation order; empty for depth 0.
 pub fn divide(position: &Chess, depth: u32) -> Vec<(Move, u64)> {
     if depth == 0 {
         return Vec::new();
@@ -25,7 +24,6 @@ pub fn divide(position: &Chess, depth: u32) -> Vec<(Move, u64)> {
     position.legal_moves().into_iter().map(after).collect()
 }
 
-/// Prints each first move with its count, then the total and the speed.
 pub fn print(game: &Game, depth: u32, chess960: bool, out: &mut impl Write) -> io::Result<()> {
     let start = Instant::now();
     let mut total = u64::from(depth == 0);

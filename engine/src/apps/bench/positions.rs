@@ -1,21 +1,19 @@
-//! The positions that `bench` searches.
-
-/// Openings, middlegames, endgames, and edge cases of move generation and search. A change of these positions
-/// changes the signature.
+/// The positions of `bench`: openings, middlegames, endgames, and edge cases of move generation and search. Any change
+/// here changes the signature.
 pub const POSITIONS: [&str; 22] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-    // Castling both ways, pins, promotions close.
+    // Castling both ways, pins, promotions soon.
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
-    // Discovered checks and an en-passant capture that a pin forbids.
+    // Discovered checks, and an en-passant capture that a pin forbids.
     "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
     // Capturing promotions while in check.
     "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
-    // A pawn that promotes with mate or fork.
+    // A pawn promotes with mate or a fork.
     "rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8",
     "r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10",
     // Only under-promotions keep the game.
     "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
-    // En passant at once.
+    // En passant is possible at once.
     "rnbqkb1r/ppppp1pp/7n/4Pp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
     // A Sicilian, a Ruy Lopez, a King's Indian, a Queen's Gambit.
     "rnbqkb1r/1p2pppp/p2p1n2/8/3NP3/2N5/PPP2PPP/R1BQKB1R w KQkq - 0 6",
@@ -31,7 +29,7 @@ pub const POSITIONS: [&str; 22] = [
     "8/5k2/4p1p1/1b1pP1P1/p2B1K2/P7/1P6/8 w - - 12 60",
     "8/8/1p1k4/p1p2p2/P1P2P2/1P1K4/8/8 w - - 0 40",
     "8/8/8/8/8/4Q3/p1k5/4K3 w - - 0 1",
-    // Two plies short of fifty moves, with a capture to break off.
+    // Two plies before the fifty-move rule, with a capture that resets it.
     "7k/8/5p2/8/8/R7/8/K6r w - - 98 120",
     // Chess960: rooks inside, castling across.
     "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",

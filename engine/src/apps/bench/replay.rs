@@ -1,5 +1,4 @@
-//! A search with our own kernels taken apart: it records what the search asks the network, and repeats the
-//! search with the recorded answers.
+//! Records the network's answers to a search with our own kernels, and repeats the search with the recorded answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,26 +8,25 @@ use crate::chess::position::Game;
 use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
 use crate::nets::sparse::SparseEvaluator;
 
-/// What a search with one worker asks, in order, with the answers.
+/// The evaluations of a search with one worker, in order.
 #[derive(Default)]
 pub(super) struct Recording {
-    /// Positions that were asked for their value, with their legal moves.
+    /// Positions whose value was evaluated, with their legal moves.
     pub positions: Vec<(Game, Vec<Move>)>,
     values: Vec<Wdl>,
-    /// Positions that were also asked for their policy.
+    /// Number of positions whose policy was evaluated, too.
     pub policies: u64,
-    /// Of these positions, one after the other.
+    /// The priors of these positions, concatenated.
     priors: Vec<f32>,
 }
 
-/// Written or read by an evaluator inside a pool.
 pub(super) type SharedRecording = Arc<Mutex<Recording>>;
 
 pub(super) fn lock(shared: &SharedRecording) -> MutexGuard<'_, Recording> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Records what a network's evaluator is asked.
+/// Records the answers of a network's evaluator.
 pub(super) struct Recorder {
     pub evaluator: SparseEvaluator,
     pub recording: SharedRecording,
@@ -65,12 +63,11 @@ impl SplitEvaluator for Recorder {
     }
 }
 
-/// Answers from a recording, whatever is asked. Only the repetition of the recorded search makes sense with
-/// it.
+/// Answers from a recording, whatever is asked. Useful only to repeat the recorded search.
 pub(super) struct Replayer {
     /// The next recording before a search, the previous one after it.
     next: SharedRecording,
-    /// The recording that is being read, and the position in it.
+    /// The recording in use, and the read positions in it.
     recording: Recording,
     values: usize,
     priors: usize,
@@ -99,7 +96,7 @@ impl Evaluator for Replayer {
 impl SplitEvaluator for Replayer {
     fn value(&mut self, _: &Game) -> Wdl {
         if self.values == self.recording.values.len() {
-            // Frees the old recording outside the timed search.
+            // Swapping frees the old recording outside the timed search.
             std::mem::swap(&mut self.recording, &mut *lock(&self.next));
             (self.values, self.priors) = (0, 0);
         }

@@ -1,5 +1,5 @@
-//! The signature: node count and checksum of single-worker searches of fixed positions with fixed visits. It
-//! is the same on every machine and changes only with the search.
+//! The signature: node count and checksum of single-worker searches of fixed positions with fixed visits. It is the
+//! same on every machine and changes only with the search.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use crate::nets::eval::hashed::CountingEvaluator;
 use crate::nets::sparse::SparseNetwork;
 use crate::search::{Params, Pool, Puct, Report};
 
-/// Arguments of `philidor bench`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
 pub struct SignatureConfig {
     /// Visits per position and evaluator
@@ -28,21 +27,21 @@ impl Default for SignatureConfig {
     }
 }
 
-/// The signature with the speeds of its computation.
+/// The signature and the measured speeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// On the paths of all evaluated visits.
+    /// Nodes evaluated in all searches.
     pub nodes: u64,
     /// FNV-1a hash of all root moves and their visits, in the order of the reports.
     pub checksum: u64,
     pub nps: u64,
-    /// Of the tree alone, one visit at a time: the evaluator takes next to no time.
+    /// The tree alone, one visit at a time, with an evaluator that takes almost no time.
     pub single_visits_per_second: u64,
-    /// Of the tree alone, in batches.
+    /// The tree alone, in batches.
     pub batched_visits_per_second: u64,
     /// With the embedded network.
     pub network_visits_per_second: u64,
-    /// One line about the embedded network.
+    /// The embedded network in one line.
     pub network: String,
 }
 
@@ -109,8 +108,7 @@ fn per_second(count: u64, time: Duration) -> u64 {
     (count as f64 / time.as_secs_f64().max(1e-6)) as u64
 }
 
-/// Prints the tree's speeds, the speed with the embedded network, the checksum, and last `N nodes M nps`, as
-/// OpenBench expects.
+/// Prints the speeds, the checksum, and last `N nodes M nps`, as OpenBench expects.
 pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
     let signature = compute(config, out)?;
     writeln!(out, "the tree alone: {} visits/s", signature.single_visits_per_second)?;

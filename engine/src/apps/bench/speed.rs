@@ -18,13 +18,12 @@ use crate::nets::onnx::{NetError, Network, NetworkPair, OnnxSession};
 use crate::nets::sparse::{SparseError, SparseEvaluator, SparseFile, SparseNetwork};
 use crate::search::{Params, Pool};
 
-/// Arguments of `philidor backendbench`.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub struct SpeedConfig {
     /// Batch sizes
     #[arg(long, value_delimiter = ',', default_values_t = SpeedConfig::default().batches, value_parser = positive)]
     pub batches: Vec<usize>,
-    /// Numbers of workers, each with a session of its own
+    /// Numbers of workers, each with its own session
     #[arg(long, value_delimiter = ',', default_values_t = SpeedConfig::default().workers, value_parser = positive)]
     pub workers: Vec<usize>,
     /// Repeats of each measurement; the median is reported
@@ -73,7 +72,6 @@ impl std::error::Error for SpeedError {}
 pub struct SpeedRow {
     pub precision: String,
     pub workers: usize,
-    /// Positions per batch.
     pub batch: usize,
     /// The session alone, on inputs encoded beforehand.
     pub session: f64,
@@ -83,14 +81,14 @@ pub struct SpeedRow {
     pub search: f64,
 }
 
-/// Per search: a second or less, as in a fast game.
+/// Visits per search: a second or less, as in a fast game.
 const SEARCH_VISITS: u64 = 3000;
 
-/// Per search with our own kernels.
+/// Visits per search with our own kernels.
 pub const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
-/// Measures a network, the embedded one by default, and prints its name and a table: of ONNX Runtime in one
-/// or both precisions, or of our own kernels.
+/// Measures a network, by default the embedded one, and prints its name and a table: of our own kernels, or of ONNX
+/// Runtime in one or both precisions.
 pub fn print(
     weights: Option<&Path>,
     precision: Option<Precision>,
@@ -120,8 +118,8 @@ pub fn print(
     table(&networks, config, out).map(drop)
 }
 
-/// Measures all combinations alternately, so that changes of the machine's speed affect all alike, and prints
-/// the medians.
+/// Measures all combinations in alternation, so that changes of the machine's speed affect all alike, and prints the
+/// medians.
 pub fn table(
     networks: &[Network],
     config: &SpeedConfig,
@@ -173,8 +171,8 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures our own kernels: the parts of a search with one worker, and searches with each number of workers,
-/// alternately. Prints the medians.
+/// Measures our own kernels: the parts of a search with one worker, and searches with each number of workers, in
+/// alternation. Prints the medians.
 pub fn native_table(
     network: &SparseNetwork,
     config: &SpeedConfig,
@@ -216,8 +214,8 @@ pub fn native_table(
     write(out).map_err(SpeedError::Output)
 }
 
-/// The parts of a search with one worker: the network alone on the positions of the search in their order;
-/// the search with recorded answers; the search itself.
+/// The parts of a search with one worker: the network alone on the search's positions in their order; the search with
+/// recorded answers; the whole search.
 const PARTS: [&str; 5] = [
     "value of the search's positions",
     "policy of all of them",
@@ -226,7 +224,7 @@ const PARTS: [&str; 5] = [
     "the same search with it, new positions",
 ];
 
-/// Bytes per tree for our own kernels.
+/// Bytes per tree with our own kernels.
 const NATIVE_MEMORY: usize = 256 << 20;
 
 struct SearchParts {
@@ -254,9 +252,8 @@ impl SearchParts {
         }
     }
 
-    /// New positions per second of the [`PARTS`], and the share of positions that are asked for their policy.
-    /// Searches the fixed positions with `visits` each until they have taken `wanted`; the first search does
-    /// not count.
+    /// New positions per second of the [`PARTS`], and the share of positions whose policy is evaluated. Searches the
+    /// fixed positions with `visits` each until the whole searches have taken `wanted`; the first one warms up.
     fn rates(&mut self, visits: u64, wanted: Duration) -> Result<([f64; PARTS.len()], f64), SpeedError> {
         let (mut evaluations, mut asked, mut taken) = (0, 0, [Duration::ZERO; PARTS.len()]);
         for (number, game) in games().iter().cycle().enumerate() {
@@ -289,7 +286,7 @@ impl SearchParts {
     /// The network's time for the values, the policies, and both.
     fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
         let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
-        // In a search, too, a position has just been made when it is evaluated.
+        // Copies the positions first: in a search, too, a position has just been made when it is evaluated.
         let mut fresh = vec![(Game::new(), Vec::new()); 64];
         [0, 1, 2].map(|question| {
             let mut taken = Duration::ZERO;
@@ -323,7 +320,7 @@ fn evaluations_of(pool: &mut Pool, game: &Game, visits: u64) -> Result<(u64, Dur
     }
 }
 
-/// Of an even number of samples the lower of the two in the middle.
+/// For an even number of samples, the lower of the two in the middle.
 fn median(samples: &mut [f64]) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples.get(samples.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
@@ -382,8 +379,8 @@ impl SpeedBench {
     }
 }
 
-/// Evaluations per second in searches of the fixed positions with `visits` each, for at least `wanted`. The
-/// first search does not count: it allocates the memory that all of them share.
+/// Evaluations per second in searches of the fixed positions with `visits` each, for at least `wanted`. The first
+/// search is not counted, because it allocates the memory for all.
 pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64, SpeedError> {
     let (mut evaluations, mut taken) = (0, Duration::ZERO);
     for (number, game) in games().iter().cycle().enumerate() {
@@ -398,7 +395,7 @@ pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64
     Ok(evaluations as f64 / taken.as_secs_f64())
 }
 
-/// Positions per second of all `owners`, each of which runs batches on its own thread for `time`.
+/// Positions per second of all `owners` together; each runs batches on its own thread for `time`.
 fn rate<T: Send>(
     owners: &mut [T],
     time: Duration,

@@ -1,4 +1,4 @@
-//! Man pages and shell completions, made of the command line itself.
+//! Man pages and shell completions, generated from the command line's definition.
 
 use std::io;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::{Shell, generate_to};
 
-/// Writes into `folder`, which is made if it is missing: `man1/`, a page for the program and one for each command, and
-/// `completions/`, for bash, zsh and fish. An error names the folder.
+/// Writes to `folder`, which is created if missing: `man1/` with a page for the program and for each command, and
+/// `completions/` for bash, zsh and fish. An error names the folder.
 pub fn write(command: Command, folder: &Path) -> io::Result<()> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     write_into(command, folder).map_err(named)
@@ -17,7 +17,7 @@ fn write_into(command: Command, folder: &Path) -> io::Result<()> {
     let name = command.get_name().to_owned();
     let command = match command.get_version() {
         Some(_) => command,
-        // A program with an option --version of its own has no version for clap.
+        // A program with its own `--version` option has no version for clap.
         None => command.version(env!("CARGO_PKG_VERSION")).disable_version_flag(true),
     };
     let (pages, completions) = (folder.join("man1"), folder.join("completions"));

@@ -1,5 +1,3 @@
-//! The command line.
-
 pub mod manual;
 
 use std::error::Error;
@@ -45,24 +43,24 @@ enum Command {
     /// Run UCI on stdin and stdout (the default)
     #[command(after_help = "PHILIDOR_TUNING in the environment does what --tuning does.")]
     Uci {
-        /// List the options for tuning too, which are always accepted
+        /// List tuning options, too; they are always accepted
         #[arg(long)]
         tuning: bool,
     },
     /// Play a game at the terminal
     Play(PlayConfig),
-    /// Show what this machine has, which network is fastest on it, and what to tell a GUI
+    /// Show this machine's hardware, the fastest network on it, and settings for a GUI
     Doctor(DoctorConfig),
-    /// List the shipped networks, show the card of one, check its golden answers
+    /// List the shipped networks, show a network's card, or check its golden answers
     #[command(subcommand)]
     Net(NetCommand),
-    /// Analyse positions for a program: JSON queries on stdin, JSON answers on stdout, one a line
+    /// Analyse positions for a program: JSON queries on stdin, JSON answers on stdout, one per line
     Analyse(AnalyseConfig),
-    /// Review the games of a PGN file: judged moves, better lines, accuracy, as PGN and as a page
+    /// Review the games of a PGN file: judged moves, better lines and accuracy, as PGN and HTML
     Review(ReviewConfig),
-    /// Explain a move and the best three: value, refutation, what each gives up
+    /// Explain a move and the best three: value, refutation, and what each gives up
     Explain(ExplainConfig),
-    /// Search fixed positions, with the same nodes and checksum on every machine, then measure the network's speed
+    /// Search fixed positions, with the same nodes and checksum on every machine, and measure the speed
     #[command(after_help = "Example: philidor bench --visits 5000")]
     Bench(SignatureConfig),
     /// Measure the network by batch size and workers: session, evaluator and search
@@ -77,7 +75,7 @@ enum Command {
         #[command(flatten)]
         config: SpeedConfig,
     },
-    /// Count the legal sequences of moves to a depth, by first move
+    /// Count the legal move sequences to a depth, by first move
     #[command(after_help = "Example: philidor perft 3 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1'")]
     Perft {
         /// Depth in plies
@@ -85,7 +83,7 @@ enum Command {
         /// FEN of the position [default: the initial position]
         fen: Option<String>,
     },
-    /// Print a position's planes or a move's index in any encoding, and read them back
+    /// Print a position's planes or a move's index in any encoding, or decode them
     Encode(EncodeConfig),
     /// Compare minimax, alpha-beta and UCT with the notebook that they follow, in Markdown
     Lesson,
@@ -94,12 +92,12 @@ enum Command {
     /// Write man pages and completions for bash, zsh and fish into a folder
     #[command(after_help = "Example: philidor manual /tmp/philidor")]
     Manual {
-        /// Folder; created if it is missing
+        /// Folder; created if missing
         folder: PathBuf,
     },
 }
 
-/// Does what the arguments say, and writes the answer to `out`. An error is one line.
+/// Runs the command and writes its output to `out`. An error is one line.
 pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         _ if arguments.version => version::print(out)?,

@@ -8,15 +8,13 @@ use super::measure::Measurements;
 /// Load per core above which measurements and games are disturbed.
 const BUSY: f64 = 0.5;
 
-/// Settings for a GUI or a bot.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct GuiAdvice {
-    /// The command of the engine.
     pub command: String,
     pub threads: usize,
     /// MiB.
     pub hash: u64,
-    /// Milliseconds, for games on this machine: the option `Move Overhead`.
+    /// Milliseconds, for games on this machine.
     pub move_overhead: u64,
     /// Milliseconds, for games over a network.
     pub move_overhead_online: u64,
@@ -36,7 +34,7 @@ impl GuiAdvice {
     }
 }
 
-/// A quarter of the free memory in MiB, as a power of two from 16 MiB to 4 GiB.
+/// A quarter of the free memory as a power of two from 16 MiB to 4 GiB; in MiB.
 fn hash(free: u64) -> u64 {
     let quarter = (free / 4).clamp(16, 4096);
     1 << quarter.ilog2()
@@ -48,7 +46,7 @@ pub(super) struct Problem {
     pub mend: String,
 }
 
-/// The worst first.
+/// Worst first.
 pub(super) fn problems(machine: &Machine, runtime: &Runtime, measured: &Measurements) -> Vec<Problem> {
     let mut all = Vec::new();
     let mut add = |what: String, mend: &str| all.push(Problem { what, mend: mend.to_owned() });

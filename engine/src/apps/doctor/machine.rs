@@ -1,29 +1,26 @@
-//! The hardware and system of this machine.
-
 use serde::Serialize;
 use sysinfo::{Gpus, System};
 
 use crate::nets::onnx::runtime_library;
 use crate::setup::settings::processors;
 
-/// What matters for the engine.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Machine {
     pub system: String,
-    /// The architecture that the program was built for, such as `x86_64`.
+    /// The program's target architecture, such as `x86_64`.
     pub architecture: &'static str,
     pub processor: String,
-    /// Of this processor, as far as kernels can use them.
+    /// Instruction sets of this processor that kernels can use.
     pub features: Vec<&'static str>,
     /// Physical cores.
     pub cores: usize,
-    /// That this program may use.
+    /// Processors that this program may use.
     pub processors: usize,
-    /// MiB; of the control group, if it has less.
+    /// MiB; of the control group, if that is less.
     pub memory: u64,
     /// MiB.
     pub free_memory: u64,
-    /// Programs running or waiting, on average over the last minute, where the system reports it.
+    /// Running or waiting programs, averaged over the last minute; `None` if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     pub gpus: Vec<String>,
@@ -104,7 +101,7 @@ fn features() -> Vec<&'static str> {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Runtime {
-    /// Its name usually has the version.
+    /// The file name usually contains the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// Why it cannot be used.

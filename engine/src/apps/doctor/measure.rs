@@ -14,25 +14,25 @@ use crate::nets::onnx::{Network, NetworkPair, PrecisionCache};
 use crate::nets::sparse::{SparseEvaluator, SparseNetwork};
 use crate::search::{Params, Pool};
 
-/// At least, per measurement.
+/// Minimum time per measurement.
 const TIME: Duration = Duration::from_millis(1200);
-/// Per search in ONNX Runtime, where the slowest network does some hundred a second.
+/// Visits per search in ONNX Runtime, where the slowest network does a few hundred per second.
 const VISITS: u64 = 300;
 /// Bytes per tree.
 const MEMORY: usize = 128 << 20;
 
-/// In a search with one worker.
+/// The speed in a search with one worker.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NetworkSpeed {
     pub file: String,
     pub precision: String,
-    /// Our kernels with these instructions, or ONNX Runtime.
+    /// Our kernels with their instruction set, or ONNX Runtime.
     pub by: String,
     /// Positions per second.
     pub rate: f64,
 }
 
-/// A bar on stderr, if that is a terminal.
+/// Shows on stderr, if that is a terminal.
 pub(super) fn progress() -> ProgressBar {
     let template = "{wide_bar} {pos}/{len} speeds, {msg}, {eta} left";
     let bar = ProgressBar::new(0);
@@ -46,17 +46,17 @@ pub(super) struct Measurements {
     pub networks: Vec<NetworkSpeed>,
     /// The embedded network's positions per second by number of workers.
     pub workers: Vec<(usize, f64)>,
-    /// Networks in two precisions, with the one that `Precision auto` takes here.
+    /// Networks in two precisions, with the precision that `Precision auto` chooses here.
     pub precisions: Vec<(String, String)>,
     /// Failed networks with the reason.
     pub failed: Vec<(String, String)>,
-    /// Networks for which the time was too short.
+    /// Networks not measured for lack of time.
     pub skipped: Vec<String>,
 }
 
 impl Measurements {
-    /// Measures the embedded network, and other installed networks until `deadline`; stores in `cache` which
-    /// precision is faster. `progress` advances once per speed.
+    /// Measures the embedded network, then other installed networks until `deadline`. Stores in `cache` which precision
+    /// is faster. `progress` advances once per speed.
     pub fn take(
         machine: &Machine,
         has_runtime: bool,
@@ -164,12 +164,11 @@ impl Measurements {
         Ok(())
     }
 
-    /// Whether a network was measured in two precisions.
     pub fn has_pair(&self) -> bool {
         !self.precisions.is_empty()
     }
 
-    /// The smallest number of workers that reaches nine tenths of the best speed.
+    /// The smallest number of workers that reaches 90 % of the best speed.
     pub fn best_workers(&self) -> usize {
         let best = self.workers.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         self.workers.iter().find(|(_, rate)| *rate >= 0.9 * best).map_or(1, |(workers, _)| *workers)

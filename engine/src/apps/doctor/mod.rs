@@ -1,7 +1,6 @@
-//! `philidor doctor`: the machine, what is fastest on it, and settings for a GUI.
-//!
-//! [`machine`] asks the system, [`measure`] searches with every installed network, [`advice`] draws
-//! conclusions, [`report`] puts them into words. Nothing is written without `--write`.
+//! `philidor doctor`: the machine, the fastest network on it, and settings for a GUI. [`machine`] queries the system,
+//! [`measure`] searches with every installed network, [`advice`] draws conclusions, [`report`] puts them into words.
+//! Nothing is written without `--write`.
 
 mod machine;
 mod measure;
@@ -23,14 +22,13 @@ use crate::nets::onnx::PrecisionCache;
 /// No measurement begins later, so that the answer takes less than a minute.
 const TIME: Duration = Duration::from_secs(40);
 
-/// Arguments of `philidor doctor`.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(after_help = "Example: philidor doctor")]
 pub struct DoctorConfig {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Remember which precision of each network is faster, so that the first start need not measure it
+    /// Store which precision of each network is faster, so that the first start need not measure it
     #[arg(long)]
     pub write: bool,
 }
@@ -54,14 +52,12 @@ pub struct Diagnosis {
     measured: Measurements,
     gui: GuiAdvice,
     problems: Vec<Problem>,
-    /// The file that was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// Seconds that the diagnosis took.
+    /// Duration of the diagnosis in seconds.
     seconds: f64,
 }
 
-/// Looks, measures and prints.
 pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError> {
     let diagnosis = diagnose(config, Instant::now() + TIME, &measure::progress())?;
     if config.json {
@@ -80,7 +76,7 @@ fn diagnose(
 ) -> Result<Diagnosis, DoctorError> {
     let start = Instant::now();
     let (machine, onnx_runtime) = (Machine::look(), Runtime::look());
-    // A cache without a file remembers nothing.
+    // A cache without a file stores nothing.
     let cache = if config.write { PrecisionCache::of_user() } else { PrecisionCache::default() };
     let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline, progress)
         .map_err(DoctorError::Network)?;
@@ -108,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_embedded_network_is_always_measured_and_nothing_is_written_unasked() {
-        // Past the deadline, only what is always measured is measured.
+        // Past the deadline, only the mandatory measurement is made.
         let progress = ProgressBar::hidden();
         let diagnosis = diagnose(DoctorConfig::default(), Instant::now(), &progress).unwrap();
         assert!((1..=progress.length().unwrap()).contains(&progress.position()), "{progress:?}");

@@ -1,5 +1,3 @@
-//! The diagnosis in words.
-
 use std::fmt::Write;
 
 use super::Diagnosis;

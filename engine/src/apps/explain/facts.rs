@@ -1,4 +1,4 @@
-//! What a line shows: pieces lost and won, the opponent's answer, the result given up.
+//! Facts about a line: material lost and won, the opponent's reply, the result given up.
 
 use serde::Serialize;
 use shakmaty::{Board, Color, Move, Position, Role, Square};
@@ -7,7 +7,7 @@ use crate::apps::review::{JudgedLine, balance, settled, value_of};
 use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 
-/// Pieces that a side lost and won in a line, without those that balance each other.
+/// Pieces that a side lost and won in a line, without equal exchanges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trade {
     /// Most valuable first.
@@ -17,35 +17,32 @@ pub struct Trade {
 }
 
 impl Trade {
-    /// What was won less what was lost, in centipawns.
+    /// Value won minus value lost, in centipawns.
     pub fn balance(&self) -> i32 {
         let value = |roles: &[Role]| roles.iter().copied().map(value_of).sum::<i32>();
         value(&self.won) - value(&self.lost)
     }
 }
 
-/// Something that a move gives up, compared with the best move.
+/// Something that a move gives up compared with the best move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenUp {
     /// A forced mate was missed.
     MissedMate { moves: u32 },
-    /// The opponent mates by force.
+    /// The opponent now has a forced mate.
     Mated { moves: u32 },
     Material {
         /// Centipawns less than after the best move's line.
         centipawns: i32,
     },
     /// A win was more likely than not.
-    Win {
-        /// The likeliest result now.
-        now: LikelyResult,
-    },
+    Win { now: LikelyResult },
     /// A draw was more likely than not, and a loss is now the likeliest result.
     Draw,
 }
 
-/// The likeliest result for the side that moves.
+/// From the mover's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LikelyResult {
@@ -54,18 +51,18 @@ pub enum LikelyResult {
     Loss,
 }
 
-/// What the opponent's answer does.
+/// What the opponent's reply does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpponentReply {
     pub san: String,
-    /// The piece that it takes, as a lower-case letter.
+    /// The captured piece as a lower-case letter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takes: Option<char>,
-    /// Whether that piece has just taken another.
+    /// The captured piece has just captured.
     pub recaptures: bool,
     pub check: bool,
-    /// The pieces that it attacks at once, as lower-case letters: two or more that are worth more than the attacker, or
-    /// have no defender.
+    /// Two or more pieces attacked at once, as lower-case letters: the king, pieces worth more than the attacker, and
+    /// undefended pieces.
     pub forks: String,
 }
 
@@ -81,7 +78,7 @@ impl LikelyResult {
     }
 }
 
-/// The pieces that the side to move loses and wins in a line, up to the last position in which no capture pays.
+/// The pieces that the side to move loses and wins in a line, up to the last quiet position.
 pub fn trade(game: &Game, line: &[Move]) -> Trade {
     let mover = game.turn();
     let mut position = game.position().clone();
@@ -92,7 +89,7 @@ pub fn trade(game: &Game, line: &[Move]) -> Trade {
             if own { so_far.won.push(taken) } else { so_far.lost.push(taken) }
         }
         if let Some(promoted) = m.promotion() {
-            // A pawn for a piece.
+            // A promotion is a pawn given for a piece.
             let (gained, given) =
                 if own { (&mut so_far.won, &mut so_far.lost) } else { (&mut so_far.lost, &mut so_far.won) };
             gained.push(promoted);
@@ -106,7 +103,7 @@ pub fn trade(game: &Game, line: &[Move]) -> Trade {
     balanced(last_quiet)
 }
 
-/// Without the pieces of equal value on both sides.
+/// Removes pieces of equal value on both sides.
 fn balanced(trade: Trade) -> Trade {
     let Trade { mut lost, won } = trade;
     let mut kept = Vec::new();
@@ -123,7 +120,7 @@ fn balanced(trade: Trade) -> Trade {
     Trade { lost, won }
 }
 
-/// What the second move of a line does.
+/// Describes the second move of a line.
 pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let (first, answer) = (line.first()?, line.get(1)?);
     let san = crate::apps::review::sans(game.position(), &line[..2]).pop()?;
@@ -142,7 +139,7 @@ pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     })
 }
 
-/// The pieces that the one on `square` attacks at once; none if it attacks fewer than two of interest.
+/// The pieces that the piece on `square` forks; empty if it attacks fewer than two.
 fn forked(board: &Board, square: Square) -> Vec<Role> {
     let Some(attacker) = board.piece_at(square) else { return Vec::new() };
     let targets = board.attacks_from(square) & board.by_color(!attacker.color);
@@ -161,7 +158,7 @@ fn forked(board: &Board, square: Square) -> Vec<Role> {
     if found.len() < 2 { Vec::new() } else { found }
 }
 
-/// What a move gives up, compared with the best one: their lines, and the centipawns that its line has less.
+/// What a move gives up, from its line and the best line. `centipawns` is the material that its line has less.
 pub fn given_up(mover: Color, line: &JudgedLine, best: &JudgedLine, centipawns: i32) -> Vec<GivenUp> {
     let mut given = Vec::new();
     let mate = |line: &JudgedLine, by: Color| {
@@ -189,7 +186,6 @@ pub fn given_up(mover: Color, line: &JudgedLine, best: &JudgedLine, centipawns: 
     given
 }
 
-/// Pieces as lower-case letters.
 pub fn letters(roles: &[Role]) -> String {
     roles.iter().map(|role| role.char()).collect()
 }
@@ -211,7 +207,7 @@ mod tests {
     #[test]
     fn a_trade_ends_where_no_capture_pays() {
         let game = Game::from_fen("4k3/2p5/3p4/8/4N3/8/8/R3K3 w - - 0 1").unwrap();
-        // The knight takes a defended pawn and is lost; the line breaks off before the end of another exchange.
+        // The knight takes a defended pawn and is lost; the line ends in the middle of another exchange.
         let knight = trade(&game, &line(&game, "e4d6 c7d6 a1a7"));
         assert_eq!(
             (letters(&knight.lost), letters(&knight.won), knight.balance()),
@@ -260,7 +256,7 @@ mod tests {
         assert_eq!(given(&lost, &won), [GivenUp::Win { now: LikelyResult::Loss }]);
         assert_eq!(given(&lost, &drawn), [GivenUp::Draw]);
         assert_eq!(given(&won, &won), []);
-        // Nobody was likely to win.
+        // No result was more likely than not.
         let unclear = judged("e2e4", 0.4, 0.35);
         assert_eq!(given(&drawn, &unclear), []);
     }

@@ -1,7 +1,6 @@
-//! `philidor explain`: what a move is worth, what answers it, and what it gives up.
-//!
-//! A search finds the best moves; each of them, and the move asked about, is then searched alone, so that all have a
-//! value and a line of their own ([`explain`]). What the lines show is put into [`words`].
+//! `philidor explain`: the value of a move, the reply to it, and what it gives up. A search finds the best moves; each
+//! of them, and the move asked about, is then searched alone, so that all have a value and a line ([`explain`]).
+//! [`words`] turns the facts of the lines into sentences.
 
 mod facts;
 pub mod words;
@@ -21,9 +20,9 @@ use crate::chess::position::{Game, PositionError};
 
 pub use facts::{GivenUp, LikelyResult, OpponentReply, Trade};
 
-/// Moves that are shown besides the one asked about.
+/// Number of moves shown besides the one asked about.
 const BEST_MOVES: usize = 3;
-/// Plies of the lines that are shown.
+/// Maximum length of the lines shown, in plies.
 const LINE_LENGTH: usize = 12;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -32,7 +31,7 @@ pub struct ExplainConfig {
     /// The position [default: the initial position]
     #[arg(long)]
     pub fen: Option<String>,
-    /// Moves from there, in SAN or UCI notation; they tell the search what has been repeated
+    /// Moves from --fen, in SAN or UCI notation; the search needs them to recognise repetitions
     #[arg(long, value_delimiter = ' ')]
     pub moves: Vec<String>,
     /// The move asked about, in SAN (Nf3) or UCI notation (g1f3)
@@ -49,7 +48,7 @@ pub struct ExplainConfig {
 pub enum ExplainError {
     #[error(transparent)]
     Position(#[from] PositionError),
-    /// A move before it is not legal: its ply, from 1, and its text.
+    /// An illegal move of `--moves`: its ply, from 1, and its text.
     #[error("--moves, ply {0}: no legal move there: {1}")]
     Before(usize, String),
     #[error("no legal move here: {0}")]
@@ -64,47 +63,45 @@ pub enum ExplainError {
     Output(#[from] io::Error),
 }
 
-/// A move explained. Values are those of the side that makes it.
+/// A move explained. Values are from the mover's view.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MoveExplanation {
     pub san: String,
     pub uci: String,
-    /// Win probability, a draw counting as half, in per cent.
+    /// In per cent; a draw counts as half.
     pub win_probability: f64,
     /// Win, draw and loss, 0 to 1.
     pub wdl: [f32; 3],
-    /// Moves to a forced mate; negative if the side that moves is mated.
+    /// Moves to a forced mate; negative if the mover is mated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mate: Option<i64>,
-    /// Points of win probability less than the best move.
+    /// Percentage points of win probability less than the best move.
     pub loss: f64,
     /// `?!`, `?` or `??`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<&'static str>,
-    /// The line, which begins with the move, in SAN.
+    /// SAN; begins with the move.
     pub line: Vec<String>,
-    /// What the opponent's answer in the line does.
+    /// What the opponent's reply in the line does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<OpponentReply>,
-    /// Pieces lost in the line, in UCI's letters, most valuable first; pieces won for them are left out of both.
+    /// Pieces lost and won in the line without equal exchanges, as UCI letters, most valuable first.
     pub loses: String,
     pub wins: String,
-    /// What it gives up, compared with the best move.
+    /// Compared with the best move.
     pub gives_up: Vec<GivenUp>,
     pub words: String,
 }
 
-/// A position with its best moves and the move asked about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     pub fen: String,
     #[serde(rename = "move", skip_serializing_if = "Option::is_none")]
     pub asked: Option<MoveExplanation>,
-    /// The best moves, best first.
+    /// Best first.
     pub best: Vec<MoveExplanation>,
 }
 
-/// Explains the position and the move of the arguments, and writes the answer to `out`.
 pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ExplainError> {
     let mut game = Game::from_uci(config.fen.as_deref(), [])?;
     for (text, ply) in config.moves.iter().filter(|text| !text.is_empty()).zip(1..) {
@@ -127,7 +124,7 @@ pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write)
     Ok(())
 }
 
-/// Explains a position in which there is a legal move.
+/// Explains a position with at least one legal move.
 pub fn explain(
     game: &Game,
     asked: Option<Move>,
@@ -144,7 +141,7 @@ pub fn explain(
         let alone = judge.search(game, &[m], stop)?;
         lines.extend(alone.report.lines.first().map(|line| judged_line(line, mover)));
     }
-    // Each has been searched as long as the others, so their values can be compared.
+    // Each move was searched alone with the same limit, so the values are comparable.
     lines.sort_by(|a, b| rank(b, mover).total_cmp(&rank(a, mover)));
     let best = lines.first().cloned().ok_or(ExplainError::Over)?;
     let best_line = ShownLine::new(game, &best);
@@ -154,7 +151,7 @@ pub fn explain(
     Ok(Explanation { fen: game.fen(), asked, best })
 }
 
-/// A value to sort by: win probability, and of mates the shorter one if it is given, the longer one if it is suffered.
+/// A sort key: win probability, with short mates first if given and last if suffered.
 fn rank(line: &JudgedLine, mover: Color) -> f64 {
     let mate = line.value.mate.map_or(0.0, |mate| {
         let nearness = 1000.0 - f64::from(mate.moves.min(900));
@@ -163,12 +160,10 @@ fn rank(line: &JudgedLine, mover: Color) -> f64 {
     line.value.of(mover) + mate
 }
 
-/// A line as far as it is shown.
+/// A line cut to the shown length.
 struct ShownLine {
     pv: Vec<Move>,
-    /// Its moves in SAN.
     sans: Vec<String>,
-    /// The pieces lost and won in it.
     trade: Trade,
 }
 

@@ -1,5 +1,3 @@
-//! Explanations in words.
-
 use std::fmt::Write;
 
 use shakmaty::Role;
@@ -9,7 +7,6 @@ use super::{Explanation, MoveExplanation, ShownLine};
 use crate::apps::review::numbered;
 use crate::chess::position::Game;
 
-/// An explanation as text for a terminal.
 pub fn text(game: &Game, explanation: &Explanation) -> String {
     let mover = side(game, true);
     let mut text = format!("{}\n{mover} to move.\n", explanation.fen);
@@ -24,8 +21,7 @@ pub fn text(game: &Game, explanation: &Explanation) -> String {
     text
 }
 
-/// A move in words: what it is worth, what it gives up, what answers it. `best` is the line of the best move, if this is
-/// another.
+/// Describes a move: its value, what it gives up, the reply. `best` is the best move's line if that is another move.
 pub(super) fn of_move(
     game: &Game,
     explained: &MoveExplanation,
@@ -64,7 +60,7 @@ fn worth(game: &Game, explained: &MoveExplanation, is_best: bool) -> String {
                 "?!" => " is an inaccuracy",
                 _ => "",
             };
-            // As the numbers that are shown differ.
+            // The difference of the rounded numbers that are shown.
             let less = match (win_probability + loss).round() - win_probability.round() {
                 0.0 => "as with the best move".to_owned(),
                 1.0 => "1 point less than with the best move".to_owned(),
@@ -84,12 +80,12 @@ fn gives_up(given: GivenUp) -> Option<String> {
         GivenUp::Win { now: LikelyResult::Loss } => result("win", "loss"),
         GivenUp::Win { .. } => result("win", "draw"),
         GivenUp::Draw => result("draw", "loss"),
-        // Said of the move's worth, and by `missed` and `exchanged`.
+        // `worth`, `missed` and `exchanged` say it.
         GivenUp::Mated { .. } | GivenUp::Material { .. } => None,
     }
 }
 
-/// The material that the best move wins, if the move explained leaves some of it.
+/// The material that the best move wins, if this move leaves some of it.
 fn missed(explained: &MoveExplanation, best: &ShownLine) -> Option<String> {
     let mates = |given: &GivenUp| matches!(given, GivenUp::MissedMate { .. });
     let leaves = explained.gives_up.iter().any(|given| matches!(given, GivenUp::Material { .. }));
@@ -115,7 +111,7 @@ fn exchanged(game: &Game, trade: &Trade) -> Option<String> {
     }
 }
 
-/// The opponent's answer to a bad move.
+/// The opponent's reply to a bad move.
 fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
     let reply = explained.reply.as_ref()?;
     let them = side(game, false);
@@ -126,7 +122,7 @@ fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
     });
     let forked: Vec<Role> = reply.forks.chars().filter_map(Role::from_char).collect();
     let attacks = (!forked.is_empty()).then(|| format!("attacks {} at once", counted(&forked, the)));
-    // A fork of the king says that it is check.
+    // A fork of the king already says that it is check.
     let check = (reply.check && !reply.forks.contains('k')).then(|| "gives check".to_owned());
     let does: Vec<String> = takes.into_iter().chain(check).chain(attacks).collect();
     // Mate says enough.
@@ -136,7 +132,6 @@ fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
     })
 }
 
-/// The side to move, or the other.
 fn side(game: &Game, to_move: bool) -> &'static str {
     let color = if to_move { game.turn() } else { !game.turn() };
     color.fold_wb("White", "Black")
@@ -161,7 +156,7 @@ fn pieces(roles: &[Role]) -> String {
     })
 }
 
-/// Pieces in words, of which `one` names a single one.
+/// Counts pieces in words; `one` names a single piece.
 fn counted(roles: &[Role], one: impl Fn(Role) -> String) -> String {
     let mut counts: Vec<(Role, usize)> = Vec::new();
     for role in roles {

@@ -1,5 +1,3 @@
-//! Statistics of matches: pairs of games, the Elo difference that they show, and the sequential test.
-
 mod results;
 mod sprt;
 

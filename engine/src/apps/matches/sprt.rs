@@ -7,17 +7,16 @@ use thiserror::Error;
 
 use super::results::{MatchResults, SCORES, score_of_elo};
 
-/// A sequential probability ratio test: two hypotheses on the Elo difference, and the error rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sprt {
-    /// Elo difference of the hypothesis H0, that nothing was gained.
+    /// Elo difference of H0: nothing was gained.
     pub elo0: f64,
-    /// Elo difference of the hypothesis H1, that something was gained.
+    /// Elo difference of H1: something was gained.
     pub elo1: f64,
-    /// Probability of accepting H1 where H0 is true.
+    /// Probability of accepting H1 if H0 is true.
     pub alpha: f64,
-    /// Probability of accepting H0 where H1 is true.
+    /// Probability of accepting H0 if H1 is true.
     pub beta: f64,
 }
 
@@ -39,7 +38,7 @@ pub enum SprtError {
     Form,
 }
 
-/// `ELO0,ELO1`, with the default error rates.
+/// Parses `ELO0,ELO1`, with the default error rates.
 impl FromStr for Sprt {
     type Err = SprtError;
 
@@ -52,23 +51,23 @@ impl FromStr for Sprt {
     }
 }
 
-/// The values of the LLR at which the test ends.
+/// The values of the log-likelihood ratio (LLR) at which the test ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SprtBounds {
-    /// At or below it elo0 is accepted.
+    /// H0 is accepted at or below this.
     pub lower: f64,
-    /// At or above it elo1 is accepted.
+    /// H1 is accepted at or above this.
     pub upper: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SprtDecision {
-    /// elo0 is accepted: nothing was gained.
+    /// H0 is accepted: nothing was gained.
     Rejected,
-    /// Undecided: there are not enough games yet.
+    /// There are not enough games yet.
     Open,
-    /// elo1 is accepted: something was gained.
+    /// H1 is accepted: something was gained.
     Accepted,
 }
 
@@ -89,13 +88,13 @@ impl Sprt {
         }
     }
 
-    /// The log-likelihood ratio of elo1 against elo0, each with the distribution over pairs that fits the results best
-    /// (generalised SPRT, Van den Bergh; as fishtest and fastchess do for logistic Elo). Single games do not count.
+    /// The LLR of H1 against H0, each with the maximum-likelihood distribution over pairs (generalised SPRT, Van den
+    /// Bergh; as fishtest and fastchess do for logistic Elo). Single games are ignored.
     pub fn llr(&self, results: &MatchResults) -> f64 {
         if results.count() == 0 {
             return 0.0;
         }
-        // A kind of result that has not occurred yet is still possible.
+        // A score that has not occurred yet is still possible.
         let counts = results.pairs.map(|n| if n == 0 { 1e-3 } else { n as f64 });
         let (s0, s1) = (score_of_elo(self.elo0), score_of_elo(self.elo1));
         let (tilt0, tilt1) = (tilt(&counts, s0), tilt(&counts, s1));
@@ -105,7 +104,7 @@ impl Sprt {
         counts.iter().zip(SCORES).map(term).sum()
     }
 
-    /// The smallest number of pairs after which elo1 can be accepted, which is if every game is won; at most 2⁴⁰.
+    /// The smallest number of pairs after which H1 can be accepted, if every game is won; at most 2⁴⁰.
     pub fn least_pairs(&self) -> u64 {
         let is_enough = |won| {
             let results = MatchResults { pairs: [0, 0, 0, 0, won], ..MatchResults::default() };
@@ -143,8 +142,8 @@ impl Sprt {
     }
 }
 
-/// The θ for which the distribution `p / (1 + θ (a − s))` has the mean `s`: the likeliest of all with that mean. Found
-/// by bisection, since the mean of `(a − s) / (1 + θ (a − s))` falls with θ.
+/// The θ for which `p / (1 + θ (a − s))` has the mean `s`, which makes it the maximum-likelihood distribution with that
+/// mean. Found by bisection, since the mean of `(a − s) / (1 + θ (a − s))` falls with θ.
 fn tilt(counts: &[f64; 5], s: f64) -> f64 {
     let excess = |theta: f64| -> f64 {
         counts.iter().zip(SCORES).map(|(n, score)| n * (score - s) / (1.0 + theta * (score - s))).sum()
@@ -171,7 +170,7 @@ mod tests {
         assert!((lower + 2.944_439).abs() < 1e-6 && (upper - 2.944_439).abs() < 1e-6);
     }
 
-    /// For small differences the ratio is that of two normal distributions: N (s1 − s0)(2 m − s0 − s1) / (2 σ²).
+    /// For small differences, the LLR is that of two normal distributions: N (s1 − s0)(2 m − s0 − s1) / (2 σ²).
     #[test]
     fn small_differences_are_normal() {
         let sprt = Sprt { elo0: 0.0, elo1: 5.0, ..Sprt::default() };
@@ -205,12 +204,12 @@ mod tests {
         assert_eq!(sprt.decision(&results([0, 1, 6, 13, 18])), SprtDecision::Accepted);
         assert_eq!(sprt.decision(&results([18, 13, 6, 1, 0])), SprtDecision::Rejected);
         assert_eq!(sprt.decision(&results([0, 0, 0, 0, 40])), SprtDecision::Accepted, "also without a loss");
-        // The longer an even match, the surer it is that 35 Elo were not gained.
+        // The longer an even match, the surer that 35 Elo were not gained.
         assert_eq!(sprt.decision(&results([20, 60, 120, 60, 20])), SprtDecision::Rejected);
     }
 
-    /// If all pairs were won, the likeliest distribution with the mean ½ has half of them won: a won pair is 2 s1 times
-    /// as likely at elo1, which adds 0.09566 for 35 Elo. The bound, 2.94444, is 30.78 times that.
+    /// If all pairs were won, the maximum-likelihood distribution with mean ½ has half of them won: a won pair is 2 s1
+    /// times as likely under H1, which adds 0.09566 for 35 Elo. The bound, 2.94444, is 30.78 times that.
     #[test]
     fn winning_every_game_decides_after_a_number_worked_out_by_hand() {
         let sprt = Sprt::default();

@@ -1,5 +1,3 @@
-//! The golden answers of a file, checked by everything that can run it.
-
 use std::io::Write;
 use std::path::Path;
 
@@ -7,8 +5,8 @@ use crate::nets::card_file::FileCard;
 use crate::nets::onnx::{Network, OnnxSparseEvaluator, runtime_library};
 use crate::nets::sparse::{SparseFile, TOLERANCE};
 
-/// Writes a line for each checked runtime. An error says which answer is wrong, or that nothing can run the
-/// network.
+/// Checks the golden answers with every usable runtime and writes a line for each. An error names the wrong answer, or
+/// says that no runtime supports the network.
 pub(super) fn check(
     bytes: &[u8],
     card: &FileCard,

@@ -1,7 +1,6 @@
-//! `philidor net`: the shipped networks, and what a network file is.
-//!
-//! [`catalogue`] lists the shipped networks with their measured strength and speed. A file's [`FileCard`] is
-//! read without ONNX Runtime; [`check`] has everything that can run the network reproduce its golden answers.
+//! `philidor net`: the shipped networks and network files. [`catalogue`] lists the shipped networks with their measured
+//! strength and speed. A file's [`FileCard`] is read without ONNX Runtime; [`check`] makes every usable runtime
+//! reproduce the golden answers.
 
 mod check;
 
@@ -15,12 +14,12 @@ use crate::nets::card_file::{CardReadError, FileCard};
 use crate::nets::catalogue::{self, Catalogue, ShippedNetwork};
 use crate::nets::sparse::SparseNetwork;
 
-/// Stands for a path.
+/// Shown instead of a path.
 const EMBEDDED: &str = "<embedded>";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum NetCommand {
-    /// List the shipped networks: where they are, their strength and speed as measured
+    /// List the shipped networks with their path, measured strength and speed
     #[command(after_help = "Example: philidor net list")]
     List,
     /// Show the card of a network file: name, family, schemes, size, training
@@ -32,7 +31,7 @@ pub enum NetCommand {
         #[arg(long)]
         config: bool,
     },
-    /// Check that everything that can run a network file reproduces its golden answers
+    /// Check that every runtime for a network file reproduces its golden answers
     #[command(after_help = "Example: philidor net check nets/resnet.int8.onnx")]
     Check {
         /// Network file [default: the embedded network]
@@ -46,7 +45,7 @@ pub enum NetCommandError {
     File(PathBuf, io::Error),
     #[error("{path}: {1}", path = .0.display())]
     Card(PathBuf, CardReadError),
-    /// A golden answer is not reproduced, or nothing can run the network.
+    /// A golden answer is not reproduced, or no runtime supports the network.
     #[error("{path}: {1}", path = .0.display())]
     Check(PathBuf, String),
     #[error("{0}")]
@@ -164,7 +163,7 @@ mod tests {
         let passed = said(&NetCommand::Check { file: None }).unwrap();
         assert!(passed.lines().any(|line| line.contains("our kernels")), "{passed}");
         let path = std::env::temp_dir().join(format!("philidor-net-{}.onnx", std::process::id()));
-        // Other weights behind the same golden answers.
+        // Other weights with the same golden answers.
         let mut bytes = SparseNetwork::embedded_file().to_vec();
         let inside_a_tensor = bytes.len() / 4;
         bytes[inside_a_tensor..inside_a_tensor + 500_000].fill(0);

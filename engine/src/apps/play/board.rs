@@ -1,5 +1,3 @@
-//! The board as text.
-
 use std::fmt::Write;
 
 use shakmaty::{Color, File, Move, Piece, Position, Rank, Role, Square};
@@ -16,7 +14,7 @@ pub enum BoardStyle {
     Colour,
 }
 
-/// Escape sequences: the background of a square, and of a square of the last move.
+/// Escape sequences for the background of a square, and of a square of the last move.
 const LIGHT: [&str; 2] = ["\x1b[48;5;180m", "\x1b[48;5;186m"];
 const DARK: [&str; 2] = ["\x1b[48;5;137m", "\x1b[48;5;143m"];
 const WHITE_PIECE: &str = "\x1b[1;38;5;231m";
@@ -24,7 +22,7 @@ const BLACK_PIECE: &str = "\x1b[1;38;5;16m";
 const RESET: &str = "\x1b[0m";
 
 impl BoardStyle {
-    /// Figures where the locale is UTF-8, with colours at a terminal unless `NO_COLOR` is set; letters elsewhere and on
+    /// Figures in a UTF-8 locale, with colours at a terminal unless `NO_COLOR` is set; letters otherwise and on
     /// Windows, whose consoles differ.
     pub fn of_terminal(is_terminal: bool) -> BoardStyle {
         let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
@@ -76,7 +74,7 @@ fn draw_square(text: &mut String, piece: Option<Piece>, square: Square, last: bo
         }
         (Some(piece), BoardStyle::Ascii) => piece.char(),
         (Some(piece), BoardStyle::Unicode) => figure(piece),
-        // The filled figures, in the colour of the side.
+        // The filled figures for both sides, coloured.
         (Some(piece), BoardStyle::Colour) => figure(Piece { color: Color::Black, ..piece }),
     };
     if style == BoardStyle::Colour {

@@ -1,4 +1,4 @@
-//! Carries out what the person types: moves, requests, and the engine's answers.
+//! Executes what the person types, and plays the engine's moves.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -17,15 +17,14 @@ use crate::apps::review::{JudgeError, numbered, sans};
 use crate::chess::pgn::read_move;
 use crate::chess::position::{DrawReason, Outcome};
 
-/// Plies of the line that a hint shows.
+/// Maximum length of a hint's line in plies.
 const HINT_LENGTH: usize = 6;
 
-/// A game between the person at the terminal and the engine.
 pub(super) struct Dialogue {
     record: Record,
     opponent: Opponent,
     style: BoardStyle,
-    /// The side from which the board is seen.
+    /// The side at the bottom of the board.
     view: Color,
     stop: Arc<AtomicBool>,
     /// The last attempt to save failed, so the file lacks the last moves.
@@ -37,7 +36,7 @@ impl Dialogue {
         Dialogue { view: record.side, record, opponent, style, stop, save_failed: false }
     }
 
-    /// Prints the players, the moves so far and the board, then lets the engine move if it has the move.
+    /// Prints the players, the moves so far and the board, then lets the engine move if it is its turn.
     pub fn begin(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         let side = self.record.side.fold_wb("White", "Black");
         writeln!(out, "You play {side} against {}. `help` lists what can be typed.", self.opponent.name())?;
@@ -51,7 +50,7 @@ impl Dialogue {
         self.answer(out)
     }
 
-    /// Prints the prompt: the move number, or what can be done after the game.
+    /// Prints the move number, or the choices after the game.
     pub fn prompt(&self, out: &mut impl Write) -> io::Result<()> {
         if self.record.is_over() {
             write!(out, "new, back or quit? ")?;
@@ -63,7 +62,7 @@ impl Dialogue {
         out.flush()
     }
 
-    /// Carries out one line; `Break` means `quit`.
+    /// Executes one line; `Break` means `quit`.
     pub fn line(&mut self, line: &str, out: &mut impl Write) -> Result<ControlFlow<()>, PlayError> {
         if line.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -121,7 +120,7 @@ impl Dialogue {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Names the game's file, or prints the game if no file has it.
+    /// Names the game's file, or prints the game if it is in no file.
     pub fn end(&self, out: &mut impl Write) -> Result<(), PlayError> {
         writeln!(out)?;
         match self.record.path() {
@@ -137,7 +136,7 @@ impl Dialogue {
         self.save_game(out)
     }
 
-    /// Saves after a change. A disk that is full or a folder that is gone must not end the game.
+    /// Saves after a change. A full disk or a missing folder must not end the game.
     fn save_game(&mut self, out: &mut impl Write) -> io::Result<()> {
         let saved = self.record.save();
         self.save_failed = saved.is_err();
@@ -149,7 +148,7 @@ impl Dialogue {
         }
     }
 
-    /// Lets the engine move if it has the move. After Ctrl-C it plays nothing.
+    /// Lets the engine move if it is its turn. After Ctrl-C it plays nothing.
     fn answer(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         if self.record.is_over() {
             self.show(out)?;

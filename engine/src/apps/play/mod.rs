@@ -1,7 +1,5 @@
-//! `philidor play`: a game at a terminal.
-//!
-//! [`run()`] reads lines and hands them to a [`dialogue`], which keeps the game's [`record`], asks the [`opponent`] and
-//! draws the [`board`]. A [`typed_line`] is a command or a move.
+//! `philidor play`: a game at a terminal. [`run()`] hands lines to a [`dialogue`], which keeps the game's [`record`],
+//! asks the [`opponent`] and draws the [`board`]. A [`typed_line`] is a command or a move.
 
 mod typed_line;
 mod board;
@@ -43,16 +41,16 @@ pub struct PlayConfig {
     /// Weaken the engine to this rating [default: full strength]
     #[arg(long, value_parser = clap::value_parser!(i64).range(WEAKEST..=STRONGEST))]
     pub elo: Option<i64>,
-    /// Milliseconds that the engine thinks per move
+    /// Thinking time of the engine per move, in milliseconds
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub movetime: u64,
-    /// Nodes that the engine searches per move, instead of a time
+    /// Nodes per move instead of a time
     #[arg(long, conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     pub nodes: Option<u64>,
     /// Start from this position [default: the initial position]
     #[arg(long)]
     pub fen: Option<String>,
-    /// PGN file to which the game is appended; it is updated after every move
+    /// PGN file to which the game is appended, updated after every move
     #[arg(long)]
     pub pgn: Option<PathBuf>,
     /// Continue the last game of --pgn
@@ -98,12 +96,11 @@ pub enum PlayError {
     /// The file has no game that `--resume` can continue.
     #[error("{path}: {1}", path = .0.display())]
     Resume(PathBuf, String),
-    /// The terminal cannot be written to.
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-/// Plays until `quit`, the end of the input, Ctrl-C or an error. A game that is in no file is printed at the end.
+/// Plays until `quit`, the end of the input, Ctrl-C or an error. A game in no file is printed at the end.
 pub fn run(
     config: &PlayConfig,
     input: impl Read + Send + 'static,
@@ -138,7 +135,7 @@ fn converse(
     }
 }
 
-/// Reads lines in a separate thread, because a blocking read cannot be interrupted by Ctrl-C.
+/// Reads lines in a thread, because Ctrl-C cannot interrupt a blocking read.
 fn read_lines(input: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = bounded(0);
     std::thread::spawn(move || {
@@ -154,7 +151,7 @@ fn read_lines(input: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// Waits for the next line; `None` at the end of the input or after Ctrl-C.
+/// `None` at the end of the input or after Ctrl-C.
 fn next_line(lines: &Receiver<String>, stop: &AtomicBool) -> Option<String> {
     while !stop.load(Ordering::Relaxed) {
         match lines.recv_timeout(POLL_INTERVAL) {

@@ -1,5 +1,3 @@
-//! The engine as the opponent.
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,17 +11,16 @@ use crate::setup::first_legal;
 use crate::setup::settings::Settings;
 use crate::setup::strength::{self, Strength};
 
-/// Our own search, with strength limited by `--elo`.
+/// Our own search, with its strength limited by `--elo`.
 pub(super) struct Opponent {
     judge: OwnJudge,
     name: String,
     strength: Option<Strength>,
-    /// The seed of the choice among moves at limited strength.
+    /// Seed of the move choice at limited strength.
     seed: u64,
 }
 
 impl Opponent {
-    /// Loads the network; an error says what is wrong with it.
     pub fn new(config: &PlayConfig) -> Result<Opponent, String> {
         let settings = Settings {
             limit_strength: config.elo.is_some(),
@@ -42,12 +39,12 @@ impl Opponent {
         Ok(Opponent { judge, name, strength, seed: strength::game_seed() })
     }
 
-    /// The name in the PGN's tags.
+    /// The name in the PGN tags.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The move to play. The position must have a legal move.
+    /// Chooses a move. The position must have a legal move.
     pub fn choose(&mut self, game: &Game, stop: &Arc<AtomicBool>) -> Result<Move, JudgeError> {
         let report = self.judge.search(game, &[], stop)?.report;
         let index =
@@ -56,7 +53,7 @@ impl Opponent {
         first_legal(game, line).ok_or_else(|| JudgeError::Failed("the search found no move".to_owned()))
     }
 
-    /// The best line at full strength, with its value.
+    /// The best line at full strength.
     pub fn advise(&mut self, game: &Game, stop: &Arc<AtomicBool>) -> Result<JudgedLine, JudgeError> {
         let report = self.judge.search(game, &[], stop)?.report;
         let best = report.lines.first().filter(|line| !line.pv.is_empty());

@@ -1,4 +1,4 @@
-//! The game that is played, and its file.
+//! The game played and its file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,9 @@ use crate::chess::position::{Game, Outcome};
 
 /// The Event tag. `--resume` continues only games that have it.
 const EVENT: &str = "A game at a terminal";
-/// The person's name in the tags White and Black.
+/// The person's name in the White or Black tag.
 const PERSON: &str = "Player";
 
-/// A game and the file that it is saved in.
 #[derive(Debug)]
 pub(super) struct Record {
     start: Game,
@@ -27,7 +26,7 @@ pub(super) struct Record {
     pub side: Color,
     engine: String,
     date: String,
-    /// The winner, after a resignation.
+    /// The winner after a resignation.
     resigned: Option<Color>,
     file: Option<GameFile>,
 }
@@ -36,12 +35,12 @@ pub(super) struct Record {
 #[derive(Debug)]
 struct GameFile {
     path: PathBuf,
-    /// The text of the games before ours, ending in an empty line.
+    /// The text before our game; ends with an empty line.
     before: Vec<u8>,
 }
 
 impl GameFile {
-    /// Reads the games already in `path`, and makes sure that the file can be written later.
+    /// Reads the games already in `path`, and checks that the file can be written later.
     fn open(path: &Path) -> Result<GameFile, PlayError> {
         let failed = |error| PlayError::File(path.to_owned(), error);
         let before = match std::fs::metadata(path) {
@@ -64,12 +63,11 @@ impl GameFile {
     }
 }
 
-/// Whether both paths name one existing file.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// The text of the games, with exactly one empty line at its end.
+/// Makes the text end with exactly one empty line.
 fn separated(mut games: Vec<u8>) -> Vec<u8> {
     while games.last().is_some_and(u8::is_ascii_whitespace) {
         games.pop();
@@ -81,7 +79,7 @@ fn separated(mut games: Vec<u8>) -> Vec<u8> {
 }
 
 impl Record {
-    /// A new game, which `save` appends to the games of `file`.
+    /// A new game, which `save` appends to `file`.
     pub fn new(start: Game, side: Color, engine: &str, file: Option<&Path>) -> Result<Record, PlayError> {
         let file = file.map(GameFile::open).transpose()?;
         let (games, date) = (vec![start.clone()], today());
@@ -137,7 +135,7 @@ impl Record {
         self.file.as_ref().map(|file| file.path.as_path())
     }
 
-    /// Plays `m`, which must be legal.
+    /// `m` must be legal.
     pub fn play(&mut self, m: Move) {
         let mut next = self.game().clone();
         next.play(m);
@@ -145,7 +143,7 @@ impl Record {
         self.moves.push(m);
     }
 
-    /// Takes back the person's last move and the answer to it. Returns false if the person has not moved.
+    /// Takes back the person's last move and the reply. Returns false if the person has not moved.
     pub fn take_back(&mut self) -> bool {
         let own = |index: &usize| self.games[*index].turn() == self.side;
         let Some(index) = (0..self.moves.len()).rev().find(own) else { return false };
@@ -163,7 +161,7 @@ impl Record {
         self.result() != "*"
     }
 
-    /// `1-0`, `0-1`, `1/2-1/2`, or `*` while it goes on.
+    /// `1-0`, `0-1`, `1/2-1/2`, or `*` while the game goes on.
     pub fn result(&self) -> &'static str {
         match (self.resigned, self.game().outcome()) {
             (Some(winner), _) | (None, Some(Outcome::Decisive { winner })) => winner.fold_wb("1-0", "0-1"),
@@ -222,7 +220,7 @@ impl Record {
         text
     }
 
-    /// Keeps the game in `path` from now on, behind the games already there. On an error the former file stays in use.
+    /// Saves the game in `path` from now on, after the games already there. On an error the former file stays in use.
     pub fn keep_in(&mut self, path: &Path) -> Result<(), PlayError> {
         if self.path().is_some_and(|former| is_same_file(former, path)) {
             return self.save();
@@ -235,7 +233,7 @@ impl Record {
         Ok(())
     }
 
-    /// Writes the file. Does nothing without a file or before the first move.
+    /// Writes the file, unless there is none or no move was played.
     pub fn save(&self) -> Result<(), PlayError> {
         match &self.file {
             Some(file) if !self.moves.is_empty() => file.write(&self.pgn()),
@@ -243,7 +241,7 @@ impl Record {
         }
     }
 
-    /// A new game from the same start position with colours reversed, appended to the same file.
+    /// A new game from the same start with colours reversed, appended to the same file.
     pub fn next_game(&self) -> Result<Record, PlayError> {
         Record::new(self.start.clone(), !self.side, &self.engine, self.path())
     }

@@ -1,10 +1,8 @@
-//! Parses a typed line: a command or a move.
-
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TypedLine {
-    /// Anything that is no command.
+    /// Anything that is not a command.
     Move(String),
     TakeBack,
     Hint,
@@ -37,7 +35,7 @@ pub(super) const HELP: &str = "\
   quit        end (Ctrl-C too)";
 
 impl TypedLine {
-    /// The first word decides. No move is spelt like a command.
+    /// Parses a line by its first word. No move is spelt like a command.
     pub fn read(line: &str) -> TypedLine {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();

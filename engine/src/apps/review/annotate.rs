@@ -1,10 +1,8 @@
-//! What a review adds to a game's PGN.
-
 use super::game_review::{GameReview, ReviewedMove};
 use super::judgement::{Mark, MateChange};
 use crate::chess::pgn::{Additions, MoveAdditions};
 
-/// The additions of a review by `judge`: evaluations, NAGs, remarks and the lines of better moves.
+/// The additions of a review to the PGN: evaluations, NAGs, remarks and the lines of better moves.
 pub fn additions(review: &GameReview<'_>, judge: &str) -> Additions {
     let moves = review.moves.iter().map(|played| (played.ply, move_additions(played))).collect();
     Additions { tag: Some(("Annotator".to_owned(), judge.to_owned())), moves }

@@ -1,4 +1,4 @@
-//! The arguments of `philidor review`, and the judge that they name.
+//! The arguments of `philidor review`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,26 +15,24 @@ use crate::apps::uci_client::{
 use crate::setup::settings::Settings;
 use crate::setup::{EngineArgs, EngineBuilder};
 
-/// How long another engine may take to answer, beyond its time for a search.
+/// Timeout of an external engine beyond its search time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The network, the memory, the threads and the limits of our own search.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OwnSearchArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Folders of Syzygy tables
+    /// Folders of Syzygy tablebases
     #[arg(long)]
     pub syzygy: Option<String>,
-    /// Nodes a position [default: 20000, unless --movetime]
+    /// Nodes per position [default: 20000, unless --movetime]
     #[arg(long, conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     pub nodes: Option<u64>,
-    /// Milliseconds a position
+    /// Milliseconds per position
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub movetime: Option<u64>,
 }
 
-/// Which moves are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Side {
     /// White's
@@ -59,12 +57,11 @@ impl From<Side> for Option<Color> {
 #[command(after_help = "Example: philidor review games.pgn --nodes 50000
          philidor review games.pgn --judge stockfish --nodes 500000")]
 pub struct ReviewConfig {
-    /// PGN file, with any number of games
+    /// PGN file with any number of games
     pub game: PathBuf,
-    /// Path of the results, to which .pgn and .html are added [default: the file's, with .review]
+    /// Path of the results; .pgn and .html are added [default: the game file's, with .review]
     #[arg(long)]
     pub out: Option<PathBuf>,
-    /// Our own search; its limits hold for another engine too.
     #[command(flatten)]
     pub search: OwnSearchArgs,
     /// Judge only this side's moves
@@ -73,14 +70,14 @@ pub struct ReviewConfig {
     /// Skip the first PLY plies of each game
     #[arg(long, default_value_t = 0, value_name = "PLY")]
     pub from_ply: usize,
-    /// Evaluate with this UCI engine instead: a program, with arguments as in "gnuchess --uci"; a name is also looked up
-    /// in /usr/games
+    /// Evaluate with this UCI engine instead: a program, with arguments as in "gnuchess --uci"; a name is also looked
+    /// up in /usr/games
     #[arg(long, value_name = "ENGINE", conflicts_with_all = ["weights", "threads", "hash", "syzygy"])]
     pub judge: Option<String>,
-    /// A UCI option of that engine, NAME=VALUE; can be repeated
+    /// A UCI option of the judge engine, NAME=VALUE; repeatable
     #[arg(long = "judge-option", value_name = "NAME=VALUE", value_parser = name_and_value, requires = "judge")]
     pub judge_options: Vec<(String, String)>,
-    /// Continue a review that was interrupted
+    /// Continue an interrupted review
     #[arg(long)]
     pub resume: bool,
 }
@@ -93,14 +90,12 @@ impl OwnSearchArgs {
         }
     }
 
-    /// Our own search, at full strength.
     pub fn judge(&self) -> Result<OwnJudge, String> {
         let settings = Settings { tables: self.syzygy.clone(), analyse: true, ..self.engine.settings() };
         own_judge(&settings, self.limit())
     }
 }
 
-/// Our own search with these settings.
 pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> {
     let engine = EngineBuilder::new(settings.clone()).build().map_err(|error| error.to_string())?;
     let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), engine.network_name());
@@ -109,13 +104,13 @@ pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> 
 }
 
 impl ReviewConfig {
-    /// Loads the network or starts the engine of `--judge`.
+    /// Loads the network, or starts the engine of `--judge`.
     pub fn judge(&self, stop: &Arc<AtomicBool>) -> Result<Box<dyn Judge>, ReviewError> {
         let failed = |error: &dyn std::fmt::Display| ReviewError::Judge(error.to_string());
         let Some(engine) = &self.judge else {
             return Ok(Box::new(self.search.judge().map_err(|error| failed(&error))?));
         };
-        // A path may have spaces.
+        // A path may contain spaces.
         let words =
             if Path::new(engine).is_file() { Some(vec![engine.clone()]) } else { command_words(engine) };
         let Some([program, arguments @ ..]) = words.as_deref() else {
@@ -131,12 +126,11 @@ impl ReviewConfig {
         Ok(Box::new(judge.map_err(|error| failed(&error))?))
     }
 
-    /// The options of another engine, as they are shown after its name.
+    /// The external engine's options, as shown after its name.
     pub fn options_text(&self) -> String {
         self.judge_options.iter().map(|(name, value)| format!(", {name}={value}")).collect()
     }
 
-    /// The limit of a search, as it is shown.
     pub fn limit_text(&self) -> String {
         match self.search.limit() {
             Limit::Nodes(nodes) => format!("{nodes} nodes"),

@@ -1,5 +1,3 @@
-//! A game with its judged moves.
-
 use std::time::Duration;
 
 use shakmaty::san::SanPlus;
@@ -13,34 +11,33 @@ use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
-/// Plies of the lines that are shown.
+/// Maximum length of the lines shown, in plies.
 const LINE_LENGTH: usize = 10;
 
 #[derive(Clone, Debug)]
 pub struct ReviewedMove {
-    /// Plies before it.
+    /// Plies before the move.
     pub ply: usize,
-    /// The position before it.
+    /// The position before the move.
     pub position: Chess,
-    /// The opponent's move that led there.
+    /// The opponent's move before it.
     pub last_move: Option<Move>,
     pub m: Move,
-    /// The move in SAN, with its number.
+    /// SAN with the move number.
     pub san: String,
     pub before: PositionValue,
     pub after: PositionValue,
     pub mark: Option<Mark>,
-    /// How it changed who mates.
     pub mate: Option<MateChange>,
-    /// The best move and the line after it, if another was played.
+    /// The best line, if another move was played; else empty.
     pub best: Vec<Move>,
-    /// That line in SAN.
+    /// The same line in SAN.
     pub best_san: Vec<String>,
-    /// Its accuracy, 0 to 100.
+    /// 0 to 100.
     pub accuracy: f64,
-    /// The phase of the position before it.
+    /// The phase before the move.
     pub phase: Phase,
-    /// The time that it took, if the game says it.
+    /// Thinking time, if the game has it.
     pub spent: Option<Duration>,
 }
 
@@ -52,23 +49,23 @@ pub struct PlayerSummary {
     pub inaccuracies: usize,
     pub mistakes: usize,
     pub blunders: usize,
-    /// The mean accuracy of the moves in the opening, the middlegame and the endgame.
+    /// Mean accuracy in the opening, the middlegame and the endgame.
     pub phases: [Option<f64>; 3],
-    /// The time for all moves whose time is known, if there is one.
+    /// Sum of the known thinking times.
     pub spent: Option<Duration>,
 }
 
 #[derive(Clone, Debug)]
 pub struct GameReview<'a> {
     pub game: &'a PgnGame,
-    /// Its moves with both values, in their order.
+    /// The moves whose positions before and after are both evaluated, in game order.
     pub moves: Vec<ReviewedMove>,
     /// White and Black.
     pub players: [PlayerSummary; 2],
     pub opening: Option<&'static Opening>,
 }
 
-/// The value of a position that ends the game by the rules; `None` if it is to be searched.
+/// The value of a position that ends the game by the rules; `None` if play goes on.
 pub fn value_of_end(game: &Game) -> Option<PositionValue> {
     let position = game.position();
     if position.is_checkmate() {
@@ -78,13 +75,12 @@ pub fn value_of_end(game: &Game) -> Option<PositionValue> {
     }
 }
 
-/// Moves in SAN, from a position.
 pub fn sans(position: &Chess, line: &[Move]) -> Vec<String> {
     let mut position = position.clone();
     line.iter().map(|m| SanPlus::from_move_and_play_unchecked(&mut position, *m).to_string()).collect()
 }
 
-/// Moves in SAN with their numbers, from a position: `12... Nf6 13. Bg5`.
+/// Formats moves with their numbers: `12... Nf6 13. Bg5`.
 pub fn numbered(position: &Chess, sans: &[String]) -> String {
     let first = usize::from(position.turn() == Color::Black);
     let number = u32::from(position.fullmoves()) as usize;
@@ -103,8 +99,8 @@ pub fn numbered(position: &Chess, sans: &[String]) -> String {
 }
 
 impl<'a> GameReview<'a> {
-    /// `positions` has one entry more than the game has moves: the judged lines, empty where the game is
-    /// over, `None` where nothing was evaluated. With `side`, only that side's moves are marked.
+    /// `positions` has one entry more than the game has moves: the judged lines, empty where the game is over, `None`
+    /// where nothing was evaluated. With `side`, only that side's moves are marked.
     pub fn new(
         game: &'a PgnGame,
         positions: &[Option<Vec<JudgedLine>>],
@@ -161,7 +157,7 @@ impl<'a> GameReview<'a> {
     }
 }
 
-/// The positions of a game with their history, the start first.
+/// The positions of a game with their history, from the start.
 pub fn positions_of(game: &PgnGame) -> Vec<Game> {
     let mut now = game.start.clone();
     let mut games = vec![now.clone()];
@@ -172,7 +168,7 @@ pub fn positions_of(game: &PgnGame) -> Vec<Game> {
     games
 }
 
-/// The mark of a move. A move that the judge would have played is no error: there was none better.
+/// Marks a move. The judge's own choice is never an error.
 fn judge_move(
     position: &Chess,
     m: Move,
@@ -185,7 +181,7 @@ fn judge_move(
         let best = before.of(mover);
         let second = lines.get(1).map(|line| line.value.of(mover));
         let praise = Praise { earlier, best, second, sacrifice: false };
-        // Whether it is a sacrifice is only of interest if it is the only good move.
+        // The sacrifice test is expensive and matters only for an only good move.
         let sacrifice = Praise { sacrifice: true, ..praise }.mark().is_some() && is_sacrifice(position, m);
         // A move that turned out bad is not praised.
         let turned_out = judge_error(&before, &after, mover).is_none();
@@ -229,7 +225,7 @@ mod tests {
     use crate::apps::review::judgement::JudgedMate;
     use crate::chess::pgn::read_games;
 
-    /// Lines in every position: the best move with White's win probability, and the second best with its own.
+    /// Two lines per position: the best move with White's win probability, and another with `second`.
     fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Option<Vec<JudgedLine>>> {
         let line = |now: &Game, m: &str, white| {
             let pv = now.parse_uci(m).into_iter().collect();

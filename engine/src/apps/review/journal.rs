@@ -1,6 +1,5 @@
-//! The evaluations of an unfinished review, in a file of one JSON object per line.
-//!
-//! Each position is written as soon as it is evaluated, so that nothing is lost if the review is interrupted or killed.
+//! The evaluations of an unfinished review, one JSON object per line. Each position is written as soon as it is
+//! evaluated, so nothing is lost if the review is killed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -18,19 +17,19 @@ use crate::chess::position::Game;
 
 const FORMAT: &str = "philidor-review/1";
 
-/// What all evaluations of a review depend on: the first line of its journal.
+/// The first line of a journal: everything that the evaluations depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewKey {
     format: String,
-    /// A hash of the PGN file.
+    /// XXH3 hash of the PGN file.
     pub pgn: String,
-    /// The judge and its limit.
+    /// The judge and its limits.
     pub judge: String,
 }
 
 #[derive(Serialize, Deserialize)]
 struct JournalRecord {
-    /// The index of the game among those that can be read.
+    /// Index among the readable games.
     game: usize,
     /// Plies before the position.
     ply: usize,
@@ -39,24 +38,24 @@ struct JournalRecord {
 
 #[derive(Serialize, Deserialize)]
 struct JournalLine {
-    /// White's win probability, in per cent.
+    /// White's win probability in per cent.
     white: f64,
     /// Moves to mate; negative if Black mates.
     #[serde(skip_serializing_if = "Option::is_none")]
     mate: Option<i64>,
-    /// Moves in UCI notation of Chess960.
+    /// Moves in Chess960 UCI notation.
     pv: String,
 }
 
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// It exists, and the review is not to be continued.
+    /// The journal exists, and `--resume` was not given.
     #[error("{0} holds an unfinished review: continue it with --resume, or delete it")]
     Unfinished(PathBuf),
-    /// It is of another review.
+    /// The journal belongs to another file or judge.
     #[error("{0} holds a review of {1}, not of this file by {2}: delete it to start again")]
     Other(PathBuf, String, String),
-    /// It is damaged before its last line.
+    /// A line other than a half-written last one is damaged.
     #[error("{0}, line {1}: damaged")]
     Damaged(PathBuf, usize),
     #[error("{0}: {1}")]
@@ -68,7 +67,7 @@ pub struct Journal {
     file: BufWriter<File>,
 }
 
-/// The lines that were found in each position of each game; none in those not evaluated yet.
+/// Lines by game and ply; `None` for positions not evaluated yet.
 pub type Evaluations = Vec<Vec<Option<Vec<JudgedLine>>>>;
 
 impl ReviewKey {
@@ -79,7 +78,7 @@ impl ReviewKey {
 }
 
 impl Journal {
-    /// Opens the journal of a review of these games, and the evaluations in it.
+    /// Opens or creates the journal of these games and reads its evaluations.
     pub fn open(
         path: &Path,
         key: &ReviewKey,
@@ -89,7 +88,7 @@ impl Journal {
         let failed = |error| JournalError::Io(path.to_owned(), error);
         let mut evaluations: Evaluations =
             games.iter().map(|game| vec![None; game.moves.len() + 1]).collect();
-        // The positions of the last game that was read about: its records follow one another.
+        // The index and the positions of the game read last: the records of a game are consecutive.
         let mut positions: (usize, Vec<Game>) = (usize::MAX, Vec::new());
         let text = match std::fs::read(path) {
             Ok(_) if !resume => return Err(JournalError::Unfinished(path.to_owned())),
@@ -158,7 +157,7 @@ impl JournalLine {
         JournalLine { white: line.value.white, mate, pv: pv.join(" ") }
     }
 
-    /// The line in its position; `None` if a move is illegal.
+    /// Parses the line from its position; `None` if a move is illegal.
     fn read(&self, position: &Game) -> Option<JudgedLine> {
         let mut game = position.clone();
         let mut pv = Vec::new();

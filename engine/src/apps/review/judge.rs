@@ -1,4 +1,4 @@
-//! The judge of positions: our own search, or another UCI engine.
+//! The judge of positions: our own search or an external UCI engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,14 +14,13 @@ use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 use crate::search::{Limits, Pool, PvLine, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
 
-/// A move with its value and the line that follows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedLine {
-    /// The value of the position if it is played.
+    /// The value of the position after the first move of `pv`.
     pub value: PositionValue,
-    /// Win, draw and loss for the mover, if the judge says them.
+    /// WDL of the mover, if the judge reports it.
     pub wdl: Option<Wdl>,
-    /// The line; begins with the move.
+    /// Never empty.
     pub pv: Vec<Move>,
 }
 
@@ -33,16 +32,16 @@ pub enum JudgeError {
     Failed(String),
 }
 
-/// What a judge finds in a position: the best moves, best first.
+/// The best moves of a position, best first.
 pub type Judged = Result<Vec<JudgedLine>, JudgeError>;
 
 pub trait Judge {
     fn name(&self) -> String;
 
-    /// Tells the judge that the next position belongs to another game.
+    /// Announces that the next position belongs to another game.
     fn new_game(&mut self, stop: &Arc<AtomicBool>) -> Result<(), JudgeError>;
 
-    /// At most `count` moves, best first. The position must have a legal move.
+    /// Returns at most `count` moves, best first. The position must have a legal move.
     fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged;
 }
 
@@ -53,12 +52,11 @@ pub struct OwnJudge {
 }
 
 impl OwnJudge {
-    /// Searches each position to `limit` with the workers of `pool`.
     pub fn new(name: String, pool: Pool, limit: Limit) -> OwnJudge {
         OwnJudge { name, pool, limit }
     }
 
-    /// Searches a position, restricted to `moves` unless that is empty.
+    /// Searches a position, restricted to `moves` unless empty.
     pub fn search(
         &mut self,
         game: &Game,
@@ -102,7 +100,7 @@ impl Judge for OwnJudge {
     }
 }
 
-/// A line of our own search, in which `mover` is to move.
+/// Converts a line of our own search with `mover` to move.
 pub fn judged_line(line: &PvLine, mover: Color) -> JudgedLine {
     let mate = match line.score {
         Score::Mate(moves) => Some(forced_mate(moves, mover)),
@@ -112,13 +110,13 @@ pub fn judged_line(line: &PvLine, mover: Color) -> JudgedLine {
     JudgedLine { value, wdl: Some(line.wdl), pv: line.pv.clone() }
 }
 
-/// A mate in UCI's count: negative if `mover` is mated.
+/// Converts UCI's mate score, which is negative if `mover` is mated.
 fn forced_mate(moves: i32, mover: Color) -> JudgedMate {
     let winner = if moves > 0 { mover } else { !mover };
     JudgedMate { winner, moves: moves.unsigned_abs() }
 }
 
-/// Ends a search at its deadline, or when the stop flag is set.
+/// Stops a search at its deadline or when the stop flag is set.
 struct UntilDeadline {
     deadline: Option<Instant>,
     stop: Arc<AtomicBool>,
@@ -136,23 +134,20 @@ impl SearchObserver for UntilDeadline {
     }
 
     fn done(&mut self, outcome: SearchOutcome) {
-        // Fails only if the receiver is gone, and then the outcome is not wanted.
+        // Sending fails only if nobody waits for the outcome.
         let _ = self.sender.send(outcome);
     }
 }
 
-/// The option by which engines report win, draw and loss.
 const SHOW_WDL: &str = "UCI_ShowWDL";
 
-/// Another UCI engine.
 pub struct UciJudge {
     engine: UciEngine,
     limit: Limit,
 }
 
 impl UciJudge {
-    /// Switches `UCI_ShowWDL` on if the engine has it, unless the
-    /// `options` set it.
+    /// Switches `UCI_ShowWDL` on if the engine has it, unless `options` set it.
     pub fn new(
         mut engine: UciEngine,
         options: &[(String, String)],
@@ -185,7 +180,7 @@ impl Judge for UciJudge {
 
     fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged {
         let mover = position.game.turn();
-        // An engine without MultiPV has one line, and nothing is praised.
+        // An engine without MultiPV gives one line; then no move is praised.
         let count = if self.engine.has_option("MultiPV") { count } else { 1 };
         let moves = self.engine.best(position, self.limit, count, stop)?;
         let lines: Vec<JudgedLine> =
@@ -197,7 +192,7 @@ impl Judge for UciJudge {
     }
 }
 
-/// A line of another engine: its win, draw and loss, or else Lichess's curve of its centipawns.
+/// Converts an external engine's line by its WDL, or else by Lichess's centipawn curve.
 fn engine_line(scored: EngineMove, mover: Color) -> Option<JudgedLine> {
     let mate = match scored.score {
         Some(Score::Mate(moves)) => Some(forced_mate(moves, mover)),

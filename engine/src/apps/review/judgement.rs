@@ -1,63 +1,60 @@
-//! The formulas: win probability, judgements of moves, accuracy.
-//!
-//! They are Lichess's (lila's `Advice` and `AccuracyPercent`, scalachess's `WinPercent`), with win probability from
-//! win, draw and loss.
+//! Win probability, marks of moves and accuracy, by Lichess's formulas (lila's `Advice` and `AccuracyPercent`,
+//! scalachess's `WinPercent`), but with the win probability from WDL where it is known.
 
 use shakmaty::Color;
 
 use crate::nets::eval::Wdl;
 
-/// The steepness of Lichess's curve from centipawns to win probability (lila, pull request 11148).
+/// Steepness of Lichess's curve from centipawns to win probability (lila, pull request 11148).
 const STEEPNESS: f64 = 0.003_682_08;
-/// Lichess takes centipawns for win probability up to this, and mates as this.
+/// Lichess caps centipawns at this value and treats mates as this value.
 const CENTIPAWN_CEILING: i32 = 1000;
-/// The bound of the centipawns that are written for a win probability.
+/// Bound of the centipawns written for a win probability.
 const MOST_CENTIPAWNS: f64 = 9999.0;
 
-/// Points of win probability whose loss is an inaccuracy, a mistake, a blunder.
+/// Smallest loss of win probability, in percentage points, of each mark.
 const THRESHOLDS: [(f64, Mark); 3] = [(15.0, Mark::Blunder), (10.0, Mark::Mistake), (5.0, Mark::Inaccuracy)];
-/// The second best move must lose more than this many points of win probability for the best to be the only good one.
+/// A best move is the only good one if the second best loses more than this many percentage points.
 const ONLY_MOVE: f64 = 10.0;
-/// A move gained if the mover's win probability rose by more than this since before the opponent's move.
+/// A move gains if the mover's win probability rose by more than this many points since before the opponent's move.
 const GAIN: f64 = 5.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedMate {
     pub winner: Color,
-    /// 0 is mate on the board.
+    /// 0 for checkmate on the board.
     pub moves: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionValue {
-    /// White's win probability, a draw counting as half, in per cent.
+    /// White's win probability in per cent; a draw counts as half.
     pub white: f64,
-    /// The mate, if one is known.
     pub mate: Option<JudgedMate>,
 }
 
 impl PositionValue {
     pub const DRAW: PositionValue = PositionValue { white: 50.0, mate: None };
 
-    /// The value of win, draw and loss for `mover`: `100·(W + D/2)`.
+    /// `100·(W + D/2)`; `wdl` is `mover`'s.
     pub fn from_wdl(wdl: Wdl, mover: Color, mate: Option<JudgedMate>) -> PositionValue {
         let percent = 100.0 * (f64::from(wdl.win) + f64::from(wdl.draw) / 2.0);
         PositionValue { white: mover.fold_wb(percent, 100.0 - percent), mate }
     }
 
-    /// The value of centipawns for `mover` by Lichess's curve.
+    /// Converts `mover`'s centipawns by Lichess's curve.
     pub fn from_centipawns(centipawns: i32, mover: Color) -> PositionValue {
         let centipawns = mover.fold_wb(1, -1) * centipawns.clamp(-CENTIPAWN_CEILING, CENTIPAWN_CEILING);
         PositionValue { white: percent_of(f64::from(centipawns)), mate: None }
     }
 
-    /// The value of a mate of an engine without win, draw and loss: as Lichess takes it.
+    /// The value of a mate by an engine that reports no WDL, as Lichess takes it.
     pub fn from_mate(mate: JudgedMate) -> PositionValue {
         let value = PositionValue::from_centipawns(CENTIPAWN_CEILING, mate.winner);
         PositionValue { mate: Some(mate), ..value }
     }
 
-    /// The value of a position in which the game is over: mate by `winner`, or a draw.
+    /// The value of a finished game: mate by `winner`, or a draw.
     pub fn of_end(winner: Option<Color>) -> PositionValue {
         winner.map_or(PositionValue::DRAW, |winner| PositionValue {
             white: winner.fold_wb(100.0, 0.0),
@@ -65,18 +62,18 @@ impl PositionValue {
         })
     }
 
-    /// The win probability of a side, in per cent.
+    /// The win probability of `side` in per cent.
     pub fn of(&self, side: Color) -> f64 {
         side.fold_wb(self.white, 100.0 - self.white)
     }
 
-    /// White's centipawns from which Lichess's curve gives the win probability: `ln(p/(1−p))/0.00368208`.
+    /// White's centipawns by the inverse of Lichess's curve: `ln(p/(1−p))/0.00368208`.
     pub fn centipawns(&self) -> f64 {
         let p = self.white / 100.0;
         ((p / (1.0 - p)).ln() / STEEPNESS).clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS)
     }
 
-    /// What is written in `[%eval …]`: pawns for White, or `#n`; `None` if the mate is on the board.
+    /// The text of `[%eval …]`: pawns from White's view, or `#n`. `None` for checkmate on the board.
     pub fn comment(&self) -> Option<String> {
         match self.mate {
             None => Some(format!("{:.2}", self.centipawns() / 100.0).replace("-0.00", "0.00")),
@@ -91,10 +88,9 @@ fn percent_of(centipawns: f64) -> f64 {
     50.0 + 50.0 * (2.0 / (1.0 + (-STEEPNESS * centipawns).exp()) - 1.0)
 }
 
-/// What a move is marked with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// `!!`: a sacrifice was the only good move.
+    /// `!!`: the only good move, and a sacrifice.
     Brilliant,
     /// `!`: the only good move, which gained.
     Good,
@@ -107,7 +103,6 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// As it is written behind a move.
     pub fn symbol(self) -> &'static str {
         match self {
             Mark::Brilliant => "!!",
@@ -118,7 +113,6 @@ impl Mark {
         }
     }
 
-    /// The numeric annotation glyph.
     pub fn nag(self) -> u8 {
         match self {
             Mark::Brilliant => 3,
@@ -139,7 +133,6 @@ impl Mark {
         }
     }
 
-    /// Whether the move was worse than another.
     pub fn is_error(self) -> bool {
         self >= Mark::Inaccuracy
     }
@@ -147,13 +140,13 @@ impl Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MateChange {
-    /// The mover can now be mated by force.
+    /// The opponent now has a forced mate.
     Created,
-    /// The mover had a forced mate and has none any more.
+    /// The mover had a forced mate and no longer has it.
     Lost,
 }
 
-/// The error in a move by `mover` from a position to the next, if there is one, and what it changed about mates.
+/// Returns the mark of an error by `mover` and its effect on mates; `None` if the move is no error.
 pub fn judge_error(
     before: &PositionValue,
     after: &PositionValue,
@@ -162,7 +155,7 @@ pub fn judge_error(
     let had = before.mate.map(|mate| mate.winner == mover);
     let has = after.mate.map(|mate| mate.winner == mover);
     let centipawns = |value: &PositionValue| match value.mate {
-        // As in lila: a mate of the other side leaves nothing.
+        // As in lila, a mate for the other side counts as 0 centipawns.
         Some(_) => 0.0,
         None => mover.fold_wb(1.0, -1.0) * value.centipawns(),
     };
@@ -183,21 +176,21 @@ pub fn judge_error(
     }
 }
 
-/// What praise of a move depends on; win probabilities are the mover's, in per cent.
+/// What praise depends on. Win probabilities are the mover's, in per cent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Praise {
-    /// Before the opponent's last move, if that is known.
+    /// Before the opponent's last move.
     pub earlier: Option<f64>,
-    /// Of the best move, which was played.
+    /// After the best move, which was played.
     pub best: f64,
-    /// Of the second best move, if there is one.
+    /// After the second best move, if there is one.
     pub second: Option<f64>,
-    /// Whether the move gives up material.
+    /// The move gives up material.
     pub sacrifice: bool,
 }
 
 impl Praise {
-    /// `!!` or `!`, as En Croissant gives them: for the only good move if it is a sacrifice, or if it gained.
+    /// Marks the only good move `!!` if it is a sacrifice, `!` if it gained, as En Croissant does.
     pub fn mark(&self) -> Option<Mark> {
         if self.second.is_none_or(|second| self.best - second <= ONLY_MOVE) {
             None
@@ -209,22 +202,22 @@ impl Praise {
     }
 }
 
-/// The accuracy of a move, 0 to 100, by its mover's win probability before and after it, in per cent.
+/// The accuracy of a move, 0 to 100, from the mover's win probability before and after, in per cent.
 pub fn move_accuracy(before: f64, after: f64) -> f64 {
     if after >= before {
         return 100.0;
     }
     let raw =
         103.166_810_071_164_9 * (-0.043_544_153_869_539_51 * (before - after)).exp() - 3.166_924_740_191_411;
-    // One point more, since the analysis is not perfect either.
+    // Lichess adds one point because the analysis is not perfect either.
     (raw + 1.0).clamp(0.0, 100.0)
 }
 
-/// The accuracy of each side in consecutive positions with these values, of which the first has `first` to move:
-/// White's and Black's; `None` for a side without a move.
+/// White's and Black's accuracy over consecutive positions, with `first` to move in the first position. `None` for a
+/// side without a move.
 ///
-/// The mean of two means of the moves' accuracies: the harmonic one, and one weighted by how much the win probability
-/// varied around the move.
+/// The result is the average of the harmonic mean of the moves' accuracies and their mean weighted by the standard
+/// deviation of the win probability around the move.
 pub fn game_accuracy(values: &[PositionValue], first: Color) -> [Option<f64>; 2] {
     let white: Vec<f64> = values.iter().map(|value| value.white).collect();
     let moves = white.len().saturating_sub(1);
@@ -242,7 +235,7 @@ pub fn game_accuracy(values: &[PositionValue], first: Color) -> [Option<f64>; 2]
     [Color::White, Color::Black].map(|side| mean_accuracy(&accuracies(side)))
 }
 
-/// The mean of the weighted and the harmonic mean of accuracies with weights.
+/// The average of the weighted mean and the harmonic mean; `moves` are (accuracy, weight).
 fn mean_accuracy(moves: &[(f64, f64)]) -> Option<f64> {
     if moves.is_empty() {
         return None;
@@ -324,7 +317,7 @@ mod tests {
             assert_eq!(mark(70.0, 70.0 - loss, White), expected, "{loss}");
             assert_eq!(mark(30.0, 30.0 + loss, Black), expected, "{loss}");
         }
-        // Lichess: 0.3 of winning chances; from 0 centipawns 0.3 is 168.1 of them.
+        // Lichess marks a blunder from 0.3 of winning chances, which is 168.1 centipawns from 0.
         assert_eq!(judge_error(&cp(0), &cp(-169), White).unwrap().0, Mark::Blunder);
         assert_eq!(judge_error(&cp(0), &cp(-168), White).unwrap().0, Mark::Mistake);
     }
@@ -345,7 +338,7 @@ mod tests {
         assert_eq!(judged(mate(White, 2), at(701.0)), lost(Mark::Mistake));
         assert_eq!(judged(mate(White, 2), at(1000.0)), lost(Mark::Inaccuracy));
         assert_eq!(judged(mate(White, 2), mate(Black, 5)), lost(Mark::Blunder));
-        // Delayed, found, or suffered before already.
+        // A mate that was delayed, found, or suffered before already.
         for (before, after) in [
             (mate(White, 2), mate(White, 9)),
             (at(0.0), mate(White, 3)),
@@ -354,7 +347,7 @@ mod tests {
         ] {
             assert_eq!(judged(before, after), None);
         }
-        // Mirrored.
+        // The same for Black.
         let mirrored = judge_error(&mate(Black, 2), &at(-701.0), Black);
         assert_eq!(mirrored, lost(Mark::Mistake));
     }
@@ -384,7 +377,7 @@ mod tests {
         assert!(move_accuracy(50.0, 49.99) <= 100.0);
     }
 
-    /// The values of lila's `AccuracyPercentTest`, with its tolerances; before the first move lila takes 15 centipawns.
+    /// The values and tolerances of lila's `AccuracyPercentTest`; lila assumes 15 centipawns before the first move.
     #[test]
     fn accuracy_of_games_as_in_lilas_tests() {
         let of = |first: Color, centipawns: Vec<i32>| {

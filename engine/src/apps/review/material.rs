@@ -1,15 +1,15 @@
-//! Material that a move gives up, and the phases of a game.
+//! Sacrifices and game phases.
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role};
 
-/// Plies of captures that are looked at.
+/// Maximum depth of the quiescence search.
 const CAPTURES: u32 = 8;
-/// A move gives up material if it is worth more than this, in centipawns.
+/// A move is a sacrifice if it gives up more than this, in centipawns.
 const SACRIFICE: i32 = 100;
-/// More than any material.
+/// Greater than any material.
 const BOUND: i32 = 100_000;
 
-/// The value of a piece, in centipawns; a king has none.
+/// In centipawns; a king counts 0.
 pub fn value_of(role: Role) -> i32 {
     match role {
         Role::Pawn => 100,
@@ -20,7 +20,7 @@ pub fn value_of(role: Role) -> i32 {
     }
 }
 
-/// The material of the side to move less that of the other, in centipawns.
+/// Material of the side to move minus the opponent's, in centipawns.
 pub fn balance(position: &Chess) -> i32 {
     let board = position.board();
     let of = |color| Role::ALL.map(|role| value_of(role) * count(board, color, role)).iter().sum::<i32>();
@@ -31,7 +31,7 @@ fn count(board: &Board, color: Color, role: Role) -> i32 {
     (board.by_color(color) & board.by_role(role)).count() as i32
 }
 
-/// The balance for the side to move when both sides have made the captures that pay.
+/// The material balance for the side to move after a quiescence search of captures.
 pub fn settled(position: &Chess) -> i32 {
     quiescence(position, -BOUND, BOUND, CAPTURES)
 }
@@ -56,12 +56,12 @@ fn quiescence(position: &Chess, mut alpha: i32, beta: i32, plies: u32) -> i32 {
     best
 }
 
-/// Whether a move gives up more than a pawn, compared with the move that keeps the most material.
+/// Returns whether a move gives up more than a pawn compared with the move that keeps the most material.
 pub fn is_sacrifice(position: &Chess, m: Move) -> bool {
     let after = |m| {
         let mut next = position.clone();
         next.play_unchecked(m);
-        // Mate gives up nothing.
+        // A move that mates is no sacrifice.
         if next.is_checkmate() { BOUND } else { -settled(&next) }
     };
     let kept = after(m);
@@ -74,9 +74,7 @@ pub fn is_sacrifice(position: &Chess, m: Move) -> bool {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Pieces are being developed.
     Opening,
-    /// Everything between.
     Middlegame,
     /// At most six pieces besides kings and pawns.
     Endgame,
@@ -91,8 +89,8 @@ impl Phase {
         }
     }
 
-    /// The phase of a position that comes after one of phase `before`. As scalachess's `Divider`, without its count of
-    /// mixed squares: the opening ends when at most ten pieces besides kings and pawns are left, or when a side has fewer
+    /// The phase of a position after one of phase `before`. As scalachess's `Divider`, but without its count of mixed
+    /// squares: the opening ends when at most ten pieces besides kings and pawns are left, or when a side has fewer
     /// than four pieces on its first rank.
     pub fn after(before: Phase, board: &Board) -> Phase {
         let pieces = (board.occupied() & !(board.kings() | board.pawns())).count();
@@ -122,17 +120,16 @@ mod tests {
 
     #[test]
     fn a_sacrifice_gives_up_more_than_a_pawn() {
-        // Morphy's queen at the opera: taken, but mate follows.
+        // Morphy's queen sacrifice at the opera: taken, but mate follows.
         let opera = "4kb1r/p2n1ppp/4q3/4p1B1/4P3/1Q6/PPP2PPP/2KR4 w k - 1 16";
         assert!(sacrifice(opera, "b3b8"));
         assert!(!sacrifice(opera, "b3e6"), "an exchange");
-        // Legal's: the queen can be taken.
+        // Legal's mate: the queen can be taken.
         assert!(sacrifice("rn1qkbnr/ppp2p1p/3p2p1/4p3/2B1P1b1/2N2N2/PPPP1PPP/R1BQK2R w KQkq - 0 5", "f3e5"));
         // A pawn, and a piece that is lost anyway.
         assert!(!sacrifice("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", "f2f4"));
         assert!(!sacrifice("k7/8/8/2p1p3/3N4/4P1P1/5P2/K7 b - - 0 1", "c5d4"));
         assert!(!sacrifice("4k3/8/8/p1p5/1N6/p7/8/K7 w - - 0 1", "b4d5"));
-        // Mate.
         assert!(!sacrifice("6k1/5ppp/8/8/8/8/8/3QK3 w - - 0 1", "d1d8"));
     }
 

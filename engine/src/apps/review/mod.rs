@@ -1,8 +1,6 @@
-//! Reviews of games: every move is judged, and the result is a PGN and a page.
-//!
-//! [`run()`] reads the games, has a [`Judge`] evaluate their positions, and keeps its evaluations in a journal
-//! until all are done. A [`GameReview`] follows from a game and the evaluations of its positions alone: its
-//! [`judgement`]s, its players' accuracy, its opening and phases. From it the PGN is annotated and the [`page`] written.
+//! Reviews of games as annotated PGN and an HTML page. [`run()`] has a [`Judge`] evaluate the positions and keeps the
+//! evaluations in a journal until all are done. A [`GameReview`] depends only on a game and the evaluations of its
+//! positions; the PGN and the [`page`] are written from it.
 
 mod config;
 mod judge;

@@ -1,4 +1,4 @@
-//! The command: a file of games in, reviewed games out.
+//! The `review` command.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ use crate::apps::uci_client::UciPosition;
 use crate::base::files::write_aside;
 use crate::chess::pgn::{PgnGame, read_games};
 
-/// Moves that are evaluated in a position: the second tells whether the best was the only good one.
+/// The second line tells whether the best move was the only good one.
 const LINES: usize = 2;
-/// How often the results so far are written.
+/// How often intermediate results are written.
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Error)]
@@ -33,7 +33,6 @@ pub enum ReviewError {
     NoGames(PathBuf),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The judge cannot be started, or failed.
     #[error("{0}")]
     Judge(String),
     /// Games finished, all games, reason.
@@ -44,7 +43,7 @@ pub enum ReviewError {
     Interrupted(usize, usize),
 }
 
-/// Reviews the games of a file; the paths of the results go to `out`.
+/// Reviews the games of a file and writes the paths of the results to `out`.
 pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ReviewError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -81,13 +80,13 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         Err(error) => return Err(error),
     }
     match writeln!(out, "{}\n{}", paths.pgn.display(), paths.page.display()) {
-        // A reader such as `head -1` may close the pipe early; the files are written all the same.
+        // A reader such as `head -1` may close the pipe early; the files are complete by then.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(failed(Path::new("stdout"))),
     }
 }
 
-/// Evaluates what is not evaluated yet.
+/// Evaluates the positions that the journal does not hold yet.
 fn review_all(
     config: &ReviewConfig,
     games: &[PgnGame],
@@ -147,7 +146,6 @@ fn progress_bar(total: u64, done: u64) -> ProgressBar {
 pub struct ReviewPaths {
     pub pgn: PathBuf,
     pub page: PathBuf,
-    /// The journal of an unfinished review.
     pub journal: PathBuf,
 }
 
@@ -159,7 +157,7 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Writes the games that are evaluated from their first to their last position, and returns their number.
+    /// Writes the completely evaluated games and returns their number.
     fn write(&self, evaluations: &Evaluations) -> io::Result<usize> {
         let side: Option<Color> = self.config.side.into();
         let mut reviews = Vec::new();

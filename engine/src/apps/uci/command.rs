@@ -1,4 +1,4 @@
-//! The parser: one line of text to one typed [`Command`]. Keywords may be written in any case.
+//! Parses a line of text into a [`Command`]. Keywords are case-insensitive.
 
 use thiserror::Error;
 
@@ -7,76 +7,61 @@ use super::go::{self, Go};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Nothing,
-    /// `uci`: identify, and list the options.
     Uci,
-    /// `debug on|off`: write more `info string` lines.
     Debug(bool),
-    /// `isready`: reply when everything is loaded.
     IsReady,
-    /// `setoption name … [value …]`.
     SetOption {
         name: String,
-        /// `None` without the word `value`.
+        /// `None` if the line has no word `value`.
         value: Option<String>,
     },
-    /// `register …`: ignored.
+    /// Ignored.
     Register,
-    /// `ucinewgame`: the next position belongs to another game.
     NewGame,
     Position(Setup),
     Go(Box<Go>),
     Stop,
-    /// `ponderhit`: the move pondered on was played.
     PonderHit,
     Quit,
-    /// `d`: show the position (not in the protocol; Stockfish has it).
+    /// `d`: shows the position, as in Stockfish (not in the protocol).
     Show,
-    /// `eval`: show the evaluation of the position, without a search.
+    /// `eval`: shows the network's evaluation without a search (not in the protocol).
     Eval,
-    /// `tree [moves …]`: the statistics of the moves after a line of the last search (not in the protocol).
+    /// `tree [moves …]`: shows the statistics of the moves after a line of the last search (not in the protocol).
     Tree {
-        /// The line from the searched position, in UCI notation; not checked yet.
+        /// UCI notation from the searched position; not validated yet.
         moves: Vec<String>,
     },
 }
 
-/// The arguments of `position`; the FEN and the moves are not checked yet.
+/// The arguments of `position`. The FEN and the moves are not validated yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// The FEN, or `None` for the initial position.
+    /// `None` for the initial position.
     pub fen: Option<String>,
     pub moves: Vec<String>,
 }
 
-/// Why a line is not a command.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
-    /// The first word is not a command.
     #[error("unknown command: {0}")]
     Unknown(String),
-    /// The command's arguments are missing or invalid.
     #[error("cannot parse: {0}")]
     Malformed(String),
-    /// `position` with invalid arguments.
     #[error("position: {0}")]
     Position(#[from] SetupError),
 }
 
-/// Why the arguments of `position` are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SetupError {
-    /// Neither `startpos` nor `fen` follows.
     #[error("expected startpos or fen")]
     Missing,
-    /// `fen` without one.
     #[error("no FEN after fen")]
     NoFen,
-    /// Something other than `moves` follows `startpos`.
     #[error("only moves can follow startpos")]
     Trailing,
 }
 
-/// The words that begin a command of the protocol.
 const WORDS: [&str; 11] = [
     "uci",
     "debug",
@@ -91,8 +76,8 @@ const WORDS: [&str; 11] = [
     "quit",
 ];
 
-/// Parses one line. As the protocol demands, unknown words before a command are skipped (`joho debug on`), and so is what
-/// follows a command without arguments (`stop now`).
+/// Parses one line. As the protocol demands, unknown words before a command are skipped (`joho debug on`), as are words
+/// after a command without arguments (`stop now`).
 pub fn parse(line: &str) -> Result<Command, CommandError> {
     let line = line.trim();
     match line.to_ascii_lowercase().as_str() {
@@ -122,7 +107,7 @@ pub fn parse(line: &str) -> Result<Command, CommandError> {
     Err(CommandError::Unknown(line.split_whitespace().next().unwrap_or_default().to_owned()))
 }
 
-/// The command that begins with the word `known`; `line` is all of it, `rest` what follows the word.
+/// Parses the command that begins with `known`. `line` is the whole line, `rest` the part after the keyword.
 fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError> {
     let malformed = || CommandError::Malformed(line.to_owned());
     match known {
@@ -147,7 +132,7 @@ fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError>
     }
 }
 
-/// `name NAME [value VALUE]`. A name may have several words; a value keeps the white space inside it.
+/// Parses `name NAME [value VALUE]`. A name may have several words. A value keeps its inner white space.
 fn set_option(rest: &str) -> Option<Command> {
     let is_keyword = |text: &str, keyword: &str| text.eq_ignore_ascii_case(keyword);
     let (first, mut left) = rest.split_once(char::is_whitespace)?;

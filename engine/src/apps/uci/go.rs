@@ -1,25 +1,21 @@
-//! The parser of `go`.
-
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::search::time::GoLimits;
 
-/// The time of a search whose every limit was ignored: it must end by itself, and little of an unknown clock may be
-/// lost.
+/// Move time of a `go` whose every limit was ignored: the search must end by itself, and the clock is unknown.
 const UNKNOWN_LIMIT: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Go {
-    /// When the search ends.
     pub limits: GoLimits,
     pub searchmoves: Vec<String>,
     pub ignored: Vec<GoError>,
 }
 
 impl Go {
-    /// Whether only a search can answer, not a book: analysis, pondering, a mate, chosen root moves.
+    /// True for analysis, pondering, `mate` and `searchmoves`, which the opening book must not answer.
     pub fn needs_search(&self) -> bool {
         let GoLimits { infinite, ponder, mate, .. } = &self.limits;
         *infinite || *ponder || mate.is_some() || !self.searchmoves.is_empty()
@@ -31,17 +27,15 @@ impl Go {
 pub enum GoError {
     #[error("unknown limit: {0}")]
     Unknown(String),
-    /// The limit needs a number.
     #[error("{}", number_error(word, found))]
     Number {
         word: &'static str,
-        /// What follows it; empty at the end of the line or before a keyword.
+        /// The word after the limit; empty at the end of the line or before a keyword.
         found: String,
     },
-    /// `searchmoves` without a move.
     #[error("no move after searchmoves")]
     NoMoves,
-    /// `movestogo` is all that is said about the time.
+    /// `movestogo` is the only time limit given.
     #[error("movestogo without a clock")]
     NoClock,
 }
@@ -54,7 +48,7 @@ fn number_error(word: &str, found: &str) -> String {
     }
 }
 
-/// The keywords of UCI's `go`; any other word belongs to `searchmoves`.
+/// UCI's keywords of `go`; any other word belongs to `searchmoves`.
 const WORDS: [&str; 12] = [
     "searchmoves",
     "ponder",
@@ -70,12 +64,11 @@ const WORDS: [&str; 12] = [
     "mate",
 ];
 
-/// Parses what follows `go`; an empty text is a search without limits.
+/// Parses the arguments of `go`. An empty text means a search without limits.
 ///
-/// A negative clock, as GUIs send it for a side that has overstepped its time, counts as zero, as does a negative
-/// increment. `movestogo 0` counts as unknown. Unknown words, and limits without a whole number that they can have, are
-/// ignored and listed in [`Go::ignored`]: a GUI waits for the `bestmove` of every `go`. If no limit remains although one
-/// was meant, the search takes a tenth of a second.
+/// A negative clock or increment counts as zero: GUIs send a negative clock for a side that has overstepped its time.
+/// `movestogo 0` counts as absent. Unknown words and invalid numbers are ignored and listed in [`Go::ignored`], because
+/// a GUI waits for a `bestmove` after every `go`. If all the given limits were ignored, the search takes 100 ms.
 pub fn parse(text: &str) -> Go {
     let mut go = Go::default();
     let mut moves_left = false;
@@ -216,7 +209,6 @@ mod tests {
         }
     }
 
-    /// What is wrong is listed, the rest holds.
     #[test]
     fn bad_limits_are_ignored() {
         let number = |word, found: &str| GoError::Number { word, found: found.into() };
@@ -251,7 +243,7 @@ mod tests {
             ("movestogo 40", short),
             ("movestogo 0", short),
             ("ponder movestogo 40", short),
-            // No limit was meant, or one is left.
+            // No limit was given, or a valid one remains.
             ("", None),
             ("searchmoves", None),
             ("infinite nodes -1", None),

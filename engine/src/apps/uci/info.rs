@@ -1,4 +1,4 @@
-//! Reports as `info` and `bestmove` lines.
+//! Formats search reports as `info` lines.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -8,21 +8,20 @@ use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 use crate::search::{PvLine, Report, Score};
 
-/// Formats the lines of one search.
 #[derive(Clone, Debug)]
 pub struct Printer {
-    /// Write castling as king takes rook.
+    /// Writes castling as king takes rook.
     pub chess960: bool,
-    /// Add win, draw and loss to the score.
+    /// Adds `wdl` to the score.
     pub show_wdl: bool,
-    /// The largest number of lines of a report to write.
+    /// Maximum number of lines per report.
     pub multipv: usize,
-    /// Table hits of the root probe, before the search.
+    /// Tablebase hits of the root probe before the search.
     pub root_hits: u64,
-    /// The first line's move was drawn at random: later lines may have higher scores.
+    /// The first line's move was drawn at random, so later lines may have higher scores.
     pub is_drawn: bool,
     depth: u32,
-    /// The last lines without their times.
+    /// The last lines, without the fields that depend on time.
     shown: Vec<String>,
 }
 
@@ -31,11 +30,11 @@ impl Printer {
         Printer { chess960, show_wdl, multipv, root_hits: 0, is_drawn: false, depth: 1, shown: Vec::new() }
     }
 
-    /// The `info` lines of a report, `time` after `go`.
+    /// Returns the `info` lines of a report, `time` after `go`.
     ///
-    /// The move to be played comes first, then the others by falling scores, unvisited moves after them, lost ones last. No
-    /// score is above that of the line before: a less visited move that promises more is not trusted yet and has the score
-    /// of the line before. The depth never falls within a search.
+    /// The move to be played comes first, then the others by falling score, then unvisited moves, then losing ones.
+    /// Scores never rise from line to line: a less visited move with a higher score takes the score of the line before,
+    /// because its own is not trusted yet. The depth never falls within a search.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
         let mut lines: Vec<PvLine> = report.lines.iter().take(self.multipv).cloned().collect();
@@ -62,17 +61,17 @@ impl Printer {
         lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, Some(time))).collect()
     }
 
-    /// As [`Printer::lines`], at the end of a search; empty if the last lines said the same.
+    /// As [`Printer::lines`], at the end of a search. Empty if the previous lines differ in time only.
     pub fn last_lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         let before = std::mem::take(&mut self.shown);
         let lines = self.lines(report, time);
         if self.shown == before { Vec::new() } else { lines }
     }
 
-    /// One line; without a time, it has no field that depends on it.
+    /// Formats one line. `None` leaves out all fields that depend on time.
     fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Option<Duration>) -> String {
         let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match line.score {
             Score::Cp(cp) => write!(text, " multipv {rank} score cp {cp}"),
             Score::Mate(moves) => write!(text, " multipv {rank} score mate {moves}"),
@@ -97,17 +96,17 @@ impl Printer {
     }
 }
 
-/// Orders scores: mates by their length, then centipawns, then being mated.
+/// A sort key: winning mates by length, then centipawns, then being mated.
 fn ranking(line: &PvLine) -> (i32, i32) {
     match line.score {
         Score::Mate(moves) if moves > 0 => (1, -moves),
         Score::Cp(centipawns) => (0, centipawns),
-        // The later mate is the better one.
+        // A later mate is better for the side that is mated.
         Score::Mate(moves) => (-1, -moves),
     }
 }
 
-/// Win, draw and loss per mille, summing to 1000.
+/// Win, draw and loss in per mille; the sum is exactly 1000.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000")]
 fn per_mille(wdl: Wdl) -> [u32; 3] {
     let thousandths = |share: f32| (share * 1000.0).round().clamp(0.0, 1000.0) as u32;
@@ -168,7 +167,7 @@ mod tests {
         assert!(all.iter().all(|line| line.contains("depth 4 ")));
     }
 
-    /// The scores of the lines, with the moves' names.
+    /// The last move and the score of each line.
     fn shown(lines: &[String]) -> Vec<(String, String)> {
         let score = |line: &String| {
             let score = line.split_once(" score ").unwrap().1.split_once(" nodes ").unwrap().0;
@@ -192,7 +191,7 @@ mod tests {
         let order = |printer: &mut Printer| shown(&printer.lines(&report, Duration::ZERO));
         let expected = [
             ("e2e4", "cp 20"),
-            // It has fewer visits: its 35 are not trusted.
+            // It has fewer visits than e2e4, so its 35 are capped.
             ("g1f3", "cp 20"),
             ("d2d4", "cp -7"),
             ("a2a3", "cp -7"),
@@ -202,7 +201,7 @@ mod tests {
         .map(|(m, score)| (m.to_owned(), score.to_owned()));
         let mut printer = Printer::new(false, false, 500);
         assert_eq!(order(&mut printer), expected);
-        // The lines are chosen by what may be played, then ordered.
+        // MultiPV selects by the report's order before the lines are sorted.
         assert_eq!(order(&mut Printer::new(false, false, 2)), [expected[0].clone(), expected[2].clone()]);
         printer.is_drawn = true;
         assert_eq!(order(&mut printer)[1], ("g1f3".to_owned(), "cp 35".to_owned()));

@@ -1,16 +1,14 @@
-//! A move that was made, and whether a later position follows from it.
-
 use shakmaty::{Board, Color, Move, Position};
 
 use crate::chess::position::Game;
 
-/// A move of a game, to recognise the own next turn in the same game.
+/// A move that we made, to recognise our next turn in the same game.
 #[derive(Debug)]
 pub struct MadeMove {
     mover: Color,
-    /// Plies played before it.
+    /// Plies before the move.
     ply: usize,
-    /// The board after it.
+    /// The board after the move.
     board: Board,
 }
 
@@ -21,7 +19,7 @@ impl MadeMove {
         MadeMove { mover: game.turn(), ply: game.ply(), board: after.position().board().clone() }
     }
 
-    /// Whether `game` continues this move by exactly one reply.
+    /// Returns whether `game` is this move plus exactly one reply.
     pub fn is_before(&self, game: &Game) -> bool {
         self.mover == game.turn()
             && self.ply + 2 == game.ply()

@@ -1,13 +1,10 @@
-//! The Universal Chess Interface: commands, and the session with a GUI.
+//! The Universal Chess Interface. A line goes from [`io::read`](crate::apps::io::read) (a thread that owns stdin)
+//! through [`run`] and [`command::parse`] to [`session::Session`], which starts a search with an
+//! [`observer::UciObserver`]. The observer writes `info` lines and stops the search in time; the session writes
+//! `bestmove`. One thread owns stdout, so no `info` of a search can follow its `bestmove`. Choices that the protocol
+//! leaves open: `docs/uci.md`.
 //!
-//! The path of a line: [`io::read`](crate::apps::io::read) (a thread that owns stdin) → [`run`] → [`command::parse`] →
-//! [`session::Session`], which starts a search with an [`observer::UciObserver`]. The observer writes `info` lines and stops
-//! the search in time; the end of the search comes back to the session, which writes `bestmove`. All output goes to the one
-//! thread that owns stdout, so no line of a search can follow its `bestmove`.
-//!
-//! Where the protocol leaves a choice, see `docs/uci.md`.
-//!
-//! A panic must not end a game: this module denies everything that can panic.
+//! A panic must not end a game, so this module denies everything that can panic.
 
 #![cfg_attr(
     not(test),
@@ -37,21 +34,17 @@ use self::session::Session;
 use crate::apps::io::{OutputThread, read};
 use crate::setup::{LoadError, TrafficLog};
 
-/// Why a session ended before its `quit`.
 #[derive(Debug, Error)]
 pub enum UciError {
-    /// The network that was chosen cannot be used when `isready` or `go` needs it; with `Backend uniform` none is.
+    /// The chosen network cannot be used. `Backend uniform` needs none.
     #[error(transparent)]
     Network(#[from] LoadError),
     #[error("stdout: {0}")]
     Output(io::Error),
 }
 
-/// Runs a session until `quit`, the end of the input, or until the output is closed. `uci` lists the options for tuning
-/// if `lists_tuning`.
-///
-/// A running search is then stopped and its `bestmove` written. When this returns, everything is written; workers,
-/// tree and network are left to the end of the process, which frees them at once.
+/// Runs a session until `quit`, the end of the input, or a closed output. A running search is then stopped and its
+/// `bestmove` written. `uci` lists the tuning options if `lists_tuning`.
 pub fn run(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -73,7 +66,7 @@ pub fn run(
     };
     session.close();
     let written = output.finish();
-    // Dropping a large tree, joining workers and closing sessions would take a tenth of a second and more.
+    // The end of the process frees the workers, the tree and the network at once; dropping them takes 0.1 s and more.
     std::mem::forget(session);
     result?;
     written.map_err(UciError::Output)

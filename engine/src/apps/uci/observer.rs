@@ -1,4 +1,4 @@
-//! The observer of a search for a GUI: stops it in time and writes its `info` lines.
+//! The observer of a GUI's search: writes its `info` lines and stops it in time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,42 +16,42 @@ use crate::search::time::{
 };
 use crate::search::{MoveStats, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
 
-/// The longest time between two `info` lines.
+/// Maximum time between `info` lines.
 const INFO_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The shortest time between two: two equal moves may alternate as the best thousands of times a second.
+/// Minimum time between `info` lines: two equal moves may alternate as the best thousands of times a second.
 const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Readings of the root moves' statistics within the soft limit.
+/// Samples of the root statistics within the soft limit.
 const SAMPLES: u32 = 64;
 
-/// The shortest and the longest time between two of these readings.
+/// Bounds of the time between these samples.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The session's handle on a running search.
+/// The session's handle on a running search. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct SearchHandle(Arc<HandleState>);
 
 #[derive(Debug)]
 struct HandleState {
-    /// When the own clock started; `None` while pondering.
+    /// When our clock started; `None` while pondering.
     clock_start: Mutex<Option<Instant>>,
     stop: AtomicBool,
 }
 
 impl SearchHandle {
-    /// For a search whose own clock has been running since `start`; `None` for `go ponder`.
+    /// `start` is when our clock started; `None` for `go ponder`.
     pub fn new(start: Option<Instant>) -> SearchHandle {
         SearchHandle(Arc::new(HandleState { clock_start: Mutex::new(start), stop: AtomicBool::new(false) }))
     }
 
-    /// Starts the own clock at `now`, unless it is running.
+    /// Starts our clock at `now`, unless it is running.
     pub fn start_clock(&self, now: Instant) {
         self.lock_clock().get_or_insert(now);
     }
 
-    /// Ends the search after the current round, so that even a search stopped at once has evaluated its root.
+    /// Stops the search after the current round, so that the root is evaluated in any case.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
@@ -69,33 +69,31 @@ impl SearchHandle {
     }
 }
 
-/// A `go`, as its observer needs it.
+/// The parameters of one `go`.
 #[derive(Clone, Debug)]
 pub struct GoContext {
     pub at: Instant,
     pub handle: SearchHandle,
     pub budget: Budget,
     pub params: TimeParams,
-    /// Write the root moves' statistics with every `info`; the side to move.
+    /// Writes the root statistics with every `info` if set; the value is the side to move.
     pub live_stats: Option<Color>,
-    /// End when a mate in this many moves is found.
+    /// Stops when a mate in at most this many moves is found.
     pub mate: Option<u32>,
-    /// The number of root moves searched.
+    /// Number of root moves searched.
     pub choices: usize,
-    /// The expected result, −1 to 1, of the previous move's search, if there was one in this game.
+    /// Q of our previous move's search in this game, −1 to 1.
     pub previous: Option<f32>,
 }
 
-/// A search that has ended.
 pub struct FinishedSearch {
     pub outcome: SearchOutcome,
-    /// Its printer, for the last lines.
+    /// The observer's printer, for the last lines.
     pub printer: Printer,
-    /// The time since `go`.
+    /// Time since `go`.
     pub time: Duration,
 }
 
-/// The [`SearchObserver`] of a search for a GUI.
 pub struct UciObserver {
     context: GoContext,
     out: Writer,
@@ -113,8 +111,7 @@ pub struct UciObserver {
 }
 
 impl UciObserver {
-    /// An observer that sends the end of the search to `finished`; the channel closes without it if the search
-    /// panics.
+    /// Sends the outcome to `finished`. If the search panics, the channel closes instead.
     pub fn new(
         context: GoContext,
         printer: Printer,
@@ -137,8 +134,8 @@ impl UciObserver {
         }
     }
 
-    /// Visits expected until time ends the search, for smart pruning. `None` if time does not end it, or the speed is
-    /// unknown.
+    /// The number of visits expected before time runs out, for smart pruning. `None` if time does not end the search or
+    /// the speed is unknown.
     fn expected_visits(&self) -> Option<u64> {
         visits_left(&self.context.budget, &self.context.params, &self.stats)
     }
@@ -155,7 +152,7 @@ impl UciObserver {
             }
             self.best = best;
         }
-        // Called by the worker whose round it was.
+        // The calling thread is the worker that ran the round.
         let latency = self.rounds.round(thread::current().id(), since_go);
         self.sample(view, since_go);
         let (first, second) = view.lead();
@@ -176,7 +173,7 @@ impl UciObserver {
         };
     }
 
-    /// Reads the root moves' statistics for the clock's sake, from time to time: they cost more than a visit.
+    /// Samples the root statistics for the time manager, at intervals, because a sample costs more than a visit.
     fn sample(&mut self, view: &dyn SearchView, since_go: Duration) {
         let Some(soft) = self.context.budget.soft else { return };
         let interval = (soft / SAMPLES).clamp(MIN_SAMPLE_INTERVAL, MAX_SAMPLE_INTERVAL);

@@ -1,4 +1,4 @@
-//! Tracks moves and clocks from one `go` to the next, to measure the overhead of a move.
+//! Measures the overhead per move from the clocks of consecutive `go`s.
 
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ use super::made_move::MadeMove;
 use crate::chess::position::Game;
 use crate::search::time::{Clock, Overhead, OverheadEstimate, TimedMove};
 
-/// The overhead measured with this GUI, and the last move made on its clock.
 #[derive(Debug, Default)]
 pub struct OverheadTracker {
     estimate: OverheadEstimate,
@@ -16,10 +15,10 @@ pub struct OverheadTracker {
 }
 
 impl OverheadTracker {
-    /// The overhead to assume for a `go` on `game` with this own clock, where `set` is the option's value.
+    /// Returns the overhead to assume for a `go` on `game` with our clock; `set` is the option's value.
     ///
-    /// The clock is measured first if `game` continues the last noted move by exactly one reply, except for
-    /// `go ponder`, which follows the move at once: not every GUI has updated the clock by then.
+    /// First learns from the clock if `game` is the last recorded move plus one reply. `go ponder` is skipped: it
+    /// follows our move at once, and not every GUI has updated the clock by then.
     pub fn on(&mut self, game: &Game, clock: Clock, ponder: bool, set: Duration) -> Overhead {
         if let (false, Some(time)) = (ponder, clock.time)
             && let Some((made, timed)) = self.last.take()
@@ -30,14 +29,13 @@ impl OverheadTracker {
         self.estimate.on(clock.time, set)
     }
 
-    /// Records the reply to a `go` with this own clock that was not `ponder`: the move `m` in `game`, `time` after
-    /// `go`.
+    /// Records the move `m` in `game`, made `time` after a `go` with our clock. Not for `go ponder`.
     pub fn note(&mut self, game: &Game, m: Move, clock: Clock, time: Duration) {
         let timed = |left| TimedMove { clock: left, increment: clock.increment, time };
         self.last = clock.time.map(|left| (MadeMove::new(game, m), timed(left)));
     }
 
-    /// Forgets the last move, whose clock says nothing about the next game's; the estimate is kept.
+    /// Forgets the last move, whose clock says nothing about the next game. The estimate stays.
     pub fn new_game(&mut self) {
         self.last = None;
     }
@@ -66,7 +64,7 @@ mod tests {
         tracker.note(&game, game.parse_uci(m).unwrap(), clock(left), ms(time));
     }
 
-    /// A tracker that has measured 150 ms for two moves; the second is noted.
+    /// A tracker that has measured 150 ms and recorded a second move.
     fn learned() -> OverheadTracker {
         let mut tracker = OverheadTracker::default();
         note(&mut tracker, "", "e2e4", 10_000, 1000);
@@ -80,7 +78,7 @@ mod tests {
         let mut tracker = learned();
         let next = game("e2e4 e7e5 g1f3 b8c6");
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, ms(150));
-        // The same move is not measured twice.
+        // A move is measured only once.
         assert_eq!(tracker.on(&next, clock(1), false, SET).margin, SET);
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, ms(150));
         assert_eq!(tracker.on(&next, Clock::default(), false, SET).margin, SET);
@@ -106,7 +104,7 @@ mod tests {
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, SET);
     }
 
-    /// The GUI guessed the reply, the engine pondered, and the guess was wrong.
+    /// The GUI guessed a reply, the engine pondered on it, and the guess was wrong.
     #[test]
     fn pondering_on_the_wrong_move_does_not_matter() {
         let mut tracker = learned();
@@ -114,7 +112,7 @@ mod tests {
         assert_eq!(tracker.on(&game("e2e4 e7e5 g1f3 b8c6"), clock(7900), false, SET).margin, ms(150));
     }
 
-    /// The guess was right: the move was not made on the clock of its `go`, so it is not noted.
+    /// The move was not made on the clock of its `go`, so it is not recorded.
     #[test]
     fn a_move_after_ponderhit_is_not_measured() {
         let mut tracker = learned();

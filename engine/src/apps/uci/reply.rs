@@ -1,4 +1,4 @@
-//! The last lines of a search. What leaves as `bestmove` is checked here, whoever chose it.
+//! The last lines of a search. Every `bestmove` is checked for legality here, whoever chose it.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use shakmaty::{Move, Position};
 use crate::chess::position::Game;
 use crate::setup::{first_legal, legal_part};
 
-/// The last lines of a search: its final report and its `bestmove`.
+/// The last `info` lines of a search and its `bestmove`.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub infos: Vec<String>,
     pub bestmove: String,
-    /// What was wrong with the move, in whose place another is played.
+    /// Why the chosen move was replaced by another.
     pub wrong: Option<String>,
 }
 
@@ -26,12 +26,12 @@ impl Reply {
         Reply { infos: vec![info], ..Reply::no_position() }
     }
 
-    /// The reply where no position is known.
+    /// The reply when no position is known.
     pub fn no_position() -> Reply {
         Reply { infos: Vec::new(), bestmove: "bestmove (none)".to_owned(), wrong: None }
     }
 
-    /// A move that was not searched: from the book, or a legal move after a failed search.
+    /// A move that was not searched: a book move, or the fallback after a failed search.
     pub fn unsearched(game: &Game, m: Move, chess960: bool, time: Duration) -> Reply {
         let best = Game::uci(m, chess960);
         let ms = time.as_millis();
@@ -41,8 +41,8 @@ impl Reply {
         Reply::searched(game, &[m], chess960, vec![info])
     }
 
-    /// The first move of a searched line in `game`, and its second as the ponder move, after these `info` lines. A move
-    /// that is not legal is replaced by one that is, and [`Reply::wrong`] says so.
+    /// Plays the first move of `line` and offers the second as the ponder move. An illegal first move is replaced by a
+    /// legal one, and [`Reply::wrong`] says so.
     pub fn searched(game: &Game, line: &[Move], chess960: bool, infos: Vec<String>) -> Reply {
         let text = |m: &Move| Game::uci(*m, chess960);
         let mut wrong = None;
@@ -84,7 +84,7 @@ mod tests {
         let reply = searched(&start, &moves);
         assert_eq!((&reply.bestmove[..], reply.wrong), ("bestmove e2e4 ponder e7e5", None));
         assert_eq!(searched(&start, &moves[..1]).bestmove, "bestmove e2e4");
-        // The reply is wrong: none is pondered on.
+        // The second move is illegal, so no ponder move is given.
         assert_eq!(searched(&start, &[moves[0], moves[2]]).bestmove, "bestmove e2e4");
         for wrong in [&moves[1..], &[]] {
             let reply = searched(&start, wrong);

@@ -1,4 +1,4 @@
-//! A search between its `go` and its `bestmove`.
+//! The state of a search between `go` and `bestmove`.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,14 @@ use crate::search::time::Clock;
 use crate::search::{MoveStats, Report};
 use crate::setup::strength::{self, Strength};
 
-/// What a session is doing.
 #[derive(Default)]
 pub enum Activity {
     #[default]
     Idle,
     Searching(Box<RunningSearch>),
-    /// A search has ended, but its `bestmove` waits for `stop` or `ponderhit`.
+    /// The search has ended, but `bestmove` waits for `stop` or `ponderhit`.
     Withheld {
-        /// The reply to be given; its `info` lines have been.
+        /// Its `info` lines have been written already.
         reply: Reply,
         mode: GoMode,
     },
@@ -29,14 +28,13 @@ pub enum Activity {
 /// The modes of `go` in which `bestmove` must wait for the GUI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoMode {
-    /// `go infinite`: until `stop`.
+    /// `bestmove` waits for `stop`.
     pub infinite: bool,
-    /// `go ponder`: until `stop` or `ponderhit`.
+    /// `bestmove` waits for `stop` or `ponderhit`.
     pub ponder: bool,
 }
 
 impl GoMode {
-    /// Whether a `bestmove` may not be sent yet.
     pub fn withholds_bestmove(self) -> bool {
         self.infinite || self.ponder
     }
@@ -45,25 +43,22 @@ impl GoMode {
 pub struct RunningSearch {
     pub root: Game,
     pub at: Instant,
-    /// The own clock, if it has been running since `at`.
+    /// Our clock, if it has been running since `at`.
     pub clock: Option<Clock>,
     pub longest: Duration,
-    /// The limit of the playing strength.
     pub strength: Option<Strength>,
-    /// The temperature of the choice of move, if it is random.
+    /// Temperature of the move choice; `None` plays the best move.
     pub temperature: Option<f32>,
-    /// Receives the end of the search; closes without it if the search panicked.
+    /// Receives the end of the search. Closes without a message if the search panicked.
     pub finished: Receiver<FinishedSearch>,
-    /// Stops the search and starts its clock.
     pub handle: SearchHandle,
-    /// Whether `bestmove` has to wait.
     pub mode: GoMode,
-    /// The legal move played if the search panicked or found none.
+    /// The legal move to play if the search panicked or found none.
     pub fallback: Move,
 }
 
 impl RunningSearch {
-    /// The index of the root move to play, in the report and in the statistics, best first.
+    /// The index of the root move to play. `report` and `stats` list the moves in the same order, best first.
     pub fn choose(&self, report: &Report, stats: &[MoveStats], seed: u64) -> usize {
         match (self.strength, self.temperature) {
             (Some(strength), _) => strength.choose(report, seed),

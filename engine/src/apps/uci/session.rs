@@ -1,4 +1,4 @@
-//! One GUI's session: its settings, its position, its search.
+//! One GUI's session.
 
 use std::mem;
 use std::ops::ControlFlow;
@@ -23,26 +23,25 @@ use crate::search::SearchOutcome;
 use crate::setup::settings::Settings;
 use crate::setup::{Engine, LoadError, TrafficLog, options, strength};
 
-/// The state of a session.
 pub struct Session {
     out: Writer,
     engine: Engine,
-    /// `uci` lists the options for tuning.
+    /// `uci` lists the tuning options.
     lists_tuning: bool,
     debug: bool,
 
     game: Game,
-    /// The last `position` was refused, so that `game` is an older one.
+    /// The last `position` was invalid, so `game` is an older one.
     is_position_refused: bool,
     game_seed: u64,
     overhead: OverheadTracker,
-    /// The last move searched, with its Q.
+    /// The last move searched and its Q.
     previous: Option<(MadeMove, f32)>,
     activity: Activity,
 }
 
 impl Session {
-    /// A session with default settings at the initial position.
+    /// Starts with default settings at the initial position.
     pub fn new(out: Writer, traffic: TrafficLog, lists_tuning: bool) -> Session {
         Session {
             out,
@@ -58,7 +57,7 @@ impl Session {
         }
     }
 
-    /// Receives the end of the running search; nothing arrives if there is none.
+    /// Receives the end of the running search. Without a search, nothing ever arrives.
     pub fn finished(&self) -> Receiver<FinishedSearch> {
         match &self.activity {
             Activity::Searching(running) => running.finished.clone(),
@@ -66,8 +65,9 @@ impl Session {
         }
     }
 
-    /// Executes a line; breaks at `quit` and after a fatal error. A bad line is answered with one `info string` and changes
-    /// nothing. After a `position` that was refused, `go` has no move to give until the next one.
+    /// Executes a line. Breaks at `quit` and after a fatal error. An invalid line is answered with one `info string`
+    /// and changes nothing, except that after an invalid `position` every `go` answers `bestmove (none)` until the next
+    /// valid one.
     pub fn line(&mut self, line: &InputLine) -> ControlFlow<Result<(), LoadError>> {
         let text = match &line.text {
             Ok(text) => text,
@@ -92,7 +92,7 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// Fails if the network that was asked for cannot be used.
+    /// Fails if the chosen network cannot be used.
     fn execute(&mut self, command: Command, at: Instant) -> Result<(), LoadError> {
         match command {
             Command::Uci => self.identify(),
@@ -130,7 +130,7 @@ impl Session {
     }
 
     fn ready(&mut self) -> Result<(), LoadError> {
-        // During a search everything is loaded, and the workers are in use.
+        // During a search everything is loaded, and the workers are busy.
         if matches!(self.activity, Activity::Idle) {
             self.prepare()?;
         }
@@ -144,7 +144,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether no search is running or withheld; tells the GUI if one is.
+    /// Returns true if no search is running or withheld; otherwise tells the GUI.
     fn is_idle(&self) -> bool {
         let idle = matches!(self.activity, Activity::Idle);
         if !idle {
@@ -172,7 +172,7 @@ impl Session {
         }
     }
 
-    /// Sets the position of the next `go`; a running search is not affected.
+    /// Sets the position of the next `go`. A running search is not affected.
     fn set_position(&mut self, setup: &Setup) {
         match Game::from_uci(setup.fen.as_deref(), setup.moves.iter().map(String::as_str)) {
             Ok(game) => (self.game, self.is_position_refused) = (game, false),
@@ -183,7 +183,7 @@ impl Session {
         }
     }
 
-    /// Answers with exactly one `bestmove`, even an invalid `go`. Fails if the network cannot be used.
+    /// Answers every `go` with exactly one `bestmove`, even an invalid one. Fails if the network cannot be used.
     fn go(&mut self, go: &Go, at: Instant) -> Result<(), LoadError> {
         if !matches!(self.activity, Activity::Idle) {
             self.out.say("go during a search: the running search is stopped");
@@ -208,7 +208,7 @@ impl Session {
         Ok(())
     }
 
-    /// The legal ones among the moves of `searchmoves`; empty for all. The GUI is told what of `go` is ignored.
+    /// Returns the legal moves of `searchmoves`; empty for all moves. Tells the GUI which parts of `go` are ignored.
     fn searchmoves(&self, go: &Go) -> Vec<Move> {
         let mut ignored: Vec<String> = go.ignored.iter().map(ToString::to_string).collect();
         let mut moves = Vec::new();
@@ -250,7 +250,7 @@ impl Session {
         }
     }
 
-    /// Ends the session: a running or withheld search is answered.
+    /// Ends the session. A running or withheld search gets its `bestmove`.
     pub fn close(&mut self) {
         self.stop();
     }
@@ -267,7 +267,7 @@ impl Session {
         }
     }
 
-    /// Sends a reply, or all of it but `bestmove` if the mode withholds that.
+    /// Sends a reply, but holds `bestmove` back if `mode` withholds it.
     fn give(&mut self, mut reply: Reply, mode: GoMode) {
         if mode.withholds_bestmove() {
             for info in reply.infos.drain(..) {
@@ -290,7 +290,7 @@ impl Session {
         self.out.line(&reply.bestmove);
     }
 
-    /// The reply of a search that has ended; `None` if it panicked.
+    /// Returns the reply of a finished search; `None` if it panicked.
     fn reply(&mut self, running: &RunningSearch, finished: Option<FinishedSearch>) -> Reply {
         let Some(FinishedSearch { outcome, mut printer, time }) = finished else {
             self.out.say("the search panicked");
@@ -307,7 +307,7 @@ impl Session {
         }
         self.say_all(self.engine.knowledge().tables().warnings());
         let chosen = running.choose(&report, &stats, self.seed(&running.root));
-        // The line of the move played comes first.
+        // The line of the played move comes first.
         if let Some(lines) = report.lines.get_mut(..=chosen) {
             lines.rotate_right(1);
         }
@@ -337,7 +337,7 @@ impl Session {
         Reply::searched(&running.root, &best, printer.chess960, infos)
     }
 
-    /// Also during a search.
+    /// Works during a search, too.
     fn show_tree(&mut self, moves: &[String]) {
         let chess960 = self.settings().chess960;
         let pool = self.engine.existing_pool();

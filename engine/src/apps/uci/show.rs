@@ -1,4 +1,4 @@
-//! The output of `d` and `eval`, for use at a terminal. Every line is an `info string`, which a GUI ignores.
+//! The output of `d` and `eval` at a terminal. Every line is an `info string`, which a GUI ignores.
 
 use shakmaty::{Position, Rank, Square};
 
@@ -6,10 +6,9 @@ use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::nets::eval::Answer;
 
-/// Moves that `eval` shows.
+/// Maximum number of moves that `eval` shows.
 const TOP: usize = 10;
 
-/// Writes the board, the FEN and the state of the game.
 pub fn position(game: &Game, out: &Writer) {
     let board = game.position().board();
     for rank in Rank::ALL.into_iter().rev() {
@@ -28,7 +27,6 @@ pub fn position(game: &Game, out: &Writer) {
     ));
 }
 
-/// Writes the evaluation of the position without a search.
 pub fn evaluation(game: &Game, answer: &Answer, chess960: bool, out: &Writer) {
     let percent = |share: f32| format!("{:.1} %", share * 100.0);
     let wdl = answer.wdl;

@@ -1,4 +1,4 @@
-//! The root moves' statistics in lc0's format, which Nibbler displays.
+//! The root statistics in lc0's format, which Nibbler displays.
 
 use std::fmt::Write;
 
@@ -9,9 +9,8 @@ use crate::nets::encoding::az4672;
 use crate::nets::eval::Wdl;
 use crate::search::MoveStats;
 
-/// The `info string` lines, the least visited move first and the root last, as lc0 writes them
-/// (`GetVerboseStats` in `src/search/classic/search.cc`); the number in brackets is the `az4672` index. Empty
-/// without a move.
+/// Returns `info string` lines, the least visited move first and the root last, as lc0 does (`GetVerboseStats` in
+/// `src/search/classic/search.cc`). The number in brackets is the `az4672` index. Empty if there is no move.
 pub fn lines(turn: Color, stats: &[MoveStats], chess960: bool) -> Vec<String> {
     let mut sorted: Vec<&MoveStats> = stats.iter().collect();
     sorted.sort_by(|a, b| a.visits.cmp(&b.visits).then((a.q + a.u).total_cmp(&(b.q + b.u))));
@@ -29,12 +28,12 @@ fn line(turn: Color, stats: &MoveStats, chess960: bool) -> String {
         0 => format!("(WL:  -.-----) (D: -.---) (M:  -.-) (Q: {:8.5}) ", stats.q),
         _ => results(stats.wdl, stats.q),
     };
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "(U: {:6.5}) (S: {:8.5}) {}", stats.u, stats.q + stats.u, value(stats.value));
     text
 }
 
-/// The root: sums over its moves.
+/// Formats the root line from sums and means over its moves.
 fn root_line(stats: &[MoveStats]) -> String {
     let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
     let in_flight = stats.iter().map(|stats| stats.in_flight).sum();
@@ -49,7 +48,7 @@ fn root_line(stats: &[MoveStats]) -> String {
         draw: mean(|stats| stats.wdl.draw),
         loss: mean(|stats| stats.wdl.loss),
     };
-    // The root's own evaluation is a visit too.
+    // The root's own evaluation counts as a visit.
     let head = head("node", stats.len(), visits + 1, in_flight, policy);
     format!("{head}{}{}", results(wdl, mean(|stats| stats.q)), value(None))
 }
@@ -96,7 +95,7 @@ mod tests {
             },
             unvisited(m("a2a3"), 0.01, -0.5, 0.125),
         ];
-        // e2 is square 12, two squares north type 1: 12 · 73 + 1 = 877; a2a3 is 8 · 73.
+        // `az4672` index: e2 is square 12, two squares north is type 1: 12 · 73 + 1 = 877. a2a3: 8 · 73 = 584.
         assert_eq!(
             lines(Color::White, &stats, false),
             [

@@ -1,4 +1,4 @@
-//! The answer to `tree`: one `info string` with a JSON object, so that no line of a running search can come between.
+//! The answer to `tree`: one `info string` with a JSON object, so that no `info` of a running search can interleave.
 
 use serde_json::{Value, json};
 use shakmaty::Move;
@@ -6,8 +6,8 @@ use shakmaty::Move;
 use crate::chess::position::{Game, PositionError};
 use crate::search::{MoveStats, Proof, Tree};
 
-/// The line about the moves after a line of the search, which may be running; it may be longer than what
-/// [`Writer::say`](super::io::Writer::say) writes.
+/// Describes the moves after `line`; the search may be running. The text may exceed the length limit of
+/// [`Writer::say`](super::io::Writer::say).
 pub fn answer(tree: &Tree, line: &[String], chess960: bool) -> Result<String, PositionError> {
     let mut game = tree.root_game().clone();
     let mut moves: Vec<Move> = Vec::new();

@@ -1,29 +1,27 @@
-//! `info` lines with a variation.
-//!
-//! They are parsed word by word, as GUIs do: engines add words of their own, and `shakmaty-uci` rejects lines with `wdl`
-//! and mates in more than 127 moves.
+//! `info` lines with a variation. Parsed word by word, as GUIs do: engines add words of their own, and `shakmaty-uci`
+//! rejects `wdl` and mates in more than 127 moves.
 
 use crate::search::Score;
 
-/// A variation of a search, as an engine reports it. Its moves are not checked.
+/// A reported variation. Its moves are not validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InfoLine {
-    /// Its rank (`multipv`), from 0.
+    /// `multipv` − 1.
     pub rank: usize,
-    /// Depth in plies, as the engine counts it.
+    /// Plies, as the engine counts them.
     pub depth: u32,
     /// Nodes of the whole search.
     pub nodes: u64,
     /// For the side to move.
     pub score: Score,
-    /// Win, draw and loss for the side to move, in thousandths.
+    /// WDL of the side to move in per mille.
     pub wdl: Option<[u16; 3]>,
-    /// The moves in UCI notation.
+    /// UCI notation.
     pub pv: Vec<String>,
 }
 
 impl InfoLine {
-    /// Reads what follows `info`; `None` for bounds, for strings, and for lines without a score or a variation.
+    /// Parses the words after `info`. `None` for bounds, strings, and lines without a score or a variation.
     pub fn parse<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<InfoLine> {
         let (mut rank, mut depth, mut nodes, mut score, mut wdl) = (0, 0, 0, None, None);
         while let Some(word) = words.next() {
@@ -44,7 +42,7 @@ impl InfoLine {
                     let mut number = || words.next()?.parse().ok();
                     wdl = Some([number()?, number()?, number()?]);
                 }
-                // A bound is no score, and a string is for people.
+                // A bound is not a score.
                 "lowerbound" | "upperbound" | "string" => return None,
                 "pv" => {
                     let pv = words.map(str::to_owned).collect();

@@ -1,6 +1,4 @@
-//! The lines that an engine writes, for every program here that talks to engines.
-//!
-//! They are parsed word by word, as GUIs do: engines add words of their own, and unknown ones are skipped.
+//! The lines that an engine writes. Parsed word by word, as GUIs do; unknown words are skipped.
 
 use super::InfoLine;
 
@@ -12,13 +10,13 @@ pub enum EngineLine {
     ReadyOk,
     /// `info …` with a score and a variation.
     Info(InfoLine),
-    /// `info string` with the statistics of a root move, as Leela Chess Zero and Philidor write them.
+    /// `info string` with the statistics of a root move, as lc0 and Philidor write them.
     Numbers(MoveNumbers),
-    /// `info string tree {…}`: Philidor's answer to `tree`, JSON.
+    /// `info string tree {…}`: Philidor's answer to `tree`, as JSON.
     Tree(String),
-    /// `info string tree: …`: why there is no such answer.
+    /// `info string tree: …`: the reason why there is no answer.
     NoTree(String),
-    /// `bestmove …`: the move as it was written.
+    /// The move of `bestmove …` as written.
     Best(String),
     Other,
 }
@@ -26,20 +24,20 @@ pub enum EngineLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
     pub name: String,
-    /// Smallest and largest value of a `spin`.
+    /// Minimum and maximum of a `spin`.
     pub range: Option<(i64, i64)>,
 }
 
-/// What a search knows of a root move, for the side that makes it.
+/// Statistics of a root move, for the side to move at the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveNumbers {
-    /// The move in UCI notation; `node` is the root, which ends a list.
+    /// UCI notation; `node` is the root, which ends a list.
     pub uci: String,
-    /// Visits (N).
+    /// N.
     pub visits: u64,
-    /// Prior (P), 0 to 1.
+    /// P, 0 to 1.
     pub prior: f32,
-    /// Mean result (Q), −1 to 1.
+    /// Q, −1 to 1.
     pub q: f32,
 }
 
@@ -63,7 +61,7 @@ impl EngineLine {
 
 fn option<'a>(words: impl Iterator<Item = &'a str>) -> Option<OptionSpec> {
     let words: Vec<&str> = words.collect();
-    // Some engines leave the type out.
+    // Some engines leave out the type.
     let kind = words.iter().position(|word| *word == "type").unwrap_or(words.len());
     let (names, rest) = words.split_at(kind);
     let (&first, names) = names.split_first()?;

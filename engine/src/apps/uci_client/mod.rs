@@ -25,25 +25,25 @@ use crate::search::Score;
 /// How often the stop flag is checked while waiting for an engine.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An engine that searches more than this multiple of its node limit, and more than this many nodes, ignores the
-/// limit and is sent `stop`.
+/// An engine is sent `stop` if it searches more than this multiple of its node limit and more than
+/// `LEAST_EXCESS_NODES`: it ignores the limit.
 const NODE_LIMIT_FACTOR: u64 = 2;
 const LEAST_EXCESS_NODES: u64 = 10_000;
 
-/// How long an engine that has closed its pipes may take to exit.
+/// Maximum time to exit for an engine that has closed its pipes.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Options to set, by name.
+    /// Names and values.
     pub options: Vec<(String, String)>,
-    /// How long it may take to answer, beyond the time of a search by move time.
+    /// Maximum time to answer, beyond the search time of `movetime`.
     pub timeout: Duration,
 }
 
-/// The limit of an engine's search of one position.
+/// The limit of one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
@@ -69,21 +69,21 @@ pub enum EngineError {
     Start(PathBuf, std::io::Error),
     #[error("the engine {} {}", .0.display(), .1)]
     Unfit(PathBuf, String),
-    /// It exited, timed out, or gave an impossible answer.
+    /// It exited, timed out, or answered with an illegal move.
     #[error("the engine {} {}", .0.display(), .1)]
     Failed(PathBuf, String),
     #[error("interrupted")]
     Interrupted,
 }
 
-/// A game with the `position` commands that send it to an engine.
+/// A game with its `position` commands.
 #[derive(Clone, Debug)]
 pub struct UciPosition {
     pub game: Game,
-    /// The whole game, for engines that look at earlier positions.
+    /// The whole game, for engines that use earlier positions.
     whole: PositionCommand,
-    /// From the last capture or pawn move on: what repetitions and the fifty moves can reach. Much shorter, and engines
-    /// take a microsecond or two a move to read it.
+    /// The game since the last capture or pawn move, which is all that repetitions and the fifty-move rule need. Much
+    /// shorter: engines take 1 to 2 µs to read a move.
     recent: PositionCommand,
 }
 
@@ -94,7 +94,7 @@ struct PositionCommand {
 }
 
 impl PositionCommand {
-    /// Without moves; `None` is the initial position.
+    /// `None` is the initial position.
     fn new(start: Option<&str>) -> PositionCommand {
         let text = start.map_or_else(|| "position startpos".to_owned(), |fen| format!("position fen {fen}"));
         PositionCommand { text, has_moves: false }
@@ -111,7 +111,7 @@ impl PositionCommand {
 }
 
 impl UciPosition {
-    /// A game from the FEN `start`; `None` is the initial position.
+    /// `None` is the initial position.
     pub fn new(start: Option<&str>) -> Result<UciPosition, PositionError> {
         let game = start.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
         let command = PositionCommand::new(start);
@@ -129,25 +129,24 @@ impl UciPosition {
         }
     }
 
-    /// Whether castling moves are written as in Chess960.
+    /// Returns whether castling moves are written as in Chess960.
     pub fn is_chess960(&self) -> bool {
         self.game.position().castles().mode().is_chess960()
     }
 }
 
-/// A move with the engine's evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineMove {
     pub m: Move,
-    /// The principal variation, which begins with it, as far as its moves are legal.
+    /// The legal part of the principal variation; begins with `m`.
     pub pv: Vec<Move>,
-    /// The score for the mover if it is played; `None` if the engine reported none.
+    /// For the side that plays `m`; `None` if the engine reported none.
     pub score: Option<Score>,
-    /// Win, draw and loss for the mover in thousandths, if the engine reports them (`UCI_ShowWDL`).
+    /// WDL of the side that plays `m` in per mille, if the engine reports it (`UCI_ShowWDL`).
     pub wdl: Option<[u16; 3]>,
 }
 
-/// A running engine; dropping it ends the process.
+/// Dropping it ends the process.
 #[derive(Debug)]
 pub struct UciEngine {
     program: PathBuf,
@@ -162,7 +161,7 @@ pub struct UciEngine {
 }
 
 impl UciEngine {
-    /// Starts an engine, sets its options, and waits until it is ready.
+    /// Starts an engine, sets its options, and waits for `readyok`.
     pub fn start(command: &EngineCommand, stop: &AtomicBool) -> Result<UciEngine, EngineError> {
         let program = command.program.clone();
         let mut process = engine_process(&program, &command.arguments);
@@ -207,7 +206,7 @@ impl UciEngine {
         knows(&self.options, name)
     }
 
-    /// Sets a check option if the engine has it, and returns whether it has.
+    /// Sets a check option if the engine has it; returns whether it has.
     pub fn try_check(&mut self, name: &str, value: bool) -> Result<bool, EngineError> {
         let known = self.has_option(name);
         if known {
@@ -229,26 +228,22 @@ impl UciEngine {
         Ok(())
     }
 
-    /// The engine's name (`id name`).
+    /// From `id name`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Sends `ucinewgame` and waits until the engine is ready.
+    /// Sends `ucinewgame` and waits for `readyok`.
     pub fn new_game(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
         self.send("ucinewgame")?;
         self.wait_until_ready(stop)
     }
 
-    /// At most `count` moves, best first. The position must have a legal
-    /// move. An engine that ignores a node limit is sent `stop` soon after it.
+    /// Returns at most `count` moves, best first. The position must have a legal move. After an error the engine must
+    /// be dropped.
     ///
-    /// A position is sent only after the last answer: Stockfish reads a `position` during a search and counts the
-    /// moves in it as nodes, so that searches by nodes would end early and differ from run to run.
-    ///
-    /// # Errors
-    ///
-    /// If it fails, or `stop` is set: the engine must then be dropped.
+    /// A position is sent only after the last answer: Stockfish reads a `position` during a search and counts its moves
+    /// as nodes, so that searches by nodes would end early and not be reproducible.
     pub fn best(
         &mut self,
         position: &UciPosition,
@@ -262,7 +257,7 @@ impl UciEngine {
         self.answer(position, limit, count, stop)
     }
 
-    /// Whether it is an engine known to need no earlier positions than repetitions can reach.
+    /// Returns whether the engine is known to use earlier positions only for repetitions.
     fn needs_only_recent(&self) -> bool {
         self.name.starts_with("Stockfish")
     }
@@ -323,7 +318,7 @@ impl UciEngine {
         })?;
         let mut moves: Vec<EngineMove> =
             found.iter().map_while(|info| scored_move(&position.game, info.as_ref()?)).collect();
-        // `bestmove` decides: the engine may have changed its choice after its last `info`, or sent none.
+        // `bestmove` takes precedence: the engine may have changed its mind after its last `info`, or sent none.
         if moves.first().is_none_or(|first| first.m != m) {
             let (score, wdl) = moves.first().map_or((None, None), |first| (first.score, first.wdl));
             moves.retain(|scored| scored.m != m);
@@ -332,7 +327,6 @@ impl UciEngine {
         Ok(moves)
     }
 
-    /// The error of an engine that failed for this reason.
     fn failed(&self, why: String) -> EngineError {
         EngineError::Failed(self.program.clone(), why)
     }
@@ -342,7 +336,7 @@ impl UciEngine {
         sent.map_err(|_| self.exited())
     }
 
-    /// The error for an engine whose pipes are closed: its exit status is available a moment later.
+    /// The error for an engine whose pipes are closed. Its exit status is available a moment later.
     fn exited(&mut self) -> EngineError {
         let last = Instant::now() + EXIT_TIMEOUT;
         loop {
@@ -375,33 +369,31 @@ impl UciEngine {
 
 impl Drop for UciEngine {
     fn drop(&mut self) {
-        // It may be searching, or hang.
+        // The engine may be searching or hang.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The child process of an engine, with its pipes.
 pub fn engine_process(program: &Path, arguments: &[String]) -> Command {
     let mut process = Command::new(program);
     process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Its own process group: Ctrl-C must not reach the engine before we are done with it.
+    // Its own process group, so that Ctrl-C does not reach the engine before we are done with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut process, 0);
     process
 }
 
-/// The command that sets an option.
 pub fn set_option(name: &str, value: &str) -> String {
     format!("setoption name {name} value {value}")
 }
 
-/// Whether an option is among those that an engine has listed; names are compared in lower case.
+/// Names are case-insensitive.
 pub fn knows(options: &[OptionSpec], name: &str) -> bool {
     options.iter().any(|known| known.name.eq_ignore_ascii_case(name))
 }
 
-/// A program's path: Debian installs Stockfish in a folder that is not in root's PATH.
+/// A program's path. Debian installs Stockfish in /usr/games, which is not in root's PATH.
 pub fn find_program(program: &Path) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let games = Path::new("/usr/games").join(program);
@@ -410,8 +402,8 @@ pub fn find_program(program: &Path) -> PathBuf {
     if !known && games.is_file() { games } else { program.to_owned() }
 }
 
-/// The words of a command, those with spaces in quotation marks; `None` if one is not closed. A backslash is a letter as
-/// any other: it separates folders on Windows.
+/// Splits a command into words; quotation marks keep spaces. `None` if one is not closed. A backslash is an ordinary
+/// letter, because it separates folders on Windows.
 pub fn command_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -432,13 +424,13 @@ pub fn command_words(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// An option to set, as `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
     let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Whether an `info` line shows that the engine ignores its node limit.
+/// Returns whether an `info` line shows that the engine ignores its node limit.
 fn ignores_limit(line: &str, limit: Limit) -> bool {
     let Limit::Nodes(most) = limit else { return false };
     let mut words = line.split_ascii_whitespace();
@@ -450,7 +442,7 @@ fn ignores_limit(line: &str, limit: Limit) -> bool {
     nodes.is_some_and(|nodes| nodes > most.saturating_mul(NODE_LIMIT_FACTOR).max(LEAST_EXCESS_NODES))
 }
 
-/// What an `info` line says of its first move; `None` if that is illegal.
+/// The first move of an `info` line with its evaluation; `None` if it is illegal.
 fn scored_move(game: &Game, info: &InfoLine) -> Option<EngineMove> {
     let mut after = game.clone();
     let legal = |word: &String| {

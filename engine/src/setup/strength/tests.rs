@@ -1,4 +1,4 @@
-//! The table is monotone, and a random choice never loses a queen.
+//! The table of strengths is monotone, and a random choice never loses a queen.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ fn wdl(q: f32) -> Wdl {
     Wdl { win: f32::midpoint(1.0, q), draw: 0.0, loss: f32::midpoint(1.0, -q) }
 }
 
-/// A report on as many of the initial position's moves as there are numbers: visits, Q, mate.
+/// A report on the first legal moves of the initial position; `lines` are (visits, Q, mate).
 fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     let moves = Game::new().legal_moves();
     let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| PvLine {
@@ -35,7 +35,7 @@ fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     }
 }
 
-/// How often each line of a report is chosen.
+/// Counts how often each line is chosen.
 fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
     let strength = Strength::of_elo(elo);
     let mut counts = HashMap::new();
@@ -49,7 +49,7 @@ fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
 fn a_higher_rating_allows_more_visits_and_less_randomness() {
     for elo in (WEAKEST..STRONGEST).step_by(10) {
         let [weak, strong] = [elo, elo + 10].map(Strength::of_elo);
-        // The weakest see more moves well enough to choose them.
+        // The weakest levels have more visits again, to see more moves well enough to choose them.
         let [few, many] =
             if elo < 1260 { [strong.visits, weak.visits] } else { [weak.visits, strong.visits] };
         assert!(few <= many, "{weak:?} {strong:?}");
@@ -61,7 +61,7 @@ fn a_higher_rating_allows_more_visits_and_less_randomness() {
     assert!(low.visits == 87 && close(low.choice, 7.95) && close(low.margin, 1.93), "{low:?}");
     assert_eq!(Strength::of_elo(i64::MIN), low);
     assert_eq!(Strength::of_elo(i64::MAX), Strength::of_elo(STRONGEST));
-    // Half-way from 300 to 1,200 visits by their logarithms: √(300 · 1,200) = 600.
+    // 1920 is half-way from 300 to 1,200 visits on a log scale: √(300 · 1,200) = 600.
     assert_eq!(Strength::of_elo(1920).visits, 600);
 }
 
@@ -74,8 +74,8 @@ fn skill_levels_are_on_the_same_scale_and_the_highest_is_no_limit() {
 
 #[test]
 fn probabilities_follow_visits_and_temperature() {
-    // Two moves of equal worth, 8 visits to 1: at a temperature of 3 the chances are 2 to 1. With a
-    // single visit only among moves of single visits.
+    // Two moves of equal value with 8 visits to 1: at temperature 3 the odds are 2 to 1. A move with a single visit is
+    // never drawn beside better visited ones.
     let strength = Strength { visits: 1, policy: 1.0, choice: 3.0, margin: 0.1, seen: 0.0 };
     let report = report(&[(16, 0.0, None), (2, 0.0, None), (1, 0.0, None)]);
     let first = (0..30_000).filter(|seed| strength.choose(&report, *seed) == 0).count();
@@ -85,11 +85,11 @@ fn probabilities_follow_visits_and_temperature() {
 
 #[test]
 fn a_move_beyond_the_margin_is_never_chosen() {
-    // 0.27 is allowed at 1510: atanh 0.27 = 0.2769; 0.26 is within.
+    // The margin at 1510 is 0.27: atanh 0.27 = 0.2769 exceeds it, 0.26 is within.
     let even = report(&[(50, 0.0, None), (40, -0.27, None), (30, -0.26, None)]);
     let counts = choices(1510, &even);
     assert!(!counts.contains_key(&1) && counts[&0] > 0 && counts[&2] > 0, "{counts:?}");
-    // A queen is also too much where the game is as good as lost: atanh −0.8 − atanh −0.95 = 0.73.
+    // A queen is too much even in a nearly lost game: atanh −0.8 − atanh −0.95 = 0.73.
     let lost = report(&[(50, -0.8, None), (40, -0.95, None)]);
     assert_eq!(choices(1510, &lost).len(), 1);
     // The weakest player may lose it.
@@ -97,7 +97,8 @@ fn a_move_beyond_the_margin_is_never_chosen() {
     // The most visited move is no exception.
     let trap = report(&[(50, -0.9, None), (20, 0.0, None)]);
     assert_eq!(choices(1510, &trap), HashMap::from([(1, SEEDS)]));
-    // The strongest player does not trust what it has hardly looked at; half of the visits count at 2295.
+    // A strong player does not trust a hardly visited move; at 2295, a move needs half of the most visited move's
+    // visits.
     let hardly_seen =
         report(&[(50_000, 0.1, None), (26_000, 0.105, None), (24_000, 0.3, None), (2, 0.9, None)]);
     assert_eq!(choices(STRONGEST, &hardly_seen), HashMap::from([(0, SEEDS)]));
@@ -117,7 +118,7 @@ fn mates_are_played_and_allowed_only_if_nothing_else_is_left() {
     assert_eq!(choices(WEAKEST, &report(&[])), HashMap::from([(0, SEEDS)]));
 }
 
-/// Statistics of as many of the initial position's moves as there are numbers: visits, prior, proof.
+/// Statistics of the first legal moves of the initial position; `moves` are (visits, prior, proof).
 fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     let legal = Game::new().legal_moves();
     let stats = |(&(visits, prior, proof), &m): (&(u64, f32, Option<Proof>), &Move)| MoveStats {
@@ -134,7 +135,7 @@ fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     moves.iter().zip(&legal).map(stats).collect()
 }
 
-/// How often each of three moves is drawn in a thousand.
+/// Counts of each of three moves in a thousand draws.
 fn drawn(stats: &[MoveStats], temperature: f32) -> [usize; 3] {
     let mut counts = [0; 3];
     (0..1000).for_each(|seed| counts[draw(stats, temperature, seed)] += 1);
@@ -143,7 +144,7 @@ fn drawn(stats: &[MoveStats], temperature: f32) -> [usize; 3] {
 
 #[test]
 fn a_temperature_draws_by_visits_and_without_any_by_the_policy() {
-    // 8 : 1 at a temperature of 3 is 2 : 1; at 1 it is 8 : 1.
+    // Visits 8 : 1 give odds of 2 : 1 at temperature 3, and of 8 : 1 at temperature 1.
     let by_visits = stats(&[(80, 0.1, None), (10, 0.9, None), (0, 0.0, None)]);
     let [first, second, third] = drawn(&by_visits, 3.0);
     assert!((620..715).contains(&first) && second == 1000 - first && third == 0, "{first} {second} {third}");
@@ -176,7 +177,7 @@ fn games_differ_and_positions_do() {
     assert_ne!(first, seed(&game, 1), "the same position, later");
 }
 
-/// An evaluator that values taking the queen and saving it, and nothing else.
+/// Values taking and saving the queen, and nothing else.
 struct QueenHunter;
 
 fn can_take_the_queen(game: &Game) -> bool {
@@ -219,9 +220,9 @@ impl Evaluator for QueenHunter {
 #[test]
 fn a_random_choice_never_loses_the_queen() {
     for fen in [
-        // The queen on h5 is attacked by a pawn, and has few squares that are safe.
+        // A pawn attacks the queen on h5, which has few safe squares.
         "r1bqkbnr/pppp1p1p/2n3p1/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 4",
-        // The queen on d4 is attacked by a knight.
+        // A knight attacks the queen on d4.
         "r1bqkbnr/pppp1ppp/2n5/8/3QP3/8/PPP2PPP/RNB1KBNR w KQkq - 1 4",
     ] {
         let game = Game::from_fen(fen).unwrap();

@@ -1,5 +1,5 @@
-//! The notebook's examples: minimax and alpha-beta by the moves and the time they need for a mate in one, and
-//! UCT by the results of 5,000 random games.
+//! The notebook's examples: minimax and alpha-beta by moves tried and time for a mate in one, and UCT by the results of
+//! 5,000 random games.
 
 mod plain;
 
@@ -20,11 +20,11 @@ pub const DEPTH: u32 = 4;
 const UCT_MOVES: &str = "e2e4 e7e6 d2d4 d7d5 b1c3 g8f6 e4e5 f6d7 g1f3 f8b4 f1d3 e8g8";
 /// As in the notebook.
 const UCT_GAMES: u64 = 5000;
-/// The notebook's, for another generator.
+/// The notebook's seed, although our generator differs.
 const UCT_SEED: u64 = 42;
-/// At the notebook's root: sum of White's payouts, visits.
+/// The notebook's root: sum of White's payouts, visits.
 const NOTEBOOK_ROOT: (f64, u64) = (2519.5, 5000);
-/// The notebook's root moves with the sums of White's payouts and their visits, in the order of first visits.
+/// The notebook's root moves: sum of White's payouts and visits, in the order of first visits.
 #[rustfmt::skip]
 const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("a2a4", 87.0, 166), ("g2g4", 83.5, 161), ("h2h4", 93.5, 176), ("a2a3", 64.0, 132),
@@ -38,7 +38,7 @@ const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("f3h4", 83.5, 161), ("f3g5", 55.5, 119),
 ];
 
-/// Why the first table differs from the notebook's, and what the second shows.
+/// Explains the differences from the notebook's first table.
 const NOTES: &str = "\
 Plain alpha-beta tries the moves in python-chess's order, with a full window for every root move, and reads the table of
 squares by files: as the notebook does, hence the same number. Read by ranks, as the table is written, it would be
@@ -83,7 +83,6 @@ fn print_full_width(out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Discards what a search shows.
 struct Unseen;
 
 impl SearchObserver for Unseen {

@@ -6,10 +6,9 @@ use shakmaty::{Chess, Color, File, Move, Position, Rank, Square};
 
 use super::Escaped;
 
-/// The side of a square; the pieces are drawn for it.
+/// Side of a square in the units of the piece symbols.
 const SQUARE: f64 = 45.0;
 
-/// A move that is drawn as an arrow.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrow {
     pub m: Move,
@@ -17,19 +16,17 @@ pub struct Arrow {
     pub class: &'static str,
 }
 
-/// A position, seen by the side to move, with moves.
+/// A position with arrows, seen by the side to move.
 #[derive(Clone, Debug)]
 pub struct Board<'a> {
     pub position: &'a Chess,
-    /// The move that led to it.
     pub last_move: Option<Move>,
-    /// The moves.
     pub arrows: Vec<Arrow>,
-    /// What is said instead of the picture.
+    /// The text alternative of the picture.
     pub label: String,
 }
 
-/// The empty board, which all positions use: symbols seen by White and by Black.
+/// The empty board as two symbols, seen by White and by Black, which all positions share.
 pub fn squares() -> String {
     let side = 8.0 * SQUARE;
     let dark: String = (0..64)
@@ -72,7 +69,7 @@ fn corner(square: Square, seen_by: Color) -> (f64, f64) {
     (column * SQUARE, row * SQUARE)
 }
 
-/// The squares between which a move is drawn: castling is the king's.
+/// The squares that an arrow joins. Castling is drawn as the king's move.
 fn ends(m: Move) -> Option<(Square, Square)> {
     match m {
         Move::Castle { king, rook } => {
@@ -93,7 +90,6 @@ impl Display for Board<'_> {
             "<svg viewBox=\"0 0 {side} {side}\" role=\"img\" aria-label=\"{}\"><use href=\"#{board}\"/>",
             Escaped(&self.label)
         )?;
-        // The opponent's last move.
         if let Some((from, to)) = self.last_move.and_then(ends) {
             for square in [from, to] {
                 let (x, y) = corner(square, seen_by);
@@ -115,7 +111,7 @@ impl Display for Board<'_> {
     }
 }
 
-/// The outline of an arrow from the middle of a square to that of another.
+/// The outline of an arrow between the centres of two squares.
 fn outline(from: Square, to: Square, seen_by: Color) -> String {
     let middle = |square| {
         let (x, y) = corner(square, seen_by);
@@ -124,7 +120,7 @@ fn outline(from: Square, to: Square, seen_by: Color) -> String {
     let ((x1, y1), (x2, y2)) = (middle(from), middle(to));
     let length = (x2 - x1).hypot(y2 - y1).max(1.0);
     let (dx, dy) = ((x2 - x1) / length, (y2 - y1) / length);
-    // Along the arrow, and to its side.
+    // Coordinates along the arrow and across it.
     let point = |along: f64, aside: f64| {
         format!("{:.1} {:.1}", x1 + along * dx - aside * dy, y1 + along * dy + aside * dx)
     };

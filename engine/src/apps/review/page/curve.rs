@@ -1,6 +1,5 @@
-//! White's win probability over the game as SVG.
-//!
-//! The picture is stretched to the page's width, so it holds no text: labels are HTML below it.
+//! White's win probability over the game as SVG. The picture is stretched to the page's width, so it holds no text: the
+//! labels are HTML below it.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -9,14 +8,13 @@ use shakmaty::Position;
 use super::{Escaped, anchor, class};
 use crate::apps::review::game_review::{GameReview, ReviewedMove};
 
-/// Labels below the curve, at most.
+/// Maximum number of labels below the curve.
 const LABELS: usize = 8;
 
-/// The curve of a game.
 pub struct Curve<'a> {
-    /// The number of the game in the page.
+    /// The game's number in the page, from 1.
     pub number: usize,
-    /// The game; it has a move.
+    /// Must have at least one move.
     pub review: &'a GameReview<'a>,
     /// The moves that have boards in the page.
     pub moments: &'a [&'a ReviewedMove],

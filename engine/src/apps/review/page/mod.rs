@@ -1,4 +1,4 @@
-//! The review as one HTML page that needs nothing else: no script, no font, no picture.
+//! The review as one self-contained HTML page: no scripts, fonts or images from elsewhere.
 
 mod board;
 mod curve;
@@ -19,17 +19,16 @@ use super::material::Phase;
 use crate::chess::pgn::PgnGame;
 
 const STYLE: &str = include_str!("style.css");
-/// A symbol for each piece: Colin M.L. Burnett's, under GPL-2.0-or-later among others.
+/// The piece set of Colin M.L. Burnett, under GPL-2.0-or-later among others.
 const PIECES: &str = include_str!("../../../../data/pieces.svg");
-/// Boards a game, at most: of the moves that changed the win probability most.
+/// Maximum number of boards per game; the moves with the largest change of win probability have them.
 const BOARDS: usize = 12;
 
-/// What the page is of.
 #[derive(Clone, Copy, Debug)]
 pub struct PageTitle<'a> {
-    /// The file that was reviewed.
+    /// The reviewed PGN file.
     pub file: &'a Path,
-    /// Who evaluated, and how long.
+    /// The judge's name and limits.
     pub judge: &'a str,
 }
 
@@ -109,7 +108,7 @@ fn write_game(number: usize, review: &GameReview<'_>, out: &mut dyn Write) -> io
     out.write_all(b"</section>\n")
 }
 
-/// The moves that are shown with a board: the marked ones that are no mere inaccuracies.
+/// The moves shown with a board: marked ones other than inaccuracies.
 fn moments<'r>(review: &'r GameReview<'_>) -> Vec<&'r ReviewedMove> {
     let critical = |played: &&ReviewedMove| played.mark.is_some_and(|mark| mark != Mark::Inaccuracy);
     let mut moments: Vec<&ReviewedMove> = review.moves.iter().filter(critical).collect();
@@ -183,7 +182,7 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
     out.write_all(b"</figcaption>\n</figure>\n")
 }
 
-/// The mover's win probability before or after a move, with the mate if there is one.
+/// The mover's win probability before or after a move, and the forced mate if there is one.
 fn value(played: &ReviewedMove, before: bool) -> String {
     let value = if before { played.before } else { played.after };
     let percent = format!("{:.0} %", value.of(played.position.turn()));
@@ -216,7 +215,7 @@ fn write_moves(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"</p>\n</details>\n")
 }
 
-/// The address of a moment in the page.
+/// The `id` of a move's board in the page.
 fn anchor(number: usize, played: &ReviewedMove) -> String {
     format!("game-{number}-ply-{}", played.ply + 1)
 }
@@ -250,7 +249,7 @@ fn result(game: &PgnGame) -> String {
     }
 }
 
-/// The date as far as it is known: `1858` of `1858.??.??`.
+/// The known part of the date: `1858` of `1858.??.??`.
 fn date(game: &PgnGame) -> Option<String> {
     let date = game.tag("Date")?;
     let known = date.split(".?").next().unwrap_or_default();
@@ -270,7 +269,7 @@ fn percent(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.0} %"))
 }
 
-/// A duration as 1:02:03, or 2:03.
+/// Formats a duration as 1:02:03 or 2:03.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -281,7 +280,7 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Text in HTML, also in an attribute.
+/// Escapes text for HTML, also in attributes.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -345,7 +344,7 @@ mod tests {
             assert!(!page.contains(outside), "{outside}");
         }
         assert!(page.contains("thought for 0:12") && page.contains("Barnes Opening: Fool's Mate"));
-        // A link to each game, and one from the curve to each board.
+        // A link to each game, and a link from the curve to each board.
         for target in ["game-1", "game-2", "game-2-ply-3"] {
             assert!(
                 page.contains(&format!("href=\"#{target}\"")) && page.contains(&format!("id=\"{target}\""))

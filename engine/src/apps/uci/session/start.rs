@@ -1,5 +1,3 @@
-//! From a `go` to a running search.
-
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
@@ -15,11 +13,11 @@ use crate::search::time::{Budget, GoLimits};
 use crate::setup::settings::Settings;
 use crate::setup::{LoadError, RootMoves, SearchRequest, strength};
 
-/// The soft limit of a search whose result the tables know: what is left is the choice among equal moves.
+/// Soft limit of a search whose result the tablebases know: only the choice among equal moves is left.
 const KNOWN_ROOT: Duration = Duration::from_millis(100);
 
 impl Session {
-    /// Starts the search of a `go`; returns at once. Fails if the network cannot be used.
+    /// Starts the search of a `go` and returns at once. Fails if the network cannot be used.
     pub(super) fn start(
         &mut self,
         limits: &GoLimits,
@@ -30,7 +28,7 @@ impl Session {
     ) -> Result<(), LoadError> {
         self.prepare()?;
         let mut budget = self.budget(limits);
-        // A move that is drawn at random is drawn among those that keep the result.
+        // A random move is drawn among those that keep the best tablebase result.
         let settings = self.settings();
         let is_drawn = settings.strength().is_some() || settings.move_temperature().is_some();
         let lines = if is_drawn { 1 } else { settings.multipv };
@@ -59,7 +57,7 @@ impl Session {
             clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
             longest: budget.hard.unwrap_or(Duration::MAX),
             strength: self.settings().strength(),
-            // A classical player chooses by itself; its statistics are not visits of a policy.
+            // A classical player draws by itself; its statistics are not visits.
             temperature: self.settings().move_temperature().filter(|_| self.settings().player.is_none()),
             finished,
             handle,
@@ -69,7 +67,7 @@ impl Session {
         Ok(())
     }
 
-    /// The time that this move may take.
+    /// The time budget of this move.
     fn budget(&mut self, limits: &GoLimits) -> Budget {
         let mover = self.game.turn();
         let (clock, set) = (limits.own(mover), self.settings().move_overhead);
@@ -82,7 +80,7 @@ impl Session {
         budget
     }
 
-    /// What the observer has to know; `root_moves` is 0 if all moves are searched.
+    /// `root_moves` is 0 if all moves are searched.
     fn context(
         &self,
         limits: &GoLimits,
@@ -104,7 +102,6 @@ impl Session {
         }
     }
 
-    /// When the search ends by itself, and which moves it searches.
     fn search_limits(&self, limits: &GoLimits, root_moves: Vec<Move>) -> Limits {
         let settings = self.settings();
         let strength = settings.strength();
@@ -125,7 +122,7 @@ impl Session {
         }
     }
 
-    /// The seed of the random numbers in this position: new for every game, unless the GUI has set one.
+    /// The seed for this position: new for every game, unless the GUI has set one.
     pub(super) fn seed(&self, game: &Game) -> u64 {
         strength::seed(game, if self.settings().seed == 0 { self.game_seed } else { self.settings().seed })
     }

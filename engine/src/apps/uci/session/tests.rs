@@ -1,4 +1,4 @@
-//! Properties that hold for any line, checked on a session without its threads.
+//! Properties that hold for any line, tested on a session without its I/O threads.
 
 use crossbeam_channel::Receiver;
 use proptest::prelude::*;
@@ -8,7 +8,6 @@ use crate::apps::io::OutputItem;
 
 mod storm;
 
-/// A session whose output can be read line by line.
 struct Fixture {
     session: Session,
     items: Receiver<OutputItem>,
@@ -32,7 +31,7 @@ impl Fixture {
         self.written()
     }
 
-    /// The lines that were written since the last call.
+    /// The lines written since the last call.
     fn written(&self) -> Vec<String> {
         let line = |item| match item {
             OutputItem::Line(line) => line,
@@ -88,7 +87,7 @@ fn bad_lines_are_answered_once_and_change_nothing() {
     fixture.is_refused(&"position startpos moves ".repeat(20));
 }
 
-/// The request is what changes, and nothing is played in its place.
+/// The request is kept, and no other network plays in its place.
 #[test]
 fn a_network_that_is_refused_is_reported_at_the_option_and_at_every_use() {
     let mut fixture = Fixture::new();
@@ -104,10 +103,10 @@ fn a_network_that_is_refused_is_reported_at_the_option_and_at_every_use() {
     assert_eq!(fixture.send("isready"), ["readyok"]);
 }
 
-/// What `tree` answers for a line.
+/// The JSON answer to `tree`.
 fn tree(fixture: &mut Fixture, line: &str) -> serde_json::Value {
     let mut answer = fixture.send(line);
-    // A running search may report in between.
+    // `info` lines of a running search may interleave.
     answer.retain(|line| !line.starts_with("info depth "));
     let [answer] = answer.as_slice() else { panic!("{answer:?}") };
     serde_json::from_str(answer.strip_prefix("info string tree ").expect(answer)).unwrap()
@@ -123,7 +122,7 @@ fn the_tree_is_shown_to_any_depth_that_it_holds() {
         answer["children"].as_array().unwrap().iter().map(|child| child["visits"].as_u64().unwrap()).sum()
     };
     let mut line = "tree".to_owned();
-    // One of the 400 is the root's own evaluation.
+    // One of the 400 visits is the root's own evaluation.
     let mut before = 400;
     let mut depth = 0;
     loop {
@@ -132,7 +131,7 @@ fn the_tree_is_shown_to_any_depth_that_it_holds() {
         let Some(best) = children.first() else { break };
         let priors: f64 = children.iter().map(|child| child["prior"].as_f64().unwrap()).sum();
         assert!((priors - 1.0).abs() < 1e-3, "{line}: {priors}");
-        // Transpositions are visited from elsewhere, too.
+        // A transposition also counts the visits through other parents.
         assert!(visits(&answer) + 1 >= before, "{line}: {} below {before}", visits(&answer));
         before = best["visits"].as_u64().unwrap();
         if before == 0 {
@@ -149,12 +148,12 @@ fn the_tree_is_shown_to_any_depth_that_it_holds() {
     fixture.send("go infinite");
     tree(&mut fixture, "tree");
     assert!(fixture.send("stop").iter().any(|line| line.starts_with("bestmove ")));
-    // A later position belongs to the next `go`: the tree is still that of the last.
+    // A later `position` belongs to the next `go`: `tree` still shows the last search.
     fixture.send("position startpos");
     assert_eq!(tree(&mut fixture, "tree moves b8c6")["held"], true);
 }
 
-/// One `info string` for everything that is wrong with it, and one `bestmove`.
+/// Each bad `go` gets one `info string` and one `bestmove`.
 #[test]
 fn a_bad_go_is_reported_and_answered() {
     let mut fixture = Fixture::new();
@@ -192,7 +191,7 @@ fn a_go_after_a_refused_position_has_no_move() {
                 "{refused}, {go}: {lines:?}"
             );
         }
-        // As any other, it waits for the GUI.
+        // This reply, too, is withheld until `stop`.
         assert!(!fixture.send("go infinite").iter().any(|line| line.starts_with("bestmove")));
         assert_eq!(fixture.send("stop"), ["bestmove (none)"]);
         fixture.send("position startpos moves d2d4");
@@ -241,7 +240,6 @@ fn a_clamped_number_is_reported() {
     assert_eq!(fixture.session.engine.settings().move_overhead, Duration::from_secs(5));
 }
 
-/// Lines a GUI might send, to be damaged.
 const GOOD: [&str; 9] = [
     "position startpos moves e2e4 e7e5 g1f3 b8c6 f1b5 a7a6",
     "position fen r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1 moves e1g1",
@@ -254,7 +252,7 @@ const GOOD: [&str; 9] = [
     "ucinewgame",
 ];
 
-/// One damage to a line: at a place, take out so many bytes and put something in.
+/// Replaces `out` bytes at `at` (modulo the length) by `insert`.
 fn damage(line: &str, at: usize, out: usize, insert: &str) -> String {
     let mut bytes = line.as_bytes().to_vec();
     let at = at % (bytes.len() + 1);
@@ -263,7 +261,7 @@ fn damage(line: &str, at: usize, out: usize, insert: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether a line can be tested without starting workers or writing files.
+/// Returns whether the line can be tested without starting workers or writing files.
 fn is_harmless(text: &str) -> bool {
     !matches!(command::parse(text), Ok(Command::Go(_) | Command::IsReady | Command::Eval | Command::Show))
         && !text.to_ascii_lowercase().contains("file")

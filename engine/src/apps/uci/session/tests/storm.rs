@@ -1,17 +1,15 @@
-//! Very many lines, valid, damaged and random, on one session.
-//!
-//! A million by default; `PHILIDOR_STORM=10000000 cargo test -p engine --lib storm` runs ten. The
-//! lines are the same in every run with the same number.
+//! Sends a million valid, damaged and random lines to one session. The lines depend only on their number;
+//! `PHILIDOR_STORM=10000000 cargo test -p engine --lib storm` sends ten million.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
 
-/// Lines without the variable.
+/// The default number of lines.
 const LINES: u64 = 1_000_000;
 
-/// Searches cost more than lines: one in so many `go`s that could start one is sent.
+/// Searches are slow, so only one `go` in 10 is sent.
 const ONE_SEARCH_IN: u64 = 10;
 
 const GO: [&str; 8] = [
@@ -25,7 +23,7 @@ const GO: [&str; 8] = [
     "isready",
 ];
 
-/// Words of the protocol, and words that are not.
+/// Words of the protocol and others.
 const WORDS: [&str; 36] = [
     "uci",
     "debug",
@@ -65,7 +63,7 @@ const WORDS: [&str; 36] = [
     "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
 ];
 
-/// A state without the settings of the network.
+/// The state without the network's settings.
 fn settled(state: &SessionState) -> SessionState {
     let mut state = state.clone();
     let Settings { weights, backend, precision, step_limits, .. } = Settings::default();
@@ -73,7 +71,7 @@ fn settled(state: &SessionState) -> SessionState {
     state
 }
 
-/// Makes lines, the same for the same seed.
+/// Generates lines; the same seed gives the same lines.
 struct Storm {
     random: SmallRng,
     good: Vec<String>,
@@ -160,7 +158,7 @@ fn swap_case(c: char) -> char {
     if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
 }
 
-/// How many lines had each effect; each must occur often enough for the test to mean something.
+/// Counts lines by effect. Each must occur often enough for the test to mean something.
 #[derive(Debug, Default)]
 struct StormCounts {
     refused: u64,
@@ -169,7 +167,7 @@ struct StormCounts {
 }
 
 impl Fixture {
-    /// Sends a line and checks the properties that hold for any line. `state` is the session's before and after.
+    /// Sends a line and checks the properties that hold for any line. `state` is the session's state, updated here.
     fn send_checked(&mut self, text: &str, state: &mut SessionState, counts: &mut StormCounts) {
         let answer = self.send(text);
         let now = self.state();
@@ -189,7 +187,7 @@ impl Fixture {
                     "{text:?}: {answer:?}"
                 );
                 let is_clamped = answer[0].contains(": set to ");
-                // A setting of the network holds although the network is refused.
+                // A network setting takes effect even if the network is then refused.
                 let is_network = settled(&now) == settled(state);
                 assert!(is_clamped || is_network, "{text:?}: {answer:?}");
                 counts.refused += 1;
@@ -199,7 +197,7 @@ impl Fixture {
         *state = now;
     }
 
-    /// A `go` has one `bestmove`, the last line, at the latest after `stop`.
+    /// Checks that a `go` gets exactly one `bestmove`, as the last line, at the latest after `stop`.
     fn search_checked(&mut self, text: &str, counts: &mut StormCounts) {
         let before = self.state();
         let mut lines = self.send(text);
@@ -211,7 +209,6 @@ impl Fixture {
         assert_eq!(self.state(), before, "{text:?}");
     }
 
-    /// Resets settings that would make searches slow or use the network.
     fn reset_costly_settings(&mut self) {
         let settings = &self.session.engine.settings();
         if settings.backend != crate::setup::settings::Backend::Uniform {
@@ -223,7 +220,6 @@ impl Fixture {
     }
 }
 
-/// Whether a line could create a log file.
 fn writes_files(text: &str) -> bool {
     match command::parse(text) {
         Ok(Command::SetOption { name, value: Some(_) }) => name.to_ascii_lowercase().contains("log"),
@@ -265,7 +261,7 @@ fn a_storm_of_lines_keeps_the_session_consistent() {
     assert!(answer.last().is_some_and(|line| line.starts_with("bestmove ")), "{answer:?}");
 }
 
-/// Only invalid lines: afterwards nothing has changed.
+/// Sends only invalid lines: nothing may change.
 #[test]
 fn bad_lines_in_any_number_change_nothing_at_all() {
     let mut storm = Storm::new(64);
