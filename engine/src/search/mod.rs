@@ -1,18 +1,15 @@
-//! The search: the tree as a state machine, and the workers that grow it.
+//! The search: the tree as a state machine, and the workers that grow it. A visit has four steps:
 //!
-//! A visit has four steps, and the modules are in their order:
+//! - Select: [`Tree::descend`] plays moves chosen by PUCT ([`Params`]) from the root to a leaf, a transposition (a
+//! position already in the tree), or a known result.
+//! - Evaluate: rules or tables end the game at the leaf, or an [`Evaluator`](crate::nets::eval::Evaluator) answers. A
+//! batched one gives value and policy at once; a [`SplitEvaluator`](crate::nets::eval::SplitEvaluator) gives the value
+//! first and the policy at the leaf's next visit. With several workers or batches, the visit is in flight meanwhile.
+//! - Back up: [`Tree::apply`] adds the value along the path; after a failure, [`Tree::cancel`] removes the visit.
+//! - Stop: the [`SearchObserver`] decides whether to continue.
 //!
-//! 1. [`Tree::descend`] follows selection by PUCT ([`Params`]) from the root, playing the moves, to a leaf, to a
-//!    transposition (a position that the tree contains already), or to a known result.
-//! 2. The rules or endgame tables end the game at the leaf, or an [`Evaluator`](crate::nets::eval::Evaluator) evaluates it:
-//!    one that answers in batches has its moves and its value at once, one that
-//!    [answers question by question](crate::nets::eval::SplitEvaluator) the value first, and the moves when the leaf is
-//!    visited again. Meanwhile a visit of several workers, or of a batch, counts as in flight on its path.
-//! 3. [`Tree::apply`] backs the value up. If the evaluator failed, [`Tree::cancel`] restores the statistics instead.
-//! 4. The [`SearchObserver`] decides whether to continue.
-//!
-//! The tree has no clock, threads, channels or random numbers of its own, and no lock: its statistics are atomic.
-//! [`Pool`] runs a search on threads, [`MultiPool`] many at once; [`SteppedSearch`] is driven by its caller, many of them with one evaluator.
+//! [`Pool`] runs a search on threads and [`MultiPool`] many at once; the caller drives a [`SteppedSearch`], many of
+//! them with one evaluator.
 
 mod noise;
 mod params;

@@ -8,80 +8,77 @@ use shakmaty::Move;
 use super::noise::Noise;
 use crate::chess::tables::RankedResult;
 
-/// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted; a native network has
-/// [its own](Params::native) for those of type `T`, which [`ParamSettings`] may leave open.
+/// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted. Fields of type `T`
+/// have other defaults for a native network ([`Params::native`]), and may be unset in [`ParamSettings`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params<T = f32> {
-    /// Exploration.
     pub puct: Puct<T>,
     /// First-play urgency (FPU): Q of an unvisited move is the parent's Q minus this value times √(sum of the priors of
     /// visited moves).
     pub fpu: T,
     /// Softmax temperature of the policy: priors are raised to `1 / temperature` and normalised.
     pub policy_temperature: T,
-    /// The temperature at the root.
+    /// Policy temperature at the root.
     pub root_policy_temperature: T,
-    /// The temperature at the positions after the root's moves (Monty).
+    /// Policy temperature at the root's children (Monty).
     pub reply_policy_temperature: T,
-    /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
-    /// measurement: see `docs/search.md`.
+    /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by measurement:
+    /// `docs/search.md`.
     pub transpositions: bool,
-    /// Reuse the tree of the last search if it contains the new root.
+    /// Reuses the tree of the last search if it contains the new root.
     pub reuse: bool,
-    /// Back up proven values (mate, stalemate, dead positions, tables) (Winands, Björnsson, Saito: Monte-Carlo Tree
+    /// Backs up proven results: mate, stalemate, dead positions, tables (Winands, Björnsson, Saito: Monte-Carlo Tree
     /// Search Solver, 2008).
     pub solver: bool,
-    /// Look for a forced mate at the root and on the most visited line, on a tenth of the time or less, if the solver is on.
+    /// Searches for forced mates at the root and on the most visited line, if `solver` is on; at most about 10 % of the
+    /// time.
     pub mates: bool,
-    /// A position that occurs for the second time since the root is a draw.
+    /// Scores a position that occurs for the second time since the root as a draw.
     pub twofold_draws: bool,
-    /// Smart pruning: root moves that cannot become the most visited within the visits left get no more of them. The
-    /// greater, the sooner; 0 is off.
+    /// Smart pruning: root moves that cannot become the most visited in the remaining visits get none of them. Greater
+    /// values prune sooner; 0 is off.
     pub smart_pruning: f32,
-    /// Contempt: reduces Q by `contempt · max(W − L, 0) · P(draw)` (NeuralMatePlay). 0 is off, the default.
+    /// Contempt: reduces Q by `contempt · max(W − L, 0) · P(draw)` (NeuralMatePlay). 0 is off.
     pub contempt: f32,
-    /// Uncertainty weight: multiplies U by `1 + weight · √(W · L)` (NeuralMatePlay). 0 is off, the default.
+    /// Uncertainty weight: multiplies U by `1 + weight · √(W · L)` (NeuralMatePlay). 0 is off.
     pub uncertainty: f32,
-    /// Draw-sibling FPU: no FPU reduction at a node where a move draws for certain (NeuralMatePlay). Off by default.
+    /// Draw-sibling FPU: no FPU reduction at a node where some move certainly draws (NeuralMatePlay).
     pub draw_sibling_fpu: bool,
-    /// Progress in searches of positions with a [bare king](crate::chess::endgames::is_bare_king): the weight of
-    /// [`towards_mate`](crate::chess::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
+    /// Weight of [`towards_mate`](crate::chess::endgames::towards_mate) in positions with a [bare
+    /// king](crate::chess::endgames::is_bare_king). 0 is off. Default from `docs/search.md`.
     pub progress: f32,
-    /// The most visits of a node in a row before the node above gets their results, where each visit is evaluated by
-    /// itself: 1 to [`Params::MOST_SERIES`]. 1 is off.
+    /// For evaluators without batches: the most consecutive visits of a node before its parent gets their results, 1 to
+    /// [`Params::MOST_SERIES`]. 1 is off.
     pub series: u32,
-    /// Virtual loss per in-flight visit: 1 counts it as a loss, 0 leaves Q unchanged. Our own default: see
-    /// `docs/search.md`.
+    /// Virtual loss per visit in flight: 1 counts it as a loss, 0 leaves Q unchanged. Default from `docs/search.md`.
     pub virtual_loss: f32,
-    /// Positions that a worker evaluates at once, at most. Our own default: see `docs/search.md`.
+    /// Most positions in a worker's batch. Default from `docs/search.md`.
     pub batch: usize,
 }
 
-/// Exploration in PUCT (Rosin 2011; Silver et al. 2017): a move's U is
-/// `c(N) · prior · M^exponent / (1 + visits of the move)` at a node with N visits, of which M are those of its moves.
+/// PUCT (Rosin 2011; Silver et al. 2017). At a node with N visits, M of them below its moves, a move's U is `c(N) ·
+/// prior · M^exponent / (1 + visits of the move)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Puct<T = f32> {
-    /// Exploration of a new node: `c(N) = c + factor · ln((N + base) / base)` (Silver et al. 2018).
+    /// `c(N) = c + factor · ln((N + base) / base)` (Silver et al. 2018).
     pub c: T,
-    /// Visits from which on exploration grows noticeably.
     pub base: f32,
-    /// How fast it grows.
     pub factor: f32,
     /// 0.5 in AlphaZero; Princhess has 0.62.
     pub exponent: T,
-    /// Weight of the results' standard deviation σ below a node: c is multiplied by `1 + weight · (σ / 0.5 − 1)`
-    /// (Monty, after KataGo's dynamic c). 0 is off.
+    /// Weight of the standard deviation σ of a node's results: c is multiplied by `1 + weight · (σ / 0.5 − 1)` (Monty,
+    /// after KataGo's dynamic c). 0 is off.
     pub deviation: T,
     /// Factor on c at the root.
     pub root: T,
-    /// Each worker but the first has its own factor on c, between 1 − jitter and 1 + jitter (Princhess). 0 is off.
+    /// Each worker but the first has its own factor on c in 1 − jitter..1 + jitter (Princhess). 0 is off.
     pub jitter: T,
 }
 
-/// The standard deviation of results that multiplies exploration by one.
+/// The σ at which exploration is unchanged.
 const TYPICAL_DEVIATION: f32 = 0.5;
 
-/// A node's deviation is mixed with the typical one as if that were found in so many visits.
+/// Weight, in visits, of the typical σ in a node's estimate.
 const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {
@@ -124,11 +121,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The longest series.
     pub const MOST_SERIES: u32 = 127;
 
-    /// The defaults for a native network, one that answers [value and policy apart](crate::nets::eval::SplitEvaluator): it is
-    /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/decisions.md`.
+    /// The defaults for a native network, one with [separate value and policy](crate::nets::eval::SplitEvaluator). Its
+    /// searches have ten times as many nodes, and its errors differ. Tuned: `docs/results/decisions.md`.
     pub fn native() -> Params {
         Params {
             puct: Puct {
@@ -148,17 +144,16 @@ impl Params {
     }
 }
 
-/// Parameters as a person sets them: `None` leaves one to the default of the network that plays.
+/// Parameters as set by the user: `None` means the default of the network in play.
 pub type ParamSettings = Params<Option<f32>>;
 
 impl ParamSettings {
-    /// Nothing is set.
     pub fn unset() -> ParamSettings {
         let defaults = Params::default();
         combine(&defaults, &defaults, |_, _| None)
     }
 
-    /// The parameters for a network that is native or not.
+    /// Fills unset parameters with the defaults for a native or other network.
     pub fn resolve(&self, native: bool) -> Params {
         let defaults = if native { Params::native() } else { Params::default() };
         combine(self, &defaults, |set, default| set.unwrap_or(default))
@@ -166,13 +161,12 @@ impl ParamSettings {
 }
 
 impl From<Params> for ParamSettings {
-    /// Everything is set.
     fn from(params: Params) -> ParamSettings {
         combine(&params, &params, |value, _| Some(value))
     }
 }
 
-/// Combines the parameters whose default depends on the network; the others are the first's.
+/// Combines the parameters of type `T`; takes the others from `first`.
 fn combine<A: Copy, B: Copy, C>(
     first: &Params<A>,
     second: &Params<B>,
@@ -208,9 +202,9 @@ fn combine<A: Copy, B: Copy, C>(
     }
 }
 
-// Logarithms and powers are libm's: those of the system's library differ in the last bit between machines.
+// libm's logarithms and powers, because the system's differ in the last bit between machines.
 impl Puct {
-    /// Exploration at a node with this many visits.
+    /// Returns c(N).
     #[inline]
     pub fn at(&self, visits: u32) -> f32 {
         if self.factor == 0.0 {
@@ -219,7 +213,7 @@ impl Puct {
         self.c + self.factor * logf((visits as f32 + self.base) / self.base)
     }
 
-    /// The factor on it of a worker: 1 for the first, then spread over the range by the golden ratio.
+    /// The jitter factor of a worker: 1 for the first; the others are spread over the range by the golden ratio.
     pub fn of_worker(&self, worker: usize) -> f32 {
         const GOLDEN: f64 = 0.618_033_988_749_895;
         if self.jitter == 0.0 || worker == 0 {
@@ -228,13 +222,13 @@ impl Puct {
         1.0 + self.jitter * (2.0 * (worker as f64 * GOLDEN).fract() - 1.0) as f32
     }
 
-    /// The factor on it for this number of visits of all moves.
+    /// M^exponent.
     #[inline]
     pub fn growth(&self, visits: f32) -> f32 {
         if self.exponent == 0.5 { visits.sqrt() } else { powf(visits, self.exponent) }
     }
 
-    /// The factor on it for the variance of results at a node with this many visits.
+    /// The factor on c for the variance of a node's results.
     #[inline]
     pub fn spread(&self, visits: u32, variance: impl FnOnce() -> f32) -> f32 {
         if self.deviation == 0.0 {
@@ -247,22 +241,21 @@ impl Puct {
     }
 }
 
-/// [`Puct::at`] and [`Puct::growth`] for the visits that most nodes have: a logarithm and a power take longer than all else
-/// in a move's exploration.
+/// [`Puct::at`] and [`Puct::growth`] tabulated for common visit counts: the logarithm and the power dominate the cost
+/// of selection.
 #[derive(Debug, Default)]
 pub(super) struct ExplorationTable {
-    /// What the table was made for.
+    /// The parameters that the table is for; `None` if empty.
     puct: Option<Puct>,
     at: Vec<f32>,
     growth: Vec<f32>,
 }
 
 impl ExplorationTable {
-    /// Visits in the table; nodes with more are few.
     const VISITS: u32 = 1 << 14;
 
-    /// The table for these parameters: the last one, if they are the same, as a short search takes no longer than to make
-    /// one.
+    /// Returns the table for `puct`. The last one is cached, because a short search takes no longer than building a
+    /// table.
     pub fn shared(puct: &Puct) -> Arc<ExplorationTable> {
         static LAST: Mutex<Option<Arc<ExplorationTable>>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -281,8 +274,8 @@ impl ExplorationTable {
         }
     }
 
-    /// The same as `puct.at(visits) * puct.growth(below)`, for the parameters that it was made for: at a node with so many
-    /// visits, of which so many are those of its moves.
+    /// Returns `puct.at(visits) * puct.growth(below)` for the table's parameters; `below` counts the visits of the
+    /// moves.
     #[inline]
     pub fn of(&self, puct: &Puct, visits: u32, below: u32) -> f32 {
         let at = self.at.get(visits as usize).copied().unwrap_or_else(|| puct.at(visits));
@@ -291,24 +284,22 @@ impl ExplorationTable {
     }
 }
 
-/// When a search ends by itself, and what it searches. The default has no limit and searches all moves.
+/// When a search ends by itself, and what it searches. The default is an infinite search of all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// After this many visits, without those of a reused tree.
+    /// Visits, not counting those of a reused tree.
     pub visits: Option<u64>,
-    /// When the mean path length of the visits reaches this many plies.
+    /// Mean path length of the visits, in plies.
     pub depth: Option<u32>,
     /// The root moves to search; empty for all.
     pub root_moves: Vec<Move>,
-    /// The results of the root moves, if the tables know them: they are reported in place of the search's values, and rank
-    /// the moves.
+    /// Root moves with tablebase results, which rank the moves and replace the search's values in reports.
     pub known: Vec<RankedResult>,
-    /// Noise on the root's priors, for self-play.
     pub noise: Option<Noise>,
-    /// A mate in so many moves is all that is wanted: the search ends when it is proven, or that there is none.
+    /// Searches for a mate in this many moves only, and ends when it is proven or refuted.
     pub mate: Option<u32>,
-    /// All root moves are of interest, not only the best: no smart pruning, and a proven root ends the search only when
-    /// all its moves are proven or it is mate in one.
+    /// Searches all root moves with equal interest: no smart pruning, and a proven root ends the search only when all
+    /// moves are proven or it is mate in one.
     pub all_moves: bool,
 }
 
@@ -323,7 +314,6 @@ mod tests {
         assert_eq!((unset.resolve(true), unset.resolve(false)), (Params::native(), Params::default()));
     }
 
-    /// Also where it is the default of the other kind of network.
     #[test]
     fn what_is_set_is_kept_whatever_the_network() {
         let mut settings = ParamSettings { batch: 32, ..ParamSettings::unset() };

@@ -1,4 +1,4 @@
-//! The search tree (with transpositions a directed acyclic graph) and its invariant.
+//! The search tree (a directed acyclic graph with transpositions) and its invariant.
 
 pub(in crate::search) mod proof;
 pub(in crate::search) mod arena;
@@ -27,67 +27,64 @@ use crate::search::tree::node_store::NodeStore;
 use crate::search::tree::proof::Proof;
 use crate::search::tree::recycle::Recycler;
 
-/// The statistics of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeView {
-    /// Completed visits by this move.
+    /// Completed visits along this move.
     pub visits: u32,
-    /// In-flight visits by this move.
+    /// Visits in flight along this move.
     pub in_flight: u32,
     /// Mean result for the side that moved into the node.
     pub q: f32,
     /// Mean win, draw and loss for the side that moved into the node.
     pub wdl: Wdl,
-    /// The proven value, for the side to move in the node.
+    /// The proven result, for the side to move in the node.
     pub proof: Option<Proof>,
     /// The prior of the move into the node; 1 for the root.
     pub prior: f32,
-    /// The evaluator's value for the side that moved into the node, −1 to 1; `None` before its evaluation.
+    /// The evaluator's value for the side that moved into the node, −1..1; `None` before its evaluation.
     pub value: Option<f32>,
 }
 
-/// Visits of a search with a reused tree before the mean path length is meaningful.
+/// Visits to ignore after tree reuse before the mean path length is meaningful.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
 
-/// A search tree of one root position: only data, without clock, threads or random numbers.
+/// The search tree of one root position: only data, without clock, threads or random numbers.
 ///
-/// Workers visit it concurrently through shared references; whatever takes it exclusively (a new root, freeing memory)
-/// needs every visit to have ended.
+/// Workers visit it concurrently through shared references. Methods on `&mut self` (new root, freeing memory) require
+/// that no visit is in flight.
 ///
-/// **Invariant.** When no visit is in flight, an expanded node's visits are those that ended in it (one, its own
-/// evaluation, unless its moves were dropped in between) plus those of its moves.
+/// **Invariant.** At rest, an expanded node's visits are those that ended in it (one, its evaluation, unless its moves
+/// were dropped in between) plus those of its moves.
 ///
 /// **Transpositions** share a node if their [`Game::key`] is the same: position, fifty-move counter, and the positions
-/// that can still be repeated. So a node's subtree depends on the node alone, repetitions included, and there are no
-/// cycles: reversible moves increase the counter. The first visit that reaches a node by a new path backs up the node's
-/// mean; later visits continue below it.
+/// that can still be repeated. A subtree therefore depends on its node alone, repetitions included, and there are no
+/// cycles, because reversible moves increase the counter. The first visit that reaches a node by a new path backs up
+/// the node's mean; later visits descend below it.
 pub struct Tree {
     // Set at the start of a search.
     pub(in crate::search) params: Params,
-    /// NeuralMatePlay's terms, if the parameters turn them on.
+    /// NeuralMatePlay's terms, if enabled.
     pub(in crate::search) neuralmateplay: Option<NeuralMatePlayTerms>,
     pub(in crate::search) game: Game,
     pub(in crate::search) moves: Vec<Move>,
-    /// Whether the root was expanded with some of its legal moves only.
+    /// Whether the root was expanded without some legal moves.
     pub(in crate::search) restricted: bool,
     mate_lines: Mutex<MateLines>,
-    /// The results of the root moves by the tables ([`Limits::known`](crate::search::Limits::known)).
+    /// Tablebase results of root moves ([`Limits::known`](crate::search::Limits::known)).
     pub(in crate::search) known: Vec<RankedResult>,
-    /// The node whose priors have the temperature of the root.
+    /// The node whose priors have the root's policy temperature.
     tempered: NodeId,
-    /// Several workers change the tree at once.
+    /// Whether several workers change the tree concurrently.
     pub(in crate::search) shared: bool,
-    /// The index of the root move that visits take, if it is not chosen by PUCT.
+    /// The index of the root move that all visits take, instead of selection by PUCT.
     pub(in crate::search) forced: Option<usize>,
-    /// Root moves with fewer visits than this cannot become the most visited before the search ends.
+    /// Root moves with fewer visits cannot become the most visited before the search ends.
     pub(in crate::search) hopeless_below: AtomicU32,
-    /// How exploration grows with the visits.
     pub(in crate::search) exploration: Arc<ExplorationTable>,
-    // Grows.
+    // Grows during the search.
     pub(in crate::search) nodes: NodeStore,
     pub(in crate::search) root: NodeId,
-    /// A node at most two plies above the root: if the opponent does not play the move that was pondered, the tree below
-    /// it is reused.
+    /// An ancestor at most two plies above the root. The tree below it is reused after a ponder miss.
     pub(in crate::search) base: NodeId,
     pub(in crate::search) base_game: Game,
     pub(in crate::search) recycler: Recycler,
@@ -95,10 +92,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree of the unevaluated root of `game`.
-    ///
-    /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds the tree; most of it is not
-    /// touched before it is needed.
+    /// A tree with the unevaluated root of `game`, of at most `memory` bytes, mostly untouched until needed.
+    /// `root_moves` restricts the root's moves; empty for all.
     pub fn new(game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
         Tree::in_store(NodeStore::new(memory), game, root_moves, params)
     }
@@ -131,12 +126,12 @@ impl Tree {
         tree
     }
 
-    /// An empty tree, to be [started](Tree::start), of at most `memory` bytes.
+    /// An empty tree of at most `memory` bytes, for [`Tree::start`].
     pub fn empty(memory: usize) -> Tree {
         Tree::new(Game::new(), &[], Params::default(), memory)
     }
 
-    /// An [empty](Tree::empty) tree that keeps of this one's memory what any tree needs.
+    /// Empties the tree and keeps the memory that every tree needs.
     pub(in crate::search) fn emptied(mut self) -> Tree {
         self.nodes.shrink();
         Tree::in_store(self.nodes, Game::new(), &[], Params::default())
@@ -152,10 +147,10 @@ impl Tree {
         self.moves.len() < self.game.legal_moves().len()
     }
 
-    /// Prepares a new search by so many workers. Reuses the tree if it contains `game` and `params.reuse` allows it,
-    /// else begins with an unevaluated root. Returns whether the tree was reused.
+    /// Prepares a search by `workers` workers. Reuses the tree if it contains `game` and `params` allow it, else begins
+    /// with an unevaluated root. Returns whether the tree was reused.
     ///
-    /// Nodes that are not below the new root stay until their memory is needed.
+    /// Nodes that are not below the new root are freed only when memory is needed.
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
         let last_ply = self.game.ply();
         let kept = params.reuse
@@ -183,7 +178,7 @@ impl Tree {
         self.tempered = self.root;
         self.restrict(root_moves);
         if kept && self.is_restricted() && !self.detach_root() {
-            // No memory for the few bytes of another root.
+            // There is no memory even for a copy of the root.
             return self.start(game, root_moves, Params { reuse: false, ..self.params.clone() }, workers);
         }
         self.restricted = !kept && self.is_restricted();
@@ -197,8 +192,8 @@ impl Tree {
         kept
     }
 
-    /// Changes the priors of a root so many plies below the last one, and of its children, from the temperatures that
-    /// they had there to those that they have here.
+    /// Converts the priors of the new root, `plies` below the last one, and of its children from the policy
+    /// temperatures of their old depth to those of the new.
     fn temper(&mut self, plies: usize) {
         let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } =
             self.params;
@@ -212,9 +207,9 @@ impl Tree {
         }
     }
 
-    /// Makes the node of `game` the root, if it is below the base and has all its moves.
+    /// Makes the node of `game` the root, if it is in the tree below the base and has all its moves.
     fn advance(&mut self, game: &Game) -> bool {
-        // Above the old root, more positions are repetitions than those marked below it.
+        // Above the old root, fewer positions are before the root: marked repetitions would be wrong.
         if game.ply() < self.game.ply() {
             return false;
         }
@@ -240,7 +235,7 @@ impl Tree {
         let (old_root, old_base) = (self.root, self.base);
         (self.root, self.game) = (root, game);
         if self.is_proven_outside(root) {
-            // The search is for the move that does it.
+            // The proof came from outside the tree; the search must find the move that achieves it.
             self.node(root).set_fate(Fate::Open);
         }
         let above = path.len().saturating_sub(3);
@@ -251,15 +246,15 @@ impl Tree {
         true
     }
 
-    /// Keeps the root and the base from being freed.
+    /// References the root and the base, so that they are not freed.
     fn hold_root(&self) {
         for id in [self.root, self.base] {
             self.hold(id);
         }
     }
 
-    /// Replaces the expanded root by a copy that has only the [root moves](Tree::root_moves); the positions after them
-    /// are shared with the old root, which stays below the base. Returns whether there was memory for it.
+    /// Replaces the expanded root by a copy that has only the [root moves](Tree::root_moves) and shares the old root's
+    /// children. The old root stays below the base. Returns false if the memory is full.
     fn detach_root(&mut self) -> bool {
         let old = self.root;
         let wanted =
@@ -293,7 +288,7 @@ impl Tree {
         };
         match copy() {
             Some(root) => {
-                // It has one reference from the start.
+                // The copy was added with one reference.
                 self.root = root;
                 self.release(old);
                 true
@@ -302,8 +297,8 @@ impl Tree {
         }
     }
 
-    /// Records a forced mate of the root's side to move, found outside the tree: the root is won by its first move.
-    /// Returns whether there was memory for that.
+    /// Records a forced mate for the root's side to move that was found outside the tree. Returns false if its first
+    /// move is not in the tree or the memory is full.
     pub(in crate::search) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
         if matches!(self.root_proof(), Some(Proof::Win(plies)) if plies <= mate.plies_at_most) {
             return true;
@@ -315,7 +310,7 @@ impl Tree {
         let taken = self.nodes.links_of(self.root).len();
         let edge = place.min(taken);
         if place >= taken {
-            // Moves are taken in order: it becomes the first of the others.
+            // Moves are taken in order, so the mating move becomes the first untaken one.
             let mut untaken = moves[taken..].to_vec();
             untaken[..=place - taken].rotate_right(1);
             let places = self.nodes.moves_of(self.root).skip(taken);
@@ -338,27 +333,24 @@ impl Tree {
         true
     }
 
-    /// The lines of proven root moves that were looked for in this search.
+    /// Mating lines of proven root moves, cached for this search.
     pub(in crate::search) fn mate_lines(&self) -> MutexGuard<'_, MateLines> {
         self.mate_lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The root position.
     pub fn root_game(&self) -> &Game {
         &self.game
     }
 
-    /// The moves searched at the root.
     pub fn root_moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// Applied visits of this search.
+    /// Completed visits of this search.
     pub fn playouts(&self) -> u64 {
         self.counters.playouts()
     }
 
-    /// The counters of this search.
     pub fn counters(&self) -> SearchCounters {
         self.counters.sum()
     }
@@ -368,28 +360,28 @@ impl Tree {
         self.counters.depth()
     }
 
-    /// The used share of the memory, in thousandths.
+    /// The used share of the memory, in permille.
     pub fn fullness(&self) -> u32 {
         self.nodes.fullness()
     }
 
-    /// Sets how many more visits this search will make at most; `None` if unknown. Root moves that cannot become the most
+    /// Sets the most visits that this search will still make; `None` if unknown. Root moves that cannot become the most
     /// visited get none of them.
     pub fn set_horizon(&self, visits: Option<u64>) {
         let hopeless_below = visits.map_or(0, |visits| self.lead().0.saturating_sub(visits));
-        // Every descent reads what lies beside it.
+        // Stored only if it changes, because every descent reads this cache line.
         if self.hopeless_below.load(Ordering::Relaxed) != hopeless_below as u32 {
             self.hopeless_below.store(hopeless_below as u32, Ordering::Relaxed);
         }
     }
 
-    /// Makes visits take this root move, an index into [`Tree::children`], until the next call. Moves must be taken for
-    /// the first time in their order.
+    /// Makes all visits take this root move, an index into [`Tree::children`], until the next call. Moves must be taken
+    /// for the first time in their order.
     pub(in crate::search) fn force(&mut self, edge: Option<usize>) {
         self.forced = edge;
     }
 
-    /// Visits of the most and the second most visited root move, without those that are proven to lose.
+    /// Visits of the most and second most visited root moves, proven losses excluded.
     pub fn lead(&self) -> (u64, u64) {
         let open = self.nodes.links_of(self.root).filter(|link| link.known() != Known::Lost);
         let visits = open.map(|link| u64::from(link.visits()));
@@ -401,12 +393,10 @@ impl Tree {
         )
     }
 
-    /// What is proven of the root.
     pub(in crate::search) fn root_proof(&self) -> Option<Proof> {
         self.node(self.root).proof()
     }
 
-    /// Whether the root is proven.
     pub fn is_proven(&self) -> bool {
         self.root_proof().is_some()
     }
@@ -421,31 +411,29 @@ impl Tree {
         }
     }
 
-    /// The root's statistics.
     pub fn root(&self) -> NodeView {
         let node = self.node(self.root);
         view(node, node.visits(), node.in_flight(), 1.0)
     }
 
-    /// The root's moves with the statistics of the positions after them, in order of falling prior (except for noise on
-    /// moves already taken); empty before the root's evaluation.
+    /// The root's moves with their statistics by falling prior (noise may change the priors of moves already taken);
+    /// empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
         self.children_of(self.root, &self.game)
     }
 
-    /// Puts the statistics of [`Tree::children`], without their moves, into `views`.
+    /// Fills `views` with the statistics of [`Tree::children`], without the moves.
     pub(in crate::search) fn root_views(&self, views: &mut Vec<NodeView>) {
         views.clear();
         views.extend(self.candidates_of(self.root).map(|(_, view)| view));
     }
 
-    /// As [`Tree::children`], of a node whose position is `game`.
+    /// As [`Tree::children`], for a node whose position is `game`.
     pub(in crate::search) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
         let legal = |candidate: &Candidate| candidate.packed().to_legal_move(game.position());
         self.candidates_of(id).map(|(candidate, view)| (legal(candidate), view)).collect()
     }
 
-    /// The moves of a node with the statistics of the positions after them.
     fn candidates_of(&self, id: NodeId) -> impl Iterator<Item = (&Candidate, NodeView)> {
         let unvisited = Node::default();
         let mut links = self.nodes.links_of(id);
@@ -465,11 +453,7 @@ impl Tree {
         self.nodes.node(id)
     }
 
-    /// Checks the invariant of [`Tree`], that no visit is in flight, and that links know their nodes' proofs; for tests.
-    ///
-    /// # Errors
-    ///
-    /// Describes the first violation.
+    /// Checks the invariant of [`Tree`] and that no visit is in flight; describes the first violation. For tests.
     pub fn check_at_rest(&self) -> Result<(), String> {
         let mut open = vec![self.root, self.base];
         let mut seen = std::collections::HashSet::new();

@@ -1,8 +1,7 @@
-//! The entries of the tree's arrays. Several threads read and change them at once: every field is atomic.
+//! Entries of the tree's arrays. Worker threads read and change them concurrently, so every field is atomic.
 //!
-//! Statistics are sums, so that their order does not matter, in fixed point, so that it does not matter to the last
-//! bit. They are read without a lock: a reader may see one visit's change of some fields and not yet of others, which
-//! the next visit mends.
+//! Statistics are fixed-point sums: the result does not depend on the order of the visits, to the last bit. There is no
+//! lock, so a reader may see a visit in some fields and not yet in others; the next visit corrects what was derived.
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -10,28 +9,26 @@ use crate::chess::position::PackedMove;
 use crate::nets::eval::Wdl;
 use crate::search::tree::proof::Proof;
 
-/// The index of a node in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId(pub(in crate::search) u32);
 
-/// No node, no block.
+/// The id that stands for no node or no block.
 pub(in crate::search) const NONE: u32 = u32::MAX;
 
-/// [`Node::moves`] of a node that a worker is expanding.
+/// Value of `Node::moves` while a worker expands the node.
 const EXPANDING: u16 = u16::MAX;
 
-/// Set in [`Node::links`] while a worker adds a link.
+/// Flag in `Node::links` while a worker adds a link.
 const ADDING: u16 = 1 << 15;
 
-/// The fixed-point representation of 1 in sums of results.
+/// 1.0 in the fixed-point sums of results.
 const ONE: f64 = (1_u64 << 30) as f64;
 
-/// A sum or count that one thread alone changes, or several at once.
 pub(in crate::search) trait Counter {
     type Value;
 
-    /// Adds to it and returns what it was; `shared`: others may do so at the same time. Without, it costs no locked
-    /// instruction.
+    /// Adds `by` and returns the value before. `shared`: other threads may add at the same time; without it, the
+    /// addition is a plain load and store.
     fn increase(&self, by: Self::Value, shared: bool) -> Self::Value;
 }
 
@@ -58,23 +55,22 @@ counters!(AtomicU32: u32, AtomicU64: u64, AtomicI64: i64);
 
 /// A position with the statistics of its visits: one cache line.
 ///
-/// The sums are over the visits, for the side that moved *into* the node, so that a parent compares its children without
-/// a change of sign.
+/// The sums are from the point of view of the side that moved *into* the node, so that a parent compares its children
+/// without a change of sign.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(in crate::search) struct Node {
-    /// Sum of the results, −1 to 1 each.
+    /// Sum of results, each in −1..1.
     wins: AtomicI64,
-    /// Sum of the squared results.
     squares: AtomicU64,
-    /// Sum of the probabilities of a draw.
+    /// Sum of draw probabilities.
     draws: AtomicU64,
-    /// [`Game::key`](crate::chess::position::Game::key), if the node is in the index; else 0.
+    /// [`Game::key`](crate::chess::position::Game::key) if the node is in the index, else 0.
     pub key: AtomicU64,
     visits: AtomicU32,
-    /// Visits that ended here: one, its evaluation; more if its moves were dropped or the game ends here.
+    /// Visits that ended here: 1, the evaluation; more if the node's moves were dropped or the game ends here.
     own: AtomicU32,
-    /// The evaluator's value for the side that moved into the node, −1 to 1: bits of an `f32`.
+    /// The evaluator's value for the side that moved into the node, −1..1, as `f32` bits.
     value: AtomicU32,
     fate: AtomicU32,
     pub first_move: AtomicU32,
@@ -82,11 +78,11 @@ pub(in crate::search) struct Node {
     moves: AtomicU16,
     links: AtomicU16,
     in_flight: AtomicU16,
-    /// Links that lead here, and other reasons to keep the node; saturates.
+    /// Links to this node plus holds on it (root, base); saturates.
     pub references: AtomicU16,
 }
 
-/// How far the sums of a node are from those that its visits should have had, for the side that moved into it.
+/// Correction of a node's sums: target minus actual, for the side that moved into the node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::search) struct SumError {
     wins: f64,
@@ -95,30 +91,30 @@ pub(in crate::search) struct SumError {
 }
 
 impl SumError {
-    /// Of so many visits that counted as draws and have the result `q`, with this probability of a draw.
+    /// The correction for `visits` visits that were counted as draws but have result `q` and draw probability `draw`.
     pub fn of_draws(visits: u32, q: f32, draw: f32) -> SumError {
         let (visits, q) = (f64::from(visits), f64::from(q));
         SumError { wins: visits * q, squares: visits * q * q, draws: visits * (f64::from(draw) - 1.0) }
     }
 
-    /// The same for the parent, of whose visits so large a share of the node's came.
+    /// The correction of the parent, where `share` of the node's visits came from that parent.
     pub fn for_parent(self, share: f64) -> SumError {
         SumError { wins: -self.wins * share, squares: self.squares * share, draws: self.draws * share }
     }
 }
 
-/// The results of visits, summed up as a node does.
+/// Sums over a batch of visits, in a node's fixed point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Results {
     pub visits: u32,
-    /// For one side.
+    /// For one side; see [`Results::for_parent`].
     wins: i64,
     squares: u64,
     draws: u64,
 }
 
 impl Results {
-    /// Of so many visits, each with the result `q`, −1 to 1, and this probability of a draw.
+    /// The sums of `visits` visits with result `q`, −1..1, and draw probability `draw`.
     #[inline]
     pub fn of(visits: u32, q: f32, draw: f32) -> Results {
         let (q, count) = (f64::from(q), u64::from(visits));
@@ -130,7 +126,7 @@ impl Results {
         }
     }
 
-    /// Adds those of other visits, for the same side.
+    /// Adds other visits, for the same side.
     #[inline]
     pub fn add(&mut self, others: &Results) {
         self.visits += others.visits;
@@ -139,23 +135,22 @@ impl Results {
         self.draws += others.draws;
     }
 
-    /// The same for the other side.
+    /// Changes the point of view to the other side.
     #[inline]
     pub fn for_parent(self) -> Results {
         Results { wins: -self.wins, ..self }
     }
 }
 
-/// What is known about a position without an evaluation.
+/// What the rules, tables or the solver say about a position, without the evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum Fate {
-    /// Nothing.
     Open,
-    /// Its result with best play, for the side to move.
+    /// The result with best play, for the side to move.
     Proven(Proof),
-    /// The third occurrence: the game is over.
+    /// The third occurrence: the game is drawn.
     Threefold,
-    /// The second occurrence, this many plies after the first: a draw if the first is not before the root.
+    /// The second occurrence, this many plies after the first. It counts as a draw unless the first is before the root.
     Twofold(u16),
 }
 
@@ -186,7 +181,7 @@ impl Fate {
 }
 
 impl Node {
-    /// Makes it an unevaluated leaf with one reference.
+    /// Makes the node an unevaluated leaf with one reference.
     pub fn reset(&self) {
         self.forget_visits();
         self.key.store(0, Ordering::Relaxed);
@@ -199,7 +194,7 @@ impl Node {
         self.references.store(1, Ordering::Relaxed);
     }
 
-    /// Makes it unvisited again, with nothing known about it.
+    /// Zeroes the sums and visits, and opens the fate.
     pub fn forget_visits(&self) {
         self.wins.store(0, Ordering::Relaxed);
         self.squares.store(0, Ordering::Relaxed);
@@ -209,41 +204,39 @@ impl Node {
         self.fate.store(0, Ordering::Relaxed);
     }
 
-    /// Completed visits.
+    /// Returns the completed visits.
     #[inline]
     pub fn visits(&self) -> u32 {
         self.visits.load(Ordering::Relaxed)
     }
 
-    /// Visits that ended here.
+    /// Returns the visits that ended here.
     #[inline]
     pub fn own(&self) -> u32 {
         self.own.load(Ordering::Relaxed)
     }
 
-    /// In-flight visits.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         u32::from(self.in_flight.load(Ordering::Relaxed))
     }
 
-    /// Counts a visit in flight; returns whether it is the only one.
+    /// Counts a visit in flight and returns whether it is the only one.
     pub fn begin_visit(&self) -> bool {
         self.in_flight.fetch_add(1, Ordering::Acquire) == 0
     }
 
-    /// A visit is no longer in flight.
     pub fn end_visit(&self) {
         self.in_flight.fetch_sub(1, Ordering::Release);
     }
 
-    /// Adds a visit with a result `q` for the side that moved into the node.
+    /// Adds one visit with result `q` for the side that moved into the node.
     #[inline]
     pub fn add(&self, q: f32, draw: f32, shared: bool) {
         self.add_results(&Results::of(1, q, draw), shared);
     }
 
-    /// Adds the results of visits, for the side that moved into the node.
+    /// Adds visits, for the side that moved into the node.
     #[inline]
     pub fn add_results(&self, results: &Results, shared: bool) {
         self.wins.increase(results.wins, shared);
@@ -252,8 +245,8 @@ impl Node {
         self.visits.increase(results.visits, shared);
     }
 
-    /// What has to be added to the sums so that all visits have had the result `q`, for the side that moved into the
-    /// node, with this probability of a draw.
+    /// Returns the correction after which all visits have result `q`, for the side that moved into the node, and draw
+    /// probability `draw`.
     pub fn error_against(&self, q: f32, draw: f32) -> SumError {
         let visits = f64::from(self.visits());
         let (q, draw) = (f64::from(q), f64::from(draw));
@@ -264,9 +257,9 @@ impl Node {
         }
     }
 
-    /// Adds to the sums, without a visit.
+    /// Adds a correction to the sums without counting a visit.
     pub fn mend(&self, error: SumError, shared: bool) {
-        // Sums of what cannot be negative stay so: several workers may mend at once.
+        // Saturating: corrections by several workers must not make a non-negative sum negative.
         let unsigned = |sum: &AtomicU64, by: f64| {
             let steps = (by * ONE) as i64;
             if shared {
@@ -281,30 +274,28 @@ impl Node {
         unsigned(&self.draws, error.draws);
     }
 
-    /// Records the evaluator's value, and that a visit ended here.
+    /// Stores the evaluator's value and counts it as a visit that ended here.
     pub fn add_own(&self, q: f32, draw: f32, shared: bool) {
         self.value.store(q.to_bits(), Ordering::Relaxed);
         self.own.increase(1, shared);
         self.add(q, draw, shared);
     }
 
-    /// The evaluator's value for the side that moved into the node; `None` before its evaluation.
+    /// Returns the evaluator's value for the side that moved into the node; `None` before the first visit.
     pub fn value(&self) -> Option<f32> {
         (self.visits() > 0).then(|| f32::from_bits(self.value.load(Ordering::Relaxed)))
     }
 
-    /// What is known about the position.
     #[inline]
     pub fn fate(&self) -> Fate {
         Fate::unpack(self.fate.load(Ordering::Relaxed))
     }
 
-    /// Sets what is known about the position.
     pub fn set_fate(&self, fate: Fate) {
         self.fate.store(fate.pack(), Ordering::Relaxed);
     }
 
-    /// The proven value, for the side to move.
+    /// Returns the proven result for the side to move.
     #[inline]
     pub fn proof(&self) -> Option<Proof> {
         match self.fate() {
@@ -313,7 +304,7 @@ impl Node {
         }
     }
 
-    /// The moves; 0 unless the node is expanded.
+    /// Returns the number of moves; 0 unless the node is expanded.
     #[inline]
     pub fn moves(&self) -> usize {
         match self.moves.load(Ordering::Acquire) {
@@ -322,29 +313,28 @@ impl Node {
         }
     }
 
-    /// Whether the node has its moves.
     #[inline]
     pub fn is_expanded(&self) -> bool {
         self.moves() > 0
     }
 
-    /// Claims the right to expand the node: only one worker gets it.
+    /// Claims the right to expand the node; exactly one worker gets it.
     pub fn claim(&self) -> bool {
         self.moves.compare_exchange(0, EXPANDING, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Sets the number of moves, after they were written; 0 gives up a claim.
+    /// Publishes the number of moves after they were written; 0 gives up a claim.
     pub fn set_moves(&self, moves: usize) {
         self.moves.store(moves as u16, Ordering::Release);
     }
 
-    /// The moves that were taken.
+    /// Returns the number of links, that is, of moves taken so far.
     #[inline]
     pub fn links(&self) -> usize {
         usize::from(self.links.load(Ordering::Acquire) & !ADDING)
     }
 
-    /// Waits for the right to add a link; returns the number of links. [`Node::unlock`] ends it.
+    /// Takes the spin lock for adding a link and returns the number of links. [`Node::unlock`] releases it.
     pub fn lock(&self) -> usize {
         loop {
             let links = self.links.load(Ordering::Relaxed) & !ADDING;
@@ -357,12 +347,12 @@ impl Node {
         }
     }
 
-    /// Sets the number of links and ends the right to add one.
+    /// Sets the number of links and releases the lock.
     pub fn unlock(&self, links: usize) {
         self.links.store(links as u16, Ordering::Release);
     }
 
-    /// Forgets moves and links; what was visited below counts as ended here.
+    /// Drops moves and links. Visits below the node now count as ended here.
     pub fn forget_moves(&self) {
         self.moves.store(0, Ordering::Relaxed);
         self.links.store(0, Ordering::Relaxed);
@@ -371,8 +361,8 @@ impl Node {
         self.own.store(self.visits(), Ordering::Relaxed);
     }
 
-    /// Mean result for the side that moved into the node, −1 to 1; 0 before the first visit. A proven value replaces the
-    /// mean.
+    /// Returns the mean result for the side that moved into the node, −1..1, or the proven result; 0 before the first
+    /// visit.
     #[inline]
     pub fn q(&self) -> f32 {
         match (self.fate(), self.visits()) {
@@ -382,7 +372,7 @@ impl Node {
         }
     }
 
-    /// Variance of the results.
+    /// Returns the variance of the results.
     #[inline]
     pub fn variance(&self) -> f32 {
         let share = 1.0 / (ONE * f64::from(self.visits().max(1)));
@@ -391,7 +381,7 @@ impl Node {
         (square - mean * mean).max(0.0) as f32
     }
 
-    /// Mean win, draw and loss for the side that moved into the node.
+    /// Returns the mean WDL for the side that moved into the node, or the proven one.
     pub fn wdl_for_parent(&self) -> Wdl {
         if let Some(proof) = self.proof() {
             return proof.wdl().flipped();
@@ -405,13 +395,13 @@ impl Node {
     }
 }
 
-/// An entry of a chained block, whose first entry, the head, leads to the next block.
+/// An entry of a chain of blocks. The first entry of each block, the head, holds the id of the next block.
 pub(in crate::search) trait Chained {
-    /// Of a head: where the next block's id is.
+    /// The field of a head that holds the next block's id.
     fn next_block(&self) -> &AtomicU32;
 }
 
-/// A move and its prior, in sixteen bits each.
+/// A move in the low 16 bits and its prior in the high 16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct MovePrior(u32);
 
@@ -421,16 +411,16 @@ impl MovePrior {
         MovePrior::of_steps(packed, MovePrior::steps_of(prior))
     }
 
-    /// A move whose prior is so many 65535ths.
+    /// A move with a prior of `steps` / 65535.
     #[inline]
     pub fn of_steps(packed: PackedMove, steps: u32) -> MovePrior {
         MovePrior(u32::from(packed.0) | steps << 16)
     }
 
-    /// A prior, 0 to 1, in the units of 1/65535 in which it is kept, at least one.
+    /// Rounds a prior, 0..1, to units of 1/65535, at least 1: a legal move never has prior 0.
     #[inline(always)]
     pub fn steps_of(prior: f32) -> u32 {
-        // Adding it rounds to a whole number, which the lowest bits then hold.
+        // Adding 2²³ rounds to an integer, which the low mantissa bits then hold.
         const MAGIC: f32 = (1 << 23) as f32;
         let rounded = (prior.max(0.0) * f32::from(u16::MAX) + MAGIC).to_bits() & ((1 << 23) - 1);
         rounded.clamp(1, u16::MAX.into())
@@ -441,7 +431,6 @@ impl MovePrior {
         PackedMove(self.0 as u16)
     }
 
-    /// The prior, 0 to 1.
     #[inline]
     pub fn prior(self) -> f32 {
         self.steps() as f32 * (1.0 / f32::from(u16::MAX))
@@ -471,7 +460,6 @@ impl Chained for Link {
 }
 
 impl Candidate {
-    /// The move with its prior.
     #[inline]
     pub fn get(&self) -> MovePrior {
         MovePrior(self.0.load(Ordering::Relaxed))
@@ -493,28 +481,25 @@ impl Candidate {
     }
 }
 
-/// A move that was taken, with the statistics that its node needs to choose among its moves; or the head of a block of
-/// links.
+/// A move taken at least once with its edge statistics, or the head of a block of links.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Link {
     counts: AtomicU64,
-    /// The node after the move; of a head the next block, or [`NONE`].
+    /// The node after the move; in a head the next block, or [`NONE`].
     child: AtomicU32,
-    /// The child's mean result after the last visit by this move: bits of an `f32`; of the first head the sum of the
-    /// squared priors, if it was counted.
+    /// The child's mean result after the last visit along this link, as `f32` bits.
     q: AtomicU32,
 }
 
-/// What a link counts, in one number that is read and changed at once. From the lowest bit: 32 bits of visits by this move
-/// (the child may have more, by other paths), 24 of visits in flight, 2 of what is known about the move's result. A first
-/// head has in place of the visits the sum of the priors of the moves with visits, in units of 1/65535.
+/// A link's counts, packed to be read and changed in one access. From the lowest bit: 32 bits of visits along this link
+/// (the child may have more, through transpositions), 24 of visits in flight, 2 of [`Known`]. The first head of a node
+/// holds in place of the visits the sum of the priors of visited moves, in units of 1/65535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) struct LinkCounts(u64);
 
-/// One visit in flight.
 const IN_FLIGHT: u64 = 1 << 32;
 
-/// The place of what is known.
+/// The bit offset of [`Known`].
 const KNOWN: u32 = 56;
 
 impl LinkCounts {
@@ -523,7 +508,7 @@ impl LinkCounts {
         self.0 as u32
     }
 
-    /// None is in flight, and nothing is known.
+    /// Returns whether no visit is in flight and nothing is proven.
     #[inline]
     pub fn are_visits_alone(self) -> bool {
         self.0 < IN_FLIGHT
@@ -534,7 +519,6 @@ impl LinkCounts {
         (self.0 >> 32) as u32 & 0xff_ffff
     }
 
-    /// What is known about the move's result, for the side that makes it.
     #[inline]
     pub fn known(self) -> Known {
         match self.0 >> KNOWN {
@@ -546,7 +530,7 @@ impl LinkCounts {
     }
 }
 
-/// The proven value of a child as its link knows it: for the side that makes the move.
+/// A child's proven result for the side that makes the move, as cached in the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum Known {
     Nothing,
@@ -577,8 +561,8 @@ impl Link {
         self.counts().visits()
     }
 
-    /// Adds to the visits, or to what a head counts in their place; so many of the visits in flight end. Returns what the
-    /// visits were.
+    /// Adds `visits` and removes `landed` visits in flight; returns the visits before. In a first head, `visits` is
+    /// prior mass.
     #[inline]
     pub fn add_visits(&self, visits: u32, landed: u32, shared: bool) -> u32 {
         let change = u64::from(visits).wrapping_sub(u64::from(landed) * IN_FLIGHT);
@@ -590,7 +574,7 @@ impl Link {
         f32::from_bits(self.q.load(Ordering::Relaxed))
     }
 
-    /// Sets what a node's first head knows about the priors of visited moves: their sum, in units of 1/65535.
+    /// Sets the prior mass of visited moves in a node's first head, in units of 1/65535.
     pub fn set_priors(&self, visited: u32) {
         self.counts.store(visited.into(), Ordering::Relaxed);
     }
@@ -613,7 +597,7 @@ impl Link {
         self.counts.fetch_sub(u64::from(visits) * IN_FLIGHT, Ordering::Relaxed);
     }
 
-    /// Copies the child's mean result and proof.
+    /// Copies the child's mean result and proof into the link.
     #[inline]
     pub fn refresh(&self, child: &Node) {
         self.q.store(child.q().to_bits(), Ordering::Relaxed);

@@ -1,16 +1,15 @@
-//! The memory of the tree: nodes, their moves, and the links to the positions after them.
+//! The memory of the tree: nodes, their moves and the links to their children.
 //!
-//! | array | one entry is | bytes | an expanded node takes |
+//! | array | an entry is | bytes | an expanded node takes |
 //! |---|---|--:|---|
 //! | nodes | a position with its statistics | 64 | 1 |
-//! | moves | a legal move with its prior | 4 | blocks of 16, each with a head and 15 moves |
-//! | links | a move that was taken: its child and its statistics | 16 | blocks of 4, each with a head and 3 links |
+//! | moves | a legal move with its prior | 4 | blocks of 16: a head and 15 moves |
+//! | links | a taken move: its child and edge statistics | 16 | blocks of 4: a head and 3 links |
 //! | index | hash table from position keys to nodes | 8 | 1, in a table of four times as many until all of it is in use |
 //!
-//! Workers add to it concurrently ([`Node`] says how); only freeing needs the store for itself. A node's moves are in
-//! order of falling prior and are taken for the first time in that order, so its links belong to the first of them.
-//! Blocks are chained, each a cache line whose head leads to the next one; as they are all of one size, freed memory
-//! fits whatever needs it next.
+//! Workers add concurrently ([`Node`]); only freeing needs exclusive access. Moves are sorted by falling prior and
+//! first taken in that order, so link `i` belongs to move `i`. A block is one cache line, chained to the next by its
+//! head. All blocks of an array have one size, so any freed block fits the next request.
 
 mod key_index;
 
@@ -21,31 +20,29 @@ use self::key_index::{Added, KeyIndex};
 use crate::search::tree::arena::{Arena, MemoryBudget};
 use crate::search::tree::node::{Candidate, Chained, Link, MovePrior, NONE, Node, NodeId};
 
-/// Entries of a block of moves, with its head.
+/// Entries of a block of moves, the head included.
 const MOVE_BLOCK: usize = 16;
 
-/// Entries of a block of links, with its head.
+/// Entries of a block of links, the head included.
 const LINK_BLOCK: usize = 4;
 
-/// The least memory that a store has: some of each array.
+/// The smallest store, in bytes: some of each array.
 const MIN_MEMORY: usize = 48 << 10;
 
-/// So few nodes leave the index one by one when all do.
+/// Below this many nodes, unregistering each is faster than clearing the index.
 const FEW: u32 = 256;
 
-/// Bytes of an average expanded node, for estimates.
+/// Bytes of an average expanded node.
 #[cfg(test)]
 const NODE_COST: usize =
     size_of::<Node>() + 3 * MOVE_BLOCK * size_of::<Candidate>() + 2 * size_of::<Link>() + 6;
 
-/// Bytes of so many nodes, blocks of moves and blocks of links.
 fn bytes_of(nodes: usize, moves: usize, links: usize) -> usize {
     nodes * size_of::<Node>()
         + moves * MOVE_BLOCK * size_of::<Candidate>()
         + links * LINK_BLOCK * size_of::<Link>()
 }
 
-/// What was freed.
 #[derive(Default)]
 struct FreeBlocks {
     nodes: Vec<u32>,
@@ -59,12 +56,13 @@ impl FreeBlocks {
     }
 }
 
-/// Freed chains of blocks. Where a block leads to is read when it is used again: then its cache line is needed anyway.
+/// Freed chains of blocks. A block's successor is read only when the block is reused, which needs its cache line
+/// anyway.
 #[derive(Default)]
 struct FreeChains {
-    /// First blocks and lengths.
+    /// The first block and the length of each chain.
     chains: Vec<(u32, usize)>,
-    /// Blocks in all.
+    /// Total blocks in all chains.
     blocks: usize,
 }
 
@@ -76,7 +74,6 @@ impl FreeChains {
         }
     }
 
-    /// Takes a block, if there is one.
     fn pop<T: Chained, const N: usize>(&mut self, arena: &Arena<T, N>) -> Option<u32> {
         let (first, blocks) = self.chains.last_mut()?;
         let block = *first;
@@ -90,21 +87,20 @@ impl FreeChains {
     }
 }
 
-/// Blocks that a worker takes from an array at once: the processor fetches neighbouring cache lines together, so those of
-/// different workers should not be neighbours.
+/// Blocks that a worker takes from an array at once. The processor prefetches adjacent cache lines, so different
+/// workers should not write to adjacent ones.
 const BLOCKS_AT_ONCE: u32 = 16;
 
-/// What a worker has taken from an array and not used yet.
+/// Blocks that a worker has reserved in an array and not used yet.
 #[derive(Default)]
 struct Stock {
     next: AtomicU32,
-    /// Blocks.
     left: AtomicU32,
 }
 
 impl Stock {
-    /// Takes a block, from `arena` if there is none in stock; only one thread at a time may do so. All blocks that come
-    /// into stock are passed to `stocked`: entries have the contents that they happen to have.
+    /// Takes a block, refilling from `arena` if the stock is empty. Only one thread may call at a time. `stocked` is
+    /// called for each block of a refill; entries keep their old contents.
     #[inline]
     fn take<T: Default, const N: usize>(
         &self,
@@ -129,7 +125,7 @@ impl Stock {
     }
 }
 
-/// What one worker has in stock, in cache lines of its own.
+/// One worker's stocks, on cache lines of their own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Stocks {
@@ -145,7 +141,6 @@ impl Stocks {
     }
 }
 
-/// The arrays of a tree.
 pub(in crate::search) struct NodeStore {
     budget: MemoryBudget,
     memory: usize,
@@ -153,16 +148,15 @@ pub(in crate::search) struct NodeStore {
     moves: Arena<Candidate, MOVE_BLOCK>,
     links: Arena<Link, LINK_BLOCK>,
     index: KeyIndex,
-    /// By the number of the worker.
+    /// Indexed by worker.
     stocks: Vec<Stocks>,
     freed: Mutex<FreeBlocks>,
-    /// Whether anything has ever been freed.
     any_freed: AtomicBool,
 }
 
 impl NodeStore {
-    /// A store of at most `memory` bytes, or less if the system refuses. Most of it is allocated, or at least touched,
-    /// when it is needed.
+    /// A store of at most `memory` bytes, less if the system refuses. Most of it is allocated, or at least touched, on
+    /// demand.
     pub fn new(memory: usize) -> NodeStore {
         let mut memory = memory.max(MIN_MEMORY);
         let index = loop {
@@ -172,7 +166,7 @@ impl NodeStore {
             }
         };
         let left = memory.saturating_sub(index.bytes());
-        // Large chunks: the system can back them with large pages.
+        // Large chunks, so that the system can back them with large pages.
         let chunk = (left / 64).clamp(4 << 10, 8 << 20).next_power_of_two();
         NodeStore {
             budget: MemoryBudget::new(left),
@@ -187,7 +181,7 @@ impl NodeStore {
         }
     }
 
-    /// The used share of the memory, in thousandths.
+    /// The used share of the memory, in permille.
     pub fn fullness(&self) -> u32 {
         (self.used_bytes() as u128 * 1000 / self.memory as u128).min(1000) as u32
     }
@@ -200,19 +194,17 @@ impl NodeStore {
         taken.saturating_sub(self.lock_freed().bytes() + in_stock)
     }
 
-    /// Prepares for so many workers.
     pub fn set_workers(&mut self, workers: usize) {
         if self.stocks.len() < workers {
             self.stocks.resize_with(workers, Stocks::default);
         }
     }
 
-    /// Bytes that the store may use.
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// Bytes that were freed and not used again, and those never used.
+    /// Freed plus never used bytes.
     pub fn free_bytes(&self) -> usize {
         self.memory.saturating_sub(self.used_bytes())
     }
@@ -221,17 +213,17 @@ impl NodeStore {
         self.freed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many nodes were ever added, including freed ones.
+    /// The number of nodes ever added, freed ones included.
     pub fn len(&self) -> usize {
         self.nodes.end() as usize
     }
 
-    /// All nodes ever added, including freed ones.
+    /// The ids of all nodes ever added, freed ones included.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.end()).map(NodeId)
     }
 
-    /// Removes all nodes, but keeps the memory.
+    /// Removes all nodes but keeps the memory.
     pub fn clear(&mut self) {
         if self.nodes.end() < FEW {
             self.ids().for_each(|id| self.unregister(id));
@@ -246,8 +238,8 @@ impl NodeStore {
         *self.any_freed.get_mut() = false;
     }
 
-    /// Removes all nodes and gives back the memory that a new store would not have: later the nodes, moves and links may need
-    /// other shares of it.
+    /// Removes all nodes and releases the memory beyond a new store's, because the next tree may divide it differently
+    /// among the arrays.
     pub fn shrink(&mut self) {
         self.clear();
         self.nodes.shrink(&self.budget);
@@ -260,28 +252,28 @@ impl NodeStore {
         self.nodes.get(id.0)
     }
 
-    /// Adds an unevaluated node with one reference; `None` if the memory is full. Here and below, no two threads may use the
-    /// same number of a worker at once.
+    /// Adds an unevaluated node with one reference; `None` if the memory is full. Here and below, a worker number must
+    /// not be used by two threads at once.
     pub fn add(&self, worker: usize) -> Option<NodeId> {
         let taken = self.reuse(|freed| freed.nodes.pop());
-        // Freeing looks at all nodes, also those in stock: nothing may lead to them.
+        // Freeing scans all nodes, including those in stock, which must look unreferenced.
         let unused = |id| self.nodes.get(id).references.store(0, Ordering::Relaxed);
         let id = taken.or_else(|| self.stocks[worker].nodes.take(&self.nodes, &self.budget, unused))?;
         self.nodes.get(id).reset();
         Some(NodeId(id))
     }
 
-    /// Takes something that was freed, if there is any.
+    /// Pops a freed block or node, if any.
     fn reuse(&self, pop: impl FnOnce(&mut FreeBlocks) -> Option<u32>) -> Option<u32> {
         self.any_freed.load(Ordering::Relaxed).then(|| pop(&mut self.lock_freed())).flatten()
     }
 
-    /// Gives a node its moves, highest prior first. Returns whether there was memory for them; without, the node has
-    /// none. The caller must have the right to [expand](Node::claim) it.
+    /// Gives a node its moves, highest prior first. Returns false, leaving the node without moves, if the memory is
+    /// full. The caller must hold the [claim](Node::claim) on the node.
     pub fn set_moves(&self, worker: usize, id: NodeId, moves: &[MovePrior]) -> bool {
         let node = self.node(id);
         let mut next = NONE;
-        // The last block first, so that each can lead to the next.
+        // From the last block to the first, so that each head can point to the next block.
         for (number, block) in moves.chunks(MOVE_BLOCK - 1).enumerate().rev() {
             let taken = self.reuse(|freed| freed.moves.pop(&self.moves));
             let stock = &self.stocks[worker].moves;
@@ -302,7 +294,6 @@ impl NodeStore {
         true
     }
 
-    /// A node's moves, highest prior first.
     #[inline]
     pub fn moves_of(&self, id: NodeId) -> Chain<'_, Candidate, MOVE_BLOCK> {
         let node = self.node(id);
@@ -315,15 +306,15 @@ impl NodeStore {
         self.moves.get(entry::<_, MOVE_BLOCK>(&self.moves, &self.node(id).first_move, edge))
     }
 
-    /// The links of the node's moves that were taken, in the order of the moves.
+    /// The links of the node's taken moves, in move order.
     #[inline]
     pub fn links_of(&self, id: NodeId) -> Chain<'_, Link, LINK_BLOCK> {
         let node = self.node(id);
         Chain::new(&self.links, &node.first_link, node.links())
     }
 
-    /// Calls `each` for the moves of an expanded node that were taken, in their order, with the move's number, the id of
-    /// its link, the link and the move. Returns the first move that was not taken, if there is one.
+    /// Calls `each` for every taken move in order, with edge, link id, link and move. Returns the first untaken move,
+    /// if any.
     #[inline]
     pub fn for_each_taken<'a>(
         &'a self,
@@ -344,7 +335,7 @@ impl NodeStore {
             let [move_head, candidates @ ..] = self.moves.block(move_block);
             for candidates in candidates.chunks_exact(LINK_BLOCK - 1) {
                 if edge >= links {
-                    // There may be as many links as moves.
+                    // All moves may be taken.
                     return (edge < moves).then_some(&candidates[0]);
                 }
                 let [link_head, block @ ..] = self.links.block(link_block);
@@ -362,7 +353,7 @@ impl NodeStore {
         None
     }
 
-    /// The head of the node's first block of links, which counts the priors of the visited moves; `None` before the
+    /// The head of the node's first block of links, which holds the prior mass of visited moves; `None` before the
     /// first link.
     #[inline]
     pub fn head_of(&self, id: NodeId) -> Option<&Link> {
@@ -370,13 +361,12 @@ impl NodeStore {
         (node.links() > 0).then(|| self.links.get(node.first_link.load(Ordering::Relaxed)))
     }
 
-    /// Asks the processor to fetch a node.
     #[inline]
     pub fn prefetch(&self, id: NodeId) {
         self.nodes.prefetch(id.0);
     }
 
-    /// Asks the processor to fetch the first of an expanded node's moves and links.
+    /// Prefetches the first block of an expanded node's moves and of its links.
     #[inline]
     pub fn prefetch_moves(&self, id: NodeId) {
         let node = self.node(id);
@@ -384,13 +374,12 @@ impl NodeStore {
         self.moves.prefetch(node.first_move.load(Ordering::Relaxed));
     }
 
-    /// The id of the link of the move `edge`, which was taken.
     #[inline]
     pub fn link_id(&self, id: NodeId, edge: usize) -> u32 {
         entry::<_, LINK_BLOCK>(&self.links, &self.node(id).first_link, edge)
     }
 
-    /// Brings what the head of a node's links knows about its priors up to date, after these were changed.
+    /// Recomputes the prior mass of visited moves after priors were changed.
     pub fn recount_priors(&self, id: NodeId) {
         if let Some(head) = self.head_of(id) {
             let visited = self.links_of(id).zip(self.moves_of(id)).filter(|(link, _)| link.visits() > 0);
@@ -398,14 +387,13 @@ impl NodeStore {
         }
     }
 
-    /// A link by its id.
     #[inline]
     pub fn link(&self, id: u32) -> &Link {
         self.links.get(id)
     }
 
-    /// Adds a link for the move `edge`, the first that was not taken, to `child`; `None` if the memory is full. If there
-    /// are several workers, the node must be locked.
+    /// Adds a link to `child` for `edge`, the first untaken move; `None` if the memory is full. With several workers,
+    /// the node must be locked.
     pub fn add_link(&self, worker: usize, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
             let taken = self.reuse(|freed| freed.links.pop(&self.links));
@@ -415,7 +403,7 @@ impl NodeStore {
             if edge == 0 {
                 self.node(id).first_link.store(block, Ordering::Release);
             } else {
-                // The head of the block before is as far from its last link as there are links in a block.
+                // `edge - 1` is the last entry of the previous block.
                 let head = self.link_id(id, edge - 1) - (LINK_BLOCK - 1) as u32;
                 self.links.get(head).next_block().store(block, Ordering::Release);
             }
@@ -425,19 +413,17 @@ impl NodeStore {
         Some(link)
     }
 
-    /// The node registered under `key`.
     pub fn find(&self, key: u64) -> Option<NodeId> {
         self.index.find(key, |id| self.has_key(id, key))
     }
 
-    /// Asks the processor to fetch what [`Self::find`] reads.
     #[inline]
     pub fn prefetch_key(&self, key: u64) {
         self.index.prefetch(key);
     }
 
-    /// Registers a new node under `key`. If another worker has registered a node for it meanwhile, that is returned
-    /// instead. A full bucket costs only the transposition.
+    /// Registers a new node under `key`. Returns the other node if another worker has registered one meanwhile. If the
+    /// bucket is full, the node stays unregistered and misses its transpositions.
     pub fn register(&self, id: NodeId, key: u64) -> Option<NodeId> {
         self.node(id).key.store(key, Ordering::Relaxed);
         let added = self.index.add(id, key, |other| self.has_key(other, key));
@@ -450,7 +436,6 @@ impl NodeStore {
         }
     }
 
-    /// Removes a node from the index.
     pub fn unregister(&self, id: NodeId) {
         let key = self.node(id).key.swap(0, Ordering::Relaxed);
         if key != 0 {
@@ -462,7 +447,7 @@ impl NodeStore {
         self.node(id).key.load(Ordering::Relaxed) == key
     }
 
-    /// Frees a node's moves and links, after which it is a leaf that keeps its statistics.
+    /// Frees a node's moves and links; the node becomes a leaf that keeps its statistics.
     pub fn free_moves(&mut self, id: NodeId) {
         let node = self.nodes.get(id.0);
         let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -474,14 +459,14 @@ impl NodeStore {
         *self.any_freed.get_mut() = true;
     }
 
-    /// Frees nodes that are not in the index, that nothing leads to, and that have no moves.
+    /// Frees nodes that are unregistered, unreferenced and without moves.
     pub fn free_nodes(&mut self, ids: &[NodeId]) {
         let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
         freed.nodes.extend(ids.iter().map(|id| id.0));
         *self.any_freed.get_mut() = true;
     }
 
-    /// Frees a node that nothing leads to and that has no moves.
+    /// Unregisters and frees a node that is unreferenced and without moves.
     pub fn free_node(&self, id: NodeId) {
         self.unregister(id);
         self.lock_freed().nodes.push(id.0);
@@ -489,7 +474,7 @@ impl NodeStore {
     }
 }
 
-/// The id of the entry of this number in a chain of blocks of `N` entries, heads not counted.
+/// The id of entry `number` in a chain of blocks of `N` entries, heads not counted.
 #[inline]
 fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, number: usize) -> u32 {
     let mut block = first.load(Ordering::Relaxed);
@@ -499,7 +484,7 @@ fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, num
     block + 1 + (number % (N - 1)) as u32
 }
 
-/// Iterates over the entries of a chain of blocks of `N` entries, without the heads.
+/// Iterates over the entries of a chain of blocks, heads skipped.
 pub(in crate::search) struct Chain<'a, T, const N: usize> {
     arena: &'a Arena<T, N>,
     block: std::slice::Iter<'a, T>,
