@@ -1,10 +1,10 @@
 //! The search: the tree as a state machine, and the workers that grow it. A visit has four steps:
 //!
 //! - Select: [`Tree::descend`] plays moves chosen by PUCT ([`Params`]) from the root to a leaf, a transposition (a
-//! position already in the tree), or a known result.
+//!   position already in the tree), or a known result.
 //! - Evaluate: rules or tables end the game at the leaf, or an [`Evaluator`](crate::nets::eval::Evaluator) answers. A
-//! batched one gives value and policy at once; a [`SplitEvaluator`](crate::nets::eval::SplitEvaluator) gives the value
-//! first and the policy at the leaf's next visit. With several workers or batches, the visit is in flight meanwhile.
+//!   batched one gives value and policy at once; a [`SplitEvaluator`](crate::nets::eval::SplitEvaluator) gives the value
+//!   first and the policy at the leaf's next visit. With several workers or batches, the visit is in flight meanwhile.
 //! - Back up: [`Tree::apply`] adds the value along the path; after a failure, [`Tree::cancel`] removes the visit.
 //! - Stop: the [`SearchObserver`] decides whether to continue.
 //!

@@ -1,7 +1,7 @@
-//! The search for forced mates beside the visits: a slice of nodes now and then, about a tenth of the time where the game
-//! is decided, and less elsewhere.
+//! The forced-mate search that runs beside the visits in slices: about a tenth of the time where the game is decided,
+//! less elsewhere.
 //!
-//! The root has the first slices, then every second one, or all while its value says that it is won; the others go to the
+//! The root gets the first slices, then every second one, or all while its value says it is won; the others go to
 //! positions of the most visited line.
 
 use shakmaty::Move;
@@ -10,72 +10,67 @@ use crate::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
 use crate::chess::position::Game;
 use crate::search::run::context::SearchContext;
 
-/// Nodes of a slice.
+/// Nodes per slice.
 const SLICE: u64 = 1000;
 
-/// How many times as many nodes a search spends that is asked for a mate: about half of the time.
+/// Factor on the nodes of a search for a given mate (`go mate`): about half of the time.
 const WANTED: u64 = 10;
 
-/// Nodes that may be spent on a shorter mate than the first that is found, if the move has the time: 0.15 to 0.5 s.
+/// Node budget for shortening the first mate found: 0.15 to 0.5 s.
 const SHORTEN: u64 = 500_000;
 
-/// Slices that the root has before the positions below it.
+/// Slices for the root before positions below it get any.
 const ROOT_SLICES: u64 = 2;
 
-/// The mean value, −1 to 1, from which on the root's side to move is winning: its mate is what is left to find. Below
-/// minus this value it is losing.
+/// Root Q from which the side to move is winning, so that only its mate is left to find; below −WINNING it is losing.
 const WINNING: f32 = 0.5;
 
-/// Plies of the most visited line whose positions are searched, the visits that their moves have at least, and the
-/// slices that each gets at most.
+/// Searched part of the most visited line: its plies, the visits a move needs, and the most slices per position.
 const LINE_PLIES: usize = 4;
 const LINE_VISITS: u32 = 100;
 const LINE_SLICES: u32 = 16;
 
-/// Bounds of the memory, which is a 32nd of the search's.
+/// Bounds on the table, which has 1/32 of the search's memory.
 const LEAST_MEMORY: usize = 64 << 10;
 const MOST_MEMORY: usize = 8 << 20;
 
-/// Nodes for each visit, and for each evaluation of a batch, where the game is decided: about a tenth of the time.
+/// Nodes per visit, or per evaluation of a batch, where the game is decided: about a tenth of the time.
 const NODES: u64 = 2;
 const NODES_BATCHED: u64 = 30;
 
-/// Where it is not decided, so many times fewer: mates are rare there, and a tenth of the time is worth more.
+/// Divisor where the game is undecided: mates are rare there and the time is worth more.
 const UNDECIDED: u64 = 8;
 
-/// What has been found.
 pub(in crate::search) enum Probed {
-    /// A mate at the root.
     Mate(ForcedMate),
-    /// There is none at the root within the moves that were asked for.
+    /// The root has no mate within the requested number of moves.
     NoMate,
-    /// The side to move after this line mates in at most so many plies.
+    /// The side to move after this line mates in at most this many plies.
     MateAfter(Vec<Move>, u16),
 }
 
-/// A position below the root in which a mate is looked for.
+/// A position below the root to search.
 struct Target {
     line: Vec<Move>,
     game: Game,
-    /// The slices that it has had.
+    /// Slices spent.
     slices: u32,
 }
 
-/// A search's look for a mate. One worker at a time goes on with it.
+/// The mate search of one search. One worker at a time advances it.
 pub(in crate::search) struct MateProbe {
-    /// Bytes for its table.
+    /// Bytes of the table.
     memory: usize,
-    /// Nodes for each visit.
+    /// Nodes per visit.
     rate: u64,
-    /// Made when it is needed first: most searches of few visits never get there.
+    /// Allocated on first use: most short searches never need it.
     search: Option<MateSearch>,
-    /// Nodes that the visits so far allow.
+    /// Node budget left.
     allowed: u64,
-    /// The attacker's moves to look for.
+    /// Most moves of the attacker.
     moves: u8,
-    /// Whether a mate may end this search.
     enabled: bool,
-    /// The slices that this search has had, and the turns of the root and of the positions below it.
+    /// Slices of this search, and turns of the root and the positions below.
     slices: u64,
     turns: u64,
     /// The slices that each position of its most visited lines has had, by the hash of the position.
@@ -85,7 +80,7 @@ pub(in crate::search) struct MateProbe {
 }
 
 impl MateProbe {
-    /// A probe for searches that have so many bytes in all, with or without native evaluators.
+    /// `memory` is the whole search's, in bytes.
     pub fn new(memory: usize, native: bool) -> MateProbe {
         MateProbe {
             memory: MateProbe::memory(memory),
@@ -102,19 +97,20 @@ impl MateProbe {
         }
     }
 
-    /// Bytes of the table, where a search has so many in all.
+    /// Bytes of the table in a search of `memory` bytes.
     pub fn memory(memory: usize) -> usize {
         (memory / 32).clamp(LEAST_MEMORY, MOST_MEMORY)
     }
 
-    /// Before the first visit of a search.
+    /// Resets for a new search.
     pub fn start(&mut self, context: &SearchContext) {
-        // A search of all moves to the end is not ended by one mate; one of some moves is, by a mate that begins with one.
+        // A search of all moves does not end with one mate; a search of some moves does, if the mate begins with one of
+        // them.
         let (looks, moves) = match context.limits.mate {
             Some(moves) => (true, moves.clamp(1, 31) as u8),
             None => (context.params.mates && !context.limits.all_moves, MateLimits::default().moves),
         };
-        // Asked for a mate by one of some moves, the visits find it.
+        // With restricted root moves, `go mate` is left to the visits.
         let all_moves = context.root_moves.len() == context.root.legal_moves().len();
         self.enabled = looks && context.params.solver && (all_moves || context.limits.mate.is_none());
         self.moves = moves;
@@ -123,8 +119,8 @@ impl MateProbe {
         (self.finished, self.shortened) = (!self.enabled, !self.enabled);
     }
 
-    /// Spends what so many more visits allow; returns the first mate that it finds, or that there is none at the root if
-    /// that is asked. `value` is the root's mean value for its side to move; `most_visited` is the tree's.
+    /// Spends the nodes that `visits` more visits allow. Returns the first mate found, or that the root has none if a
+    /// mate was requested. `value` is the root's Q for its side to move; `most_visited` is the tree's.
     pub fn advance(
         &mut self,
         context: &SearchContext,
@@ -177,7 +173,7 @@ impl MateProbe {
         }
     }
 
-    /// The position after some moves of `line` that has had the fewest slices, unless all have had enough.
+    /// The position along `line` with the fewest slices, unless all have [`LINE_SLICES`].
     fn least_searched(&self, context: &SearchContext, line: &[Move]) -> Option<Target> {
         let mut game = context.root.clone();
         let mut least: Option<Target> = None;
@@ -206,8 +202,7 @@ impl MateProbe {
         }
     }
 
-    /// Looks once for a shorter mate than one in `plies`, which is proven; without it, where endgame tables prove a win, for
-    /// any.
+    /// Searches once for a mate shorter than the proven `plies`; with `None`, where tables prove a win, for any mate.
     pub fn shorten(
         &mut self,
         context: &SearchContext,

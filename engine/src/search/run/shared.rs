@@ -17,30 +17,27 @@ use crate::search::run::report::{MoveStats, Report};
 use crate::search::tree::Tree;
 use crate::search::tree::proof::Proof;
 
-/// How long a worker without a leaf waits for another one's results, if it is not notified.
+/// Longest wait of a worker without a leaf for another worker's results.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
 
-/// One search by all workers of a pool.
 pub(in crate::search) struct SharedSearch {
     pub context: SearchContext,
-    /// Visited by all workers at once; only freeing memory takes it exclusively.
+    /// All workers read-lock it to visit; freeing memory write-locks it.
     tree: RwLock<Tree>,
     /// Visits that may still begin.
     tickets: AtomicU64,
-    /// The observer's estimate of the visits to come; `u64::MAX` if unknown.
+    /// The observer's estimate of the remaining visits; `u64::MAX` if unknown.
     expected_visits: AtomicU64,
-    /// The look for a mate, by one worker at a time.
     mates: Mutex<MateProbe>,
-    /// Workers that wait for others' results.
+    /// Workers waiting for others' results.
     waiting: AtomicUsize,
     wait: Mutex<()>,
     changed: Condvar,
     /// `None` after the outcome was delivered.
     observer: Mutex<Option<Box<dyn SearchObserver>>>,
-    // The end.
     stop: AtomicBool,
     end: Mutex<Option<(EndReason, Option<String>)>>,
-    /// A worker panicked with visits in flight: the tree cannot be used any more.
+    /// A worker panicked with visits in flight: the tree is unusable.
     broken: AtomicBool,
     running_workers: AtomicUsize,
     finished: Mutex<bool>,
@@ -53,7 +50,6 @@ pub(in crate::search) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SharedSearch {
-    /// A search by so many workers, which have to be started.
     pub fn new(
         context: SearchContext,
         tree: Tree,
@@ -81,18 +77,18 @@ impl SharedSearch {
         }
     }
 
-    /// The tree, to visit it. A worker gives it back between its rounds.
+    /// The tree for visiting; a worker releases it between rounds.
     pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tree, while no worker visits it.
+    /// The tree with exclusive access.
     fn tree_alone(&self) -> RwLockWriteGuard<'_, Tree> {
         self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tree, to visit it, unless another worker is waiting to free memory in it. A worker that has other trees must
-    /// not wait for one.
+    /// [`SharedSearch::tree`] without waiting: `None` while another worker waits for exclusive access. A worker that
+    /// holds other trees must not block on one.
     pub fn try_tree(&self) -> Option<RwLockReadGuard<'_, Tree>> {
         match self.tree.try_read() {
             Ok(tree) => Some(tree),
@@ -101,22 +97,21 @@ impl SharedSearch {
         }
     }
 
-    /// Takes the right to begin up to `wanted` visits; returns how many. Rights that are not used must be returned.
+    /// Takes tickets for up to `wanted` visits and returns their number. Unused tickets must be returned.
     pub fn take_tickets(&self, wanted: u64) -> u64 {
         let take = |left: u64| Some(left - left.min(wanted));
         let left = self.tickets.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         left.unwrap_or(0).min(wanted)
     }
 
-    /// Returns rights to begin visits.
     pub fn return_tickets(&self, count: u64) {
         if count > 0 {
             self.tickets.fetch_add(count, Ordering::Relaxed);
         }
     }
 
-    /// Frees some of the tree's memory, while no worker visits it, unless another worker has done so since it was
-    /// [`recycled`](Tree::recycled) so many times. Returns the reason to end the search if there is nothing to free.
+    /// Frees tree memory with exclusive access, unless another worker has done so since the count was
+    /// [`recycled`](Tree::recycled). Returns the reason to end the search if nothing is left to free.
     pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
         let mut tree = self.tree_alone();
         if tree.recycled() != recycled {
@@ -128,12 +123,12 @@ impl SharedSearch {
         (!has_hope).then_some(EndReason::Exhausted)
     }
 
-    /// Spends what so many visits allow on forced mates, unless another worker does so now. One that is found at the root
-    /// is the end of the search; that there is none ends a search for a mate.
+    /// Advances the mate search by what `visits` visits allow, unless another worker does. A mate at the root ends the
+    /// search; so does its absence in a search for a mate.
     pub fn look_for_mate(&self, visits: u64) -> Option<EndReason> {
         let mut mates = self.mates.try_lock().ok()?;
         let most_visited = |visits, plies| self.tree().most_visited(visits, plies);
-        // The root's value is that of the side that moved there.
+        // The root's Q is for the side that moved into it.
         let value = -self.tree().root().q;
         match mates.advance(&self.context, visits, value, most_visited, &mut || self.is_stopped())? {
             Probed::Mate(mate) => self.record_mate(&mate).then_some(EndReason::Exhausted),
@@ -146,7 +141,7 @@ impl SharedSearch {
         }
     }
 
-    /// What a worker does before it ends the search: if a win was proven, it looks for a shorter mate, or for one at all.
+    /// Runs before a worker ends the search: after a proven win, searches for a shorter mate, or for any.
     pub fn before_end(&self, reason: EndReason) {
         let proof = self.tree().root_proof();
         if let (EndReason::Exhausted, Some(win @ Proof::Win(_))) = (reason, proof)
@@ -158,8 +153,8 @@ impl SharedSearch {
         }
     }
 
-    /// Writes a mate into the tree, of which some memory is freed first if it is full. Returns whether its first move is
-    /// one of the root moves, and there was room.
+    /// Writes a mate into the tree, freeing memory if it is full. Returns false if its first move is not a root move or
+    /// there is no room.
     fn record_mate(&self, mate: &ForcedMate) -> bool {
         if !mate.line.first().is_some_and(|first| self.context.root_moves.contains(first)) {
             return false;
@@ -168,7 +163,7 @@ impl SharedSearch {
         tree.prove_mate(mate) || tree.recycle() && tree.prove_mate(mate)
     }
 
-    /// Waits a moment for the results of another worker. Returns the reason if the search is over meanwhile.
+    /// Waits up to [`COLLISION_WAIT`] for another worker's results. Returns the reason if the search is over.
     pub fn wait_for_change(&self) -> Option<EndReason> {
         if let Some(reason) = self.context.end_reason(&self.tree()) {
             return Some(reason);
@@ -176,14 +171,13 @@ impl SharedSearch {
         let guard = lock(&self.wait);
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if !self.is_stopped() {
-            // A notification that was missed costs no more than the time-out.
+            // A missed notification costs only the time-out.
             drop(self.changed.wait_timeout(guard, COLLISION_WAIT));
         }
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         None
     }
 
-    /// Wakes workers that wait for results.
     pub fn changed(&self) {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             self.changed.notify_all();
@@ -194,7 +188,6 @@ impl SharedSearch {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The observer's estimate of the visits to come.
     pub fn expected_visits(&self) -> Option<u64> {
         Some(self.expected_visits.load(Ordering::Relaxed)).filter(|visits| *visits < u64::MAX)
     }
@@ -206,13 +199,13 @@ impl SharedSearch {
         self.changed.notify_all();
     }
 
-    /// Ends the search of a worker that panicked: its visits stay in flight for ever.
+    /// Ends the search after a worker's panic, whose visits stay in flight.
     pub fn end_broken(&self) {
         self.broken.store(true, Ordering::Relaxed);
         self.end(EndReason::Failed, Some("a search worker panicked".into()));
     }
 
-    /// Calls the observer, unless another worker is calling it; returns the reason if it stops the search.
+    /// Calls the observer unless another worker does; returns the reason if it stops the search.
     pub fn observe_round(&self) -> Option<EndReason> {
         let Ok(mut observer) = self.observer.try_lock() else { return None };
         match observer.as_mut().map_or(SearchControl::Stop, |observer| observer.round(self)) {
@@ -224,12 +217,12 @@ impl SharedSearch {
         }
     }
 
-    /// One more worker joins the search; it is not over yet.
+    /// Counts one more worker; the search must not be over yet.
     pub fn join(&self) {
         self.running_workers.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Called by each worker when it leaves the search; the last one delivers the outcome.
+    /// Called by each worker as it leaves; the last one delivers the outcome.
     pub fn leave(&self) {
         if self.running_workers.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
@@ -246,7 +239,7 @@ impl SharedSearch {
         self.all_finished.notify_all();
     }
 
-    /// The outcome, whatever went wrong: callers may be waiting for it.
+    /// Never fails: callers may be waiting for the outcome.
     fn outcome(&self) -> SearchOutcome {
         let (end_reason, error) = lock(&self.end).take().unwrap_or((EndReason::Stopped, None));
         let read = || {
@@ -265,7 +258,6 @@ impl SharedSearch {
         }
     }
 
-    /// Waits until the outcome was delivered.
     pub fn wait(&self) {
         let mut finished = lock(&self.finished);
         while !*finished {
@@ -273,7 +265,6 @@ impl SharedSearch {
         }
     }
 
-    /// Whether the outcome was delivered.
     pub fn is_finished(&self) -> bool {
         *lock(&self.finished)
     }
@@ -282,12 +273,12 @@ impl SharedSearch {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// Takes the tree and the memory of the mate search of a finished search, unless a worker left them inconsistent.
+    /// Takes the tree and the mate search of a finished search; `None` after a worker's panic.
     pub fn take_memory(&self) -> Option<(Tree, MateProbe)> {
         if self.is_broken() {
             return None;
         }
-        // A worker may hold a reference to the search a moment longer: leave an empty tree.
+        // A worker may hold the search a moment longer, so an empty tree stays.
         let mates = std::mem::replace(&mut *lock(&self.mates), MateProbe::new(0, false));
         let mut tree = self.tree_alone();
         Some((std::mem::replace(&mut *tree, Tree::empty(0)), mates))

@@ -1,4 +1,4 @@
-//! The time that one move may take.
+//! The time budget of one move.
 
 use std::time::Duration;
 
@@ -7,40 +7,33 @@ use shakmaty::Color;
 use super::overhead::Overhead;
 use super::params::{TimeParams, scaled};
 
-/// One side's clock as `go` gave it.
+/// One side's clock as given by `go`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Time left, if it was given. A negative clock arrives here as zero.
+    /// Time left, if given. A negative clock arrives as zero.
     pub time: Option<Duration>,
-    /// Time added after every move.
     pub increment: Duration,
 }
 
-/// The limits of one `go`, all optional and all in force together.
+/// The limits of one `go`; all given ones apply together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoLimits {
-    /// Search for exactly this long.
     pub movetime: Option<Duration>,
-    /// White's clock.
     pub white: Clock,
-    /// Black's clock.
     pub black: Clock,
-    /// Moves until the next time control; `None` if the clock holds for the whole game.
+    /// Moves to the next time control; `None` for sudden death.
     pub movestogo: Option<u32>,
     /// Search until `stop`, whatever the other limits.
     pub infinite: bool,
-    /// Search on the opponent's time: no clock runs until `ponderhit`.
+    /// Search on the opponent's time: the own clock starts at `ponderhit`.
     pub ponder: bool,
-    /// End after this many playouts.
     pub nodes: Option<u64>,
-    /// End when the mean length of the playouts' paths reaches this.
+    /// Mean path length, in plies, at which the search ends.
     pub depth: Option<u32>,
-    /// End when a mate in this many moves is proved.
     pub mate: Option<u32>,
 }
 
 impl GoLimits {
-    /// The side's clock as given.
     pub fn own(&self, side: Color) -> Clock {
         match side {
             Color::White => self.white,
@@ -48,7 +41,7 @@ impl GoLimits {
         }
     }
 
-    /// Whether the GUI said when the search ends: by a limit, or by `infinite`.
+    /// Whether the GUI gave any way to end: a limit or `infinite`.
     pub fn has_end(&self) -> bool {
         let clock = |clock: Clock| clock.time.is_some() || !clock.increment.is_zero();
         self.infinite
@@ -60,10 +53,10 @@ impl GoLimits {
             || self.mate.is_some()
     }
 
-    /// The clock to assume for the side to move, or `None` if none was given.
+    /// The clock of the side to move, or `None` if none was given.
     ///
-    /// If only the other side's clock is given, both are assumed equal; if only increments are, the own or else the
-    /// other side's is assumed to be all the time left. Without such a guess the search would never end.
+    /// With only the opponent's clock, both are assumed equal; with only increments, the own (else the other) increment
+    /// is assumed to be all the time left. Otherwise the search would never end.
     fn clock_for(&self, mover: Color) -> Option<Clock> {
         let (own, other) = (self.own(mover), self.own(!mover));
         let given = own.time.or(other.time);
@@ -73,22 +66,21 @@ impl GoLimits {
     }
 }
 
-/// The time that one move may take. `None` means that time does not end the search.
+/// The time budget of one move. `None` means that time does not end the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The soft limit, since `go`; [`should_stop`](super::should_stop) scales it. Only a clock has one.
+    /// Soft limit since `go`, scaled by [`should_stop`](super::should_stop). Set only on a clock.
     pub soft: Option<Duration>,
-    /// The hard limit, since the start of the own clock.
+    /// Hard limit since the start of the own clock.
     pub hard: Option<Duration>,
 }
 
 impl Budget {
-    /// The budget for the side to move at this move of the game (from 1).
+    /// The budget for the side to move at move `number` (from 1).
     ///
-    /// On a clock the hard limit is at most the time less the overhead's margin, so no game is lost on time while the
-    /// margin is large enough; on a clock with hardly more than that, a small share of the time left may be used all
-    /// the same ([`TimeParams::emergency_share`]). `movetime` is not a clock: exceeding it loses nothing, and it is used
-    /// up.
+    /// On a clock the hard limit is at most the time less the overhead margin, so that no game is lost on time; on a
+    /// clock hardly above the margin, a small share may be used all the same ([`TimeParams::emergency_share`]).
+    /// `movetime` is used up: exceeding it loses nothing.
     pub fn new(
         limits: &GoLimits,
         mover: Color,
@@ -126,19 +118,19 @@ impl Budget {
             let all = scaled(usable, 0.9).max(least);
             return Budget { soft: Some(all), hard: Some(all) };
         }
-        // Each of the moves to come has its cost.
+        // Reserve the overhead of the moves to come.
         let free = usable - scaled(cost, moves - 1.0).min(scaled(usable, params.cost_share));
         let saved = match margin.saturating_mul(params.reserve).as_secs_f64() {
             0.0 => 1.0,
             wanted => (usable.as_secs_f64() / wanted).min(1.0),
         };
         let fair = scaled(free, moves.recip());
-        // The increment pays for this move's cost first.
+        // The increment first pays for this move's overhead.
         let increment = clock.increment.saturating_sub(cost);
         let share = fair.saturating_add(scaled(increment, params.increment_share * saved));
         let largest = scaled(free, params.largest_share);
         let most = if share > largest {
-            // The increment pays for the next move: only the usable time limits this one.
+            // The increment pays for the next move, so only the usable time limits this one.
             share.min(scaled(usable, 0.9))
         } else {
             scaled(share, params.max_factor).min(largest)
@@ -159,7 +151,7 @@ mod tests {
         Clock { time: Some(ms(time)), increment: ms(increment) }
     }
 
-    /// Nothing was measured: a move is assumed to cost all of the overhead.
+    /// Nothing measured: each move is assumed to cost the whole overhead.
     fn flat(overhead: u64) -> Overhead {
         Overhead { margin: ms(overhead), cost: ms(overhead) }
     }
@@ -221,9 +213,8 @@ mod tests {
         }
     }
 
-    /// Simulates a game in which every move takes its hard limit and a real cost within the overhead: no time is
-    /// overstepped, however long the game, if the increment exceeds the cost, and in a game of usual length without
-    /// an increment.
+    /// Plays a game in which every move takes its hard limit plus a real overhead: no flag falls, however long the
+    /// game, if the increment exceeds the overhead, nor in a game of usual length without increment.
     #[test]
     fn a_clock_survives_a_game_in_which_every_move_takes_all_it_may() {
         for (start, increment, togo, cost, moves) in [
@@ -263,8 +254,8 @@ mod tests {
         }
     }
 
-    /// Four fifths of what is usable pay for the overheads to come, the rest for 27.4 moves; of what
-    /// the increment is more than the overhead, 0.8 is used where two overheads are usable, else less in proportion.
+    /// Four fifths of the usable time pay for the overheads to come, the rest for 27.4 moves. Of the increment above
+    /// the overhead, 0.8 is used where two overheads are usable, else proportionally less.
     #[test]
     fn increments_are_saved_up_while_the_clock_is_low() {
         let params = TimeParams { largest_share: 1.0, ..TimeParams::default() };
@@ -283,7 +274,7 @@ mod tests {
         assert!(soft(900, &TimeParams { increment_share: 0.5, ..params }) < soft(900, &params));
     }
 
-    /// The option's margin is kept back once, not for every move to come, when moves are known to cost less.
+    /// When moves are known to be cheap, the margin is kept back once, not per move.
     #[test]
     fn cheap_moves_to_come_need_no_reserve() {
         let limits = GoLimits { white: clock(1000, 0), ..GoLimits::default() };

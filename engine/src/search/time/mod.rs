@@ -1,11 +1,8 @@
-//! Time management: when to stop, from plain numbers.
+//! Time management: when to stop, computed from plain numbers without search, board or wall clock.
 //!
-//! In calling order: a `go` becomes [`GoLimits`]; [`OverheadEstimate`] measures what a move costs outside the engine, an
-//! [`Overhead`]; [`Budget::new`] computes from these the time that the move may take, with [`TimeParams`]; while the
-//! search runs, [`SearchTrend`] tracks its speed, stability and value, [`RoundTimes`] how long its workers take, and
-//! [`should_stop`] compares [`IterationStats`] with the [`Budget`]. Nothing here depends on a search, a board or a wall clock, so that everything is tested with numbers.
-//!
-//! The limits in nodes and depth are the search's own; the limits in time are here.
+//! [`GoLimits`] from `go`, the measured [`Overhead`] and [`TimeParams`] give a [`Budget`]. During the search,
+//! [`should_stop`] compares it with [`IterationStats`], built from [`SearchTrend`] and [`RoundTimes`]. Node and depth
+//! limits belong to the search.
 
 mod params;
 mod overhead;

@@ -1,53 +1,50 @@
-//! The parameters of time management.
 
 use std::time::Duration;
 
-/// How a clock is divided among the moves to come, and when a move gets less or more of it.
+/// How a clock is divided among the moves to come, and when a move gets less or more.
 ///
-/// The factors of [`soft_factor`](super::soft_factor) are Monty's (`src/mcts/helpers.rs`, its `soft_time_cutoff`) in
-/// simpler forms and with our own constants.
+/// The factors of [`soft_factor`](super::soft_factor) simplify Monty's (`src/mcts/helpers.rs`, `soft_time_cutoff`),
+/// with our own constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeParams {
-    /// The move at which [`TimeParams::moves_to_come`] changes from a game's opening to its end (lc0's log-logistic
-    /// estimate of the moves left, with Caissa's constants, `TimeManager.cpp`).
+    /// Midpoint of [`TimeParams::moves_to_come`] (lc0's log-logistic estimate of the moves left, with Caissa's
+    /// constants, `TimeManager.cpp`).
     pub midpoint: f32,
-    /// How sharply it does so.
+    /// Steepness around the midpoint.
     pub steepness: f64,
-    /// How much longer than to `midpoint` games last.
+    /// Factor on the length of games beyond `midpoint`.
     pub spread: f64,
-    /// The share of the increment, less the cost of a move, that is spent at once; the rest covers costs beyond the
-    /// measured ones.
+    /// Share of the increment, less the move's overhead, that is spent at once; the rest covers unmeasured overheads.
     pub increment_share: f64,
-    /// The largest share of the time left that is set aside for the cost of the moves to come.
+    /// Largest share of the time left that is reserved for the overheads of the moves to come.
     pub cost_share: f64,
     /// The number of margins that a clock should hold in reserve: with fewer, increments are saved in proportion to
     /// what is missing. A busy machine may be late by more than one margin.
     pub reserve: u32,
-    /// The largest share of the time left, less the cost of the moves to come, that a move may take unless it is the
-    /// last before the time control.
+    /// Largest share of the time left, less the overheads to come, for one move, unless it is the last before the time
+    /// control.
     pub largest_share: f64,
-    /// The share of the time left that a move may take if the margin leaves nothing: a few dozen visits risk less
-    /// than a move without search.
+    /// Share of the time left for a move if the margin leaves nothing: a few dozen visits risk less than no search.
     pub emergency_share: f64,
 
-    /// The hard limit divided by the soft one, where the clock allows it.
+    /// Hard limit divided by soft limit, where the clock allows it.
     pub max_factor: f64,
-    /// The factor of the soft limit for a best move without visits; see [`TimeParams::visits_slope`].
+    /// Soft-limit factor for a best move without visits; see [`TimeParams::visits_slope`].
     pub visits_base: f32,
-    /// What the factor loses as the best move's share of all visits grows from 0 to 1.
+    /// Decrease of the factor as the best move's share of visits grows from 0 to 1.
     pub visits_slope: f32,
-    /// The factor gains `ln(1 + instability · changes)` by recent changes of the best move.
+    /// The factor gains `ln(1 + instability · recent changes of the best move)`.
     pub instability: f32,
-    /// The factor gains this for a fall of the expected result (−1 to 1) by one, from the previous move's search.
+    /// Gain of the factor per unit that Q (−1..1) fell since the previous move's search.
     pub falling: f32,
-    /// The smallest factor of a rising result.
+    /// Smallest factor of a rising Q.
     pub falling_min: f64,
-    /// The largest factor of a falling result.
+    /// Largest factor of a falling Q.
     pub falling_max: f64,
-    /// The visits before which the soft limit does not end a search; the hard limit does.
+    /// Visits before which only the hard limit ends a search.
     pub min_visits: u64,
-    /// A move ends when the second most visited move is behind by more than the expected visits divided by this
-    /// (lc0's `SmartPruningFactor`). 0: never.
+    /// The move ends when the second most visited move is behind by more than the expected visits divided by this
+    /// (lc0's `SmartPruningFactor`). 0 is off.
     pub smart_pruning: f32,
 }
 
@@ -76,8 +73,8 @@ impl Default for TimeParams {
 }
 
 impl TimeParams {
-    /// The number of moves to divide a clock by at this move of the game (from 1), without `movestogo`: about 34 at
-    /// the beginning, 19 at move 30, and never much less, since a long game may become longer still.
+    /// Moves to divide the clock by at move `number` (from 1), without `movestogo`: about 34 at first, 19 at move 30,
+    /// and never much less, because a long game may become longer still.
     pub fn moves_to_come(&self, number: u32) -> f64 {
         let (number, midpoint) = (f64::from(number), f64::from(self.midpoint));
         let grown = 1.0 + self.spread * (number / midpoint).powf(self.steepness);

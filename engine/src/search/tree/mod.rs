@@ -209,7 +209,7 @@ impl Tree {
 
     /// Makes the node of `game` the root, if it is in the tree below the base and has all its moves.
     fn advance(&mut self, game: &Game) -> bool {
-        // Above the old root, fewer positions are before the root: marked repetitions would be wrong.
+        // With an earlier root, more positions count as repetitions than are marked in the tree.
         if game.ply() < self.game.ply() {
             return false;
         }

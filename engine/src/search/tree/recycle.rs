@@ -1,62 +1,54 @@
-//! Freeing memory, a little at a time.
+//! Frees tree memory in small steps.
 //!
-//! Nodes that nothing leads to any more are freed first. Then a hand goes round all nodes and drops the moves of those
-//! with few visits: such a node keeps its statistics and is a leaf again, and what was only reachable through it is
-//! freed. How few visits follows what a round frees: an eighth of the nodes at least, so that the search does not spend
-//! its time on rounds, and half of them at most.
+//! Unreferenced nodes go first. Then a clock hand passes over all nodes and drops the moves of those with few visits:
+//! such a node becomes a leaf with its statistics, and its exclusive subtree is freed. The visit threshold adapts so
+//! that a round frees between an eighth and half of the nodes.
 //!
-//! Nearly all of it lies in cold memory: some nodes at a time go through each step together, which asks for the memory
-//! of the next one.
+//! Nearly all of this memory is cold, so nodes are processed in groups that prefetch for the next step.
 
 use std::sync::atomic::Ordering;
 
 use crate::search::tree::Tree;
 use crate::search::tree::node::NodeId;
 
-/// Nodes that one call frees or looks at, at most: a few milliseconds.
+/// Most nodes freed or passed per call: a few milliseconds.
 const NODES_PER_CALL: usize = 40_000;
 
-/// Nodes that lose their moves together, at most, and their visits: what was below them waits to be freed.
+/// Most nodes, and most of their visits, that lose their moves together; what was below them waits to be freed.
 const NODES_AT_ONCE: usize = 64;
 const VISITS_AT_ONCE: u32 = 256;
 
-/// A call frees this share of the memory, if it can.
+/// A call tries to free 1/SHARE of the memory.
 const SHARE: usize = 64;
 
-/// In the first round, nodes with fewer visits than this lose their moves; it never falls below.
+/// The first and smallest visit threshold.
 const FIRST_FLOOR: u32 = 4;
 
-/// A round that frees less than this share of the nodes is followed by one that drops nodes with more visits; one that
-/// frees more than the other share, by one with fewer.
+/// The threshold rises after a round that freed less than 1/8 of the nodes and falls after one that freed more than
+/// 1/2.
 const LEAST_FREED: usize = 8;
 const MOST_FREED: usize = 2;
 
-/// Where freeing continues.
+/// The state of recycling between calls.
 pub(in crate::search) struct Recycler {
-    /// Nodes without references.
     unreachable: Vec<NodeId>,
-    /// Those that lose their moves now, and what their moves led to.
+    /// Nodes losing their moves now, and the children of those moves.
     dropping: Vec<NodeId>,
     children: Vec<NodeId>,
     /// The next node of the round.
     hand: u32,
-    /// Nodes with fewer visits than this lose their moves.
+    /// Nodes with fewer visits lose their moves.
     floor: u32,
-    /// Nodes that the round has freed.
+    /// Nodes freed in this round.
     freed: usize,
-    /// Whether it has dropped moves.
+    /// Whether this round dropped moves.
     dropped: bool,
-    /// Calls so far.
     calls: u64,
 }
 
-/// What the hand found.
 enum Passed {
-    /// A node that keeps its moves, or has none.
     Keeps,
-    /// One that has to lose them.
     Drops(NodeId),
-    /// No more nodes.
     EndOfRound,
 }
 
@@ -76,14 +68,13 @@ impl Default for Recycler {
 }
 
 impl Tree {
-    /// Adds a reference to a node.
     pub(in crate::search) fn hold(&self, id: NodeId) {
         let references = &self.node(id).references;
-        // A node with so many references that they cannot be counted is kept for ever.
+        // A saturated count stays, so that the node is never freed.
         let _ = references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_add(1));
     }
 
-    /// Removes a reference; a node without any is freed when memory is needed.
+    /// Removes a reference; an unreferenced node is freed when memory is needed.
     pub(in crate::search) fn release(&mut self, id: NodeId) {
         if self.is_last_reference(id) {
             self.nodes.unregister(id);
@@ -91,7 +82,7 @@ impl Tree {
         }
     }
 
-    /// Removes a reference; returns whether there is none any more: then no visit may find the node.
+    /// Removes a reference and returns whether it was the last; then no visit may find the node.
     fn is_last_reference(&self, id: NodeId) -> bool {
         let references = &self.nodes.node(id).references;
         let count = references.load(Ordering::Relaxed);
@@ -103,9 +94,7 @@ impl Tree {
         count == 1
     }
 
-    /// Frees some memory; returns whether there is hope of more room: `false` if nothing is left to drop.
-    ///
-    /// No visit may be in flight.
+    /// Frees some memory. Returns false if nothing is left to drop. No visit may be in flight.
     pub fn recycle(&mut self) -> bool {
         self.recycler.calls += 1;
         let goal = self.nodes.free_bytes() + self.nodes.memory() / SHARE;
@@ -125,7 +114,7 @@ impl Tree {
                         dropping.push(id);
                     }
                     Passed::EndOfRound => {
-                        // What the round frees counts, before the next one begins.
+                        // Count what this round frees before the next begins.
                         has_hope = !dropping.is_empty() || self.begin_round();
                         break;
                     }
@@ -143,12 +132,12 @@ impl Tree {
         true
     }
 
-    /// How often memory was freed: a worker that finds it full frees some only if no other has done so meanwhile.
+    /// The number of recycle calls, by which a worker sees that another one has just freed memory.
     pub(in crate::search) fn recycled(&self) -> u64 {
         self.recycler.calls
     }
 
-    /// Begins the next round; returns whether there is hope that it drops something.
+    /// Begins the next round; returns false if it could not drop anything.
     fn begin_round(&mut self) -> bool {
         let nodes = self.nodes.len();
         let Recycler { hand, floor, freed, dropped, .. } = &mut self.recycler;
@@ -164,7 +153,6 @@ impl Tree {
         true
     }
 
-    /// Looks at the next node of the round.
     fn pass_hand(&mut self) -> Passed {
         let Recycler { hand, floor, dropped, .. } = &mut self.recycler;
         if *hand as usize >= self.nodes.len() {
@@ -176,7 +164,7 @@ impl Tree {
         let alive = node.references.load(Ordering::Relaxed) > 0;
         let drops = alive
             && node.visits() < *floor
-            // The moves of a leaf alone are not worth an evaluation.
+            // Dropping a leaf's moves alone is not worth a new evaluation.
             && node.links() > 0
             && id != self.root
             && id != self.base;
@@ -184,7 +172,6 @@ impl Tree {
         if drops { Passed::Drops(id) } else { Passed::Keeps }
     }
 
-    /// Drops the moves and links of these nodes.
     fn drop_moves(&mut self, ids: &[NodeId]) {
         ids.iter().for_each(|id| self.nodes.prefetch_moves(*id));
         let mut children = std::mem::take(&mut self.recycler.children);

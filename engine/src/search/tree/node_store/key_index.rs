@@ -1,8 +1,7 @@
-//! From the keys of positions to their nodes: a hash table whose buckets are cache lines.
+//! Hash table from position keys to nodes; a bucket is a cache line.
 //!
-//! The table grows with the tree (linear hashing, Litwin 1980), so that of a small tree it takes few cache lines and pages.
-//! It has all its memory from the beginning, which the system provides when it is touched, and its buckets come into use
-//! one after the other: half of what was in an older bucket moves to the new one.
+//! It grows with the tree (linear hashing, Litwin 1980), so that a small tree touches few pages. All memory is reserved
+//! at first and backed by the system when touched; each new bucket takes half of an older one's entries.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,42 +10,41 @@ use prefetch_index::prefetch_index;
 
 use crate::search::tree::node::NodeId;
 
-/// Bytes of memory for each entry, at most: the number of buckets is rounded up.
+/// Most bytes of memory per entry; the number of buckets is rounded up.
 const BYTES_PER_ENTRY: usize = 128;
 
-/// Entries that a key can have: a cache line.
+/// Entries per bucket: a cache line.
 const BUCKET: usize = 8;
 
-/// So many nodes for each bucket in use, until all are.
+/// Nodes per bucket in use, until all are in use.
 const NODES_PER_BUCKET: usize = 2;
 
-/// Buckets in use from the beginning, where there are so many: what a core's own cache has room for. A power of two.
+/// Buckets in use at first, a power of two that fits a core's own cache.
 const FIRST: usize = 4096;
 
-/// Buckets that come into use at once, a power of two.
+/// Buckets added at once, a power of two.
 const STEP: usize = 64;
 
-/// Up to this size, in bytes, zeroing in place takes less time than the page faults of fresh memory.
+/// Bytes up to which zeroing in place is faster than page faults on fresh memory.
 const AT_ONCE: usize = 64 << 20;
 
-/// The table. Whoever finds an entry has to look whether its node has the key: only half of it is stored.
+/// An entry stores half of the key, so a reader must check the node's key.
 pub(super) struct KeyIndex {
-    /// Node ids plus one, with the upper half of the key so that few nodes are looked at in vain; 0 is empty.
+    /// Node id plus one in the low half, the key's upper half above; 0 is empty.
     entries: Box<[AtomicU64]>,
-    /// Where the first bucket begins: at a cache line.
+    /// Offset of the first bucket, for cache-line alignment.
     begin: usize,
-    /// A power of two.
     buckets: usize,
     /// Buckets in use, a multiple of [`STEP`].
     used: AtomicUsize,
-    /// Held by whoever moves entries to new buckets or removes one, so that none is moved after it was removed.
+    /// Held while entries move to new buckets or one is removed, so that no removed entry is moved.
     moving: Mutex<()>,
 }
 
 impl KeyIndex {
-    /// An empty index for a store of so much memory, if the system has as much.
+    /// An empty index for a store of `memory` bytes; `None` if the system refuses.
     pub fn new(memory: usize) -> Option<KeyIndex> {
-        // More than an entry for each id is never needed.
+        // At most one entry per node id.
         let entries = (memory / BYTES_PER_ENTRY).min(u32::MAX as usize);
         KeyIndex::of_buckets(entries.div_ceil(BUCKET).next_power_of_two().max(STEP))
     }
@@ -64,39 +62,36 @@ impl KeyIndex {
         })
     }
 
-    /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.entries.len() * size_of::<AtomicU64>()
     }
 
-    /// Removes all entries.
     pub fn clear(&mut self) {
         let used = std::mem::replace(self.used.get_mut(), FIRST.min(self.buckets)) * BUCKET;
         if used * size_of::<AtomicU64>() > AT_ONCE
             && let Some(empty) = KeyIndex::of_buckets(self.buckets)
         {
-            // The system zeroes it, page by page when they are needed.
+            // The system zeroes fresh pages on demand.
             *self = empty;
         } else {
             self.entries[self.begin..][..used].fill_with(AtomicU64::default);
         }
     }
 
-    /// Asks the processor to fetch what the other functions read.
     #[inline]
     pub fn prefetch(&self, key: u64) {
         prefetch_index(&self.entries, self.first(key));
     }
 
-    /// The first node under `key` of which `has_key` is true.
+    /// The first node under `key` for which `has_key` is true.
     #[inline]
     pub fn find(&self, key: u64, has_key: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         let known = |slot: &AtomicU64| node_of(slot.load(Ordering::Acquire), key).filter(|id| has_key(*id));
         self.bucket(key).iter().find_map(known)
     }
 
-    /// Adds a node in the first empty place of its bucket, unless another under its key comes before that. (One after it
-    /// costs only the transposition, as does the loss of an entry that is added while others of its bucket are moved.)
+    /// Adds a node to the first empty slot of its bucket, unless another node with its key comes first. A race (an
+    /// equal key in a later slot, or an entry added while its bucket moves) only loses a transposition.
     pub fn add(&self, id: NodeId, key: u64, has_key: impl Fn(NodeId) -> bool) -> Added {
         let used = self.used.load(Ordering::Relaxed);
         if id.0 as usize / NODES_PER_BUCKET >= used && used < self.buckets {
@@ -117,7 +112,6 @@ impl KeyIndex {
         Added::NoRoom
     }
 
-    /// Removes a node.
     pub fn remove(&self, id: NodeId, key: u64) {
         let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
         let own = entry_of(id, key);
@@ -126,7 +120,7 @@ impl KeyIndex {
         }
     }
 
-    /// Brings buckets into use, unless another thread does so or removes an entry; then the next node has another try.
+    /// Adds buckets, unless another thread does or removes an entry; the next node then tries again.
     #[cold]
     fn grow(&self) {
         let Ok(_moving) = self.moving.try_lock() else { return };
@@ -156,7 +150,6 @@ impl KeyIndex {
         &self.entries[self.first(key)..][..BUCKET]
     }
 
-    /// The index of the first entry of a key's bucket.
     #[inline]
     fn first(&self, key: u64) -> usize {
         self.begin + bucket_of(key, self.used.load(Ordering::Acquire)) * BUCKET
@@ -167,8 +160,8 @@ impl KeyIndex {
     }
 }
 
-/// The bucket of a key, by its upper half, which is in the entry too, if so many buckets are in use. With a power of two the
-/// lowest bits are its number. Between two powers a bucket beyond those in use is still part of the one that lacks its highest bit.
+/// The bucket of a key from the low bits of its upper half, which the entry stores too. Between two powers of two, a
+/// bucket not yet in use is still part of the one without its highest bit.
 #[inline]
 fn bucket_of(key: u64, used: usize) -> usize {
     let most = used.next_power_of_two();
@@ -176,23 +169,20 @@ fn bucket_of(key: u64, used: usize) -> usize {
     if bucket < used { bucket } else { bucket - most / 2 }
 }
 
-/// What came of adding a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
-    /// It is in the index.
     New,
-    /// There is another under its key.
+    /// Another node has this key.
     Known(NodeId),
-    /// Its bucket is full.
+    /// The bucket is full.
     NoRoom,
 }
 
-/// The entry of a node under a key.
 fn entry_of(id: NodeId, key: u64) -> u64 {
     key >> 32 << 32 | (u64::from(id.0) + 1)
 }
 
-/// The node of an entry, if it can be that of this key.
+/// The node of an entry, if its stored half of the key matches.
 #[inline]
 fn node_of(entry: u64, key: u64) -> Option<NodeId> {
     (entry != 0 && entry >> 32 == key >> 32).then(|| NodeId(entry as u32 - 1))
