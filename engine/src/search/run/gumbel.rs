@@ -1,6 +1,6 @@
-//! Gumbel search of the root with few visits (Danihelka, Guez, Schrittwieser, Silver: Policy improvement by planning
-//! with Gumbel, 2022): root moves are sampled without replacement by the Gumbel-top-k trick, visits are assigned by
-//! sequential halving, and the training target is the policy improved by the values found.
+//! Gumbel search at the root with few visits (Danihelka, Guez, Schrittwieser, Silver: Policy improvement by planning
+//! with Gumbel, 2022): Gumbel-top-k sampling of root moves, sequential halving of visits, and an improved policy as
+//! target.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -8,40 +8,34 @@ use shakmaty::Move;
 
 use crate::search::tree::{NodeView, Tree};
 
-/// The parameters of a Gumbel search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gumbel {
-    /// Root moves to consider, at most.
+    /// Most root moves to consider.
     pub considered: usize,
-    /// c_visit of the paper: a value q from 0 to 1 is added to a logit as `(c_visit + max N) · c_scale · q`, with
-    /// max N the visits of the most visited move. The paper has 50 for chess.
+    /// c_visit of the paper: a value q in 0..1 adds `(c_visit + max N) · c_scale · q` to a logit, with max N the visits
+    /// of the most visited move. The paper has 50 for chess.
     pub c_visit: f32,
-    /// c_scale of the paper, which has 1 for chess.
+    /// c_scale of the paper; 1 for chess.
     pub c_scale: f32,
-    /// Scale of the Gumbel noise: 1 samples moves in proportion to the policy, 0 takes those with the highest priors.
+    /// Scale of the Gumbel noise: 1 samples moves by the policy, 0 takes the highest priors.
     pub noise: f32,
-    /// Seed of the random numbers: the same seed gives the same moves.
     pub seed: u64,
 }
 
-/// The result of a Gumbel search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImprovedPolicy {
-    /// The move to play.
     pub best: Move,
-    /// The improved policy, over all moves.
     pub policy: Vec<(Move, f32)>,
-    /// The root's value under that policy, −1 to 1 for the mover: Σ π′ · completed Q. The mean over visits is lower,
-    /// since halving also visits moves that the policy then avoids.
+    /// The root's value under the improved policy for its side to move, −1..1: Σ π′ · completed Q. The mean over visits
+    /// is lower, because halving also visits moves that the policy then avoids.
     pub q: f32,
 }
 
-/// The state of sequential halving in one search.
 pub(in crate::search) struct SequentialHalving {
     gumbel: Gumbel,
-    /// For each visit, the number of visits that a move must have had to receive it.
+    /// Per visit, the visits that a move must have had to receive it.
     sequence: Vec<u32>,
-    /// For each root move, in the tree's order: scaled Gumbel noise plus the policy's logit.
+    /// Per root move in tree order: scaled Gumbel noise plus logit.
     keys: Vec<f32>,
     next: usize,
     /// The root's moves at a visit: kept so that a visit allocates nothing.
@@ -49,7 +43,7 @@ pub(in crate::search) struct SequentialHalving {
 }
 
 impl SequentialHalving {
-    /// Samples the moves of the expanded root, of which none may have been taken, and sorts them accordingly.
+    /// Samples the moves of the expanded root and sorts them; none may have been taken yet.
     pub fn begin(gumbel: Gumbel, tree: &mut Tree, visits: u64) -> SequentialHalving {
         let mut rng = SmallRng::seed_from_u64(gumbel.seed);
         let priors: Vec<f32> = tree.children().iter().map(|(_, view)| view.prior).collect();
@@ -65,7 +59,7 @@ impl SequentialHalving {
         SequentialHalving { gumbel, sequence, keys, next: 0, views: Vec::new() }
     }
 
-    /// The index of the root move that the next visit takes.
+    /// The edge that the next visit takes.
     pub fn choose(&mut self, tree: &Tree) -> usize {
         let mut views = std::mem::take(&mut self.views);
         tree.root_views(&mut views);
@@ -73,17 +67,17 @@ impl SequentialHalving {
         self.next += 1;
         let started = |index: usize| views[index].visits + views[index].in_flight;
         let among = (0..views.len()).filter(|index| started(*index) == wanted);
-        // If no move has so many visits (the root is proven, or has few moves), the best move gets the visit.
+        // If no move has that many visits (proven root or few moves), the best move gets the visit.
         let chosen = self.best_of(among, &views).or_else(|| self.best_of(0..views.len(), &views));
         self.views = views;
         chosen.expect("a root has moves")
     }
 
     fn best_of(&self, among: impl Iterator<Item = usize>, views: &[NodeView]) -> Option<usize> {
-        // Moves are taken for the first time in their order only.
+        // Moves are first taken in their order only.
         let taken = views.iter().take_while(|view| view.visits + view.in_flight > 0).count();
         let weight = self.weight(views);
-        // What a visited move's value adds to its logit; 0 before a visit.
+        // The value's addition to the logit; 0 if unvisited.
         let value = |view: &NodeView| if view.visits == 0 { 0.0 } else { weight * (1.0 + view.q) / 2.0 };
         let score = |index: &usize| self.keys[*index] + value(&views[*index]);
         among.filter(|index| *index <= taken).max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)))
@@ -94,15 +88,15 @@ impl SequentialHalving {
         (self.gumbel.c_visit + most as f32) * self.gumbel.c_scale
     }
 
-    /// The improved policy; `priors` are the evaluator's, without noise.
+    /// The improved policy. `priors` are the evaluator's, without noise.
     pub fn improved_policy(&self, tree: &Tree, priors: &[(Move, f32)]) -> Option<ImprovedPolicy> {
         let children = tree.children();
         let views: Vec<NodeView> = children.iter().map(|(_, view)| *view).collect();
         let prior = |m: Move| priors.iter().find(|(other, _)| *other == m).map_or(0.0, |(_, prior)| *prior);
         let most = views.iter().map(|view| view.visits).max()?;
         let best = self.best_of((0..views.len()).filter(|index| views[*index].visits == most), &views)?;
-        // Unvisited moves get the paper's mixed value: the root's own evaluation, averaged with the visited moves'
-        // values weighted by their priors.
+        // Unvisited moves get the paper's mixed value: the root's evaluation averaged with the prior-weighted values of
+        // visited moves.
         let (mut mass, mut sum, mut visits) = (0.0, 0.0, 0.0);
         for (m, view) in children.iter().filter(|(_, view)| view.visits > 0) {
             mass += prior(*m);
@@ -127,8 +121,8 @@ fn logit(prior: f32) -> f32 {
     prior.max(1e-9).ln()
 }
 
-/// The sequence of [`SequentialHalving`] for `visits` visits: at first all `considered` moves are visited in turn, then the
-/// better half of them, and so on down to two.
+/// The visit sequence of sequential halving: all `considered` moves in turn, then the better half, and so on down to
+/// two.
 fn sequence(considered: usize, visits: usize) -> Vec<u32> {
     if considered <= 1 {
         return (0..visits as u32).collect();

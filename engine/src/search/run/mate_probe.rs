@@ -73,7 +73,7 @@ pub(in crate::search) struct MateProbe {
     /// Slices of this search, and turns of the root and the positions below.
     slices: u64,
     turns: u64,
-    /// The slices that each position of its most visited lines has had, by the hash of the position.
+    /// Slices spent per position below the root, by position hash.
     below: Vec<(u64, u32)>,
     finished: bool,
     shortened: bool,

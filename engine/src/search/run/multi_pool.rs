@@ -17,15 +17,14 @@ use crate::search::run::shared::{SharedSearch, lock};
 use crate::search::run::walker::Walker;
 use crate::search::run::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, walk_round};
 
-/// How long a worker that finds nothing to do waits, if it is not notified.
+/// Longest wait of an idle worker.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Worker threads, each with its evaluator, that work on any number of searches at once.
+/// Worker threads, each with its evaluator, that serve any number of searches at once.
 ///
-/// A worker's batch has leaves of several searches, so that it is full although each search adds few, and a search that
-/// is alone is done by all workers. Searches of a lower [priority](SearchTask::priority) wait for those of a higher one.
-///
-/// Dropping the pool stops all searches and joins the threads.
+/// A worker's batch collects leaves of several searches, so that it is full although each adds few; a lone search gets
+/// all workers. Searches of lower [priority](SearchTask::priority) wait. Dropping the pool stops all searches and joins
+/// the threads.
 pub struct MultiPool {
     desk: Arc<Desk>,
     tables: Tables,
@@ -34,30 +33,28 @@ pub struct MultiPool {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A search to be started.
 #[derive(Clone, Debug)]
 pub struct SearchTask {
     /// The position with its history.
     pub root: Game,
     /// When the search ends by itself.
     pub limits: Limits,
-    /// How it chooses moves. [`Params::batch`] is the most leaves that a worker adds to a batch.
+    /// [`Params::batch`] is the most leaves per batch from one worker.
     pub params: Params,
-    /// Searches of the highest priority run, the others wait.
+    /// Only searches of the highest priority run.
     pub priority: i64,
-    /// Bytes for the tree and the table of the mate search.
+    /// Bytes for the tree and the mate search.
     pub memory: usize,
 }
 
-/// A search that a [`MultiPool`] runs, to stop it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunningId(u64);
 
-/// What the workers share.
+/// State shared by the workers.
 #[derive(Default)]
 struct Desk {
     state: Mutex<DeskState>,
-    /// A search was added, or visits were applied while a worker waits for that.
+    /// Signals a new search, or applied visits while a worker waits.
     changed: Condvar,
 }
 
@@ -72,11 +69,11 @@ struct DeskState {
 
 struct DeskEntry {
     running: Arc<Running>,
-    /// Workers that are in a round of it.
+    /// Workers in a round of this search.
     users: usize,
 }
 
-/// A running search. The desk counts as one of its workers until it has ended.
+/// A running search. The desk itself counts as one of its workers until the search ends.
 struct Running {
     id: RunningId,
     priority: i64,
@@ -84,17 +81,13 @@ struct Running {
 }
 
 impl MultiPool {
-    /// Starts one worker for each of `evaluators`, of which there must be at least one; each evaluates at most `batch`
-    /// positions at once.
-    ///
-    /// # Panics
-    ///
-    /// If the operating system cannot start a thread.
+    /// Starts a worker per evaluator (at least one), each with batches of at most `batch`. Panics if the system cannot
+    /// start a thread.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, tables: Tables, batch: usize) -> MultiPool {
         let desk = Arc::<Desk>::default();
         let workers = evaluators.len();
         let native = are_native(&mut evaluators);
-        // A worker whose search has ended finds another one although its successor has not been started yet.
+        // Doubled, so that a worker whose search has ended finds another before a successor is started.
         let capacity = if native { 2 * workers } else { workers * batch };
         let start = |(number, evaluator)| {
             let desk = Arc::clone(&desk);
@@ -106,13 +99,13 @@ impl MultiPool {
         MultiPool { desk, tables, capacity, native, threads }
     }
 
-    /// How many searches of a few leaves each keep the workers busy. More may run.
+    /// The number of searches that keeps the workers busy if each adds few leaves. More may run.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Starts a search and returns at once. The observer receives its outcome, if there is nothing to search before this
-    /// returns.
+    /// Starts a search and returns at once. If there is nothing to search, the observer receives the outcome before
+    /// that.
     pub fn start(&self, task: SearchTask, observer: Box<dyn SearchObserver>) -> RunningId {
         let SearchTask { root, limits, params, priority, memory } = task;
         let (params, workers) = (Params { reuse: false, ..params }, self.threads.len());
@@ -139,7 +132,7 @@ impl MultiPool {
         id
     }
 
-    /// Stops a search, if it is still running; returns at once.
+    /// Stops a search if it is still running; returns at once.
     pub fn stop(&self, id: RunningId) {
         let mut state = lock(&self.desk.state);
         let Some(place) = state.entries.iter().position(|entry| entry.running.id == id) else { return };
@@ -171,8 +164,8 @@ impl Drop for MultiPool {
 }
 
 impl Desk {
-    /// Waits for searches and takes those of a worker's next round, `most` at most: its share of the searches of the
-    /// highest priority, first those that no other worker has. `None` when the pool is dropped.
+    /// Waits for searches and takes up to `most` for a worker's next round: its share of those with the highest
+    /// priority, those with the fewest workers first. `None` when the pool is dropped.
     fn take(&self, workers: usize, most: usize) -> Option<Vec<Arc<Running>>> {
         let mut state = lock(&self.state);
         loop {
@@ -195,12 +188,12 @@ impl Desk {
         }
     }
 
-    /// Gives searches back after a round; those that have ended leave the desk.
+    /// Returns searches after a round and removes ended ones from the desk.
     fn give_back(&self, taken: Vec<Arc<Running>>) {
         let mut ended = Vec::new();
         let mut state = lock(&self.state);
         for running in &taken {
-            // It is not there if it was ended elsewhere.
+            // Absent if it was ended elsewhere.
             if let Some(place) = state.entries.iter().position(|entry| entry.running.id == running.id) {
                 state.entries[place].users -= 1;
                 if running.search.is_stopped() {
@@ -213,11 +206,11 @@ impl Desk {
         if is_awaited {
             self.changed.notify_all();
         }
-        // Once for this worker, and once for the desk.
+        // Once for this worker and, for ended searches, once for the desk.
         taken.iter().chain(&ended).for_each(|running| running.search.leave());
     }
 
-    /// Waits a moment for other workers' results.
+    /// Waits up to [`WAIT`] for other workers' results.
     fn wait(&self) {
         let mut state = lock(&self.state);
         state.waiting += 1;
@@ -226,21 +219,20 @@ impl Desk {
     }
 }
 
-/// An evaluator and the visits that wait for it.
 struct MultiWorker {
     evaluator: Box<dyn Evaluator>,
     number: usize,
     workers: usize,
-    /// The most positions to evaluate at once, and the most searches of a round.
+    /// Most positions per batch, and most searches per round.
     size: usize,
     walker: Walker,
-    /// One for each search of a round.
+    /// One per search of a round.
     batches: Vec<PendingBatch>,
 }
 
 fn work(desk: &Desk, mut worker: MultiWorker) {
     while let Some(taken) = desk.take(worker.workers, worker.size) {
-        // Whatever happens in a worker, each search must end and its observer must receive the outcome.
+        // Whatever a worker does, each search must end and its observer receive the outcome.
         let progress = match catch_unwind(AssertUnwindSafe(|| worker.round(&taken))) {
             Ok(Ok(progress)) => progress,
             Ok(Err(error)) => {
@@ -268,11 +260,8 @@ impl MultiWorker {
         MultiWorker { evaluator, number, workers, size, walker: Walker::new(number), batches: Vec::new() }
     }
 
-    /// One round in the searches taken; returns whether there was anything to do.
-    ///
-    /// # Errors
-    ///
-    /// If the evaluator fails; none of this worker's visits are in flight then.
+    /// Runs one round of the taken searches; returns whether there was anything to do. If the evaluator fails, none of
+    /// this worker's visits stay in flight.
     fn round(&mut self, taken: &[Arc<Running>]) -> Result<bool, EvalError> {
         if let (Some(evaluator), [running]) = (self.evaluator.split(), taken) {
             self.walker.start(&running.search.context);
@@ -290,7 +279,7 @@ impl MultiWorker {
         while self.batches.len() < taken.len() {
             self.batches.push(PendingBatch::new(self.number));
         }
-        // All trees are held until the evaluator has answered, so none may be waited for.
+        // All trees stay locked until the evaluator has answered, so none may be waited for.
         let trees: Vec<_> = taken
             .iter()
             .zip(0..)
@@ -301,7 +290,7 @@ impl MultiWorker {
         for pass in 1..=GATHER_PASSES {
             for ((place, tree), round) in trees.iter().zip(&mut rounds) {
                 let (search, batch) = (&taken[*place].search, &mut self.batches[*place]);
-                // In the first pass all searches contribute alike, then they fill up what others left.
+                // In the first pass all searches contribute equally; later passes fill what others left.
                 let share = (pass * self.size.div_ceil(taken.len())).min(search.context.params.batch);
                 let target = share.min(batch.len() + self.size - gathered);
                 if !round.is_over && batch.len() < target {
@@ -329,7 +318,7 @@ impl MultiWorker {
             round.apply(&taken[*place].search, tree, batch, own);
             answers = others;
         }
-        // What follows may wait for other workers to give back the trees that they hold.
+        // From here, waiting for other workers' trees is safe: this worker holds none.
         let places: Vec<usize> = trees.into_iter().map(|(place, _)| place).collect();
         let mut progress = false;
         for (place, round) in places.into_iter().zip(rounds) {

@@ -1,4 +1,4 @@
-//! The workers' threads, and one search at a time on them.
+//! Worker threads that run one search at a time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,21 +17,20 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::worker::Worker;
 use crate::search::tree::Tree;
 
-/// Worker threads, each with its evaluator, which live as long as the pool; dropping it stops and joins them.
+/// Worker threads, each with its evaluator. Dropping the pool stops and joins them.
 pub struct Pool {
     params: Params,
-    /// Whether the evaluators answer value and policy apart.
+    /// Whether the evaluators have separate value and policy.
     native: bool,
     tables: Tables,
     memory: usize,
     jobs: Vec<Sender<Arc<SharedSearch>>>,
     threads: Vec<JoinHandle<()>>,
     current: Option<Arc<SharedSearch>>,
-    /// What is kept of a search that was cleared.
+    /// The emptied memory of a cleared search.
     empty: Option<(Tree, MateProbe)>,
 }
 
-/// Sends the outcome of a search to the thread that waits for it.
 struct OutcomeSender(Sender<SearchOutcome>);
 
 impl SearchObserver for OutcomeSender {
@@ -40,28 +39,24 @@ impl SearchObserver for OutcomeSender {
     }
 
     fn done(&mut self, outcome: SearchOutcome) {
-        // Fails only if the receiver is gone, and then the outcome is not wanted.
+        // Fails only if the receiver is gone and the outcome unwanted.
         let _ = self.0.send(outcome);
     }
 }
 
-/// An empty tree and a mate search that share so many bytes.
+/// An empty tree and a mate search of `memory` bytes together.
 pub(in crate::search) fn empty_memory(memory: usize, native: bool) -> (Tree, MateProbe) {
     (Tree::empty(memory.saturating_sub(MateProbe::memory(memory))), MateProbe::new(memory, native))
 }
 
-/// Whether these evaluators of one network are native: they answer value and policy apart.
+/// Whether the evaluators are native, that is, have separate value and policy.
 pub(in crate::search) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bool {
     evaluators.iter_mut().all(|evaluator| evaluator.split().is_some())
 }
 
 impl Pool {
-    /// Starts one worker for each of `evaluators`, of which there must be at least one. `memory` in bytes bounds the
-    /// tree and the table of the mate search.
-    ///
-    /// # Panics
-    ///
-    /// If the operating system cannot start a thread.
+    /// Starts a worker per evaluator (at least one). `memory` in bytes bounds the tree and the mate search. Panics if
+    /// the system cannot start a thread.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
         let native = are_native(&mut evaluators);
         let mut jobs = Vec::new();
@@ -78,9 +73,7 @@ impl Pool {
         Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None, empty: None }
     }
 
-    /// Searches until the limits end it, and returns the outcome. A search that is still running is stopped first.
-    ///
-    /// Without any limit this returns only when the root is proven.
+    /// Searches until the limits end it, without limits until the root is proven. Stops a running search first.
     pub fn search(&mut self, game: &Game, limits: Limits) -> SearchOutcome {
         let (sender, receiver) = bounded(1);
         self.start(game.clone(), limits, Box::new(OutcomeSender(sender)));
@@ -89,9 +82,8 @@ impl Pool {
         outcome
     }
 
-    /// Starts a search and returns at once. A search that is still running is stopped first, and waited for.
-    ///
-    /// The tree of the last search is reused if it contains the new root ([`Params::reuse`]).
+    /// Starts a search and returns at once, after stopping a running one. Reuses the last tree if it contains the new
+    /// root ([`Params::reuse`]).
     pub fn start(&mut self, root: Game, limits: Limits, observer: Box<dyn SearchObserver>) {
         self.stop();
         self.wait();
@@ -114,7 +106,6 @@ impl Pool {
         self.current = Some(search);
     }
 
-    /// Stops the running search, if any; returns at once.
     pub fn stop(&self) {
         if let Some(search) = &self.current {
             search.end(EndReason::Stopped, None);
@@ -128,40 +119,35 @@ impl Pool {
         }
     }
 
-    /// Whether a search is running.
     pub fn searching(&self) -> bool {
         self.current.as_ref().is_some_and(|search| !search.is_finished())
     }
 
-    /// Reads the tree of the last search, also while that is running; `None` if there is none.
+    /// Reads the tree of the running or last search; `None` if there is none.
     pub fn read_tree<T>(&self, read: impl FnOnce(&Tree) -> T) -> Option<T> {
         self.current.as_ref().map(|search| read(&search.tree()))
     }
 
-    /// Empties the last search's tree, and keeps of its memory what every search needs; a running search is stopped first.
+    /// Stops a running search and empties the tree, keeping the memory that every search needs.
     pub fn clear(&mut self) {
         self.stop();
         self.wait();
-        // The mate search forgets at every start.
+        // The mate search resets at every start.
         self.empty = self.take_memory().map(|(tree, mates)| (tree.emptied(), mates));
     }
 
-    /// The tree and the memory of the mate search, of the last search or emptied.
     fn take_memory(&mut self) -> Option<(Tree, MateProbe)> {
         self.current.take().and_then(|search| search.take_memory()).or_else(|| self.empty.take())
     }
 
-    /// Whether the evaluators answer value and policy apart.
     pub fn is_native(&self) -> bool {
         self.native
     }
 
-    /// Sets the parameters of the following searches.
     pub fn set_params(&mut self, params: Params) {
         self.params = params;
     }
 
-    /// Sets the endgame tables of the following searches.
     pub fn set_tables(&mut self, tables: Tables) {
         self.tables = tables;
     }
@@ -181,7 +167,7 @@ impl Drop for Pool {
 
 fn work(mut worker: Worker, jobs: &Receiver<Arc<SharedSearch>>) {
     for search in jobs {
-        // Whatever happens in a worker, the search must end and its observer must receive the outcome.
+        // Whatever a worker does, the search must end and its observer receive the outcome.
         match catch_unwind(AssertUnwindSafe(|| worker.run(&search))) {
             Ok(Ok(None)) => {}
             Ok(Ok(Some(reason))) => search.end(reason, None),

@@ -19,19 +19,17 @@ use crate::search::visit::select::SelectionContext;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Score {
-    /// Centipawns.
     Cp(i32),
-    /// Mate in so many moves; negative if the side to move is mated.
+    /// Mate in this many moves; negative if the side to move is mated.
     Mate(i32),
 }
 
 impl Score {
-    /// Centipawns of an expected result, as users are shown them.
+    /// The centipawns shown for Q.
     pub fn from_q(q: f32) -> Score {
         Score::Cp(shown_centipawns(q))
     }
 
-    /// The same score for the other side.
     pub fn reversed(self) -> Score {
         match self {
             Score::Cp(cp) => Score::Cp(cp.saturating_neg()),
@@ -48,70 +46,58 @@ impl Score {
     }
 }
 
-/// A root move with its principal variation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PvLine {
-    /// The principal variation; begins with the root move.
+    /// Starts with the root move.
     pub pv: Vec<Move>,
     /// For the side to move at the root.
     pub score: Score,
     /// For the side to move at the root.
     pub wdl: Wdl,
-    /// Visits of the root move.
     pub visits: u64,
 }
 
-/// Statistics of a move, for the side that makes it.
+/// Statistics of a move, from the point of view of the side that makes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoveStats {
-    /// The move.
     pub m: Move,
-    /// Completed visits.
     pub visits: u64,
-    /// In-flight visits.
     pub in_flight: u64,
-    /// Prior, 0 to 1.
     pub prior: f32,
-    /// Mean result Q, −1 to 1; first-play urgency if unvisited.
+    /// Mean result Q, −1..1; FPU if unvisited.
     pub q: f32,
-    /// Mean win, draw and loss.
     pub wdl: Wdl,
-    /// The exploration term U of PUCT.
     pub u: f32,
-    /// The evaluator's value of the position after it, −1 to 1; `None` before its evaluation.
+    /// The evaluator's value of the child, −1..1; `None` before its evaluation.
     pub value: Option<f32>,
-    /// The proven value, for the side that makes the move.
     pub proof: Option<Proof>,
 }
 
-/// What a search has found so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Visits of this search.
     pub visits: u64,
-    /// The search's counters.
     pub counters: SearchCounters,
-    /// Mean path length of the visits, in plies.
+    /// Mean path length in plies.
     pub depth: u32,
-    /// Longest path, in plies.
+    /// Longest path in plies.
     pub seldepth: u32,
-    /// The used share of the tree's memory, in thousandths.
+    /// The used share of the tree's memory, in permille.
     pub hashfull: u32,
-    /// Positions whose result came from endgame tables.
+    /// Positions with tablebase results.
     pub tbhits: u64,
-    /// Root moves, best first; empty only if there is no legal move.
+    /// Root moves, best first; empty only without legal moves.
     pub lines: Vec<PvLine>,
 }
 
 impl Tree {
-    /// The root move to play: proven wins first, proven losses last, else by visits, then mean result, then prior.
-    /// `None` before the root's evaluation.
+    /// The root move to play: proven wins first, proven losses last, else by visits, mean result and prior. `None`
+    /// before the root's evaluation.
     pub fn best(&self) -> Option<Move> {
         let index = self.ranked(self.root).into_iter().next()?;
         Some(self.nodes.candidate(self.root, index).packed().to_legal_move(self.game.position()))
     }
 
-    /// Statistics of the root moves, in the order of the report's lines; empty before the root's evaluation.
+    /// Statistics of the root moves, in the order of [`Report::lines`]; empty before the root's evaluation.
     pub fn stats(&self) -> Vec<MoveStats> {
         match &self.neuralmateplay {
             None => self.stats_with(&StandardPuct),
@@ -123,8 +109,8 @@ impl Tree {
         self.stats_of(self.root, &self.game, self.ranked(self.root), terms)
     }
 
-    /// Statistics of the moves after `line`, which begins at the root: the best first, empty before the evaluation of
-    /// that position. `None` if the tree does not hold it.
+    /// Statistics of the moves after `line` from the root, best first; empty before that position's evaluation. `None`
+    /// if it is not in the tree.
     pub fn stats_after(&self, line: &[Move]) -> Option<Vec<MoveStats>> {
         let (mut id, mut game) = (self.root, self.game.clone());
         for m in line {
@@ -175,9 +161,8 @@ impl Tree {
         order.into_iter().map(stats).collect()
     }
 
-    /// A report with up to `multipv` lines (at least one).
-    ///
-    /// Before the root's evaluation it has one line if there is a legal move: the first move, with the score 0.
+    /// A report with up to `multipv` lines (at least one). Before the root's evaluation, its line is the first legal
+    /// move with score 0.
     pub fn report(&self, multipv: usize) -> Report {
         self.find_mate_lines(multipv.max(1));
         let mut lines: Vec<PvLine> =
@@ -200,7 +185,7 @@ impl Tree {
 
     fn line(&self, edge: usize) -> PvLine {
         let pv = self.variation(edge);
-        // Where the result is certain, it is not a guess without visits: it counts as one.
+        // A certain result is not a guess without visits: it counts as one visit.
         let certain = self.known_result(self.root, edge).map(|known| {
             let wdl = match known.outcome {
                 TableResult::Win => Wdl::WIN,
@@ -233,7 +218,7 @@ impl Tree {
         }
     }
 
-    /// The principal variation of a root move, as far as the tree is visited and the game continues.
+    /// The principal variation of a root move through visited nodes.
     fn variation(&self, first: usize) -> Vec<Move> {
         let root_move = self.nodes.candidate(self.root, first).packed();
         let child = self.nodes.links_of(self.root).nth(first).map(Link::child);
@@ -250,7 +235,7 @@ impl Tree {
             game.play(m);
             moves.push(m);
             let child = self.nodes.links_of(id).nth(edge).map(Link::child);
-            // The moves of a mate that was proven outside the tree are not known.
+            // The tree lacks the moves of a mate that was proven outside it.
             let known = |child: &NodeId| game.outcome().is_none() && !self.is_proven_outside(*child);
             next = child.filter(known).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;
@@ -262,7 +247,6 @@ impl Tree {
         moves
     }
 
-    /// What the tables say of a root move.
     fn known_result(&self, id: NodeId, edge: usize) -> Option<&RankedResult> {
         if id != self.root || self.known.is_empty() {
             return None;
@@ -271,8 +255,8 @@ impl Tree {
         self.known.iter().find(|known| PackedMove::new(known.m) == packed)
     }
 
-    /// The indices of a node's moves, best first. Root moves whose result the tables know stand as they rank them, unless
-    /// a mate is proven.
+    /// The edges of a node, best first. Root moves with tablebase results are in tablebase order unless a mate is
+    /// proven.
     pub(in crate::search) fn ranked(&self, id: NodeId) -> Vec<usize> {
         let links: Vec<&Link> = self.nodes.links_of(id).collect();
         let key = |index: usize| {
@@ -281,7 +265,8 @@ impl Tree {
                 return (Proof::rank_for_parent(None), by_tables, 0, f32::NEG_INFINITY);
             };
             let child = self.node(link.child());
-            // Draws rank with unproven moves, by visits: a draw may be best. So do results by tables, where the rank is known.
+            // Draws rank with unproven moves, by visits, since a draw may be best. So do tablebase results with a known
+            // rank.
             let rank = match child.proof() {
                 Some(Proof::Draw) => Proof::rank_for_parent(None),
                 Some(proof) if by_tables.is_some() && proof.mate().is_none() => Proof::rank_for_parent(None),
@@ -289,7 +274,7 @@ impl Tree {
             };
             (rank, by_tables, link.visits(), child.q())
         };
-        // Read once: other workers change them meanwhile, and a sort whose order changes may panic.
+        // Keys are read once: other workers change them, and an inconsistent order may make the sort panic.
         let mut order: Vec<_> = (0..self.nodes.moves_of(id).len()).map(|index| (key(index), index)).collect();
         order.sort_by(|(a, _), (b, _)| {
             b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.cmp(&a.2)).then(b.3.total_cmp(&a.3))

@@ -9,14 +9,13 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::walker::{VisitEnd, Walker};
 use crate::search::tree::Tree;
 
-/// How often a round gathers to fill its batch, where some leaves turn out to need no evaluation.
+/// Gathering passes per round, because some leaves need no evaluation.
 pub(in crate::search) const GATHER_PASSES: usize = 4;
 
-/// Visits one at a time between two looks at the clock and at the limits, at least; a longer series, of 64 by default, is not
-/// cut in two, and takes about a sixth of a millisecond.
+/// Least visits between two checks of clock and limits, where visits are evaluated one at a time. A longer series (64
+/// by default) is not split and takes about a sixth of a millisecond.
 const VISITS_PER_ROUND: u64 = 32;
 
-/// An evaluator and the visits that wait for it.
 pub(in crate::search) struct Worker {
     evaluator: Box<dyn Evaluator>,
     batch: PendingBatch,
@@ -24,16 +23,12 @@ pub(in crate::search) struct Worker {
 }
 
 impl Worker {
-    /// A worker of this number.
     pub fn new(evaluator: Box<dyn Evaluator>, number: usize) -> Worker {
         Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
     }
 
-    /// Works on a search until it ends; returns why, or `None` if it was ended from elsewhere.
-    ///
-    /// # Errors
-    ///
-    /// If the evaluator fails; none of this worker's visits are in flight then.
+    /// Works on a search until it ends and returns the reason; `None` if it was ended elsewhere. If the evaluator
+    /// fails, none of this worker's visits stay in flight.
     pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
         if self.evaluator.split().is_some() {
             return Ok(self.walk(search));
@@ -47,7 +42,6 @@ impl Worker {
         Ok(None)
     }
 
-    /// Visits one at a time until the search ends.
     fn walk(&mut self, search: &SharedSearch) -> Option<EndReason> {
         self.walker.start(&search.context);
         let evaluator = self.evaluator.split()?;
@@ -110,15 +104,14 @@ pub(in crate::search) fn evaluate(
 
 /// One worker's round in one search, from gathering to the observer.
 pub(in crate::search) struct GatherRound {
-    /// How often the tree had been recycled.
+    /// The tree's recycle count at the start.
     recycled: u64,
     evaluated: u64,
     reason: Option<EndReason>,
-    /// Visits have been gathered or ended.
+    /// Visits were gathered or ended.
     pub progress: bool,
-    /// The memory is full.
     pub full: bool,
-    /// No more can be gathered before what was gathered is applied.
+    /// Nothing more can be gathered before the batch is applied.
     pub is_over: bool,
 }
 
@@ -134,7 +127,7 @@ impl GatherRound {
         }
     }
 
-    /// Gathers until `batch` has `size` leaves, or fewer if some visits need no evaluation.
+    /// Gathers until `batch` has `size` leaves; fewer if some visits need no evaluation.
     pub fn gather(&mut self, search: &SharedSearch, tree: &Tree, batch: &mut PendingBatch, size: usize) {
         let context = &search.context;
         tree.set_horizon(context.horizon(tree, search.expected_visits()));
@@ -148,7 +141,6 @@ impl GatherRound {
         self.is_over = status.collided || status.full || tickets == 0 || tree.is_proven();
     }
 
-    /// Applies the evaluator's answers.
     pub fn apply(
         &mut self,
         search: &SharedSearch,
@@ -161,8 +153,8 @@ impl GatherRound {
         self.reason = search.context.end_reason(tree);
     }
 
-    /// What follows when the worker has given the tree back: freeing memory, looking for a mate, calling the observer.
-    /// Returns the reason if the search is over.
+    /// Runs after the worker has released the tree: frees memory, searches for a mate, calls the observer. Returns the
+    /// reason if the search is over.
     pub fn end(self, search: &SharedSearch) -> Option<EndReason> {
         self.reason
             .or_else(|| self.full.then(|| search.recycle(self.recycled)).flatten())
@@ -172,15 +164,14 @@ impl GatherRound {
     }
 }
 
-/// What a worker that visits one leaf at a time did in a round.
 pub(in crate::search) enum WalkedRound {
-    /// Nothing: all visits that the limits allow have begun.
+    /// All visits that the limits allow have begun.
     Nothing,
-    /// Visits, which ended the search if there is a reason.
+    /// Visits were made; with a reason if the search is over.
     Visited(Option<EndReason>),
 }
 
-/// One round of visits, one at a time; the walker was [started](Walker::start) on this search.
+/// A round of visits evaluated one at a time; the walker must be [started](Walker::start) on this search.
 pub(in crate::search) fn walk_round(
     search: &SharedSearch,
     walker: &mut Walker,
@@ -202,7 +193,7 @@ pub(in crate::search) fn walk_round(
         left -= visits;
         match end {
             VisitEnd::Applied => {
-                // The limit of visits ends with the tickets: summing up all workers' visits can wait.
+                // Tickets enforce the visit limit, so summing all workers' visits can wait.
                 if tree.is_proven() || context.limits.depth.is_some() {
                     reason = context.end_reason(&tree);
                 }
@@ -223,12 +214,8 @@ pub(in crate::search) fn walk_round(
     WalkedRound::Visited(reason.inspect(|reason| search.before_end(*reason)))
 }
 
-/// Checks an evaluator's answers before they are applied to a tree. Callers of
-/// [`SteppedSearch::answer`](crate::search::SteppedSearch::answer) do so themselves.
-///
-/// # Errors
-///
-/// If there is not one answer for every position and one prior for every move.
+/// Fails unless there is one answer per position and one prior per move. Callers of
+/// [`SteppedSearch::answer`](crate::search::SteppedSearch::answer) check for themselves.
 pub fn check_answers(requests: &[Request<'_>], answers: &[Answer]) -> Result<(), EvalError> {
     let complete = answers.len() == requests.len()
         && answers.iter().zip(requests).all(|(answer, request)| answer.priors.len() == request.moves.len());

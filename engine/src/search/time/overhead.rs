@@ -1,39 +1,34 @@
-//! The overhead of a move outside the engine, measured from the clocks of successive `go`s.
+//! The overhead of a move outside the engine, measured from the clocks of successive `go` commands.
 
 use std::time::Duration;
 
-/// The number of recent moves kept.
+/// Recent moves kept.
 const MOVES: usize = 16;
 
-/// A measured overhead is at most the clock divided by this, so that a wrong estimate cannot use up the game.
+/// Clock fraction that caps the measured overhead, so that a wrong estimate cannot use up the game.
 const MAX_SHARE: u32 = 10;
 
-/// The moves of which the cost of a usual one is known; before, the option's value is assumed, up to the clock divided
-/// by [`ASSUMED_SHARE`].
+/// Moves needed to measure the usual overhead. Before, the option's value is assumed, up to the clock divided by
+/// [`ASSUMED_SHARE`].
 const MIN_MOVES: usize = 3;
 const ASSUMED_SHARE: u32 = 200;
 
-/// What moves cost outside the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// The most that one move is expected to cost: so much of the clock is never used.
+    /// The largest overhead expected of one move; this much of the clock is never used.
     pub margin: Duration,
-    /// What each of the moves to come is expected to cost: usually much less.
+    /// The expected overhead of each later move, usually much less.
     pub cost: Duration,
 }
 
-/// A move made on a clock, as the engine saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedMove {
-    /// The own clock at `go`.
     pub clock: Duration,
-    /// The increment of the move.
     pub increment: Duration,
-    /// From `go` to `bestmove`, at most the hard limit: what a search exceeds it by is lost like any other overhead.
+    /// From `go` to `bestmove`, at most the hard limit: exceeding that counts as overhead.
     pub time: Duration,
 }
 
-/// The overheads of the last moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OverheadEstimate {
     costs: [Duration; MOVES],
@@ -41,8 +36,8 @@ pub struct OverheadEstimate {
 }
 
 impl OverheadEstimate {
-    /// Measures a move from the own clock at the next `go` of the same game: its overhead is
-    /// `clock − time + increment − next`. A negative overhead means that a time control was reached, and is ignored.
+    /// Measures a move's overhead, `clock − time + increment − next`, from the clock at the next `go` of the game. A
+    /// negative one means that a time control was reached, and is ignored.
     pub fn learn(&mut self, timed: TimedMove, next: Duration) {
         let cost = timed.clock.saturating_add(timed.increment).checked_sub(timed.time.saturating_add(next));
         if let Some(cost) = cost {
@@ -51,16 +46,14 @@ impl OverheadEstimate {
         }
     }
 
-    /// The largest overhead to expect: the second largest of the last sixteen, so that a single delay does not count
-    /// and old ones are forgotten.
+    /// The largest expected overhead: the second largest of the last 16, so that a single delay does not count.
     pub fn largest(&self) -> Duration {
         let mut costs = self.costs;
         costs.sort_unstable();
         costs[MOVES - 2]
     }
 
-    /// The overhead of a usual move: the mean of the last sixteen but the largest, so that a single delay does not
-    /// count; `None` before three are known.
+    /// The mean overhead of the last 16 moves without the largest; `None` before three are known.
     pub fn usual(&self) -> Option<Duration> {
         let known = self.moves.min(MOVES);
         let mut costs = self.costs;
@@ -70,9 +63,9 @@ impl OverheadEstimate {
         rest.iter().sum::<Duration>().checked_div(u32::try_from(rest.len()).ok()?)
     }
 
-    /// The overhead to assume on this clock. Of the margin, `set`, the option's value, is the least; the measured one
-    /// counts if it is larger, up to a tenth of the clock. The cost of the moves to come is as measured, which may be
-    /// far below `set`; before enough is known, it is `set` or a two-hundredth of the clock.
+    /// The overhead to assume on this clock. The margin is the option's value `set`, or the largest measured if
+    /// greater, up to a tenth of the clock. The cost is the usual overhead; before that is known, `set`, up to 1/200 of
+    /// the clock.
     pub fn on(&self, clock: Option<Duration>, set: Duration) -> Overhead {
         let Some(clock) = clock else { return Overhead { margin: set, cost: set } };
         let margin = self.largest().min(clock / MAX_SHARE).max(set);
@@ -152,7 +145,7 @@ mod tests {
         assert_eq!(OverheadEstimate::default().on(Some(ms(60_000)), ms(100)).margin, ms(100));
     }
 
-    /// A delay costs one move its time, not each of those to come; and when delays end, both fall again.
+    /// A delay raises the margin but hardly the cost; when delays end, both fall.
     #[test]
     fn the_cost_of_the_moves_to_come_is_the_usual_one_and_falls_again() {
         for (costs, usual) in [

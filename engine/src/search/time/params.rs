@@ -1,4 +1,3 @@
-
 use std::time::Duration;
 
 /// How a clock is divided among the moves to come, and when a move gets less or more.
@@ -18,8 +17,8 @@ pub struct TimeParams {
     pub increment_share: f64,
     /// Largest share of the time left that is reserved for the overheads of the moves to come.
     pub cost_share: f64,
-    /// The number of margins that a clock should hold in reserve: with fewer, increments are saved in proportion to
-    /// what is missing. A busy machine may be late by more than one margin.
+    /// Margins that a clock should hold in reserve; with fewer, proportionally less of the increment is spent. A busy
+    /// machine may be late by more than one margin.
     pub reserve: u32,
     /// Largest share of the time left, less the overheads to come, for one move, unless it is the last before the time
     /// control.

@@ -1,49 +1,40 @@
-//! The decision to stop.
-
 use std::time::Duration;
 
 use super::Budget;
 use super::params::{TimeParams, scaled};
 
-/// The state of a search after a round, as numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IterationStats {
-    /// Time since `go`.
     pub since_go: Duration,
-    /// Time since the own clock started, at `go` or `ponderhit`; `None` while pondering.
+    /// Time on the own clock, from `go` or `ponderhit`; `None` while pondering.
     pub elapsed: Option<Duration>,
-    /// The longest recent duration of a round: the delay until a stop takes effect.
+    /// The longest recent round: the delay until a stop takes effect.
     pub latency: Duration,
-    /// Playouts of this search.
     pub visits: u64,
-    /// Visits per second, if known ([`SearchTrend::speed`](super::SearchTrend::speed)).
+    /// Visits per second ([`SearchTrend::speed`](super::SearchTrend::speed)).
     pub speed: Option<f64>,
-    /// The number of root moves searched that are not proven to lose.
+    /// Searched root moves that are not proven losses.
     pub choices: usize,
-    /// Visits of the most visited of them.
+    /// Visits of the most visited of `choices`.
     pub first: u64,
-    /// Visits of the second most visited.
     pub second: u64,
-    /// The share of the best move in the visits of all root moves, 0 to 1; `None` if moves are not chosen by visits.
+    /// The best move's share of the root visits, 0..1; `None` if moves are not chosen by visits.
     pub share: Option<f64>,
-    /// How far the expected result, −1 to 1, has fallen since the previous move's search
-    /// ([`SearchTrend::fall`](super::SearchTrend::fall)).
+    /// Fall of Q (−1..1) since the previous move's search ([`SearchTrend::fall`](super::SearchTrend::fall)).
     pub fall: f64,
     /// Recent changes of the best move ([`SearchTrend::changes`](super::SearchTrend::changes)).
     pub changes: f64,
-    /// The mate asked for by `go mate` was found.
+    /// Whether `go mate` is fulfilled.
     pub mated: bool,
 }
 
-/// Whether the search should end now.
+/// Whether the search should end now: never before the first visit; while pondering only by the GUI or a requested
+/// mate. Otherwise the hard limit ends it, and on a clock:
 ///
-/// Never before the first visit, without which there is no move to play; while pondering only the GUI ends the
-/// search. Otherwise the hard limit of any budget ends it, and on a clock:
-///
-/// - a single root move, or a single one that is not proven to lose,
+/// - a single root move that is not a proven loss,
 /// - the soft limit times [`soft_factor`],
-/// - a lead of the most visited move over the second that exceeds the [`visits_left`] (smart pruning, lc0
-///   `src/search/classic/stoppers/stoppers.cc`): the rest of the time would hardly change the move.
+/// - a lead of the most visited move greater than [`visits_left`] (smart pruning, lc0
+///   `src/search/classic/stoppers/stoppers.cc`).
 ///
 /// The last two apply from [`TimeParams::min_visits`] visits.
 pub fn should_stop(budget: &Budget, params: &TimeParams, now: &IterationStats) -> bool {
@@ -74,32 +65,30 @@ fn is_decided(budget: &Budget, params: &TimeParams, now: &IterationStats) -> boo
     visits_left(budget, params, now).is_some_and(|left| left < lead)
 }
 
-/// The factor of the soft limit: the product of [`visits_factor`], [`instability_factor`] and [`falling_factor`].
+/// The product of [`visits_factor`], [`instability_factor`] and [`falling_factor`].
 pub fn soft_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     visits_factor(params, now) * instability_factor(params, now) * falling_factor(params, now)
 }
 
-/// Less time the larger the best move's share of the visits is: from [`TimeParams::visits_base`], by
-/// [`TimeParams::visits_slope`]. 1 if the share is not known.
+/// Decreases with the best move's share of the visits ([`TimeParams::visits_base`], [`TimeParams::visits_slope`]); 1 if
+/// the share is unknown.
 pub fn visits_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     let (base, slope) = (f64::from(params.visits_base), f64::from(params.visits_slope));
     now.share.map_or(1.0, |share| (base - slope * share).max(0.0))
 }
 
-/// More time the more often the best move has changed recently ([`TimeParams::instability`]).
+/// Increases with recent changes of the best move ([`TimeParams::instability`]).
 pub fn instability_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     1.0 + (f64::from(params.instability) * now.changes).ln_1p()
 }
 
-/// More time if the expected result falls, somewhat less if it rises ([`TimeParams::falling`]).
+/// Increases if Q falls, decreases somewhat if it rises ([`TimeParams::falling`]).
 pub fn falling_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     (1.0 + f64::from(params.falling) * now.fall).max(params.falling_min).min(params.falling_max)
 }
 
-/// The visits expected before time ends the search, divided by [`TimeParams::smart_pruning`]. A move that is further
-/// behind will not catch up.
-///
-/// `None` if time does not end the search, its speed is not known yet, or smart pruning is off.
+/// Visits expected before time ends the search, divided by [`TimeParams::smart_pruning`]; a move further behind will
+/// not catch up. `None` if time does not end the search, the speed is unknown, or smart pruning is off.
 pub fn visits_left(budget: &Budget, params: &TimeParams, now: &IterationStats) -> Option<u64> {
     let (speed, elapsed) = (now.speed?, now.elapsed?);
     if params.smart_pruning <= 0.0 {
@@ -122,8 +111,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A search with twenty root moves, so long after `go` on its own clock. Its best move never changed and has 40 of
-    /// 50 visits, so its factor is 1.6 − 0.8 = 0.8.
+    /// A search with 20 root moves. Its best move never changed and has 40 of 50 visits: factor 1.6 − 0.8 = 0.8.
     fn after(time: u64) -> IterationStats {
         IterationStats {
             since_go: ms(time),
