@@ -1,4 +1,4 @@
-//! Settings of reinforcement learning: every key has a default, an unknown one is an error.
+//! Settings of reinforcement learning. Every key has a default; an unknown key is an error.
 
 use std::path::{Path, PathBuf};
 
@@ -15,62 +15,60 @@ use super::selfplay::SelfPlayRules;
 use super::sparse::{SparseAdam, SparseSourceConfig, SparseTrainConfig, holds_sparse, is_sparse};
 use super::train::TrainConfig;
 
-/// A reinforcement-learning run. Names and defaults are NeuralMatePlay's where it has them.
+/// A reinforcement-learning run. Names and defaults follow NeuralMatePlay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RlConfig {
-    /// The pretrained network's weights: a checkpoint of `train` or of `export --weights`, whose model is used; empty to
-    /// begin with random weights, without a cost of divergence.
+    /// Initial weights: a checkpoint of `train` or of `export --weights`, whose model is used. If empty, the run
+    /// begins with
+    /// random weights and without a KL cost.
     pub start: String,
-    /// Seed of the whole run.
     pub seed: u64,
-    /// What evaluates positions in the games of self-play and the arena.
+    /// Evaluates positions in self-play and arena games.
     pub runtime: Runtime,
-    /// How self-play games are played.
     pub play: SelfPlayRules,
     /// Self-play games per iteration.
     pub games_per_iteration: u64,
-    /// Games of a unit of work, which is stored whole; another machine plays them at once.
+    /// Games per unit of work. A unit is stored whole, and a worker plays its games in parallel.
     pub games_per_unit: u64,
-    /// Iterations by which the networks that play may be behind: 0, or 1 so that other machines play the next games
-    /// while a network learns, or, without an inbox, this one begins them while the last games of an iteration are played.
+    /// Iterations by which the playing networks may lag behind: 0, or 1 so that other machines play the next games
+    /// while a
+    /// network learns, or, without an inbox, this machine begins them while the last games of an iteration are played.
     pub lag: u64,
-    /// Share of the games that the network in training plays; the best network so far plays the others.
+    /// Share of the games played by the network in training; the best network so far plays the others.
     pub current_share: f64,
-    /// Capacity of the replay buffer: the newest positions to learn from.
+    /// Capacity of the replay buffer in positions; the newest are kept.
     pub buffer_size: u64,
-    /// How often a recent position (of the newest quarter of the buffer) is sampled, relative to an older one.
+    /// Relative sampling frequency of the newest quarter of the buffer.
     pub recent_weight: f64,
     /// Training samples per new position.
     pub samples_per_position: f64,
-    /// Share of the samples that come from the pretraining games, `train.sources`; 0 without such games.
+    /// Share of the samples from the pretraining games, `train.sources`; 0 without such games.
     pub pretrain_mix_ratio: f64,
-    /// How the network learns: model, sources, optimiser. Keys that the loop sets itself (`samples`, `schedule`, `seed`,
-    /// …) are refused.
+    /// Model, sources and optimiser. Keys that the loop sets itself (`samples`, `schedule`, `seed`, …) are refused.
     pub train: LearnerConfig,
-    /// How far the policy may diverge from the pretrained network's.
+    /// Limits on the policy's divergence from the pretrained network.
     pub kl: KlRules,
-    /// How the network is tested.
     pub arena: ArenaRules,
-    /// How a veto changes training.
     pub veto: VetoRules,
-    /// Whether games in ONNX Runtime, the arena's too, are played with int8 networks as soon as there are games to
-    /// calibrate on: two to three times as many games in the same time on CPUs with VNNI.
+    /// Play ONNX Runtime games, including the arena's, with int8 networks as soon as there are games to calibrate on:
+    /// two to
+    /// three times as many games per second on CPUs with VNNI.
     pub quantise: bool,
-    /// Every this many iterations the network is kept as a milestone.
+    /// Iterations between milestones, networks that are kept.
     pub milestone_every: u64,
-    /// Largest size of the run's folder, MiB: beyond it milestones and then the oldest games are deleted; those of the
-    /// newest iteration stay.
+    /// Maximum size of the run's folder in MiB. Beyond it milestones and then the oldest games are deleted, but never
+    /// the
+    /// games of the newest iteration.
     pub disk: u64,
 }
 
-/// How the network of a run learns; the family is that of `model`.
+/// How the network of a run learns, by the family of `model`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Value")]
 pub enum LearnerConfig {
-    /// A family that libtorch trains.
+    /// A family trained with libtorch.
     Torch(Box<TrainConfig>),
-    /// The family `sparse`.
     Sparse(Box<SparseTrainConfig>),
 }
 
@@ -88,7 +86,6 @@ impl TryFrom<Value> for LearnerConfig {
 }
 
 impl LearnerConfig {
-    /// The configuration of a family that libtorch trains.
     pub fn torch(&self) -> Option<&TrainConfig> {
         match self {
             LearnerConfig::Torch(config) => Some(config),
@@ -96,7 +93,6 @@ impl LearnerConfig {
         }
     }
 
-    /// The same, to be changed.
     pub fn torch_mut(&mut self) -> Option<&mut TrainConfig> {
         match self {
             LearnerConfig::Torch(config) => Some(config),
@@ -104,7 +100,6 @@ impl LearnerConfig {
         }
     }
 
-    /// The configuration of the family `sparse`.
     pub fn sparse(&self) -> Option<&SparseTrainConfig> {
         match self {
             LearnerConfig::Torch(_) => None,
@@ -112,7 +107,6 @@ impl LearnerConfig {
         }
     }
 
-    /// The same, to be changed.
     pub fn sparse_mut(&mut self) -> Option<&mut SparseTrainConfig> {
         match self {
             LearnerConfig::Torch(_) => None,
@@ -120,7 +114,6 @@ impl LearnerConfig {
         }
     }
 
-    /// The learning rate.
     pub fn lr(&self) -> f64 {
         match self {
             LearnerConfig::Torch(config) => config.lr,
@@ -128,7 +121,7 @@ impl LearnerConfig {
         }
     }
 
-    /// Whether there are games of the pretraining.
+    /// Whether there are pretraining games.
     fn has_sources(&self) -> bool {
         match self {
             LearnerConfig::Torch(config) => !config.sources.is_empty(),
@@ -144,28 +137,28 @@ impl LearnerConfig {
     }
 }
 
-/// What runs the networks in games.
+/// Evaluates the networks in games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
-    /// libtorch if the run trains on a GPU, ONNX Runtime if on a CPU.
+    /// libtorch if the run trains on a GPU, otherwise ONNX Runtime.
     #[default]
     Auto,
-    /// ONNX Runtime, on the CPU.
+    /// ONNX Runtime on the CPU.
     Onnx,
-    /// libtorch, on the device that the run trains on; on a CPU slower than ONNX Runtime.
+    /// libtorch on the training device; on a CPU slower than ONNX Runtime.
     Torch,
 }
 
-/// Limits on the divergence (KL, nat) of the policy from the pretrained network's.
+/// Limits on the policy's KL divergence from the pretrained network, in nats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KlRules {
-    /// Its cost in the loss.
+    /// Cost in the loss.
     pub cost: ReferenceConfig,
-    /// Divergence from which on a warning is logged.
+    /// Divergence from which a warning is logged.
     pub warn: f64,
-    /// Divergence from which on the network is tested at once.
+    /// Divergence from which the network is tested at once.
     pub alarm: f64,
 }
 
@@ -179,25 +172,24 @@ impl Default for KlRules {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArenaRules {
-    /// Iterations from one arena to the next.
+    /// Iterations between arenas.
     pub every: u64,
-    /// Visits a move of networks.
+    /// Visits per move.
     pub visits: u64,
-    /// How the games are played.
     pub rules: MatchRules,
-    /// The test for promotion, against the best network so far: a promotion needs elo1, which is a score of 55 %.
+    /// Promotion test against the best network so far. Promotion needs elo1, a score of 55 %.
     pub promotion: Sprt,
-    /// Largest number of games of that test.
+    /// Maximum games of the promotion test.
     pub games: u64,
-    /// The test for a veto, against an older and the pretrained network: elo0, a score of 35 %, is a veto.
+    /// Veto test against an older and the pretrained network. The hypothesis elo0, a score of 35 %, is a veto.
     pub veto: Sprt,
-    /// Largest number of games of that test, per opponent.
+    /// Maximum games of the veto test per opponent.
     pub veto_games: u64,
-    /// If the test for a veto is undecided, a score below this is a veto (NeuralMatePlay's threshold).
+    /// A score below this is a veto if the veto test is undecided (NeuralMatePlay's threshold).
     pub veto_score: f64,
-    /// Games against the random mover and UCT each; they are logged and decide nothing.
+    /// Games each against the random mover and UCT, which are only logged.
     pub sanity_games: u64,
-    /// UCT's rollouts a move; 0 leaves it out.
+    /// Divergence from which the network is tested immediately.
     pub uct_visits: u64,
 }
 
@@ -249,7 +241,6 @@ impl Default for RlConfig {
     }
 }
 
-/// Presets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum RlPreset {
     /// Two CPU cores: Gumbel search with few visits, int8 networks, small batches
@@ -264,8 +255,7 @@ pub enum RlPreset {
 }
 
 impl RlPreset {
-    /// Its keys, for a network of the family `sparse` or of another: where they differ, the preset has them under
-    /// `sparse`.
+    /// Returns the preset's keys. Keys under `sparse` apply to networks of that family only.
     fn json(self, sparse: bool) -> Value {
         let text = match self {
             RlPreset::Cpu => include_str!("rl/presets/cpu.json"),
@@ -284,7 +274,7 @@ impl RlPreset {
     }
 }
 
-/// Keys of `train` that the loop sets itself, and what to set instead.
+/// Keys of `train` that the loop sets itself, each with the alternative.
 const SET_BY_THE_LOOP: [(&str, &str); 8] = [
     ("samples", "set samples_per_position"),
     ("minutes", "set samples_per_position, or --hours for the whole run"),
@@ -299,11 +289,10 @@ const SET_BY_THE_LOOP: [(&str, &str); 8] = [
     ("seed", "set seed"),
 ];
 
-/// Where a run's settings come from: a preset, or for a resumed run its own configuration; files over that, each over
-/// the one before it; and single keys over those (`play.visits=100`).
+/// Layers of a run's settings, lowest first: a preset, a resumed run's own configuration, files, and single keys
+/// (`play.visits=100`).
 #[derive(Clone, Debug, Default)]
 pub struct RlSettings {
-    /// The lowest layer.
     pub preset: RlPreset,
     /// A resumed run's own configuration.
     pub own: Option<PathBuf>,
@@ -314,7 +303,7 @@ pub struct RlSettings {
 }
 
 impl RlSettings {
-    /// Merges what was asked for over `json`: files and single keys.
+    /// Merges files and single keys over `json`.
     fn lay_over(&self, json: &mut Value) -> Result<()> {
         for file in &self.files {
             let layer = layers::read(file)?;
@@ -327,11 +316,6 @@ impl RlSettings {
         layers::set(json, &self.overrides)
     }
 
-    /// The configuration.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read, a key is unknown or has an invalid value, or a key of `train` is one that the loop sets.
     pub fn config(&self) -> Result<RlConfig> {
         let sparse = self.is_sparse()?;
         // The defaults of RlConfig, not those of its parts, are below everything.

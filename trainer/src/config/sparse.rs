@@ -12,27 +12,23 @@ use serde_json::{Map, Value};
 use super::run::{RunConfig, Schedule};
 use super::{Selection, layers};
 
-/// Upper bound on the number of samples that are shuffled together.
+/// Maximum samples that are shuffled together.
 const MAX_BLOCK: usize = 1 << 22;
-/// Upper bound on a number of threads.
 const MAX_THREADS: usize = 256;
-/// Upper bound on a width.
 const MAX_WIDTH: usize = 1 << 14;
 
-/// The optimiser: Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
+/// Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseAdam {
-    /// Decay of the first moment.
     pub beta1: f32,
-    /// Decay of the second moment.
     pub beta2: f32,
-    /// Added to the second moment's root.
+    /// Added to the root of the second moment.
     pub epsilon: f32,
-    /// Weight decay of tables and matrices, times the learning rate.
+    /// Weight decay of tables and matrices, multiplied by the learning rate.
     pub weight_decay: f32,
-    /// Whether a table's rows that no sample of a batch uses are left as they are; otherwise their moments decay and
-    /// still move them.
+    /// Whether table rows that no sample of a batch uses stay unchanged. Otherwise their moments decay and still move
+    /// them.
     pub lazy: bool,
 }
 
@@ -46,20 +42,17 @@ impl Default for SparseAdam {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SparseFamily {
-    /// The only one.
     #[default]
     Sparse,
 }
 
-/// The network's sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseModelConfig {
-    /// `sparse`.
     pub family: SparseFamily,
-    /// Width of the policy's embedding, a multiple of 128.
+    /// Width of the policy embedding, a multiple of 128.
     pub policy: usize,
-    /// Width of the value's embedding, a multiple of 64.
+    /// Width of the value embedding, a multiple of 64.
     pub value: usize,
     /// Width of the value's hidden layer, a multiple of 16.
     pub hidden: usize,
@@ -75,33 +68,32 @@ impl Default for SparseModelConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseSourceConfig {
-    /// Its name in metrics.
+    /// Name in metrics.
     pub name: String,
     /// Paths of `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,
-    /// Its share of the samples, relative to the other sources' weights.
+    /// Share of the samples, relative to the other sources' weights.
     pub weight: f64,
-    /// Filter of the games.
     pub select: Selection,
-    /// One position in this many of a game is used per epoch, others in the next.
+    /// An epoch uses every `stride`-th position of a game; the next epoch uses others.
     pub stride: usize,
     /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
     pub value_lambda: f64,
     /// Policy target where a search or an engine's best move is recorded: λ · move played + (1 − λ) · recorded, with λ
-    /// this value.
+    /// this
+    /// value.
     pub policy_lambda: f64,
-    /// Share of a policy target that is spread evenly over the legal moves, where it is the move played alone.
+    /// Share of the policy target spread evenly over the legal moves where the target is the move played alone.
     pub label_smoothing: f64,
-    /// Share of samples without last move and repetitions, as positions that were set up.
+    /// Share of samples without last move and repetitions, like set-up positions.
     pub history_dropout: f64,
-    /// Weight of its policy loss.
     pub policy_weight: f64,
-    /// Weight of its value loss.
     pub value_weight: f64,
-    /// A network whose answers are the targets, instead of what is recorded: a file of the family `sparse`, or
-    /// `embedded`; empty for none. Its games may be another source's as well.
+    /// Network whose outputs replace the recorded targets: a file of the family `sparse`, or `embedded`; empty for
+    /// none.
+    /// Another source may use the same games.
     pub teacher: String,
-    /// Before a position is learnt from the teacher, up to so many random moves are made.
+    /// Maximum random moves made before the teacher labels a position.
     pub random_moves: usize,
 }
 
@@ -154,28 +146,25 @@ impl SparseSourceConfig {
     }
 }
 
-/// Configuration of a training run of the family `sparse`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseTrainConfig {
-    /// The network's sizes.
     pub model: SparseModelConfig,
 
-    /// Training data; mixed by weight.
+    /// Training data, mixed by weight.
     pub sources: Vec<SparseSourceConfig>,
-    /// In `rl`, how its own games are learnt: a source without paths whose `weight` the loop sets. Others have none.
+    /// How `rl` learns from its own games: a source without paths, whose `weight` the loop sets. None in other runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_play: Option<SparseSourceConfig>,
-    /// Percentage of the games that are held out for validation. Another 1 % is always held out for testing.
+    /// Percentage of the games held out for validation. Another 1 % is always held out for testing.
     pub validation_percent: u64,
-    /// Threads of the run, at most 256; 0 for one per processor. The result does not depend on it.
+    /// At most 256; 0 for one per processor. The result does not depend on it.
     pub threads: usize,
     /// Seed of the initial weights and of shuffling.
     pub seed: u64,
 
-    /// Samples per batch.
     pub batch: usize,
-    /// Batches whose samples are shuffled together.
+    /// Batches that are shuffled together.
     pub block: usize,
     /// The run ends after this many samples, …
     pub samples: u64,
@@ -184,31 +173,27 @@ pub struct SparseTrainConfig {
 
     /// Peak learning rate.
     pub lr: f64,
-    /// Final learning rate.
     pub min_lr: f64,
-    /// Samples over which the learning rate rises linearly from zero.
+    /// Samples of linear warm-up from zero.
     pub warmup_samples: u64,
-    /// The learning-rate schedule after the warm-up.
+    /// Learning-rate schedule after the warm-up.
     pub schedule: Schedule,
-    /// Factor by which a plateau schedule multiplies the learning rate.
+    /// Factor of the plateau schedule.
     pub plateau_factor: f64,
-    /// Validations without improvement before a plateau schedule does so.
+    /// Validations without improvement before the plateau schedule lowers the learning rate.
     pub plateau_patience: u64,
-    /// The optimiser.
     pub adam: SparseAdam,
-    /// Time constant of the averaged weights, in samples; in a run from random weights a tenth of the samples
-    /// seen where that is less.
+    /// Time constant of the averaged weights in samples. A run from random weights uses a tenth of the samples seen
+    /// where that
+    /// is less.
     pub average_samples: u64,
 
-    /// Steps between reports.
     pub report_every: u64,
-    /// Steps between validations.
     pub validate_every: u64,
     /// Held-out positions per source.
     pub validation_samples: usize,
-    /// Early stopping: the run ends after this many consecutive validations without improvement; 0 for never.
+    /// Consecutive validations without improvement that end the run; 0 for never.
     pub early_stop: u64,
-    /// Seconds between checkpoints.
     pub checkpoint_every_s: f64,
 }
 
@@ -242,19 +227,17 @@ impl Default for SparseTrainConfig {
     }
 }
 
-/// Whether a configuration (JSON) is of the family `sparse`.
 pub fn is_sparse(config: &Value) -> bool {
     config["model"]["family"] == "sparse"
 }
 
-/// Whether a file holds a network of the family `sparse`: a checkpoint, its weights, or ONNX. A file that cannot be read
-/// does not.
+/// Whether a file holds a sparse network: a checkpoint, its weights, or ONNX. False for an unreadable file.
 pub fn holds_sparse(path: &Path) -> bool {
     safetensors_format(path).is_some_and(|format| format.starts_with("sparse-"))
         || std::fs::read(path).is_ok_and(|bytes| SparseFile::recognise(&bytes).is_some())
 }
 
-/// What a safetensors file says of its format.
+/// Returns the `format` in the metadata of a safetensors file.
 pub fn safetensors_format(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let mut length = [0; 8];
@@ -263,7 +246,7 @@ pub fn safetensors_format(path: &Path) -> Option<String> {
     header["__metadata__"]["format"].as_str().map(str::to_owned)
 }
 
-/// Refuses keys that only networks of other families have.
+/// Refuses keys that only other families have.
 fn refuse_foreign(json: &Value) -> Result<()> {
     let known = serde_json::to_value(SparseTrainConfig::default()).expect("numbers and text make JSON");
     let others = serde_json::to_value(super::TrainConfig::default()).expect("numbers and text make JSON");
@@ -280,7 +263,7 @@ fn refuse_foreign(json: &Value) -> Result<()> {
 impl TryFrom<Value> for SparseTrainConfig {
     type Error = anyhow::Error;
 
-    /// Reads a configuration whose sources may have defaults (`source_defaults`).
+    /// Reads a configuration and applies `source_defaults`.
     fn try_from(mut json: Value) -> Result<SparseTrainConfig> {
         layers::give_defaults(&mut json);
         refuse_foreign(&json)?;
@@ -289,27 +272,19 @@ impl TryFrom<Value> for SparseTrainConfig {
 }
 
 impl SparseTrainConfig {
-    /// The configuration of `json`, the merged one of `files`.
-    ///
-    /// # Errors
-    ///
-    /// If a key is unknown or does not apply, or a value is invalid.
+    /// Reads the merged configuration `json`; `files` are named in errors.
     pub fn of(json: Value, files: &[PathBuf]) -> Result<SparseTrainConfig> {
         let config = SparseTrainConfig::try_from(json).with_context(|| layers::place(files))?;
         config.check().with_context(|| layers::place(files))?;
         Ok(config)
     }
 
-    /// The configuration of `files`, each merged over the previous one, with overrides `key=value`.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be read, or as [`SparseTrainConfig::of`].
+    /// Merges `files` and then overrides `key=value`.
     pub fn load(files: &[PathBuf], overrides: &[String]) -> Result<SparseTrainConfig> {
         SparseTrainConfig::of(layers::merged(Value::Object(Map::new()), files, overrides)?, files)
     }
 
-    /// The same without the places of games and teachers, for files that are distributed.
+    /// Removes the paths of games and the folders of teachers, for files that are distributed.
     pub fn without_folders(&self) -> SparseTrainConfig {
         let mut config = self.clone();
         for source in config.sources.iter_mut().chain(&mut config.self_play) {
@@ -321,7 +296,6 @@ impl SparseTrainConfig {
         config
     }
 
-    /// The keys that every run has.
     pub fn run(&self) -> RunConfig {
         RunConfig {
             samples: self.samples,
@@ -333,7 +307,7 @@ impl SparseTrainConfig {
             schedule: self.schedule,
             plateau_factor: self.plateau_factor,
             plateau_patience: self.plateau_patience,
-            // The sources' own weights are in the loss already.
+            // The sources' own weights are already in the loss.
             value_weight: 1.0,
             report_every: self.report_every,
             validate_every: self.validate_every,
@@ -342,7 +316,6 @@ impl SparseTrainConfig {
         }
     }
 
-    /// The number of threads, at least one.
     pub fn thread_count(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS)),
@@ -350,11 +323,6 @@ impl SparseTrainConfig {
         }
     }
 
-    /// Checks that all values are valid.
-    ///
-    /// # Errors
-    ///
-    /// The first invalid value.
     pub fn check(&self) -> Result<()> {
         ensure!(
             !self.sources.is_empty(),
@@ -364,11 +332,7 @@ impl SparseTrainConfig {
         self.check_parts()
     }
 
-    /// [`SparseTrainConfig::check`], where there need be no sources.
-    ///
-    /// # Errors
-    ///
-    /// The first invalid value.
+    /// As [`SparseTrainConfig::check`], but allows a configuration without sources.
     pub fn check_parts(&self) -> Result<()> {
         self.sources.iter().try_for_each(SparseSourceConfig::check)?;
         self.self_play.iter().try_for_each(SparseSourceConfig::check_numbers)?;

@@ -18,82 +18,77 @@ pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherC
 pub use precision::Precision;
 pub use preset::TrainPreset;
 
-/// Upper bound on a batch size and on the number of accumulated batches.
+/// Maximum batch size and number of accumulated batches.
 const MAX_BATCH: u64 = 1 << 20;
 
-/// Configuration of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
-    /// The network's architecture.
     pub model: ModelConfig,
 
-    /// Training data; mixed by weight.
+    /// Training data, mixed by weight.
     pub sources: Vec<SourceConfig>,
     /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
     pub value_lambda: f64,
-    /// Share of samples whose history is cut to zero, one or two of the three previous boards, so that a missing history
-    /// does not identify puzzles and other set-up positions.
+    /// Share of samples whose history is cut to zero, one or two of the three previous boards, so that the network
+    /// cannot tell
+    /// puzzles and other set-up positions by their missing history.
     pub history_dropout: f64,
-    /// Percentage of the games that are held out for validation. Another 1 % is always held out for testing.
+    /// Percentage of the games held out for validation. Another 1 % is always held out for testing.
     pub validation_percent: u64,
     /// Threads that replay and encode games, at most 256.
     pub loader_threads: usize,
     /// Seed of the initial weights, shuffling and dropout.
     pub seed: u64,
 
-    /// Samples per batch.
     pub batch: usize,
     /// The run ends after this many samples, …
     pub samples: u64,
     /// … or after this many minutes of training; 0 for no such bound.
     pub minutes: f64,
-    /// If above 0, `samples` is set to this many epochs. An epoch passes over every source at least once, mixed by
+    /// If above 0, sets `samples` to this many epochs. An epoch passes over every source at least once, mixed by
     /// weight.
     pub epochs: f64,
-    /// Number format of the computation.
     pub precision: Precision,
-    /// libtorch's threads on a CPU; 0 for libtorch's default.
+    /// libtorch's CPU threads; 0 for libtorch's default.
     pub torch_threads: usize,
 
-    /// The optimiser.
     pub optimiser: OptimiserKind,
     /// Peak learning rate.
     pub lr: f64,
-    /// Final learning rate of a cosine schedule, minimum of a plateau schedule.
+    /// Final learning rate of the cosine schedule, minimum of the plateau schedule.
     pub min_lr: f64,
-    /// Warm-up: steps over which the learning rate rises linearly from zero.
+    /// Steps of linear warm-up from zero.
     pub warmup_steps: u64,
-    /// The learning-rate schedule after the warm-up.
+    /// Learning-rate schedule after the warm-up.
     pub schedule: Schedule,
-    /// Factor by which a plateau schedule multiplies the learning rate.
+    /// Factor of the plateau schedule.
     pub plateau_factor: f64,
-    /// Validations without improvement before a plateau schedule does so.
+    /// Validations without improvement before the plateau schedule lowers the learning rate.
     pub plateau_patience: u64,
-    /// AdamW's decay rates of the first and second moment (β₁, β₂).
+    /// AdamW's β₁ and β₂.
     pub betas: [f64; 2],
-    /// AdamW's ε, added to the denominator.
+    /// AdamW's ε.
     pub epsilon: f64,
     /// Momentum of `sgd`.
     pub momentum: f64,
-    /// Whether the momentum is Nesterov's.
+    /// Whether `sgd` uses Nesterov momentum.
     pub nesterov: bool,
-    /// Decoupled weight decay of matrices and kernels; multiplied by the learning rate in each step.
+    /// Decoupled weight decay of matrices and kernels, multiplied by the learning rate.
     pub weight_decay: f64,
-    /// Gradient clipping: maximal L2 norm; 0 for none.
+    /// Maximum L2 norm of the gradient; 0 for no clipping.
     pub clip: f64,
-    /// Gradient accumulation: batches per optimiser step.
+    /// Batches per optimiser step.
     pub accumulation: usize,
-    /// Decay per step of the exponential moving average of the weights, which is validated and exported.
+    /// Decay per step of the weights' exponential moving average, which is validated and exported.
     pub ema: f64,
-    /// From this fraction of the run on, the average is the arithmetic mean instead (stochastic weight averaging);
-    /// 1 for never.
+    /// Fraction of the run after which the average is the arithmetic mean instead (stochastic weight averaging); 1 for
+    /// never.
     pub swa_from: f64,
     /// Elastic weight consolidation.
     pub ewc: EwcConfig,
-    /// Tactical replay.
     pub tactical_replay: TacticalReplay,
-    /// Weight of a position whose move captures, checks or promotes in the mean of the policy loss; others have 1.
+    /// Weight in the policy loss of positions whose move captures, checks or promotes; others have 1.
     pub tactical_weight: f64,
     /// Knowledge distillation.
     pub teacher: TeacherConfig,
@@ -102,22 +97,21 @@ pub struct TrainConfig {
     pub value_weight: f64,
     /// Whether the softmax is over the legal moves only, as at inference, or over all indices of the policy scheme.
     pub mask_illegal: bool,
-    /// Share of the policy target that is spread uniformly over the moves of the softmax.
+    /// Share of the policy target spread uniformly over the moves of the softmax.
     pub label_smoothing: f64,
-    /// Entropy regularisation: this times the policy's entropy (nat) is subtracted from the loss.
+    /// Weight of the policy's entropy (nat), which is subtracted from the loss.
     pub entropy_weight: f64,
 
     /// Steps between lines of `metrics.jsonl`.
     pub report_every: u64,
     /// Steps between validations.
     pub validate_every: u64,
-    /// If above 0, `validate_every` is set to this many epochs.
+    /// If above 0, sets `validate_every` to this many epochs.
     pub validate_epochs: f64,
     /// Batches of held-out samples per validation.
     pub validation_batches: usize,
-    /// Early stopping: the run ends after this many consecutive validations without improvement; 0 for never.
+    /// Consecutive validations without improvement that end the run; 0 for never.
     pub early_stop: u64,
-    /// Seconds between checkpoints.
     pub checkpoint_every_s: f64,
 }
 
@@ -172,29 +166,21 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Merges `files` over `preset`, each over the previous one, and applies `overrides`, each `key=value` with dots in
-    /// the key for nesting (`model.filters=96`) and a JSON value (or bare text).
-    ///
-    /// # Errors
-    /// A file cannot be read, a key is unknown, or a value is invalid.
+    /// Merges `files` over `preset`, each over the one before, and applies `overrides`: `key=value` with dots for
+    /// nesting
+    /// (`model.filters=96`) and a JSON value or bare text.
     pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig> {
         let mut json = preset.json();
         lay_files(&mut json, files)?;
         preset::resolve(json, overrides).with_context(|| place(files))
     }
 
-    /// [`TrainConfig::load`] of JSON text over [`TrainPreset::Philidor`].
-    ///
-    /// # Errors
-    /// The text is not JSON, a key is unknown, or a value is invalid.
+    /// Loads JSON text over [`TrainPreset::Philidor`].
     pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig> {
         TrainPreset::Philidor.parse(text, overrides)
     }
 
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// A value is out of range; the error names its key.
+    /// Checks all ranges. An error names the key.
     pub fn check(&self) -> Result<()> {
         self.model.check()?;
         self.run().check()?;

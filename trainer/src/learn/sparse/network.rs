@@ -5,30 +5,28 @@ use engine::nets::sparse::SparseTensors;
 use super::shape::SparseShape;
 use super::tensor::{SparseTensor, block_of};
 
-/// Columns of a block of an embedding at most: of a block of all features, 1.7 MB, what a batch uses stays near the core
-/// ([measured](../../../docs/results/speed.md)).
+/// Maximum columns per block of an embedding. A block of all features has 1.7 MB, and the rows that a batch uses stay
+/// in
+/// the core's cache ([measured](../../../docs/results/speed.md)).
 const BLOCK: usize = 128;
 
-/// The greatest weight of an embedding: 16 bits hold 255 times the sum of the features of any position.
+/// Largest embedding weight: the sum over any position's features, times 255, fits into 16 bits.
 const EMBEDDING_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
-/// The greatest bias of an embedding.
 const BIAS_CLIP: f32 = 4.0;
-/// The greatest weight of a move's row: 8 bits hold 64 times it.
+/// Largest weight of a move's row: 64 times it fits into 8 bits.
 const ROW_CLIP: f32 = 127.0 / SparseTensors::ROW_STEPS;
-/// The greatest weight of the value's first layer.
 const LAYER_CLIP: f32 = 8.0;
 
-/// A policy and a value over sparse binary inputs, with bodies of their own.
-///
+/// A policy and a value network over sparse binary inputs, which share no weights.
 /// With `f` the active features, `a_m` and `b_m` the rows of move `m`, and `clip` to 0 … 1:
-///
-/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` element by element, and the logit of a
-///   move is `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
-/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the logits of win, draw and
-///   loss for the mover are `y · out + bias`.
+/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` elementwise, and the logit of a move
+/// is
+/// `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
+/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the WDL logits for the
+/// side to
+/// move are `y · out + bias`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseModel {
-    /// Its sizes.
     pub shape: SparseShape,
     /// `[features, P]`
     pub policy_embedding: SparseTensor,
@@ -57,11 +55,10 @@ pub struct SparseModel {
 }
 
 impl SparseModel {
-    /// All zeros.
     pub fn zeros(shape: SparseShape) -> SparseModel {
         let SparseShape { features, rows_a, rows_b, policy, value, hidden } = shape;
         let half = shape.half();
-        // Both halves of the policy's embedding, its hidden units and the moves' rows have the same blocks.
+        // Both halves of the policy embedding, the hidden units and the moves' rows must have the same blocks.
         let hidden_block = block_of(half, BLOCK);
         let free = f32::INFINITY;
         let mut network = SparseModel {
@@ -89,12 +86,12 @@ impl SparseModel {
         network
     }
 
-    /// Random parameters with which most units are between their clips.
+    /// Returns random parameters that leave most units between their clips.
     pub fn new(shape: SparseShape, seed: u64) -> SparseModel {
         let mut network = SparseModel::zeros(shape);
         let mut rng = fastrand::Rng::with_seed(seed);
         let radius = |inputs: usize| (3.0 / inputs as f32).sqrt();
-        // About thirty features are active: their sum has a deviation of 0.3.
+        // About thirty features are active, so that their sum has a standard deviation of 0.3.
         network.policy_embedding.fill(0.0, 0.1, &mut rng);
         network.policy_bias.fill(0.4, 0.0, &mut rng);
         network.value_embedding.fill(0.0, 0.1, &mut rng);
@@ -107,7 +104,6 @@ impl SparseModel {
         network
     }
 
-    /// A network with the weights of a network file.
     pub fn of_tensors(tensors: &SparseTensors) -> SparseModel {
         let (policy, value, hidden) = (tensors.policy_width, tensors.value_width, tensors.layer_width);
         let mut network = SparseModel::zeros(SparseShape { policy, value, hidden, ..SparseShape::STANDARD });
@@ -127,15 +123,16 @@ impl SparseModel {
                 "value_out_bias" => &tensors.value_out_bias,
                 other => unreachable!("{other} is no tensor of a network"),
             };
-            // Files have a row for padding.
+            // Files have an additional row for padding.
             tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
         }
         network
     }
 
-    /// A network of integers with its weights spread at random over the steps that they were rounded to. Its integers
-    /// stay the same, and a change smaller than half a step moves its share of them by one: a short training isn't lost
-    /// when the weights are rounded again. Tensors that are not all integers stay as they are.
+    /// Spreads the weights of a quantised network at random within their rounding steps. Rounding again gives the same
+    /// integers, but a change below half a step moves a proportional share of them by one, so that a short training is
+    /// not
+    /// lost. Tensors that are not all integers stay as they are.
     pub fn dithered(mut self, seed: u64) -> SparseModel {
         let mut rng = fastrand::Rng::with_seed(seed);
         for tensor in self.tensors_mut() {
@@ -149,11 +146,9 @@ impl SparseModel {
         self
     }
 
-    /// The same network with the wider layers of `shape`: new units have random weights and no influence yet, so that it
-    /// gives the same answers.
-    ///
+    /// Widens the layers to `shape`. New units have random weights but no influence, so that all outputs stay the
+    /// same.
     /// # Panics
-    ///
     /// If a layer of `shape` is narrower.
     pub fn widened(self, shape: SparseShape, seed: u64) -> SparseModel {
         assert!(self.shape.fits_into(&shape), "{:?} does not fit into {shape:?}", self.shape);
@@ -161,7 +156,7 @@ impl SparseModel {
         let mut wider = SparseModel::new(shape, seed);
         for (tensor, from) in wider.tensors_mut().into_iter().zip(self.tensors()) {
             let mut weights = tensor.plain(&tensor.w);
-            // What reads a new unit.
+            // Weights that read a new unit are zero.
             match tensor.name {
                 "rows_a" | "rows_b" => weights.fill(0.0),
                 "value_l1_weight" | "value_out_weight" => weights[from.rows * tensor.width..].fill(0.0),
@@ -181,8 +176,7 @@ impl SparseModel {
         wider
     }
 
-    /// This network's value with the policy of `other`: the two have nothing in common but the features. None if the
-    /// policies have other sizes.
+    /// Combines this network's value with the policy of `other`. None if the policies differ in size.
     pub fn with_policy_of(self, other: SparseModel) -> Option<SparseModel> {
         let SparseShape { value, hidden, .. } = self.shape;
         let fits = SparseShape { value, hidden, ..other.shape } == self.shape;
@@ -198,7 +192,7 @@ impl SparseModel {
         })
     }
 
-    /// Its tensors, in the order of files.
+    /// In the order of files.
     pub fn tensors(&self) -> [&SparseTensor; 12] {
         [
             &self.policy_embedding,
@@ -216,7 +210,6 @@ impl SparseModel {
         ]
     }
 
-    /// The same, to be changed.
     pub fn tensors_mut(&mut self) -> [&mut SparseTensor; 12] {
         [
             &mut self.policy_embedding,
@@ -234,15 +227,12 @@ impl SparseModel {
         ]
     }
 
-    /// Number of parameters.
     pub fn parameters(&self) -> usize {
         self.tensors().iter().map(|tensor| tensor.w.len()).sum()
     }
 
-    /// Moves its weights a fraction `share` of the way to those of `other`.
-    ///
+    /// Moves the weights a fraction `share` of the way to those of `other`.
     /// # Panics
-    ///
     /// If `other` has another shape.
     pub fn approach(&mut self, other: &SparseModel, share: f32) {
         assert_eq!(self.shape, other.shape, "the same shape");

@@ -1,6 +1,6 @@
-//! Batches of compact samples expanded to input tensors on the device.
-//!
-//! A sample is uploaded as bit masks (for `planes72/1` about 1.2 kB with its legal moves) instead of floats (18 kB).
+//! Expands batches of compact samples to input tensors on the device. A sample is uploaded as bit masks (about 1.2 kB
+//! with
+//! legal moves for `planes72/1`) instead of floats (18 kB).
 
 use crate::data::loader::{Batch, PolicyShares, TeacherTargets};
 use engine::nets::encoding::{Input, onehot832, planes72};
@@ -12,29 +12,29 @@ const ROWS: i64 = planes72::ROWS as i64;
 const SCALARS: i64 = planes72::SCALARS as i64;
 const CENTRE: i64 = planes72::CENTRE as i64;
 
-/// A batch on the learner's device; `n` is the batch size, `size` the number of indices of the policy scheme.
+/// A batch on the device. `n` is the batch size, `size` the number of policy indices.
 pub struct DeviceBatch {
-    /// `[n]` + the shape of the input scheme, in the compute dtype; `planes72/1` is in channels-last memory format.
+    /// `[n]` + the input scheme's shape, in the compute dtype; channels-last for `planes72/1`.
     pub input: Tensor,
-    /// `[n, size]` bool: moves that are *not* legal.
+    /// `[n, size]` bool: true for illegal moves.
     pub illegal: Tensor,
-    /// `[n]` i64: the index of the move played.
+    /// `[n]` i64: index of the move played.
     pub policy: Tensor,
-    /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover; all zero where unknown.
+    /// `[n, 3]` fp32: WDL for the side to move; all zero where unknown.
     pub wdl: Tensor,
-    /// `[n]` i64: the source of each sample.
+    /// `[n]` i64: source of each sample.
     pub source: Tensor,
-    /// `[n]` fp32: 1 where the move played captures, promotes or gives check, else 0; `None` if the batch does not tell.
+    /// `[n]` fp32: 1 where the move played captures, promotes or gives check, else 0; `None` if the batch lacks these
+    /// flags.
     pub tactical: Option<Tensor>,
-    /// Policy targets with more than one move; if any sample has one, this covers every sample.
+    /// Policy targets if any sample's has more than one move; then they cover every sample.
     pub shares: Option<DeviceShares>,
-    /// The teacher's targets, with distillation.
     pub teacher_targets: Option<DeviceTeacherTargets>,
 }
 
-/// The policy targets of a batch as a sparse matrix, one entry for each move with a non-zero probability.
+/// Policy targets as a sparse matrix, one entry per move with non-zero probability.
 pub struct DeviceShares {
-    /// `[m]` i64: index of the sample.
+    /// `[m]` i64: sample index.
     pub rows: Tensor,
     /// `[m]` i64: index into the flattened logits, `size · row + index`.
     pub places: Tensor,
@@ -42,34 +42,30 @@ pub struct DeviceShares {
     pub shares: Tensor,
 }
 
-/// A teacher's targets for a batch.
 pub struct DeviceTeacherTargets {
     /// `[n, size]` fp32: probabilities, 0 for illegal moves.
     pub policy: Tensor,
-    /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover.
+    /// `[n, 3]` fp32: WDL for the side to move.
     pub wdl: Tensor,
 }
 
-/// Uploads batches to a device and expands them there.
 pub struct Expander {
     device: Device,
     kind: Kind,
     input: Input,
-    /// Indices of the policy's scheme.
+    /// Size of the policy scheme.
     policy: i64,
-    /// `[8]` u8: 0 to 7, the bit of each file in the byte of a rank.
+    /// `[8]` u8: 0 to 7, the bit of each file in a rank's byte.
     files: Tensor,
-    /// `[73]` fp32: the constant value of each row of `planes72/1`, zero where it depends on the sample.
+    /// `[73]` fp32: constant value of each row of `planes72/1`; 0 where it depends on the sample.
     constants: Tensor,
-    /// `[3, 73]` fp32: one-hot, the row that each of a sample's scalars belongs to.
+    /// `[3, 73]` fp32: one-hot row of each of a sample's scalars.
     selector: Tensor,
 }
 
 impl Expander {
-    /// Expands batches of `schemes` on `device` to inputs of dtype `kind`.
-    ///
+    /// `kind` is the dtype of the inputs.
     /// # Panics
-    ///
     /// If no trainable family uses the input scheme.
     pub fn new(device: Device, kind: Kind, schemes: Schemes) -> Expander {
         let trainable = !matches!(schemes.input, Input::Lc0112 | Input::Planes119);
@@ -149,7 +145,6 @@ impl Expander {
         }
     }
 
-    /// The input tensor of `batch`.
     pub fn expand(&self, batch: &Batch) -> Tensor {
         let _guard = tch::no_grad_guard();
         let n = batch.size as i64;
@@ -161,7 +156,7 @@ impl Expander {
             }
             Input::Planes19 | Input::Planes14 => bits.to_kind(self.kind),
             Input::Onehot832 => {
-                // From [state, rank, file] to [rank, file, state] with ranks from the eighth to the first.
+                // From [state, rank, file] to [rank, file, state], with the ranks from 8 to 1.
                 let squares = bits.flip([2]).permute([0, 2, 3, 1]);
                 squares.reshape([n, onehot832::INPUT_SIZE as i64]).to_kind(self.kind)
             }
@@ -171,21 +166,21 @@ impl Expander {
 
     fn send(&self, tensor: Tensor) -> Tensor {
         if self.device.is_cuda() {
-            // From pinned memory the copy overlaps with the computation.
+            // Copies from pinned memory overlap with computation.
             tensor.pin_memory(self.device).to_device_(self.device, tensor.kind(), true, false)
         } else {
             tensor
         }
     }
 
-    /// `[words · 64]` u8, 0 or 1: the bits of each word, lowest first.
+    /// Returns the bits of each word, lowest first, as 0 or 1: `[words · 64]` u8.
     fn bits(&self, words: &[u64]) -> Tensor {
         let words: Vec<i64> = words.iter().map(|word| i64::from_le(word.cast_signed())).collect();
         let bytes = self.send(Tensor::from_slice(&words)).view_dtype(Kind::Uint8);
         bytes.unsqueeze(-1).bitwise_right_shift(&self.files).bitwise_and(1)
     }
 
-    /// `bits` `[n, 73, 8, 8]` multiplied by each row's value; `scalars` is `[n, 3]`.
+    /// Multiplies `bits` `[n, 73, 8, 8]` by each row's value; `scalars` is `[n, 3]`.
     fn planes72(&self, bits: &Tensor, scalars: &Tensor) -> Tensor {
         let bits = bits.permute([0, 2, 3, 1]).contiguous();
         let values = self.constants.addmm(scalars, &self.selector).to_kind(self.kind);
@@ -206,7 +201,6 @@ mod tests {
     use crate::data::samples::EncodedInput;
     use engine::chess::position::Game;
 
-    /// The schemes of every family.
     fn families() -> Vec<Schemes> {
         let config = |family: &str| serde_json::from_value(serde_json::json!({ "family": family }));
         ["resnet", "mlp", "linear", "trm"]

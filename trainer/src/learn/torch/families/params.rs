@@ -1,12 +1,10 @@
-//! All parameters of a network in one flat tensor.
-//!
-//! A [`ParamLayout`] holds the offset of each named parameter; [`Weights`] holds the values. The forward pass uses views
-//! into the flat tensor, so that the optimiser, clipping, averaging and checkpoints need a few operations on one tensor
-//! instead of hundreds on many.
+//! All parameters of a network in one flat tensor, so that the optimiser, clipping, averaging and checkpoints need a
+//! few
+//! operations instead of hundreds. The forward pass uses views into it.
 
 use tch::{Device, Kind, Tensor};
 
-/// The kind of a parameter; the flat tensor is sorted by it.
+/// The kind of a parameter, which orders the flat tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Matrices and kernels: in the run's precision, with weight decay.
@@ -17,20 +15,16 @@ pub enum Class {
     Norm,
 }
 
-/// Initialisation of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
-    /// All elements equal.
     Constant(f64),
-    /// Normal distribution with mean zero and this standard deviation.
+    /// Normal distribution with mean 0 and this standard deviation.
     Normal(f64),
 }
 
-/// A parameter of a [`ParamLayout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParamId(usize);
 
-/// A running statistic of a [`ParamLayout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatId(usize);
 
@@ -41,7 +35,6 @@ pub struct Slot {
     pub name: String,
     /// Logical shape; kernels are `[out, in, height, width]`.
     pub shape: Vec<i64>,
-    /// Index of the first element in the flat tensor.
     pub offset: i64,
     class: Class,
     init: Init,
@@ -52,8 +45,7 @@ impl Slot {
         self.shape.iter().product()
     }
 
-    /// The logical view of this slot in `flat`. Kernels are stored as `[out, height, width, in]`, the channels-last
-    /// memory format.
+    /// Returns the logical view of this slot in `flat`. Kernels are stored channels-last: `[out, height, width, in]`.
     fn view(&self, flat: &Tensor) -> Tensor {
         let piece = flat.narrow(0, self.offset, self.len());
         match self.shape[..] {
@@ -62,7 +54,7 @@ impl Slot {
         }
     }
 
-    /// `tensor` (of this slot's logical shape) in memory order, one-dimensional.
+    /// Returns `tensor`, which has this slot's logical shape, in memory order and one-dimensional.
     fn flatten(&self, tensor: &Tensor) -> Tensor {
         match self.shape.len() {
             4 => tensor.permute([0, 2, 3, 1]).reshape([-1]),
@@ -81,14 +73,12 @@ pub struct ParamLayout {
 }
 
 impl ParamLayout {
-    /// Adds a parameter.
     pub fn param(&mut self, name: String, class: Class, shape: &[i64], init: Init) -> ParamId {
         self.params.push(Slot { name, shape: shape.to_vec(), offset: 0, class, init });
         self.place();
         ParamId(self.params.len() - 1)
     }
 
-    /// Adds a running statistic with the initial value `start`.
     pub fn stat(&mut self, name: String, shape: &[i64], start: f64) -> StatId {
         let offset = self.stats.last().map_or(0, |slot| slot.offset + slot.len());
         let init = Init::Constant(start);
@@ -106,38 +96,34 @@ impl ParamLayout {
         }
     }
 
-    /// Number of trainable parameters (scalars).
+    /// Returns the number of trainable scalars.
     pub fn len(&self) -> i64 {
         self.params.iter().map(Slot::len).sum()
     }
 
-    /// Whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
     }
 
-    /// Number of running statistics (scalars).
     pub fn stats_len(&self) -> i64 {
         self.stats.iter().map(Slot::len).sum()
     }
 
-    /// Number of leading elements of the flat tensor that are of `class` or an earlier one.
+    /// Returns the number of leading elements of the flat tensor whose class is `class` or an earlier one.
     pub fn through(&self, class: Class) -> i64 {
         self.params.iter().filter(|slot| slot.class <= class).map(Slot::len).sum()
     }
 
-    /// The named views of a flat tensor with the layout of the parameters.
     pub fn named_params(&self, flat: &Tensor) -> Vec<(String, Tensor)> {
         named(&self.params, flat)
     }
 
-    /// The named views of a flat tensor with the layout of the running statistics.
     pub fn named_stats(&self, flat: &Tensor) -> Vec<(String, Tensor)> {
         named(&self.stats, flat)
     }
 }
 
-/// A random number of the standard normal distribution (Box and Muller 1958).
+/// Draws from the standard normal distribution (Box and Muller 1958).
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
@@ -147,24 +133,23 @@ fn named(slots: &[Slot], flat: &Tensor) -> Vec<(String, Tensor)> {
     slots.iter().map(|slot| (slot.name.clone(), slot.view(flat))).collect()
 }
 
-/// The parameters and running statistics of a network.
 pub struct Weights {
-    /// `[layout.len()]`, fp32: the parameters.
+    /// fp32 parameters, `[layout.len()]`.
     pub flat: Tensor,
-    /// `[layout.stats_len()]`, fp32: the running statistics.
+    /// fp32 running statistics, `[layout.stats_len()]`.
     pub stats: Tensor,
     layout: ParamLayout,
     kind: Kind,
     /// Weights and biases in the compute dtype: `flat` itself for fp32, otherwise a copy.
     compute: Tensor,
-    /// The leaves of the graph by `ParamId`: views into `compute` or, for normalisations, `flat`.
+    /// Leaves of the autograd graph by `ParamId`: views into `compute` or, for normalisations, `flat`.
     leaves: Vec<Tensor>,
     stat_views: Vec<Tensor>,
 }
 
 impl Weights {
-    /// Initialised parameters on `device` with compute dtype `kind` (bf16, fp16 or fp32). The values depend on the seed
-    /// only, not on the device.
+    /// Initialises parameters on `device` with compute dtype `kind` (bf16, fp16 or fp32). Their values depend only on
+    /// the seed.
     pub fn new(layout: &ParamLayout, device: Device, kind: Kind, seed: i64) -> Weights {
         let _guard = tch::no_grad_guard();
         // libtorch's generator is global: draws of other threads would change the values.
@@ -204,20 +189,18 @@ impl Weights {
         Weights { flat, stats, layout: layout.clone(), kind, compute, leaves, stat_views }
     }
 
-    /// The same numbers in fp32, not a copy: what changes here changes there.
+    /// Returns fp32 weights that share memory with these.
     pub fn shared(&self) -> Weights {
         let _guard = tch::no_grad_guard();
         Weights::over(&self.layout, self.flat.shallow_clone(), self.stats.shallow_clone(), Kind::Float)
     }
 
-    /// An independent copy on `device` with compute dtype `kind`.
     pub fn copy(&self, device: Device, kind: Kind) -> Weights {
         let _guard = tch::no_grad_guard();
         let fresh = |tensor: &Tensor| tensor.to_device(device).copy();
         Weights::over(&self.layout, fresh(&self.flat), fresh(&self.stats), kind)
     }
 
-    /// The layout of the flat tensors.
     pub fn layout(&self) -> &ParamLayout {
         &self.layout
     }
@@ -227,13 +210,11 @@ impl Weights {
         self.kind
     }
 
-    /// The device of the tensors.
     pub fn device(&self) -> Device {
         self.flat.device()
     }
 
-    /// Updates the copy in the compute dtype. Must be called after [`Weights::flat`] was changed in place; does nothing in
-    /// fp32, where there is no copy.
+    /// Updates the copy in the compute dtype. Must be called after [`Weights::flat`] was changed in place.
     pub fn refresh(&mut self) {
         if self.kind != Kind::Float {
             let _guard = tch::no_grad_guard();
@@ -242,7 +223,6 @@ impl Weights {
         }
     }
 
-    /// Copies the values of `flat` and `stats`, from any device.
     pub fn assign(&mut self, flat: &Tensor, stats: &Tensor) {
         let _guard = tch::no_grad_guard();
         self.flat.copy_(flat);
@@ -250,33 +230,34 @@ impl Weights {
         self.refresh();
     }
 
-    /// The parameter for the forward pass: a view in the compute dtype.
+    /// Returns a parameter for the forward pass: a view in the compute dtype.
     pub(crate) fn get(&self, id: ParamId) -> &Tensor {
         &self.leaves[id.0]
     }
 
-    /// The running statistic: a view that BatchNorm updates in place.
+    /// Returns a running statistic: a view that BatchNorm updates in place.
     pub(crate) fn stat(&self, id: StatId) -> &Tensor {
         &self.stat_views[id.0]
     }
 
-    /// The parameter in fp32 and logical shape, for export.
+    /// Returns a parameter in fp32 and logical shape, for export.
     pub(crate) fn master(&self, id: ParamId) -> Tensor {
         self.layout.params[id.0].view(&self.flat)
     }
 
-    /// The gradient of `loss` with respect to every parameter: `[layout.len()]`, fp32, with the layout of `flat`.
+    /// Returns the gradient of `loss` by all parameters: fp32, with the layout of `flat`.
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
         self.gradient_with(loss, &[]).0
     }
 
-    /// The same in consecutive one-dimensional pieces, without a copy into one tensor.
+    /// Returns [`Weights::gradient`] in consecutive one-dimensional pieces, without a copy into one tensor.
     pub fn gradient_pieces(&self, loss: &Tensor) -> Vec<Tensor> {
         self.pieces_with(loss, &[]).0
     }
 
-    /// The gradient, and that with respect to each of `inputs`. Where `loss` does not depend on a tensor, its gradient is
-    /// zero.
+    /// Returns the gradients of `loss` by the parameters and by each of `inputs`; zero where `loss` does not depend on
+    /// a
+    /// tensor.
     pub(crate) fn gradient_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Tensor, Vec<Tensor>) {
         let (pieces, by_inputs) = self.pieces_with(loss, inputs);
         (tch::no_grad(|| Tensor::cat(&pieces, 0)), by_inputs)
