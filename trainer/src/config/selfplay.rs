@@ -6,45 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds;
 
-/// How self-play games are played. Defaults are NeuralMatePlay's unless said otherwise.
+/// How self-play games are played. Defaults are NeuralMatePlay's unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelfPlayRules {
     /// Visits of a full search, whose policy is a training target.
     pub visits: u64,
-    /// Playout-cap randomisation: full searches for some moves, small ones for the others.
+    /// Randomises between full and small searches per move.
     pub playout_cap: PlayoutCap,
-    /// Dirichlet noise on the root's priors in full searches.
+    /// Dirichlet noise on the root priors of full searches.
     pub noise: NoiseRules,
     /// Gumbel search at the root, for few visits; replaces noise and pruning.
     pub gumbel: GumbelRules,
-    /// Policy target pruning: visits due to noise alone are left out of the target (Wu 2019).
+    /// Policy target pruning: removes visits due to noise alone from the target (Wu 2019).
     pub prune: bool,
-    /// Temperature at which moves are sampled.
     pub temperature: TemperatureRules,
-    /// Search parameters that differ from play.
     pub search: SearchRules,
-    /// When a side resigns.
     pub resign: ResignRules,
     /// Opening book (EPD, FEN, or the final positions of a PGN's games); empty for the initial position.
     pub book: String,
-    /// Random plies played from there.
+    /// Random plies after the opening.
     pub random_plies: u32,
-    /// Most plies of a game; it is cut off there.
+    /// Ply limit at which a game is cut off.
     pub max_plies: usize,
-    /// Whether a game that is cut off counts as a draw; otherwise it has no result, lest a weak network learn that
+    /// Whether a game that is cut off counts as a draw. Otherwise it has no result, so that a weak network does not
+    /// learn that
     /// everything is drawn.
     pub cut_is_draw: bool,
     /// Folders of Syzygy tables, which adjudicate games that reach them; empty for none.
     pub syzygy: String,
 
-    /// Games at once in each worker; times `leaves` this is the size of a batch.
+    /// Parallel games per worker. Times `leaves` this is the batch size.
     pub games: usize,
-    /// Positions that each game adds to a batch; more than one costs a little search quality.
+    /// Leaves per game and batch; more than one costs a little search quality.
     pub leaves: usize,
     /// Threads, each with its own session; 0 for one per core.
     pub workers: usize,
-    /// Size of each worker's evaluation cache, MiB; 0 for none.
+    /// Size of each worker's evaluation cache in MiB; 0 for none.
     pub cache: usize,
 }
 
@@ -62,21 +60,21 @@ pub struct PlayoutCap {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoiseRules {
-    /// Concentration: the larger, the more even the noise.
+    /// Concentration: a larger value gives more even noise.
     pub alpha: f32,
     /// Weight of the noise in the priors; 0 for none.
     pub epsilon: f32,
 }
 
-/// Gumbel search (Danihelka et al. 2022): its best move is played, its improved policy is the target.
+/// Gumbel search (Danihelka et al. 2022): plays its best move and trains on its improved policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GumbelRules {
-    /// Most moves considered at the root; 0 for PUCT with noise.
+    /// Maximum moves considered at the root; 0 for PUCT with noise.
     pub considered: usize,
-    /// Offset of the visits in the weight of Q: σ(q) = (c_visit + max visits) · c_scale · q.
+    /// Visit offset in the weight of Q: σ(q) = (c_visit + max visits) · c_scale · q.
     pub c_visit: f32,
-    /// Factor of that weight.
+    /// Factor in the weight of Q.
     pub c_scale: f32,
 }
 
@@ -86,16 +84,16 @@ impl Default for GumbelRules {
     }
 }
 
-/// A move's probability is proportional to its visits to the power of 1/temperature; Gumbel noise is multiplied by
-/// the temperature.
+/// A move is sampled in proportion to visits^(1/temperature). In Gumbel search the temperature scales the Gumbel
+/// noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {
     /// Temperature in the opening.
     pub opening: f32,
-    /// Plies that count as the opening.
+    /// Length of the opening in plies.
     pub plies: usize,
-    /// Temperature after that.
+    /// Temperature after the opening.
     pub later: f32,
 }
 
@@ -103,23 +101,22 @@ pub struct TemperatureRules {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRules {
-    /// PUCT's exploration constant; grows with the visits as in play.
+    /// PUCT exploration constant, which grows with the visits as in play.
     pub c_puct: f32,
-    /// First-play urgency: how far below its parent's Q an unvisited move is valued.
+    /// FPU reduction: an unvisited move's value is the parent's Q minus this.
     pub fpu: f32,
-    /// Temperature of the network's policy; above 1 flattens it.
+    /// Softmax temperature of the prior; above 1 flattens it.
     pub policy_temperature: f32,
 }
 
-/// When a side resigns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResignRules {
     /// A position counts as lost if its Q is below minus this; 1 or more for never.
     pub threshold: f32,
-    /// Number of consecutive lost positions of a side after which it resigns.
+    /// Consecutive lost positions of a side after which it resigns.
     pub moves: usize,
-    /// Share of games that are never resigned, to measure how often resigning would be wrong.
+    /// Share of games without resignation, to measure how often it would be wrong.
     pub played_on: f64,
 }
 
@@ -178,11 +175,7 @@ impl Default for ResignRules {
 }
 
 impl SelfPlayRules {
-    /// Checks the values.
-    ///
-    /// # Errors
-    ///
-    /// A value is out of range; the message begins with its key.
+    /// Checks all ranges. An error begins with the key.
     pub fn check(&self) -> Result<()> {
         let shares = [
             ("playout_cap.share", self.playout_cap.share),

@@ -5,35 +5,32 @@ use crate::learn::torch::families::Output;
 use crate::learn::torch::families::{DeviceBatch, DeviceShares, DeviceTeacherTargets};
 use tch::{Kind, Tensor};
 
-/// The logit of illegal moves: far below any other, but finite.
+/// Logit of illegal moves: far below any other, but finite.
 pub(super) const ILLEGAL: f64 = -1e9;
 
-/// The losses of a batch.
 pub struct Losses {
-    /// Scalar: the loss to minimise, the weighted sum over the steps.
+    /// Scalar: the loss to minimise, a weighted sum over the steps.
     pub total: Tensor,
-    /// The losses of each step.
     pub steps: Vec<StepLosses>,
 }
 
-/// The losses of one step's outputs for a batch.
+/// Losses of the outputs of one step.
 pub struct StepLosses {
-    /// Scalar: the loss of this step.
+    /// Scalar.
     pub total: Tensor,
-    /// `[n]`: cross-entropy of the policy, with the configured masking and label smoothing.
+    /// `[n]`: policy cross-entropy, with the configured masking and label smoothing.
     pub policy: Tensor,
-    /// `[n]`: cross-entropy of win, draw, loss, or the squared error of a scalar value; zero where there is no target,
-    /// and for a network without a value head.
-    /// With distillation the target is mixed with the teacher's, also where the game gives none.
+    /// `[n]`: WDL cross-entropy, or the squared error of a scalar value; zero without a target and for a network
+    /// without a
+    /// value head. Distillation mixes in the teacher's value, also where the game gives none.
     pub wdl: Tensor,
-    /// Scalar: its mean over the samples that have a target.
+    /// Scalar: mean of `wdl` over the samples that have a target.
     pub mean_wdl: Tensor,
     /// `[n, size]`: logits, masked for illegal moves.
     pub legal_logits: Tensor,
 }
 
 impl StepLosses {
-    /// The same values, detached from the graph.
     pub fn detach(&self) -> StepLosses {
         StepLosses {
             total: self.total.detach(),
@@ -46,7 +43,6 @@ impl StepLosses {
 }
 
 impl Losses {
-    /// Combines the losses of all steps.
     pub fn of(steps: Vec<StepLosses>, config: &TrainConfig) -> Losses {
         let weights = config.model.step_weights();
         debug_assert_eq!(weights.len(), steps.len(), "a weight for every step");
@@ -57,20 +53,18 @@ impl Losses {
         }
     }
 
-    /// The losses of the last step, which is used at inference.
+    /// Losses of the last step, which is the one used at inference.
     pub fn last(&self) -> &StepLosses {
         self.steps.last().expect("a network has at least one output")
     }
 }
 
-/// The losses of a network's outputs.
 pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Losses {
     let step = |(i, policy): (usize, &Tensor)| step_losses(policy, output.wdl.get(i), batch, config);
     let steps: Vec<StepLosses> = output.policy.iter().enumerate().map(step).collect();
     Losses::of(steps, config)
 }
 
-/// The losses of one step's outputs.
 pub fn step_losses(
     policy_logits: &Tensor,
     wdl_logits: Option<&Tensor>,
@@ -117,7 +111,7 @@ pub fn step_losses(
                 let log = logits.log_softmax(-1, Kind::Float);
                 -(log * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
             };
-            // A target sums to one, or to zero where it is missing.
+            // A target sums to 1, or to 0 where it is missing.
             let mean = wdl.sum(Kind::Float) / wdl_target.sum(Kind::Float).clamp_min(1.0);
             total += &mean * config.value_weight;
             (wdl, mean)
@@ -125,7 +119,7 @@ pub fn step_losses(
         None => (policy.zeros_like(), total.zeros_like()),
     };
     if config.entropy_weight > 0.0 {
-        // An illegal move's probability is zero, and so is its term.
+        // The term of an illegal move is zero, like its probability.
         let entropy = -(log.exp() * &log).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
@@ -135,13 +129,13 @@ pub fn step_losses(
 /// `[n]`: squared error of win minus loss, −1 … 1; zero where there is no target.
 fn squared_error(logits: &Tensor, wdl_target: &Tensor) -> Tensor {
     let score = |wdl: &Tensor| wdl.select(-1, 0) - wdl.select(-1, 2);
-    // A target sums to one, to zero where it is missing, or to the teacher's share where only the teacher has one.
+    // A target sums to 1, to 0 where it is missing, or to the teacher's share where only the teacher has one.
     let mass = wdl_target.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
     let target = score(wdl_target) / mass.clamp_min(f64::from(f32::EPSILON));
     (score(&logits.softmax(-1, Kind::Float)) - target).square() * mass
 }
 
-/// The mean of policy losses `[n]`, in which tactical positions count `tactical_weight` times.
+/// Averages policy losses `[n]`, weighting tactical positions by `tactical_weight`.
 fn policy_mean(losses: &Tensor, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     match &batch.tactical {
         Some(tactical) if config.tactical_weight != 1.0 => {
@@ -152,23 +146,22 @@ fn policy_mean(losses: &Tensor, batch: &DeviceBatch, config: &TrainConfig) -> Te
     }
 }
 
-/// `[n]`: Kullback–Leibler divergence (nat) of the policy from the teacher's at this softmax temperature, times the
-/// temperature squared, so that gradients keep their scale (Hinton, Vinyals and Dean 2015).
+/// `[n]`: KL divergence (nat) from the teacher's policy at softmax temperature `temperature`, times the temperature
+/// squared, so that gradients keep their scale (Hinton, Vinyals and Dean 2015).
 fn divergence(legal_logits: &Tensor, teacher_targets: &DeviceTeacherTargets, temperature: f64) -> Tensor {
     let log = (legal_logits / temperature).log_softmax(-1, Kind::Float);
     let softened = teacher_targets.policy.pow_tensor_scalar(1.0 / temperature);
     let target = &softened / softened.sum_dim_intlist([-1i64].as_slice(), true, Kind::Float);
-    // xlogy is 0 where the teacher's probability is.
+    // xlogy is 0 where the teacher's probability is 0.
     let terms = target.xlogy(&target) - &target * log;
     terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float) * (temperature * temperature)
 }
 
-/// `[n, 2]` fp32, each 0 or 1: whether the move played is ranked first, and whether it is among the first five. Ties
-/// count as misses.
+/// `[n, 2]` fp32, 0 or 1: whether the move played ranks first and whether it ranks in the first five. Ties are misses.
 pub fn hits(logits: &Tensor, played: &Tensor) -> Tensor {
     let own = logits.gather(1, &played.unsqueeze(1), false);
     let rank = logits.ge_tensor(&own).sum_dim_intlist([-1i64].as_slice(), false, Kind::Int64);
-    // A NaN logit is not equal to itself: rank 0, a miss.
+    // A NaN logit does not equal itself and so gets rank 0, a miss.
     let first = rank.eq(1);
     let among_five = rank.ge(1).logical_and(&rank.le(5));
     Tensor::stack(&[first, among_five], 1).to_kind(Kind::Float)
@@ -230,7 +223,7 @@ mod tests {
             let config = TrainConfig { tactical_weight, ..TrainConfig::default() };
             value(&step_losses(&logits, None, &batch, &config).total)
         };
-        // ln 2 and, tactical, ln 4: as often, three times as often, not at all.
+        // The losses are ln 2 and, for the tactical position, ln 4.
         let [two, four] = [2f64.ln(), 4f64.ln()];
         assert!((total(1.0) - (two + four) / 2.0).abs() < 1e-6);
         assert!((total(3.0) - (two + 3.0 * four) / 4.0).abs() < 1e-6);
@@ -247,7 +240,7 @@ mod tests {
         let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0, 5.0, 0.0, 0.0]).view([2, 3]).set_requires_grad(true);
         let output = Output { policy: vec![twice(equal_logits().last_policy())], wdl: vec![wdl] };
         let losses = losses(&output, &batch, &TrainConfig::default());
-        // The mean is over the one sample that has a target: -ln(e / (e + 2)).
+        // The mean is over the sample that has a target: -ln(e / (e + 2)).
         assert!((value(&losses.last().mean_wdl) - (1.0 + 2.0 * (-1f64).exp()).ln()).abs() < 1e-6);
         losses.total.backward();
         let pull = Vec::<f32>::try_from(output.wdl[0].grad().view([6])).unwrap();
@@ -258,7 +251,7 @@ mod tests {
     fn a_scalar_value_is_judged_by_its_squared_error() {
         let model = serde_json::from_str(r#"{"value_head": "scalar"}"#).unwrap();
         let config = TrainConfig { model, ..TrainConfig::default() };
-        // Half a win and half a draw: +0.5. The value says tanh(1).
+        // The target is half a win and half a draw, +0.5; the network's value is tanh(1).
         let (batch, scalar) = (one_sample(&[1, 2], 2), 1f64);
         let wdl = Tensor::from_slice(&[scalar as f32, -20.0, -scalar as f32]).view([1, 3]);
         let output = Output { wdl: vec![wdl], ..equal_logits() };
@@ -270,7 +263,7 @@ mod tests {
             value(&super::losses(&output, batch, config).last().wdl.get(0))
         };
         assert_eq!(judged(&without, &config), 0.0);
-        // Where only a teacher knows the value, it is the target itself, with the teacher's share.
+        // Where only the teacher has a value, that value is the target, weighted by the teacher's share.
         let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0]).view([1, 3]);
         let policy = Tensor::from_slice(&[0f32, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]).view([1, 8]);
         without.teacher_targets = Some(DeviceTeacherTargets { policy, wdl });

@@ -88,7 +88,7 @@ pub struct PolicyDivergence {
 }
 
 impl PolicyDivergence {
-    /// Whether the mean KL is at least `divergence` or some batch's was not finite.
+    /// By game phase, in the order of `Phase::ALL`.
     pub fn reaches(&self, divergence: f64) -> bool {
         self.lost > 0 || self.kl >= divergence
     }
