@@ -1,24 +1,22 @@
-//! Progress in won endgames, where a network's value is flat.
-//!
-//! Against a bare king every position of a queen, a rook or several minor pieces is worth nearly 1 to a network,
-//! whether mate is near or not, so that its value does not tell which move comes closer. [`towards_mate`] adds the two
-//! distances by which textbooks teach these mates: of the bare king from the edge, and between the kings.
+//! Progress in won endgames, where a network's value is flat: against a bare king it is near 1 whether mate is near
+//! or not. [`towards_mate`] adds the two distances by which textbooks teach these mates: of the bare king from the
+//! edge, and between the kings.
 
 use shakmaty::{Color, Position};
 
 use crate::chess::position::Game;
 use crate::chess::wdl::Wdl;
 
-/// Whether one side has only its king left against pieces without pawns, among them enough to mate.
+/// Whether one side has only its king left against pieces without pawns that suffice to mate.
 ///
-/// This lasts to the end of the game unless pieces are lost. If it holds at the root, [`towards_mate`] can be applied to
-/// every leaf: it never makes capturing the last man or promoting the last pawn look bad.
+/// This lasts to the end of the game unless pieces are lost. If it holds at the root, [`towards_mate`] can be applied
+/// to every leaf: it never makes capturing the last man or promoting the last pawn look bad.
 pub fn is_bare_king(game: &Game) -> bool {
     bare_king(game).is_some()
 }
 
-/// `wdl`, for the side to move, with a part of a win against a bare king counted as a draw: `weight` times the
-/// distance to mate, 0 to 1, as [`distance_to_mate`] estimates it. Unchanged unless [`is_bare_king`].
+/// `wdl`, for the side to move, with a part of a win against a bare king counted as a draw: `weight` times
+/// [`distance_to_mate`], 0 to 1. Unchanged unless [`is_bare_king`].
 pub fn towards_mate(game: &Game, wdl: Wdl, weight: f32) -> Wdl {
     let Some(bare) = bare_king(game) else { return wdl };
     let doubt = weight * distance_to_mate(game, bare);
@@ -30,7 +28,6 @@ pub fn towards_mate(game: &Game, wdl: Wdl, weight: f32) -> Wdl {
     }
 }
 
-/// The side of [`is_bare_king`].
 fn bare_king(game: &Game) -> Option<Color> {
     let position = game.position();
     let board = position.board();
@@ -38,15 +35,14 @@ fn bare_king(game: &Game) -> Option<Color> {
     (board.pawns().is_empty() && !position.has_insufficient_material(!bare)).then_some(bare)
 }
 
-/// How far the king of `bare` is from being mated, 0 to 1: one half for its distance from the edges, one half for the
-/// distance of the kings.
+/// How far the king of `bare` is from mate, 0 to 1: half by its distance from the edges, half by that between the
+/// kings.
 fn distance_to_mate(game: &Game, bare: Color) -> f32 {
     let board = game.position().board();
     let (Some(lone), Some(king)) = (board.king_of(bare), board.king_of(!bare)) else { return 0.0 };
     let to_edge = |line: u32| line.min(7 - line);
     // 6 in the centre, at most 3 on the edge, 0 in a corner.
     let free = (to_edge(lone.file() as u32) + to_edge(lone.rank() as u32)) as f32 / 6.0;
-    // Kings are at least two steps apart.
     let apart = lone.distance(king).saturating_sub(2) as f32 / 5.0;
     (free + apart) / 2.0
 }
@@ -59,7 +55,7 @@ mod tests {
         towards_mate(&Game::from_fen(fen).unwrap(), wdl, 0.5)
     }
 
-    /// The part of a certain win of the mover that remains.
+    /// The part of a certain win that remains.
     fn won(fen: &str) -> f32 {
         let wdl = value(fen, Wdl::WIN);
         assert!((wdl.win + wdl.draw - 1.0).abs() < 1e-6 && wdl.loss == 0.0, "{wdl:?}");
@@ -68,9 +64,8 @@ mod tests {
 
     #[test]
     fn distances_worked_out_by_hand() {
-        // Three and three steps from the edges, kings four apart: (6/6 + 2/5) / 2 = 0.7, half of which is lost.
+        // Three steps from both edges, kings four apart: (6/6 + 2/5) / 2 = 0.7, half of which is lost.
         assert!((won("8/8/8/3k4/8/8/8/K6R w - - 0 1") - 0.65).abs() < 1e-6);
-        // In a corner with the kings two apart nothing is missing.
         assert_eq!(won("k7/8/K7/8/8/8/8/3R4 w - - 0 1"), 1.0);
         // On the edge, three steps from the corner, kings five apart: (3/6 + 3/5) / 2 = 0.55.
         assert!((won("3k4/8/8/8/8/3K4/8/1BBN4 w - - 0 1") - 0.725).abs() < 1e-6);

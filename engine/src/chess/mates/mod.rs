@@ -1,12 +1,8 @@
-//! Proofs of forced mates.
+//! Proofs of forced mates by depth-first proof-number search: df-pn (Nagai: Df-pn algorithm for searching AND/OR
+//! trees and its applications, 2002) with the 1 + ε trick (Pawlewicz and Lew: Improving depth-first PN-search, 2007).
 //!
-//! [`MateSearch`] looks for a mate that no defence avoids, by depth-first proof-number search: df-pn (Nagai: Df-pn
-//! algorithm for searching AND/OR trees and its applications, 2002) with the rule of Pawlewicz and Lew (Improving
-//! depth-first PN-search: 1 + ε trick, 2007). It knows neither evaluations nor clocks, and allocates once: its table
-//! keeps what was found, so that a search can be continued, or a position that has been searched be met again.
-//!
-//! A proof is exact. The attacker's moves are limited, so that no proof rests on a repetition, and `draws` holds what
-//! the game before the search forbids.
+//! A proof is exact. The attacker's moves are limited, so no proof rests on a repetition; `draws` adds what the
+//! game's history forbids. The table outlives a search, so a search can be continued.
 
 mod checks;
 mod draws;
@@ -21,23 +17,21 @@ use crate::chess::position::{Game, Outcome};
 use numbers::{MOST_MOVES, NumberBounds, Numbers};
 use proof::{Allowance, Place, ProofSearch};
 
-/// Nodes that writing down the line of a proven mate may take beyond the limit.
+/// Extra nodes, beyond the limit, for writing down the line of a proven mate.
 const LINE_NODES: u64 = 2000;
 
-/// The limits of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MateLimits {
-    /// The attacker's moves, from 1 to 31, to mate in.
+    /// Mate in at most this many moves of the attacker, 1 to 31.
     pub moves: u8,
-    /// Positions to look at, about; a core does 2 to 4 million a second.
+    /// Approximate; a core searches 2 to 4 million a second.
     pub nodes: u64,
-    /// Look for shorter mates when one is found, with what is left.
+    /// After a mate, spend the remaining nodes on shorter ones.
     pub shorten: bool,
 }
 
 impl Default for MateLimits {
-    /// The shortest mate in up to eight moves, without a limit of nodes. In the suite of mates in up to five, limits from
-    /// 6 to 10 moves found about as many, a limit of five fewer.
+    /// In the suite of mates in up to five, limits from 6 to 10 moves found about as many, a limit of five fewer.
     fn default() -> MateLimits {
         MateLimits { moves: 8, nodes: u64::MAX, shorten: true }
     }
@@ -45,46 +39,41 @@ impl Default for MateLimits {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForcedMate {
-    /// The mate is given in at most this many plies, whatever the defender plays.
+    /// An upper bound, whatever the defender plays.
     pub plies_at_most: u16,
-    /// Whether it is known that no mate is shorter.
+    /// Whether no mate is shorter.
     pub shortest: bool,
-    /// Moves to mate: the attacker's moves of the proof, and replies that delay it.
-    ///
-    /// If the side to move mates, its first move is always there; the rest may be cut short when the search had
-    /// to end at once.
+    /// The attacker's moves of the proof, and replies that delay the mate. If the side to move mates, the first move
+    /// is always there; the rest may be cut short when the search had to end.
     pub line: Vec<Move>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MateResult {
     Mate(ForcedMate),
-    /// The attacker has no forced mate within `moves` moves.
     NoMate {
         /// At least the limit.
         moves: u8,
     },
-    /// The limit of nodes or the caller ended the search.
+    /// The node limit or the caller ended the search.
     Unknown {
-        /// The attacker has no forced mate within this many moves; 0 if nothing is known.
+        /// 0 if nothing is known.
         no_mate_within: u8,
     },
 }
 
-/// A search for forced mates, with its memory.
 pub struct MateSearch {
     search: ProofSearch,
     nodes: u64,
 }
 
 impl MateSearch {
-    /// A table of 4 to 16 MiB is enough for a tenth of a second a move. Allocates half a megabyte besides the table, and
-    /// nothing later.
+    /// 4 to 16 MiB of table are enough for 0.1 s a move. Allocates half a megabyte more here, and nothing later.
     pub fn new(bytes: usize) -> MateSearch {
         MateSearch { search: ProofSearch::new(bytes), nodes: 0 }
     }
 
-    /// Forgets everything, so that later searches do not depend on earlier ones.
+    /// Forgets all results, so that later searches do not depend on earlier ones.
     pub fn clear(&mut self) {
         self.search.forget();
     }
@@ -93,15 +82,13 @@ impl MateSearch {
         self.nodes
     }
 
-    /// Searches for a mate by the side to move.
-    ///
-    /// `stop` is called every 256 nodes, a tenth of a millisecond; once it returns true, the search ends. Searched again,
-    /// a position is continued where it was left: one long search or many short ones do the same work.
+    /// Searches for a mate by the side to move. Ends once `stop`, called every 256 nodes (0.1 ms), returns true.
+    /// Another search of the position continues: one long search or many short ones do the same work.
     pub fn search(&mut self, game: &Game, limits: MateLimits, stop: &mut dyn FnMut() -> bool) -> MateResult {
         self.run(game, game.turn(), limits, stop)
     }
 
-    /// As [`MateSearch::search`], but for a mate by the side that is not to move.
+    /// Searches for a mate by the side not to move.
     pub fn search_defence(
         &mut self,
         game: &Game,
@@ -154,7 +141,7 @@ struct Root<'a> {
 impl Root<'_> {
     fn solve(&mut self, moves: u8, shorten: bool) -> MateResult {
         let mut no_mate_within = 0;
-        // Mates in one and two are found or excluded at once; with a greater limit that may take longer.
+        // Mates in one and two come first, because a greater limit may take longer to find them.
         for limit in [1, 2.min(moves), moves] {
             let numbers = self.within(limit);
             if numbers.is_mate() {
@@ -168,7 +155,6 @@ impl Root<'_> {
         MateResult::NoMate { moves: no_mate_within }
     }
 
-    /// Whether there is a mate within `moves` moves.
     fn within(&mut self, limit: u8) -> Numbers {
         let key = self.search.draws.key(self.place.hash, &self.place.position);
         let known = self.search.table.get(key, limit).unwrap_or(Numbers::open(1, 1));
@@ -188,13 +174,13 @@ impl Root<'_> {
         if !numbers.is_mate() {
             return numbers;
         }
-        // The position may have been met again, and a shorter mate been found, below itself.
+        // A transposition below the root may have found a shorter mate.
         let Some((m, moves)) = self.search.known_mate(&self.place, numbers.moves) else { return numbers };
         self.search.mating = Some(m);
         Numbers::mate(moves)
     }
 
-    /// Writes down the mate in `moves` moves that was found, or the shortest if it is to be shortened.
+    /// Writes down the mate in `moves` moves, or the shortest one if `shorten`.
     fn found(&mut self, mut moves: u8, no_mate_within: u8, shorten: bool) -> ForcedMate {
         let mut first = self.search.mating;
         let mut shortest = moves <= no_mate_within + 1;

@@ -8,16 +8,15 @@ use super::numbers::{INFINITE, MOST_MOVES, NumberBounds, Numbers, beyond};
 use super::table::MateTable;
 use crate::chess::position::{hash_after, hash_of};
 
-/// Proof number of a quiet move beside what its replies add: checks are tried first.
+/// Added to the proof number of quiet moves, so that checks are tried first.
 const QUIET: u32 = 12;
 
-/// Nodes between two looks at the caller's `stop`: about 0.1 ms.
+/// Nodes between calls of `stop`: about 0.1 ms.
 const NODES_PER_LOOK: u64 = 256;
 
 /// The budget of a running search.
 pub(super) struct Allowance<'a> {
     pub nodes: u64,
-    /// The nodes at which the search ends.
     pub end: u64,
     next_look: u64,
     stop: &'a mut dyn FnMut() -> bool,
@@ -28,7 +27,6 @@ impl<'a> Allowance<'a> {
         Allowance { nodes: 0, end: nodes, next_look: 0, stop }
     }
 
-    /// Whether the search has to end.
     pub fn is_spent(&mut self) -> bool {
         if self.nodes >= self.next_look && self.nodes < self.end {
             self.next_look = self.nodes + NODES_PER_LOOK;
@@ -55,7 +53,6 @@ impl Place {
     }
 }
 
-/// A move with what is known of the position after it.
 #[derive(Clone, Copy)]
 struct ProofChild {
     m: Move,
@@ -66,22 +63,22 @@ struct ProofChild {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Child(usize),
-    /// The attacker's quiet moves, which have not been looked at.
+    /// The attacker's quiet moves, not generated yet.
     Quiet,
     Nothing,
 }
 
-/// No child to search: the number of none is infinite.
+/// The minimum over no children is infinite.
 const NO_CHILD: (Next, u32, u32) = (Next::Nothing, INFINITE, 0);
 
 pub(super) struct ProofSearch {
     pub table: MateTable,
     pub draws: HistoryDraws,
-    /// The children of all positions on the path, the last position's at the end.
+    /// A stack: the children of all positions on the path, the last position's on top.
     children: Vec<ProofChild>,
     /// The reply that last refuted a mate in two.
     refutation: Option<Move>,
-    /// The attacker's move of the mate proven last.
+    /// The first move of the mate proven last.
     pub mating: Option<Move>,
 }
 
@@ -102,8 +99,7 @@ impl ProofSearch {
         self.refutation = None;
     }
 
-    /// Searches a position with the attacker to move, who has `limit` moves, at least one, until a number reaches its
-    /// bound.
+    /// Searches a position with the attacker to move, who has `limit` ≥ 1 moves, until a number reaches its bound.
     pub fn attack(
         &mut self,
         place: &Place,
@@ -119,7 +115,7 @@ impl ProofSearch {
         numbers
     }
 
-    /// Searches a position with the defender to move, after which the attacker has `limit` moves, at least one.
+    /// Searches a position with the defender to move; the attacker then has `limit` ≥ 1 moves.
     pub fn defend(
         &mut self,
         place: &Place,
@@ -194,21 +190,21 @@ impl ProofSearch {
         }
     }
 
-    /// The child with the least proof number, that number, the second least, and the sum of the disproof numbers. Quiet
-    /// moves that were not added yet count as one child.
+    /// The child with the least proof number, the two least proof numbers, and the sum of the disproof numbers. Quiet
+    /// moves not added yet count as one child.
     fn choose_attack(&self, base: usize, quiet: usize) -> (Next, u32, u32, u32) {
         let first = if quiet > 0 { (Next::Quiet, QUIET, quiet as u32 + 1) } else { NO_CHILD };
         self.choose(base, first, |numbers| (numbers.proof, numbers.disproof))
     }
 
-    /// The unproven child with the least disproof number, that number, the second least, and the sum of the proof
+    /// The unproven child with the least disproof number, the two least disproof numbers, and the sum of the proof
     /// numbers.
     fn choose_defence(&self, base: usize) -> (Next, u32, u32, u32) {
         self.choose(base, NO_CHILD, |numbers| (numbers.disproof, numbers.proof))
     }
 
-    /// The child with the least of the first numbers of `pair`, that number, the second least, and the sum of the second
-    /// numbers; `first` is what they are without the children.
+    /// With `pair` as (first, second): the child with the least first number, the two least first numbers, and the
+    /// sum of the second numbers. `first` is the result without children.
     #[inline]
     fn choose(
         &self,
@@ -230,7 +226,7 @@ impl ProofSearch {
         (next, least, second, sum)
     }
 
-    /// Adds a move of the attacker to the children; returns the mate if it is one.
+    /// Adds a move of the attacker to the children; returns it if it mates.
     fn add_attack(
         &mut self,
         place: &Place,
@@ -253,7 +249,7 @@ impl ProofSearch {
         Numbers::mate(numbers.moves + 1)
     }
 
-    /// First numbers of the position after a move of the attacker, who then has `limit` moves.
+    /// Initial numbers after a move of the attacker, who then has `limit` moves.
     fn attacked(
         &mut self,
         place: &Place,
@@ -285,8 +281,8 @@ impl ProofSearch {
             self.table.put(key, numbers, allowance.nodes - before);
             return numbers;
         }
-        // The fewer replies, the sooner all are answered; the king's are the hardest to answer. The weights solved most
-        // of what was tried within 50,000 nodes.
+        // Fewer replies are answered sooner; the king's are the hardest. The weights solved most of what was tried
+        // within 50,000 nodes.
         let (all, king) = (replies.len() as u32, count_king_moves(&replies));
         Numbers::open(if check { all + 2 * king } else { QUIET + all / 2 + 6 * king }, 1)
     }
@@ -340,7 +336,7 @@ impl ProofSearch {
         }
     }
 
-    /// First numbers of the position after a reply of the defender; the attacker has `limit` moves.
+    /// Initial numbers after a reply of the defender; the attacker has `limit` moves.
     fn replied(
         &mut self,
         place: &Place,
@@ -387,7 +383,7 @@ impl ProofSearch {
             return Numbers::NEVER;
         }
         let key = self.draws.key_after(hash, &place.position, m);
-        // The move is played while the entry is fetched.
+        // Plays the move while the entry is fetched.
         self.table.prefetch(key);
         let next = after(&place.position, m);
         if let Some(numbers) =

@@ -1,4 +1,4 @@
-//! Moves and variants as they are written in PGN.
+//! Parses moves and variants as PGN files write them.
 
 use shakmaty::san::{San, SanPlus};
 use shakmaty::uci::UciMove;
@@ -6,19 +6,18 @@ use shakmaty::{CastlingSide, Chess, File, Move, Position, Rank, Role, Square};
 
 use crate::chess::position::Game;
 
-/// Why a word is not the next move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoMove {
-    /// It does not look like a move, or not like one in this game's language.
+    /// No move, or not one in this game's language.
     Unreadable,
-    /// It looks like a move, but there is none, or more than one.
+    /// No legal move fits, or several do.
     Illegal,
-    /// It passes.
+    /// A null move.
     Null,
 }
 
-/// The language of a game's piece letters: S, L, T and D mean pieces in German (and in the Nordic languages), where N,
-/// B, R and Q mean none. A game has one language; in others R is the king.
+/// The language of a game's piece letters: S, L, T and D are pieces in German (and Nordic languages), where N, B, R
+/// and Q are not. A game has one language; in others R is the king.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Language {
     english: bool,
@@ -48,13 +47,13 @@ impl Language {
     }
 }
 
-/// The legal move that a word of a game says, and how it is written by the standard.
+/// The legal move that a word means, with its standard notation.
 pub(super) fn read_san(
     word: &[u8],
     position: &Chess,
     language: &mut Language,
 ) -> Result<(Move, SanPlus), NoMove> {
-    // A capital P is no pawn's: in Dutch it is the knight.
+    // In Dutch, P is the knight.
     if !word.starts_with(b"P")
         && let Ok(san) = SanPlus::from_ascii(word)
         && let Ok(m) = san.san.to_move(position)
@@ -77,7 +76,7 @@ pub(super) fn read_san(
     Ok((m, SanPlus::from_move(position.clone(), m)))
 }
 
-/// A move that is not checked, since it is not played in the game.
+/// A move outside of the main line, parsed but not checked.
 pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanPlus> {
     if let Ok(san) = SanPlus::from_ascii(word) {
         return Some(san);
@@ -93,15 +92,14 @@ pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanP
     Some(SanPlus { san, suffix: None })
 }
 
-/// What a word says, whatever the position.
+/// A parsed word, without regard to the position.
 enum Written {
     Null,
     Castle(CastlingSide),
-    /// A small b is the file, or else the bishop.
+    /// Several readings: a small b is a file or the bishop.
     Normal(Vec<Normal>),
 }
 
-/// A move to a square.
 #[derive(Clone, Copy)]
 struct Normal {
     /// None where only squares are named.
@@ -114,7 +112,7 @@ struct Normal {
 }
 
 impl Normal {
-    /// The only legal move that fits; whether it captures is not compared.
+    /// The only legal move that fits. Captures are not compared.
     fn to_move(self, position: &Chess) -> Option<Move> {
         if let (None, Some(file), Some(rank)) = (self.role, self.file, self.rank) {
             let from = Square::from_coords(file, rank);
@@ -146,14 +144,14 @@ fn written(word: &[u8], language: &mut Language) -> Option<Written> {
     let plain = without_figurines(text);
     let first = plain.chars().next()?;
     let (role, squares) = match first {
-        // No file has these letters.
+        // These letters name no file.
         'n' | 'r' | 'q' | 'k' => (language.role(first.to_ascii_uppercase()), &plain[1..]),
         _ if first.is_ascii_uppercase() => (Some(language.role(first)?), &plain[1..]),
-        // A figurine of a pawn says nothing more.
+        // A pawn figurine adds nothing.
         _ => (None, plain.as_str()),
     };
     let mut read = Vec::from_iter(normal(role, squares, language));
-    // Two squares are a move of whichever piece stands on the first.
+    // Two squares move whichever piece stands on the first.
     let is_two_squares = |normal: &Normal| normal.role.is_none();
     if let Some(squares) = plain.strip_prefix('b').filter(|_| !read.iter().any(is_two_squares)) {
         read.extend(normal(Some(Role::Bishop), squares, language));
@@ -161,13 +159,13 @@ fn written(word: &[u8], language: &mut Language) -> Option<Written> {
     (!read.is_empty() && !language.is_mixed()).then_some(Written::Normal(read))
 }
 
-/// Squares, as in `f3`, `xd5`, `b1-c3`, `1xf3`, and a promotion, as in `a8=Q`, `xa8N`, `b7a8q`.
+/// Parses squares, as in `f3`, `xd5`, `b1-c3`, `1xf3`, with a promotion, as in `a8=Q`, `xa8N`, `b7a8q`.
 fn normal(role: Option<Role>, text: &str, language: &mut Language) -> Option<Normal> {
     let bytes = text.as_bytes();
     let file = |at: usize| bytes.get(at).and_then(|byte| File::from_char(char::from(*byte)));
     let rank = |at: usize| bytes.get(at).and_then(|byte| Rank::from_char(char::from(*byte)));
     let square = |at: usize| Some(Square::from_coords(file(at)?, rank(at + 1)?));
-    // Where the target may begin: behind an origin's square, file or rank, and a sign between them.
+    // Offsets where the target may begin: after the origin's square, file or rank, and a sign.
     let sign = |at: usize| {
         ["x", "X", ":", "×", "-", "–"]
             .into_iter()
@@ -200,7 +198,7 @@ fn normal(role: Option<Role>, text: &str, language: &mut Language) -> Option<Nor
     None
 }
 
-/// Without marks of check, mate and en passant, and punctuation.
+/// Strips check, mate, en passant and punctuation.
 fn without_suffixes(mut text: &str) -> &str {
     loop {
         let shorter = text.trim_end_matches(['+', '#', '!', '?', '.', ',', '†', '‡']);
@@ -215,7 +213,7 @@ fn without_suffixes(mut text: &str) -> &str {
     }
 }
 
-/// With English letters in place of figurines; nothing in place of a pawn.
+/// Replaces figurines by English letters, those of pawns by nothing.
 fn without_figurines(text: &str) -> String {
     let letter = |figure: char| match figure {
         '♔' | '♚' => Some('K'),
@@ -223,14 +221,14 @@ fn without_figurines(text: &str) -> String {
         '♖' | '♜' => Some('R'),
         '♗' | '♝' => Some('B'),
         '♘' | '♞' => Some('N'),
-        // The variation selectors behind a figurine choose its look.
+        // Variation selectors after a figurine choose its look.
         '♙' | '♟' | '\u{fe0e}' | '\u{fe0f}' => None,
         other => Some(other),
     };
     if text.is_ascii() { text.to_owned() } else { text.chars().filter_map(letter).collect() }
 }
 
-/// The legal move of a SAN, or of both squares (`g1f3`), which the parser takes for a pawn move.
+/// The legal move of a SAN, or of two squares (`g1f3`), which the parser takes for a pawn move.
 pub fn san_to_move(san: &San, position: &Chess) -> Option<Move> {
     san.to_move(position).ok().or_else(|| match *san {
         San::Normal { role: Role::Pawn, file: Some(file), rank: Some(rank), to, promotion, .. } => {
@@ -241,8 +239,7 @@ pub fn san_to_move(san: &San, position: &Chess) -> Option<Move> {
     })
 }
 
-/// A legal move as people type it: as in a game, in UCI notation (`g1f3`), and in capitals or not where that leaves one
-/// move.
+/// A legal move as people type it: SAN, UCI notation (`g1f3`), or in any case if only one move fits.
 pub fn read_move(game: &Game, text: &str) -> Option<Move> {
     let text = text.trim().trim_end_matches(['!', '?', '+', '#']);
     let read = read_san(text.as_bytes(), game.position(), &mut Language::default());
@@ -253,7 +250,7 @@ pub fn read_move(game: &Game, text: &str) -> Option<Move> {
         .or_else(|| loosely_written(game, text))
 }
 
-/// The legal move whose SAN has these letters and digits; as written, or else in small letters, if only one has.
+/// The legal move whose SAN has these letters and digits: exactly, or else the only one that does in lower case.
 fn loosely_written(game: &Game, text: &str) -> Option<Move> {
     let letters = |text: &str| -> String {
         text.replace('0', "O").chars().filter(char::is_ascii_alphanumeric).filter(|c| *c != 'x').collect()
@@ -271,7 +268,7 @@ fn loosely_written(game: &Game, text: &str) -> Option<Move> {
     only(&|san| san == wanted).or_else(|| only(&|san| san.eq_ignore_ascii_case(&wanted)))
 }
 
-/// Whether a Variant tag means Chess960; `None` for games other than chess.
+/// Whether a Variant tag means Chess960; `None` if it is not chess.
 pub fn is_chess960(variant: &[u8]) -> Option<bool> {
     let name: Vec<u8> =
         variant.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();

@@ -1,4 +1,4 @@
-//! The games of a text, one after the other: their words as moves on a board, with the lines where they are.
+//! Reads the games of a text in order and plays their moves on a board.
 
 use std::ops::ControlFlow;
 
@@ -12,81 +12,68 @@ use super::moves::{Language, NoMove, read_san, unchecked_san};
 use super::split::{game_starts, resembles_tag};
 use super::tags::{Tags, read_tags, text_of};
 
-/// Characters of a word that an error shows.
 const SHOWN: usize = 20;
 
-/// What a game has besides the moves that are played.
+/// Everything in a game except its moves.
 #[derive(Clone, Copy, Debug)]
 pub enum Token<'a> {
-    /// A move of a variation, or behind a null move: it is not checked.
+    /// An unchecked move: in a variation, or after a null move.
     Move(SanPlus),
-    /// A word at the place of such a move that is none.
+    /// A word where such a move is expected.
     Word(&'a [u8]),
     /// A NAG (numeric annotation glyph): `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6.
     Nag(u8),
-    /// A comment, as it is in the file.
+    /// Unchanged, as in the file.
     Comment(&'a [u8]),
-    /// The start of a variation.
     Begin,
-    /// The end of a variation.
     End,
-    /// A result.
     Result(Outcome),
 }
 
-/// Sees the games of a text, part by part. `Break` ends a game early with its output.
+/// Receives the parts of each game. `Break` ends a game early with its output.
 pub trait GameVisitor {
-    /// What becomes of a game.
     type Output;
 
-    /// A game begins. Returns its start position, or the output of a game whose moves are not needed.
+    /// Returns the start position, or the output of a game whose moves are not needed.
     fn begin(&mut self, tags: Tags) -> Result<Chess, Self::Output>;
 
-    /// A legal move of the game has been played, and led to `after`.
+    /// Called after each legal move of the main line.
     fn play(&mut self, m: Move, san: SanPlus, after: &Chess) -> ControlFlow<Self::Output>;
 
-    /// Something else was read; `depth` is 0 outside of variations, `position` is that of the game.
+    /// `depth` is 0 outside of variations; `position` is that of the main line.
     fn token(&mut self, token: Token<'_>, depth: usize, position: &Chess) -> ControlFlow<Self::Output>;
 
-    /// The game ends.
     fn end(&mut self, position: &Chess) -> Self::Output;
 
-    /// Whether a null move ends what is played of a game, and the rest are tokens; else it is an error.
+    /// Whether a null move ends the main line, so that the rest are tokens. Otherwise it is an error.
     fn allows_null_moves(&self) -> bool {
         false
     }
 }
 
-/// Why a game cannot be read. Nothing of it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PgnError {
-    /// There is no such move, or more than one.
     #[error("illegal or ambiguous move {0}")]
     Illegal(String),
-    /// A word is neither a move nor anything else that a game may have.
     #[error("unreadable move {0}")]
     Unreadable(String),
-    /// A side passes.
     #[error("null move {0}: it belongs into a variation")]
     Null(String),
-    /// Something besides the moves is wrong.
     #[error("{0}")]
     Text(String),
 }
 
-/// What was made of a game's text.
 #[derive(Debug)]
 pub struct ReadGame<T> {
-    /// The line where the game starts, from 1.
+    /// From 1.
     pub game_line: u64,
-    /// The line of the error, or else of the game's end.
+    /// The line of the error, or of the game's end.
     pub line: u64,
-    /// What the visitor made of it, or why it cannot be read.
     pub output: Result<T, PgnError>,
 }
 
-/// Reads the games of a text in their order; its first line has the number `first_line`. Lines end with a line feed
-/// (see [`unix_lines`](super::unix_lines)).
+/// Reads the games in order. The text starts at line `first_line` and has line feeds only
+/// ([`unix_lines`](super::unix_lines)).
 pub fn each_game<V: GameVisitor>(
     text: &[u8],
     first_line: u64,
@@ -105,30 +92,27 @@ pub fn each_game<V: GameVisitor>(
     }
 }
 
-/// One game while it is read.
 struct GameReader<'v, V: GameVisitor> {
     visitor: &'v mut V,
     position: Chess,
     language: Language,
-    /// The output, if it is known before the game ends, and its line.
+    /// An output known before the game's end, with its line.
     decided: Option<(Result<V::Output, PgnError>, u64)>,
     has_tags: bool,
-    /// Whether there was a word or bracket.
     has_text: bool,
-    /// Words that are or should be moves of the game.
+    /// Words in the main line that should be moves.
     plies: usize,
-    /// The lines where the open variations begin.
+    /// Lines where the open variations begin.
     variations: Vec<u64>,
-    /// Whether a number was read, but not yet the move behind it.
+    /// A move number has been read, but not its move.
     expects_move: bool,
-    /// Whether a side has passed.
+    /// A null move has been read.
     passed: bool,
-    /// Whether the result was read.
     ended: bool,
 }
 
 impl<'v, V: GameVisitor> GameReader<'v, V> {
-    /// Reads the next game; `None` at the end of the text, `Some(None)` for comments without a game.
+    /// `None` at the end of the text, `Some(None)` for comments without a game.
     fn read(lexer: &mut Lexer<'_>, visitor: &'v mut V) -> Option<Option<ReadGame<V::Output>>> {
         let tags = tag_section(lexer);
         let first = lexer.peek();
@@ -168,7 +152,7 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         Some(game.finish(game_line, lexer))
     }
 
-    /// Whether the game has ended and this belongs to the next one.
+    /// Whether this lexeme belongs to the next game.
     fn ends_before(&self, lexeme: &Lexeme<'_>) -> bool {
         if self.ended {
             return match lexeme.part {
@@ -183,8 +167,8 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         if self.has_tags {
             return false;
         }
-        // Without tags, a line that begins with the first move starts a game, and so does what follows an empty line
-        // unless it goes on.
+        // Without tags, a game starts at a line that begins with move 1, or after an empty line unless a higher
+        // number or a result follows.
         lexeme.is_first && is_one && self.plies >= 2
             || lexeme.gap && self.has_text && (is_one || number.is_none() && result(word).is_none())
     }
@@ -200,7 +184,7 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
                 self.variations.push(lexer.line_at(lexeme.at));
                 self.token(Token::Begin, lexeme, lexer);
             }
-            // A bracket that was never opened is left out.
+            // An unmatched closing bracket is ignored.
             Part::End if self.variations.is_empty() => (),
             Part::End => {
                 self.token(Token::End, lexeme, lexer);
@@ -241,7 +225,7 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         if !self.variations.is_empty() || self.passed {
             return match unchecked_san(text, &mut Language::default()) {
                 Some(san) => self.token(Token::Move(san), lexeme, lexer),
-                // It would be taken for a tag or an escaped line when it is written.
+                // A writer's output would make it a tag or an escaped line.
                 None if text.iter().any(|byte| b"[]%\"".contains(byte)) => {
                     self.fail(PgnError::Unreadable(shown(text)), lexeme, lexer);
                 }
@@ -318,18 +302,15 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
     }
 }
 
-/// The tags before a game's moves, and the line of the first.
 struct TagSection {
     tags: Tags,
     line: Option<u64>,
 }
 
-/// Reads the tags where the lexer is, if there are any. Escaped lines, comments to the end of a line and empty lines may
-/// stand between them.
+/// Reads the tags at the lexer's position. Escaped lines, `;` comments and empty lines may stand between them.
 fn tag_section(lexer: &mut Lexer<'_>) -> TagSection {
     let mut section = TagSection { tags: Tags::new(), line: None };
     let text = lexer.text;
-    // Only at the beginning of a line.
     let mut at = match lexer.at {
         0 => text.len() - without_byte_order_mark(text).len(),
         at if text[at - 1] == b'\n' => at,
@@ -356,7 +337,6 @@ fn tag_section(lexer: &mut Lexer<'_>) -> TagSection {
     section
 }
 
-/// The result that a word is.
 fn result(word: &[u8]) -> Option<Outcome> {
     let decisive = |winner| Some(Outcome::Known(KnownOutcome::Decisive { winner }));
     match word {
@@ -372,20 +352,19 @@ fn result(word: &[u8]) -> Option<Outcome> {
     }
 }
 
-/// A move's number, the dots behind it, and the rest of the word.
+/// Splits a word into move number, count of dots, and rest.
 fn move_number(word: &[u8]) -> Option<(u32, usize, &[u8])> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let number = std::str::from_utf8(&word[..digits]).ok()?.parse().ok()?;
     let rest = &word[digits..];
     let dots = rest.iter().take_while(|byte| **byte == b'.').count();
     let dots = if rest.starts_with("…".as_bytes()) { 3 } else { dots };
-    // `0-0`, `1/2`, `000` and the like are no numbers.
+    // `0-0`, `1/2` and `000` are not move numbers.
     let is_number = matches!(rest, [] | [b'.' | b'a'..=b'z' | b'A'..=b'Z' | 0x80.., ..]);
     (is_number && (number > 0 || dots > 0)).then_some((number, dots, rest))
 }
 
-/// A mark behind a move that is no part of it: of check, en passant or a novelty, or a sign of who stands better. The NAG
-/// of it, if it has one.
+/// A suffix word after a move (check, en passant, novelty, evaluation sign), with its NAG if it has one.
 fn mark(word: &[u8]) -> Option<Option<u8>> {
     let text = std::str::from_utf8(word).ok()?;
     Some(match text {
@@ -409,7 +388,6 @@ fn mark(word: &[u8]) -> Option<Option<u8>> {
     })
 }
 
-/// A word for a message.
 fn shown(word: &[u8]) -> String {
     let text = text_of(word);
     let short: String =

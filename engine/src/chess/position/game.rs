@@ -10,11 +10,10 @@ use shakmaty::{
 };
 use thiserror::Error;
 
-/// An earlier position of a game.
 #[derive(Clone, Debug)]
 pub struct PastPosition {
     pub board: Board,
-    /// How often the position had occurred before.
+    /// Earlier occurrences of this position.
     pub repetitions: u32,
     hash: u64,
 }
@@ -25,16 +24,15 @@ impl PastPosition {
     }
 }
 
-/// Properties of the position that a game was set up with, besides its board.
+/// Facts about the start position that the board does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartPosition {
-    /// Whether it is the initial position of standard chess.
     pub initial: bool,
-    /// The en-passant target square after a double push.
+    /// The target square after any double push, even if no capture is legal.
     pub en_passant: Option<Square>,
 }
 
-/// A chess position with the positions before it.
+/// A position with the positions before it.
 #[derive(Debug)]
 pub struct Game {
     start: StartPosition,
@@ -42,7 +40,7 @@ pub struct Game {
     past: Vec<PastPosition>,
 }
 
-/// The current position, and what is known about it from those before.
+/// The current position with what its history says about it.
 #[derive(Clone, Debug)]
 struct Present {
     position: Chess,
@@ -55,28 +53,23 @@ struct Present {
     last_move: Option<Move>,
 }
 
-/// A snapshot of a place in a game, without its history.
+/// A snapshot of the current position, without the moves before it.
 #[derive(Clone, Debug)]
 pub(crate) struct GameMark {
     plies: usize,
     present: Present,
 }
 
-/// The result of a game that ended by the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Decisive { winner: Color },
     Draw(DrawReason),
 }
 
-/// Why a game is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawReason {
-    /// No legal move, not in check.
     Stalemate,
-    /// Neither side can mate.
     InsufficientMaterial,
-    /// The third occurrence of a position.
     Threefold,
     /// A hundred plies without a capture or pawn move.
     FiftyMoves,
@@ -86,7 +79,6 @@ pub enum DrawReason {
 pub enum PositionError {
     #[error("not a FEN: {0}")]
     Fen(String),
-    /// The FEN describes a position that is not possible in chess.
     #[error("impossible position: {0}")]
     Impossible(String),
     #[error("not a move: {0}")]
@@ -119,7 +111,6 @@ impl Game {
         Game::from_position(Chess::default())
     }
 
-    /// A game that starts from `position`, without history.
     pub fn from_position(position: Chess) -> Game {
         let hash = hash_of(&position);
         let start = StartPosition {
@@ -132,10 +123,8 @@ impl Game {
         Game { start, present, past }
     }
 
-    /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
-    ///
-    /// Castling rights without a rook and en-passant squares without a pawn, which some GUIs write, are dropped;
-    /// unusual material and impossible checks are accepted.
+    /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing. Drops castling rights without a rook and
+    /// en-passant squares without a pawn, which some GUIs write, and accepts unusual material and impossible checks.
     pub fn from_fen(fen: &str) -> Result<Game, PositionError> {
         let setup = Fen::from_ascii(fen.trim().as_bytes())
             .map_err(|error| PositionError::Fen(format!("{error} in \"{fen}\"")))?
@@ -151,8 +140,7 @@ impl Game {
         Ok(Game::from_position(position))
     }
 
-    /// The game that starts from `fen`, or from the initial position without one, and continues with `moves` in
-    /// UCI notation.
+    /// Plays `moves` in UCI notation from `fen`, or from the initial position.
     pub fn from_uci<'a>(
         fen: Option<&str>,
         moves: impl IntoIterator<Item = &'a str>,
@@ -165,11 +153,12 @@ impl Game {
         Ok(game)
     }
 
-    /// Takes back all moves since `earlier`, a beginning of this game: much faster than a copy of a long game.
+    /// Takes back all moves since `earlier`, an earlier stage of this game. This is much faster than copying a long
+    /// game.
     ///
     /// # Panics
     ///
-    /// If this game has fewer plies than `earlier`. The result is unspecified if `earlier` is no beginning of it.
+    /// If this game has fewer plies than `earlier`.
     pub fn rewind_to(&mut self, earlier: &Game) {
         assert!(self.past.len() >= earlier.past.len(), "a later position of the same game");
         self.past.truncate(earlier.past.len());
@@ -177,17 +166,16 @@ impl Game {
         self.present.clone_from(&earlier.present);
     }
 
-    /// Saves the current place, for [`Game::rewind_to_mark`].
     #[inline]
     pub(crate) fn mark(&self) -> GameMark {
         GameMark { plies: self.past.len(), present: self.present.clone() }
     }
 
-    /// Takes back all moves since [`Game::mark`].
+    /// Takes back all moves since [`Game::mark`], called on this game.
     ///
     /// # Panics
     ///
-    /// If this game has fewer plies than at the mark. The result is unspecified if the mark is another game's.
+    /// If this game has fewer plies than at the mark.
     #[inline]
     pub(crate) fn rewind_to_mark(&mut self, mark: &GameMark) {
         assert!(self.past.len() >= mark.plies, "a later position of the same game");
@@ -195,7 +183,6 @@ impl Game {
         self.present.clone_from(&mark.present);
     }
 
-    /// The position that the game was set up with.
     pub fn start(&self) -> StartPosition {
         self.start
     }
@@ -208,18 +195,17 @@ impl Game {
         self.present.position.turn()
     }
 
-    /// The move that led to the present position; none if the game was set up with it.
     pub fn last_move(&self) -> Option<Move> {
         self.present.last_move
     }
 
-    /// The legal moves, in shakmaty's order, which does not depend on the machine.
+    /// The legal moves in shakmaty's order, which is the same on every machine.
     pub fn legal_moves(&self) -> MoveList {
         self.present.position.legal_moves()
     }
 
-    /// Whether there is a legal move. Nearly always much faster than [`Game::legal_moves`]: out of check, a pawn or knight
-    /// that is not pinned can usually move.
+    /// Whether there is a legal move. Is much faster than [`Game::legal_moves`] if a pawn or knight can obviously
+    /// move.
     pub fn has_legal_move(&self) -> bool {
         self.has_obvious_move() || !self.legal_moves().is_empty()
     }
@@ -230,7 +216,7 @@ impl Game {
         let Some(king) = board.king_of(side).filter(|_| self.present.position.checkers().is_empty()) else {
             return false;
         };
-        // A pinned piece is among the first that the king sees in some direction.
+        // Only a piece that the king sees can be pinned.
         let own = board.by_color(side);
         let free = own & !attacks::queen_attacks(king, occupied);
         let pawns = (board.pawns() & free).0;
@@ -262,7 +248,7 @@ impl Game {
         self.find_repetition();
     }
 
-    /// Parses a legal move in UCI notation; castling as `e1g1` or as king takes rook.
+    /// Parses a legal move in UCI notation; castling is `e1g1` or king takes rook.
     pub fn parse_uci(&self, text: &str) -> Result<Move, PositionError> {
         UciMove::from_ascii(text.as_bytes())
             .map_err(|_| PositionError::Notation(text.to_owned()))?
@@ -270,10 +256,8 @@ impl Game {
             .map_err(|_| PositionError::Illegal(text.to_owned()))
     }
 
-    /// Writes a move in UCI notation.
-    ///
-    /// Castling is the king's two-square step in standard geometry, and king takes rook if
-    /// `chess960` is set or king and rook are not on their standard squares.
+    /// Writes a move in UCI notation. Castling is the king's two-square step, but king takes rook if `chess960` is
+    /// set or king or rook is not on its standard square.
     pub fn uci(m: Move, chess960: bool) -> String {
         let mode = match m {
             Move::Castle { king, rook } if !chess960 && is_standard_castling(king, rook) => {
@@ -284,10 +268,8 @@ impl Game {
         m.to_uci(mode).to_string()
     }
 
-    /// How often the current position occurred before: 0 for the first time.
-    ///
-    /// Positions are the same if the pieces, the side to move, the castling rights and the legal
-    /// en-passant captures are.
+    /// Earlier occurrences of the current position: the same pieces, side to move, castling rights and legal
+    /// en-passant captures.
     pub fn repetitions(&self) -> u32 {
         self.present.repetitions
     }
@@ -297,46 +279,44 @@ impl Game {
         (self.present.recurrence > 0).then_some(self.present.recurrence as usize)
     }
 
-    /// The positions before this one, oldest first.
+    /// Oldest first.
     pub fn past(&self) -> &[PastPosition] {
         &self.past
     }
 
-    /// Plies played since the start position.
     pub fn ply(&self) -> usize {
         self.past.len()
     }
 
-    /// The Zobrist hash: equal for positions that count as repetitions of one another.
+    /// The Zobrist hash. Repetitions of a position have the same one.
     pub fn hash(&self) -> u64 {
         self.present.hash
     }
 
-    /// A hash of everything that the rules need to continue the game: the position, the fifty-move counter, and the
-    /// positions that can still be repeated. The move number and positions before the last irreversible move are
-    /// not covered.
+    /// A hash of all that decides how the game can continue: the position, the fifty-move counter and the positions
+    /// that can still be repeated, but not the move number.
     pub fn key(&self) -> u64 {
         key_of(self.present.hash, self.present.position.halfmoves(), self.present.repeatable)
     }
 
     /// [`Game::key`] after a legal move whose [`Game::hash_after`] is known.
     pub(crate) fn key_after(&self, m: Move, hash: u64) -> u64 {
-        // Castling rights stay, else there is no hash.
+        // A move that changes castling rights has no `hash_after`.
         let halfmoves = if m.is_zeroing() { 0 } else { self.present.position.halfmoves().saturating_add(1) };
         key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing()))
     }
 
-    /// The sum over the positions that can be repeated after a move; those before an irreversible one cannot be.
+    /// The sum of the hashes of the positions that can be repeated after a move.
     fn repeatable_after(&self, irreversible: bool) -> u64 {
         if irreversible { 0 } else { self.present.repeatable.wrapping_add(scrambled(self.present.hash)) }
     }
 
-    /// [`Game::hash`] after a legal move, for all moves but a few for which it takes as long as playing them.
+    /// [`Game::hash`] after a legal move; `None` for the few moves where playing it is as fast.
     pub(crate) fn hash_after(&self, m: Move) -> Option<u64> {
         hash_after(&self.present.position, self.present.hash, m)
     }
 
-    /// The moves that lead from here to `later`, if it continues this game.
+    /// The moves from here to `later`, if it continues this game.
     pub fn continuation(&self, later: &Game) -> Option<Vec<Move>> {
         let begun = later.past.get(..self.ply())?;
         if !begun.iter().zip(&self.past).all(|(theirs, ours)| theirs.hash == ours.hash) {
@@ -357,17 +337,15 @@ impl Game {
             game.play(m);
             moves.push(m);
         }
-        // The hashes do not cover the counters.
         let counters = |game: &Game| (game.present.position.halfmoves(), game.present.position.fullmoves());
         (counters(&game) == counters(later)).then_some(moves)
     }
 
-    /// The result by the rules, if the game has ended; threefold repetition and fifty moves end it without a claim.
+    /// The result by the rules; threefold repetition and fifty moves need no claim.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome_given(&self.legal_moves())
     }
 
-    /// [`Game::outcome`] with the legal moves given.
     pub fn outcome_given(&self, legal: &MoveList) -> Option<Outcome> {
         if legal.is_empty() {
             return Some(if self.present.position.is_check() {
@@ -392,8 +370,8 @@ impl Game {
     }
 
     fn find_repetition(&mut self) {
-        // Only positions with the same side to move and no irreversible move since can be equal, and the most recent
-        // one has counted those before it.
+        // Equal positions have the same side to move and no irreversible move between them. The latest has counted
+        // the others.
         let reversible = self.present.position.halfmoves() as usize;
         let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);
         let (repetitions, recurrence) = earlier
@@ -406,7 +384,7 @@ impl Game {
     }
 }
 
-/// Mixes the bits of a number (the finaliser of MurmurHash3), so that sums rarely collide.
+/// Mixes the bits (MurmurHash3's finaliser), so that sums rarely collide.
 pub(crate) fn scrambled(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -418,9 +396,8 @@ fn key_of(hash: u64, halfmoves: u32, repeatable: u64) -> u64 {
     hash ^ scrambled(clock) ^ scrambled(repeatable)
 }
 
-/// The Zobrist hash of a position: shakmaty's, in which a castling right has a key by its side, with a key of the rook for
-/// a right of a rook that is not the outermost of its side. So it tells Chess960 positions apart that differ only in which
-/// rook may castle, and is shakmaty's in all others.
+/// The Zobrist hash. It is shakmaty's, except that castling rights of inner rooks have keys of their own: Chess960
+/// positions may differ only in which rook may castle.
 pub(crate) fn hash_of(position: &Chess) -> u64 {
     let shakmatys = position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0;
     inner_castling_rooks(position)
@@ -428,7 +405,7 @@ pub(crate) fn hash_of(position: &Chess) -> u64 {
         .fold(shakmatys, |hash, rook| hash ^ scrambled(INNER_ROOK + rook as u64))
 }
 
-/// The rooks that may castle although another one of their side stands further out.
+/// Rooks with a castling right although another rook of their side stands further out.
 fn inner_castling_rooks(position: &Chess) -> Bitboard {
     let (castles, board) = (position.castles(), position.board());
     if castles.mode() == CastlingMode::Standard {
@@ -446,8 +423,8 @@ fn color_at(board: &Board, square: Square) -> Color {
     if board.white().contains(square) { Color::White } else { Color::Black }
 }
 
-/// [`hash_of`] the position after a legal move, from the hash before it; `None` for the few moves for which this takes as
-/// long as playing them: those that change castling rights, or the rooks beside one that may castle in Chess960.
+/// [`hash_of`] the position after a legal move, from the hash before. `None` if the move changes castling rights, or
+/// moves a rook beside one that may castle in Chess960.
 pub(crate) fn hash_after(position: &Chess, hash: u64, m: Move) -> Option<u64> {
     let castles = position.castles();
     let moves_rook = [Some(m.role()), m.capture(), m.promotion()].contains(&Some(Role::Rook));
@@ -457,10 +434,9 @@ pub(crate) fn hash_after(position: &Chess, hash: u64, m: Move) -> Option<u64> {
     position.update_zobrist_hash(Zobrist64(hash), m, EnPassantMode::Legal).map(|hash| hash.0)
 }
 
-/// Makes the keys of castling rooks unlike those of the fifty-move counter.
+/// Keeps the keys of inner castling rooks apart from those of the fifty-move counter.
 const INNER_ROOK: u64 = 0x960 << 32;
 
-/// Whether castling of this king with this rook is written as the king's two-square step.
 pub(crate) fn is_standard_castling(king: Square, rook: Square) -> bool {
     king.file() == File::E
         && matches!(rook.file(), File::A | File::H)
@@ -501,7 +477,6 @@ mod tests {
             game.rewind_to_mark(mark);
             assert_eq!(known(&game), *then);
         }
-        // And on from there.
         let on = game.continuation(&whole).unwrap();
         on.into_iter().for_each(|m| game.play(m));
         assert_eq!(known(&game), known(&whole));
@@ -549,7 +524,7 @@ mod tests {
         assert!(told > 1000, "{told}");
     }
 
-    /// Positions of which each two differ only in the rooks that may castle.
+    /// In each group, positions differ only in the rooks that may castle.
     const CASTLING_ROOKS: [&[&str]; 5] = [
         &[
             "r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w G - 0 1",
@@ -598,7 +573,7 @@ mod tests {
                 }
             }
         }
-        // A rook that loses its right makes another position when it is back.
+        // A rook that has moved away and back has lost its right.
         let rounds = "g1g2 e8e7 g2g1 e7e8 g1g2 e8e7 g2g1 e7e8";
         let game = |rights| played(Some(&format!("4k3/8/8/8/8/8/8/R3K1RR w {rights} - 0 1")), rounds);
         assert_eq!(game("GA").repetitions(), 1);
@@ -621,13 +596,13 @@ mod tests {
     #[test]
     fn the_key_is_equal_only_for_equal_continuations() {
         let key = |moves| played(None, moves).key();
-        // The last move is irreversible: the moves before it do not matter.
+        // The history before an irreversible move does not count.
         assert_eq!(key("g1f3 g8f6 d2d4"), key("g1f3 g8f6 d2d4"));
         assert_eq!(key("g1f3 d7d5 b1c3 g8f6 e2e4"), key("b1c3 g8f6 g1f3 d7d5 e2e4"));
-        // The knights could go back to different positions.
+        // The same position, but with different positions that can be repeated.
         assert_eq!(played(None, "g1f3 g8f6 b1c3").hash(), played(None, "b1c3 g8f6 g1f3").hash());
         assert_ne!(key("g1f3 g8f6 b1c3"), key("b1c3 g8f6 g1f3"));
-        // Another fifty-move counter; another number of repetitions.
+        // The fifty-move counter or the number of repetitions differs.
         let from = |fen| Game::from_fen(fen).unwrap().key();
         assert_ne!(from("7k/8/8/8/8/8/R7/K7 w - - 0 1"), from("7k/8/8/8/8/8/R7/K7 w - - 1 1"));
         assert_eq!(from("7k/8/8/8/8/8/R7/K7 w - - 7 40"), from("7k/8/8/8/8/8/R7/K7 w - - 7 60"));
@@ -644,7 +619,7 @@ mod tests {
         assert_eq!(start.continuation(&start), Some(Vec::new()));
         assert_eq!(later.continuation(&start), None);
         assert_eq!(start.continuation(&played(None, "e2e4 e7e6 d2d4")), None);
-        // The same position with another history or counter is another game.
+        // The history or the counter differs.
         assert_eq!(start.continuation(&Game::from_fen(&start.fen()).unwrap()), None);
         let clock = |clock| Game::from_fen(&format!("7k/8/8/8/8/8/R7/K7 w - - {clock} 1")).unwrap();
         assert_eq!(clock(3).continuation(&clock(4)), None);
@@ -673,9 +648,9 @@ mod tests {
 
     #[test]
     fn an_en_passant_right_makes_a_new_position_only_if_it_can_be_used() {
-        // After e2e4 nothing can capture on e3: the second visit is a repetition.
+        // No capture on e3 is possible, so the position repeats.
         assert_eq!(played(None, "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 1);
-        // Black's pawn on d4 can capture: it is not a repetition.
+        // Black can capture en passant the first time only, so it does not repeat.
         let fen = "rnbqkbnr/ppp1pppp/8/8/3p4/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
         assert_eq!(played(Some(fen), "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 0);
     }
@@ -718,10 +693,9 @@ mod tests {
         assert_eq!(has("8/8/8/8/8/1k6/1p6/1K6 w - - 0 1"), (false, false));
         assert_eq!(has("k7/8/8/8/8/5q2/6r1/r4N1K w - - 0 1"), (false, false));
         assert_eq!(has("8/8/8/8/5p2/5Pk1/5q2/7K w - - 0 1"), (false, false));
-        // The king alone has moves, beside a pinned knight and out of check.
+        // Only the king can move: beside a pinned knight, and out of check.
         assert_eq!(has("7k/8/8/8/8/8/8/rN1K4 w - - 0 1"), (false, true));
         assert_eq!(has("k7/8/8/8/5b2/8/5r2/r2N1K2 w - - 0 1"), (false, true));
-        // Mates.
         assert_eq!(has("rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 0 1"), (false, false));
         assert_eq!(has("6rk/5Npp/8/8/8/8/8/6K1 b - - 0 1"), (false, false));
     }

@@ -1,12 +1,7 @@
-//! Syzygy endgame tables.
+//! Syzygy endgame tables: [`Tables::wdl`] for positions in the search tree, [`Tables::root`] for the root's moves.
 //!
-//! Inside a search tree, [`Tables::wdl`] gives the result of a position where it does not depend on the moves before
-//! it. At the root, [`Tables::root`] gives the moves that keep the best result, with the fifty-move counter of the
-//! game.
-//!
-//! The tables of three and four men are part of the program ([`Tables::builtin`]); others are read from folders. A
-//! missing or damaged table never ends a game: the position then has no result, and the user is warned once
-//! ([`Tables::warnings`]).
+//! The tables of three and four men are part of the program ([`Tables::builtin`]); others are read from folders. With
+//! a missing or damaged table a position has no result, and the user is warned once ([`Tables::warnings`]).
 
 mod builtin;
 mod root;
@@ -26,14 +21,13 @@ use builtin::TableFiles;
 
 pub use root::{RankedResult, TableMove, TableMoves};
 
-/// When the tables are probed, and how their results are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRules {
-    /// Whether a win that takes more than fifty moves without a capture or pawn move counts as a draw.
+    /// Whether a win that needs more than fifty moves without a capture or pawn move counts as a draw.
     pub fifty_moves: bool,
-    /// The largest number of pieces, kings and pawns included, of a position to probe; 0 probes none.
+    /// Most pieces, kings and pawns included, of a position to probe; 0 probes none.
     pub pieces: usize,
-    /// The least distance from the root, in plies, at which the search probes.
+    /// The search probes from this distance to the root, in plies.
     pub depth: usize,
 }
 
@@ -43,7 +37,7 @@ impl Default for ProbeRules {
     }
 }
 
-/// The result of a position with best play, for the side to move.
+/// The result with best play, for the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableResult {
     Loss,
@@ -65,12 +59,12 @@ impl TableResult {
 pub enum TablesError {
     #[error("cannot read the tables' folder {path}: {1}", path = .0.display())]
     Folder(PathBuf, io::Error),
-    /// The folders hold no usable table; the first warning, if there was one.
+    /// With the first warning, if there was one.
     #[error("no Syzygy tables in {0}{reason}", reason = .1.as_ref().map_or(String::new(), |first| format!(": {first}")))]
     NoTables(String, Option<String>),
 }
 
-/// A set of tables; empty by default. Clones share the files.
+/// A set of tables, empty by default. Clones share the files.
 #[derive(Clone, Default)]
 pub struct Tables {
     shared: Arc<Shared>,
@@ -79,9 +73,8 @@ pub struct Tables {
 
 struct Shared {
     base: Tablebase<Chess>,
-    /// The numbers of WDL and of DTZ files in the folders.
+    /// Numbers of WDL and of DTZ files in the folders.
     files: (usize, usize),
-    /// Whether the built-in tables are among them.
     builtin: bool,
     warnings: Mutex<Warnings>,
 }
@@ -97,7 +90,7 @@ impl Default for Shared {
     }
 }
 
-/// Warnings about the files, each once.
+/// Each is reported once.
 #[derive(Default)]
 struct Warnings {
     known: HashSet<String>,
@@ -111,7 +104,6 @@ impl fmt::Debug for Tables {
 }
 
 impl fmt::Display for Tables {
-    /// One line with the number of tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (wdl, dtz) = self.shared.files;
         let pieces = self.shared.base.max_pieces();
@@ -129,15 +121,13 @@ impl Tables {
         Tables { shared: Arc::new(Shared::builtin()), rules }
     }
 
-    /// Finds the tables in a list of folders, separated by `;` or, except on Windows, by `:`.
-    ///
-    /// Files are opened when first probed. A file whose length is not that of a table is skipped with a warning.
+    /// Finds the tables in folders separated by `;` or, except on Windows, by `:`. Files are opened when first
+    /// probed; those with an impossible length are skipped with a warning.
     pub fn open(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::default(), paths, rules)
     }
 
-    /// The built-in tables, and those in folders as for [`Tables::open`]. Files of tables that are built in are not
-    /// used.
+    /// The built-in tables and those of [`Tables::open`]. Files of built-in tables are ignored.
     pub fn open_beside_builtin(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::builtin(), paths, rules)
     }
@@ -162,16 +152,15 @@ impl Tables {
         self.rules
     }
 
-    /// The largest number of pieces of a position that can be probed; 0 without tables.
+    /// The most pieces of a position that can be probed; 0 without tables.
     pub fn max_pieces(&self) -> usize {
         self.rules.pieces.min(self.shared.base.max_pieces())
     }
 
-    /// The result of a position inside a search tree.
+    /// The result of a position in the search tree.
     ///
-    /// `None` with castling rights or too many pieces, and under the fifty-move rule unless the last move was a
-    /// capture or pawn move, since the tables assume a counter of zero (which also rules out repetitions). Mate and
-    /// stalemate have results too, but without a distance.
+    /// `None` with castling rights or too many pieces and, under the fifty-move rule, unless the last move was a
+    /// capture or pawn move: the tables assume a counter of zero. Mate and stalemate have results too.
     pub fn wdl(&self, game: &Game) -> Option<TableResult> {
         let position = game.position();
         if !self.covers(position) || (self.rules.fifty_moves && position.halfmoves() > 0) {
@@ -181,8 +170,8 @@ impl Tables {
         wdl.map(|wdl| self.result(wdl)).map_err(|error| self.shared.note_probe(&error)).ok()
     }
 
-    /// The warnings since the last call, one line each: every damaged file once, and once that tables are missing.
-    /// All were logged already.
+    /// The warnings since the last call, one line each and already logged: each damaged file once, missing tables
+    /// once.
     pub fn warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.lock_warnings().unreported)
     }
@@ -218,7 +207,6 @@ impl Shared {
             match if known { Ok(()) } else { self.base.add_file(&path) } {
                 Ok(()) if path.extension().is_some_and(|kind| kind == "rtbw") => self.files.0 += 1,
                 Ok(()) => self.files.1 += 1,
-                // Not the name of a table.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
                 Err(error) => self.note(format!("the table {} cannot be used: {error}", path.display())),
             }
@@ -248,7 +236,7 @@ impl Shared {
                 };
                 self.note(format!("the {metric} table {material} {why}"));
             }
-            // Incomplete sets are common: which tables are missing does not matter.
+            // Incomplete sets are common, so one warning covers all missing tables.
             SyzygyError::MissingTable { .. } => {
                 self.note("some tables are missing: positions that need them are searched".to_owned());
             }

@@ -1,8 +1,7 @@
-//! The root moves that keep the best result.
+//! The root moves that keep the best result, ranked like Stockfish's `root_probe`.
 //!
-//! The tables store the distance to the next capture or pawn move (DTZ), assuming a fifty-move counter of zero. The
-//! game's counter may be higher, and a distance may be one ply longer than stored ([`MaybeRounded`]), so a win is
-//! certain only if distance and counter leave room for that ply. The ranking is that of Stockfish's `root_probe`.
+//! The tables store DTZ, the distance to the next capture or pawn move, for a fifty-move counter of zero; it may be
+//! one ply too short ([`MaybeRounded`]). A win is certain only if the game's counter leaves room for that ply.
 
 use shakmaty::{Move, Position};
 use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError};
@@ -10,28 +9,25 @@ use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError};
 use super::{TableResult, Tables};
 use crate::chess::position::Game;
 
-/// Plies without a capture or pawn move after which the game is drawn.
 const FIFTY_MOVES: i32 = 100;
 
-/// A root move with its distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableMove {
     pub m: Move,
     /// Plies to the next capture, pawn move or mate with best play, this move included: positive if the mover wins
-    /// without the fifty-move rule, negative if he loses, 0 in a draw. May be one ply too short.
+    /// without the fifty-move rule, negative if the mover loses, 0 in a draw. May be one ply too short.
     pub dtz: i32,
 }
 
-/// The moves that keep the best result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableMoves {
-    /// The result, for the mover.
+    /// For the mover.
     pub outcome: TableResult,
-    /// The moves, best first: the fastest win, the longest defence. Never empty.
+    /// Those that keep the result, best first: the fastest win, the longest defence. Never empty.
     pub moves: Vec<TableMove>,
     /// All legal moves, best first.
     pub all: Vec<RankedResult>,
-    /// The number of positions probed.
+    /// Positions probed.
     pub hits: u64,
 }
 
@@ -40,27 +36,24 @@ pub struct TableMoves {
 pub struct RankedResult {
     pub m: Move,
     pub outcome: TableResult,
-    /// 0 for the best moves; equal for moves between which the tables see no difference.
+    /// 0 for the best moves; equal where the tables see no difference.
     pub rank: u32,
 }
 
-/// The result of a move, from the worst.
+/// From worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MoveClass {
     /// Lost within the fifty-move rule.
     Loss,
-    /// Lost, but drawn by the fifty-move rule.
     BlessedLoss,
     Draw,
-    /// Won, but drawn by the fifty-move rule with correct defence.
     CursedWin,
-    /// Won within the fifty-move rule.
     Win,
 }
 
 impl TableMoves {
-    /// The wanted moves; of wins only those with the least distance. Each of these brings the next capture, pawn move
-    /// or mate closer, so that a series of them wins, whatever decides among them.
+    /// The wanted moves; of wins, only those with the least DTZ. Each brings the next capture, pawn move or mate
+    /// closer, so that any choice among them makes progress.
     pub fn fastest(&self, is_wanted: impl Fn(&Move) -> bool) -> Vec<Move> {
         let wanted = || self.moves.iter().filter(|known| is_wanted(&known.m));
         let least = wanted().map(|known| known.dtz).min();
@@ -79,7 +72,6 @@ impl MoveClass {
     }
 }
 
-/// The results of sorted moves.
 fn ranked_results(sorted: &[RankedMove]) -> Vec<RankedResult> {
     let mut rank = 0;
     let mut before: Option<&RankedMove> = None;
@@ -100,9 +92,9 @@ struct RankedMove {
 impl Tables {
     /// The moves that keep the best result reachable in this game, by DTZ.
     ///
-    /// All wins within the fifty-move rule are kept, unless a position was repeated since the last capture or pawn
-    /// move: then only the fastest is, so that the winning side makes progress. Of wins and losses that the fifty-move
-    /// rule may turn into draws, too, only the fastest or slowest is kept.
+    /// All wins within the fifty-move rule are kept. Only the fastest is if a position was repeated since the last
+    /// capture or pawn move, so that the winner makes progress. Of cursed wins and blessed losses, too, only the
+    /// fastest or slowest is kept.
     ///
     /// `None` without a legal move, with castling rights or too many pieces, or if a table is missing or damaged.
     pub fn root(&self, game: &Game) -> Option<TableMoves> {
@@ -114,7 +106,7 @@ impl Tables {
             legal.iter().map(|&m| self.rank(game, m)).collect();
         let mut ranked = ranked.map_err(|error| self.shared.note_probe(&error)).ok()?;
         let hits = ranked.len() as u64;
-        // The fastest win and the slowest loss first: both have the least distance, with its sign.
+        // The fastest win and the slowest loss both have the least signed DTZ.
         ranked.sort_by_key(|a| (std::cmp::Reverse(a.class), a.dtz));
         let best = ranked.first()?.class;
         let (class, dtz, clock) = (best, ranked.first()?.dtz, clock(game));
@@ -141,13 +133,13 @@ impl Tables {
         Ok(RankedMove { m, dtz, class })
     }
 
-    /// The distance of the move `m`, for its player.
+    /// The DTZ of `m`, for its player.
     fn dtz_of(&self, m: Move, after: &Game) -> Result<MaybeRounded<Dtz>, SyzygyError> {
         let (base, position) = (&self.shared.base, after.position());
         if position.is_checkmate() {
             return Ok(MaybeRounded::Precise(Dtz(1)));
         }
-        // Sets often lack the tables of drawn material.
+        // Sets often lack tables of drawn material.
         if position.is_insufficient_material() {
             return Ok(MaybeRounded::Precise(Dtz(0)));
         }
@@ -163,7 +155,7 @@ impl Tables {
         let slack = i32::from(dtz.precise().is_none());
         let dtz = i32::from(dtz.ignore_rounding());
         let in_time = !self.rules.fifty_moves || dtz.abs() + clock + slack <= FIFTY_MOVES;
-        // For the defender only a certain draw counts as one.
+        // For the defender, only a certain draw counts.
         let surely_late = self.rules.fifty_moves && dtz.abs() + clock > FIFTY_MOVES;
         match dtz {
             0 => MoveClass::Draw,
@@ -175,7 +167,6 @@ impl Tables {
     }
 }
 
-/// The fifty-move counter: plies since the last capture or pawn move.
 fn clock(game: &Game) -> i32 {
     i32::try_from(game.position().halfmoves()).unwrap_or(FIFTY_MOVES)
 }

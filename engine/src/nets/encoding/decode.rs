@@ -1,4 +1,4 @@
-//! The way back from input tensors and feature lists to positions, as far as a scheme holds them.
+//! Decodes input tensors and feature lists into positions, as far as a scheme holds them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -13,62 +13,53 @@ use crate::chess::position::{Game, PositionError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     pub fen: String,
-    /// What the scheme lacks and the FEN therefore assumes: White to move, no castling rights, no en-passant
-    /// square, clocks of a new game.
+    /// Parts that the scheme lacks. The FEN assumes White to move, no castling rights, no en passant, clocks of a new
+    /// game.
     pub assumed: Vec<&'static str>,
-    /// Planes (of `onehot832/1` indices, of `sparse/1` features) that differ when the FEN is encoded without
-    /// a game before it.
+    /// Planes (`onehot832/1`: indices, `sparse/1`: features) that differ when the FEN is encoded without history.
     pub different: Vec<usize>,
 }
 
 #[derive(Debug, Error)]
 pub enum DecodeError {
-    /// Found and expected numbers.
     #[error("{0} numbers, expected {1}")]
     Size(usize, usize),
-    /// A square holds more than one piece or state, or none of the states.
+    /// A square has several pieces or states, or no state at all.
     #[error("square {0} of the tensor: {1} pieces or states, expected one at most")]
     Square(Square, usize),
-    /// Not below [`FEATURES`].
     #[error("{0} is no index of {name}: its indices are 0 to {last}", name = sparse1::NAME, last = FEATURES - 1)]
     Feature(u16),
     #[error("square {0}: two pieces, expected one at most")]
     TwoPieces(Square),
-    /// Not on one of the files e to h, where the scheme has it.
     #[error("own king {0}: {name} sees it on one of the files e to h", name = sparse1::NAME)]
     King(Square),
-    /// The features contradict each other.
     #[error("no position has these features: {fen} differs in {}",
         features.iter().map(u16::to_string).collect::<Vec<_>>().join(" "))]
     Features {
-        /// The position that the features describe best.
+        /// The position that fits the features best.
         fen: String,
         /// Features that either the list or this position lacks.
         features: Vec<u16>,
     },
-    /// The pieces are no legal position.
     #[error("{fen}: {source}")]
     Position { fen: String, source: PositionError },
 }
 
-/// How a scheme shows Black's board.
 #[derive(Clone, Copy)]
 enum Turned {
-    /// Ranks mirrored.
     Mirrored,
-    /// By 180°.
     Rotated,
 }
 
-/// The planes of a scheme whose first twelve are own P N B R Q K and the opponent's.
+/// A scheme whose first twelve planes are own P N B R Q K and the opponent's.
 struct Layout {
     turned: Turned,
-    /// The plane for the side to move, and the side for which it is all ones.
+    /// The side-to-move plane, and the side for which it is all ones.
     side: Option<(usize, Color)>,
     /// Own king side, own queen side, the opponent's king side, queen side.
     castling: Option<[usize; 4]>,
     en_passant: Option<usize>,
-    /// The plane and the factor from its value to plies.
+    /// The plane, and the factor from its value to plies.
     clock: Option<(usize, f32)>,
     move_number: Option<(usize, f32)>,
 }
@@ -113,7 +104,7 @@ fn layout(input: Input) -> Option<Layout> {
     })
 }
 
-/// The position of one position's tensor. It must be legal.
+/// Decodes one tensor. The position must be legal.
 pub fn decode(input: Input, tensor: &[f32]) -> Result<Decoded, DecodeError> {
     if tensor.len() != input.size() {
         return Err(DecodeError::Size(tensor.len(), input.size()));
@@ -167,8 +158,8 @@ pub fn decode(input: Input, tensor: &[f32]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { fen, assumed, different })
 }
 
-/// The position of a feature list of `sparse/1` in the view of the scheme, with White as the mover. The list
-/// must be exactly that of a position.
+/// Decodes a `sparse/1` list with White as the mover, in the scheme's view. The list must be exactly a position's
+/// features.
 pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let mut board = Board::empty();
     let mut castling = [false; 4];
@@ -196,7 +187,7 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let fen = format!("{} w {rights} {target} {clock} 1", board.board_fen());
     let game = Game::from_fen(&fen).map_err(|source| DecodeError::Position { fen: fen.clone(), source })?;
     let given: BTreeSet<u16> = features.iter().copied().collect();
-    // The pieces do not tell the last move's squares or a repetition.
+    // The last move and repetitions cannot be derived from the pieces.
     let history: Vec<u16> =
         given.iter().copied().filter(|f| Feature::of(*f).is_some_and(Feature::is_history)).collect();
     let kinds = history.iter().filter_map(|f| Feature::of(*f)).map(|feature| match feature {
@@ -223,7 +214,7 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { fen, assumed, different: before.into_iter().map(usize::from).collect() })
 }
 
-/// Whether more than one rook could have a castling right. Rights in the order of [`rights`] for White.
+/// Whether more than one rook could have a castling right. Rights are ordered as in [`rights`] for White.
 fn several_rooks(board: &Board, castling: [bool; 4]) -> bool {
     let sides = [(Color::White, true), (Color::White, false), (Color::Black, true), (Color::Black, false)];
     sides.into_iter().zip(castling).filter(|(_, set)| *set).any(|((color, towards_h), _)| {
@@ -263,7 +254,7 @@ fn one_hot(tensor: &[f32]) -> Result<Board, DecodeError> {
     Ok(board)
 }
 
-/// FEN's letters for rights in the order own king side, own queen side, the opponent's king side, queen side.
+/// FEN castling letters; rights are own king side, own queen side, the opponent's king side, queen side.
 fn rights(us: Color, [own_king, own_queen, their_king, their_queen]: [bool; 4]) -> String {
     let (white, black) = match us {
         Color::White => ([own_king, own_queen], [their_king, their_queen]),

@@ -24,13 +24,12 @@ pub const PLANES: usize = 112;
 
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Including the current board.
+/// Boards, the current one included.
 pub const HISTORY: usize = 8;
 
-/// The plane of the half-move clock, the only one whose value is not 0 or 1.
+/// The only plane whose values are not 0 or 1.
 pub const CLOCK: usize = 109;
 
-/// Planes per board.
 const BOARD: usize = 13;
 
 const REPEATED: usize = 12;
@@ -40,14 +39,13 @@ const ONES: usize = 111;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes112 {
-    /// The squares of each plane, a1 = bit 0, mover's view; all ones for a constant plane.
+    /// a1 = bit 0, mover's view; all ones for a constant plane.
     pub masks: [u64; PLANES],
-    /// In plies.
     pub clock: f32,
 }
 
 impl Planes112 {
-    /// Writes the tensor `[112, 8, 8]`, a1 first. Panics unless `out` holds [`INPUT_SIZE`] floats.
+    /// Writes the tensor `[112, 8, 8]`, a1 first.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
@@ -70,7 +68,6 @@ pub fn encode(game: &Game) -> Planes112 {
         let (known, missing) = boards.split_at_mut(game.ply() + 1);
         let mut oldest = known[game.ply()];
         if let Some(target) = game.start().en_passant {
-            // The pawn stands beyond the target, seen from its origin.
             let pusher = Color::from_white(target.rank() == Rank::Third);
             let pawns = if pusher == us { 0 } else { 6 };
             let target = Bitboard::from(target).0;

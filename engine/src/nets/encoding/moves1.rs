@@ -1,17 +1,14 @@
-//! `moves/1`: two table rows for each legal move, whose sum times the position's hidden vector is the move's
-//! logit. Squares as in [`sparse1`](super::sparse1): mover's view, mirrored by the own king.
+//! `moves/1`: two table rows for each legal move. Their sum times the position's hidden vector is the move's logit.
+//! Squares are in the mover's view and mirrored by the own king, as in [`sparse1`](super::sparse1).
 //!
-//! - Row A is `2·t + exchange`, where `t` counts (piece, from, to): P N B R Q K, each with its origins
-//!   ascending, each of these with its targets ascending, as far as geometry allows (pawns from ranks 2 to 6:
-//!   one step, two from rank 2, captures; kings from files e to h, one step); then promotions to N, B, R, Q
-//!   in the same order (pawns on rank 7); then castling by the king's target b1, c1, f1, g1 (b1 and f1 where
-//!   files are mirrored).
-//! - Row B is `8·k + exchange + 2·check + 4·capture`, where `k` is `64·piece + to`, and `384 + 8·promoted +
-//!   file` for promotions to N, B, R, Q = 0 to 3. Castling is the king's move to its target.
-//! - `exchange`: the move loses no material on its target (static exchange evaluation at least 0, with
-//!   [`VALUES`]). `check`: it gives check. `capture`: it takes, en passant included.
-//!
-//! [`find`] is the way back to the move, [`Rows::meanings`] to words.
+//! - Row A is `2·t + exchange`, where `t` numbers the triples (piece, from, to): P N B R Q K, then origins, then
+//!   targets, ascending, as far as geometry allows (pawns from ranks 2 to 6: one step, two from rank 2, captures;
+//!   kings from files e to h, one step). Promotions to N, B, R, Q follow in the same order (pawns on rank 7), then
+//!   castling by the king's target b1, c1, f1, g1 (b1 and f1 where files are mirrored).
+//! - Row B is `8·k + exchange + 2·check + 4·capture`, where `k` is `64·piece + to`, or `384 + 8·promoted + file` for
+//!   promotions to N, B, R, Q = 0 to 3. Castling is the king's move to its target.
+//! - `exchange`: static exchange evaluation on the target is at least 0, with [`VALUES`]. `check`: the move gives
+//!   check. `capture`: en passant included.
 
 use shakmaty::{CastlingSide, Color, Move, Role, Square, attacks};
 
@@ -21,33 +18,30 @@ use crate::chess::position::Game;
 
 pub const NAME: &str = "moves/1";
 
-/// Rows of table A.
 pub const ROWS_A: usize = 2 * TRIPLES;
-/// Rows of table B.
 pub const ROWS_B: usize = 8 * (6 * 64 + 4 * 8);
 
 const TRIPLES: usize = CASTLING + 4;
 const CASTLING: usize = PROMOTIONS + 4 * PROMOTIONS_EACH;
 const PROMOTIONS: usize = TABLE.1 as usize;
-/// Pawn moves from the seventh rank to the eighth, per promoted piece.
+/// Pawn moves from rank 7 to rank 8, per promoted piece.
 const PROMOTIONS_EACH: usize = 22;
-/// The king's squares after castling, as seen: b1 and f1 where files are mirrored.
+/// The king's targets as seen: b1 and f1 where files are mirrored.
 const CASTLING_TARGETS: [usize; 4] = [1, 2, 5, 6];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rows {
-    /// Row of table A, below [`ROWS_A`].
+    /// Below [`ROWS_A`].
     pub a: u16,
-    /// Row of table B, below [`ROWS_B`].
+    /// Below [`ROWS_B`].
     pub b: u16,
 }
 
-/// Marks a move that the piece cannot make, in [`TABLE`].
 const IMPOSSIBLE: u16 = u16::MAX;
 
 type Table = [[[u16; 64]; 64]; 6];
 
-/// The index `t` of each (piece, from, to), and the number of such triples.
+/// The number `t` of each (piece, from, to), and the count of triples.
 const TABLE: (Table, u16) = table();
 static TRIPLE: Table = TABLE.0;
 
@@ -92,7 +86,6 @@ const fn possible(piece: usize, from: i32, to: i32) -> bool {
     }
 }
 
-/// Writes the rows of legal moves. Panics unless `out` is at least as long as `moves`.
 #[inline(always)]
 pub fn rows(view: &View, moves: &[Move], out: &mut [Rows]) {
     assert_eq!(moves.len(), out.len(), "rows for each move");
@@ -102,7 +95,6 @@ pub fn rows(view: &View, moves: &[Move], out: &mut [Rows]) {
     }
 }
 
-/// The legal move of `game` with these rows.
 pub fn find(game: &Game, wanted: Rows) -> Option<Move> {
     let view = View::of(game);
     let checks = Checks::of(&view);
@@ -110,8 +102,7 @@ pub fn find(game: &Game, wanted: Rows) -> Option<Move> {
 }
 
 impl Rows {
-    /// What each row says of a move, in words, with squares as seen. Panics unless the rows are below
-    /// [`ROWS_A`] and [`ROWS_B`].
+    /// Describes each row, with squares as seen.
     pub fn meanings(self) -> [String; 2] {
         let exchange = |row: u16| if row & 1 != 0 { ", exchange at least 0" } else { ", exchange below 0" };
         let b = usize::from(self.b);
@@ -124,7 +115,6 @@ impl Rows {
     }
 }
 
-/// Piece, origin and target in words.
 fn triple_meaning(triple: usize) -> String {
     if let Some(kind) = triple.checked_sub(CASTLING) {
         return format!("castling, king to {}", named(CASTLING_TARGETS[kind]));
@@ -145,7 +135,6 @@ fn triple_meaning(triple: usize) -> String {
     format!("{} {} to {}", NAMES[piece], named(from), named(to))
 }
 
-/// Piece and target in words.
 fn target_meaning(target: usize) -> String {
     match target.checked_sub(6 * 64) {
         Some(promotion) => format!("pawn to {}", promotion_meaning(promotion / 8, promotion % 8)),
@@ -161,13 +150,12 @@ fn named(square: usize) -> Square {
     Square::new(square as u32)
 }
 
-/// The squares from which the mover's pieces give check.
 struct Checks<'a> {
     view: &'a View,
     king: Square,
     /// Targets from which each piece gives check directly.
     targets: [u64; 6],
-    /// Own pieces that discover a check when they leave the line to the king.
+    /// Own pieces that discover a check by leaving a line.
     uncovering: u64,
 }
 
@@ -185,7 +173,7 @@ impl Checks<'_> {
             diagonal | straight,
             0,
         ];
-        // Own pieces next to the king on a line: what is seen through them?
+        // Removes own pieces that are the king's nearest on a line, to find sliders behind them.
         let near = (diagonal | straight) & view.by_side[OWN];
         let without = view.occupied & !near;
         let [bishops, rooks] = view.sliders(OWN);

@@ -34,16 +34,16 @@ pub const NAME: &str = "planes72/1";
 
 pub const PLANES: usize = 72;
 
-/// One per plane, and a second one for [`CENTRE`].
+/// One row per plane, and a second one for [`CENTRE`].
 pub const ROWS: usize = PLANES + 1;
 
 /// Rows whose value depends on the position.
 pub const SCALARS: usize = 3;
 
-/// The rows that `scalars[0]`, `scalars[1]` and `scalars[2]` multiply.
+/// `scalars[i]` multiplies row `SCALAR_ROWS[i]`.
 pub const SCALAR_ROWS: [usize; SCALARS] = [MOVE_NUMBER, HALFMOVE_CLOCK, REPETITION];
 
-/// The plane that is the sum of rows 67 and 72, each of value 0.5.
+/// The sum of rows 67 and 72, each of value 0.5.
 pub const CENTRE: usize = 67;
 
 pub const INPUT_SIZE: usize = PLANES * 64;
@@ -74,10 +74,10 @@ const CORE: Bitboard = Bitboard(0x0000_0018_1800_0000);
 const WIDE_CENTRE: Bitboard = Bitboard(0x0000_3c3c_3c3c_0000);
 const FILE_A: u64 = 0x0101_0101_0101_0101;
 
-/// An encoded position: row `r` is `value(r)` on the squares of `masks[r]`, else zero.
+/// A position as bit masks: row `r` is `value(r)` on the squares of `masks[r]`, else zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes72 {
-    /// The squares of each row, a1 = bit 0, mover's view; all ones for a constant plane.
+    /// a1 = bit 0, mover's view; all ones for a constant plane.
     pub masks: [u64; ROWS],
     /// Move number / 200, half-move clock / 100, repetition 0, 0.5 or 1.
     pub scalars: [f32; SCALARS],
@@ -93,14 +93,13 @@ impl Planes72 {
         }
     }
 
-    /// Clears the history beyond `boards` earlier boards, and the repetition, as if the game had started
-    /// there.
+    /// Clears the repetition and all but the last `boards` earlier boards.
     pub fn forget(&mut self, boards: usize) {
         self.masks[12 * HISTORY.min(boards + 1)..12 * HISTORY].fill(0);
         self.scalars[2] = 0.0;
     }
 
-    /// Writes the tensor `[72, 8, 8]`, a1 first. Panics unless `out` holds [`INPUT_SIZE`] floats.
+    /// Writes the tensor `[72, 8, 8]`, a1 first.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
@@ -113,7 +112,7 @@ impl Planes72 {
     }
 }
 
-/// Of a row that is not in [`SCALAR_ROWS`].
+/// The value of a row outside [`SCALAR_ROWS`].
 pub const fn constant_value(row: usize) -> f32 {
     if row == CENTRE || row == CENTRE_CORE { 0.5 } else { 1.0 }
 }
@@ -122,7 +121,6 @@ pub fn encode(game: &Game) -> Planes72 {
     encode_given(game, &game.legal_moves())
 }
 
-/// `legal` must be the legal moves of the position.
 pub fn encode_given(game: &Game, legal: &[Move]) -> Planes72 {
     let position = game.position();
     let us = position.turn();
@@ -197,7 +195,7 @@ fn attack_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     masks[ATTACKS_HIGHER] = ambitious.0;
 }
 
-/// The attacked squares of each piece in `squares`, all of one colour.
+/// The squares attacked by each piece of `squares`, which are of one colour.
 fn reaches(
     board: &Board,
     squares: Bitboard,
@@ -211,7 +209,7 @@ fn reaches(
     })
 }
 
-/// For an attacker of each role, P N B R Q K: the pieces in `theirs` of higher value.
+/// For attackers P N B R Q K: the pieces of `theirs` with a higher value.
 fn higher_valued(board: &Board, theirs: Bitboard) -> [Bitboard; 6] {
     let minors = board.knights() | board.bishops();
     let above_minor = board.rooks_and_queens() & theirs;
@@ -224,7 +222,7 @@ fn higher_valued(board: &Board, theirs: Bitboard) -> [Bitboard; 6] {
 fn pawn_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     let own = (board.pawns() & board.by_color(us)).0;
     let theirs = (board.pawns() & board.by_color(!us)).0;
-    // Mirrored for Black, so that pawns advance upwards.
+    // Mirrored for Black, so that own pawns advance upwards.
     let up = |mask: u64| if us.is_white() { mask } else { mask.swap_bytes() };
     let (own_up, theirs_up) = (up(own), up(theirs));
 
@@ -242,7 +240,7 @@ fn pawn_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     masks[WEAK_SQUARES] = up(0xffff_ffff & !pawn_attacks);
 }
 
-/// The neighbouring files' squares.
+/// The mask shifted by one file to both sides.
 const fn beside(mask: u64) -> u64 {
     (mask & !FILE_A) >> 1 | (mask & !(FILE_A << 7)) << 1
 }
@@ -268,7 +266,7 @@ fn mobility_features(board: &Board, us: Color, legal: &[Move], masks: &mut [u64;
     masks[IMMOBILE] = (pieces & !twice).0;
 }
 
-/// Pieces of `us` that stand alone between their king and an enemy slider.
+/// Pieces that stand alone between the king of `us` and an enemy slider.
 fn pinned(board: &Board, us: Color) -> Bitboard {
     let Some(king) = board.king_of(us) else { return Bitboard(0) };
     let theirs = board.by_color(!us);

@@ -1,20 +1,18 @@
-//! `sparse/1`: what is on the board as a short list of features, for networks that add up an embedding per
-//! feature. Mover's view, and mirrored so that the own king stands on one of the files e to h ([`View`]).
+//! `sparse/1`: the position as a short list of features, each with an embedding. Mover's view, mirrored so that the
+//! own king stands on files e to h ([`View`]).
 //!
-//! | features | what is true of the position |
+//! | features | meaning |
 //! |---|---|
-//! | 0–3071 | `1536·defended + 768·attacked + 64·piece + square`: own P N B R Q K are pieces 0–5, theirs 6–11; attacked by the piece's opponents, defended by its own side (pins ignored, no x-rays) |
-//! | 3072–3075 | castling rights: own towards the h-file, own towards the a-file, theirs, theirs (the files as they are seen) |
-//! | 3076–3083 | file of the en-passant square, where such a capture is legal |
-//! | 3084–3147 | origin of the last move; of castling the king's |
-//! | 3148–3211 | target of the last move if it took nothing; of castling the king's, on the c- or g-file of the board |
-//! | 3212–3275 | target of the last move if it took, en passant included |
-//! | 3276, 3277 | the position has stood once before; more often |
+//! | 0–3071 | `1536·defended + 768·attacked + 64·piece + square`: own P N B R Q K are pieces 0–5, theirs 6–11; attacked by the other side, defended by its own (pins ignored, no x-rays) |
+//! | 3072–3075 | castling rights: own towards the h-file, own towards the a-file (as seen), then theirs |
+//! | 3076–3083 | file of the en-passant square, if such a capture is legal |
+//! | 3084–3147 | origin of the last move (in castling, the king's) |
+//! | 3148–3211 | target of the last move if not a capture (in castling, the king's: c- or g-file of the board) |
+//! | 3212–3275 | target of the last move if a capture, en passant included |
+//! | 3276, 3277 | second occurrence of the position; third or later |
 //! | 3278 | the mover is in check |
 //! | 3279–3288 | half-move clock: 0–1, 2–5, 6–11, 12–19, 20–34, 35–49, 50–64, 65–79, 80–89, 90 and more |
 //! | 3289–3296 | pieces on the board, n: min((n − 1) / 4, 7) |
-//!
-//! A game without a played move has no last move. [`Feature`] says what a number means.
 
 use std::fmt;
 use std::ops::Deref;
@@ -29,7 +27,7 @@ pub const NAME: &str = "sparse/1";
 
 pub const FEATURES: usize = PIECES + 8;
 
-/// 64 pieces and one feature of every other kind: the most that a position can have.
+/// The most features of a position: 64 pieces, four castling rights and one of every other kind.
 pub const MAX_ACTIVE: usize = 64 + 4 + 1 + 2 + 1 + 1 + 1 + 1;
 
 const CASTLING: usize = 4 * 12 * 64;
@@ -41,10 +39,10 @@ const CHECK: usize = REPETITION + 2;
 const CLOCK: usize = CHECK + 1;
 const PIECES: usize = CLOCK + CLOCK_ENDS.len() + 1;
 
-/// The first half-move clock of each bucket but the first.
+/// Lowest clock of each bucket after the first.
 const CLOCK_ENDS: [u32; 9] = [2, 6, 12, 20, 35, 50, 65, 80, 90];
 
-/// The features of a position, each once, in no particular order.
+/// The active features of a position, without duplicates and unordered.
 #[derive(Clone, Debug)]
 pub struct Features {
     active: [u16; MAX_ACTIVE],
@@ -69,7 +67,6 @@ impl Deref for Features {
 }
 
 impl View {
-    /// All below [`FEATURES`].
     #[inline(always)]
     pub fn features(&self) -> Features {
         let mut features = Features { active: [0; MAX_ACTIVE], len: 0 };
@@ -97,8 +94,7 @@ impl View {
         features
     }
 
-    /// A piece's feature number is a sum of bits: three for its role, one each for side, attacked and
-    /// defended.
+    /// A piece's feature is three bits for its role and one each for side, attacked and defended.
     #[inline(always)]
     fn push_pieces(&self, features: &mut Features) {
         let [own, theirs] = &self.pieces;
@@ -125,47 +121,36 @@ impl View {
     }
 }
 
-/// The meaning of a feature. Sides, squares and files are as seen.
+/// Sides, squares and files are as the encoding sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     Piece {
-        /// Of the mover.
         own: bool,
         role: Role,
         square: Square,
-        /// By a piece of the other side.
         attacked: bool,
-        /// By a piece of its own side.
         defended: bool,
     },
     Castling {
-        /// Of the mover.
         own: bool,
-        /// Towards the h-file, else towards the a-file.
         towards_h: bool,
     },
-    /// Of the en-passant square.
     EnPassant(File),
-    /// Of the last move.
     Origin(Square),
-    /// Of the last move.
     Target {
         square: Square,
-        /// The last move was a capture.
         took: bool,
     },
-    /// The position occurred before; true: more than once.
+    /// The position has occurred before; if true, more than once.
     Repetition(bool),
-    /// The mover is in check.
     Check,
-    /// Smallest and largest half-move clock; the last range has no largest.
+    /// Inclusive range of the half-move clock; the last is open.
     Clock(u32, Option<u32>),
-    /// Smallest and largest number of pieces; the last range has no largest.
+    /// Inclusive range of the number of pieces; the last is open.
     Pieces(u32, Option<u32>),
 }
 
 impl Feature {
-    /// `None` from [`FEATURES`] on.
     pub fn of(feature: u16) -> Option<Feature> {
         let feature = usize::from(feature);
         let square = |first: usize| Square::new((feature - first) as u32 % 64);
@@ -199,7 +184,7 @@ impl Feature {
         })
     }
 
-    /// Whether it depends on the game before the position, which no FEN holds.
+    /// Whether a FEN lacks this information.
     pub fn is_history(self) -> bool {
         matches!(self, Feature::Origin(_) | Feature::Target { .. } | Feature::Repetition(_))
     }
@@ -250,7 +235,6 @@ mod tests {
         features
     }
 
-    /// (piece, square, attacked, defended)
     fn piece(piece: u16, square: u16, attacked: u16, defended: u16) -> u16 {
         1536 * defended + 768 * attacked + 64 * piece + square
     }
@@ -299,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_few_pieces_by_hand() {
-        // White: Kg1, Rd1, Pe4. Black: Kc8, Nf6 (attacks e4), Rd8. White moves: no mirroring.
+        // White to move, so nothing is mirrored. Nf6 attacks e4.
         let found = features(Some("2kr4/8/5n2/8/4P3/8/8/3R2K1 w - - 21 40"), "");
         let expected = vec![
             piece(5, 6, 0, 1),   // king g1, defended by the rook
@@ -316,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_king_on_the_queen_side_mirrors_the_files_and_black_the_ranks() {
-        // Black moves, king c8 → file c mirrored is f, rank 8 is the first: f1 = 5.
+        // Black's view: king c8 is on f1 = 5.
         let found = features(Some("2k4r/8/8/8/8/8/8/R3K3 b Q - 0 1"), "");
         let expected = vec![
             piece(5, 5, 0, 1),   // own king, defended by its rook along the rank
@@ -334,7 +318,7 @@ mod tests {
     fn the_start_has_its_features() {
         let found = features(None, "");
         assert_eq!(found.len(), 32 + 4 + 2);
-        // King e1: not mirrored. The a1 rook is defended by nobody, the a2 pawn by the rook.
+        // The a1 rook is not defended; the a2 pawn is, by the rook.
         for feature in [piece(3, 0, 0, 0), piece(0, 8, 0, 1), piece(5, 4, 0, 1), piece(11, 60, 0, 1)] {
             assert!(found.contains(&feature), "{feature}");
         }
@@ -348,31 +332,31 @@ mod tests {
         };
         let round = "g1f3 g8f6 f3g1 f6g8 ";
         let rights = [3072, 3073, 3074, 3075];
-        // e4 seen by Black: e2 is e7 = 52, e4 is e5 = 36; no en-passant capture is legal.
+        // In Black's view e2 is e7 = 52 and e4 is e5 = 36; no en-passant capture is legal.
         assert_eq!(rest(None, "e2e4"), [&rights[..], &[3084 + 52, 3148 + 36]].concat());
-        // The knight came from f6 to g8, seen by White; the second time, the third time.
+        // The knight went from f6 to g8 in White's view: second and third occurrence.
         let back = [3084 + 45, 3148 + 62];
         assert_eq!(rest(None, round), [&rights[..], &back[..], &[3276]].concat());
         assert_eq!(rest(None, &round.repeat(2)), [&rights[..], &back[..], &[3277]].concat());
-        // exd6 is legal; d7 = 51, d5 = 35.
+        // exd6 is legal: d7 = 51, d5 = 35.
         let moves = "e2e4 a7a6 e4e5 d7d5";
         assert_eq!(rest(None, moves), [&rights[..], &[3076 + 3, 3084 + 51, 3148 + 35]].concat());
-        // It takes: e5 seen by Black is e4 = 28, d6 is d3 = 19.
+        // A capture: in Black's view e5 is e4 = 28 and d6 is d3 = 19.
         assert_eq!(rest(None, &format!("{moves} e5d6")), [&rights[..], &[3084 + 28, 3212 + 19]].concat());
-        // The pawn on e5 is pinned, so the FEN's en-passant capture is illegal.
+        // The pawn on e5 is pinned, so en passant is illegal.
         assert_eq!(rest(Some("4r1k1/8/8/3pP3/8/8/8/4K3 w - d6 0 1"), ""), Vec::<u16>::new());
-        // Qxf7+: f7 seen by Black is f2 = 13, h5 is h4 = 31.
+        // Qxf7+: in Black's view f7 is f2 = 13 and h5 is h4 = 31.
         let moves = "e2e4 e7e5 d1h5 a7a6 h5f7";
         assert_eq!(rest(None, moves), [&rights[..], &[3084 + 31, 3212 + 13, 3278]].concat());
     }
 
     #[test]
     fn castling_is_the_kings_move_and_rights_change_sides_with_the_mirror() {
-        // White castles long: the king goes from e1 to c1; Black's king g8 isn't mirrored.
+        // White castles long, e1 to c1. Black's king on g8 needs no mirroring.
         let found = features(Some("6k1/8/8/8/8/8/8/R3K2R w KQ - 0 1"), "e1c1");
         let expected = [3084 + (4 + 56), 3148 + (2 + 56)];
         assert_eq!(found.iter().copied().filter(|f| (3072..3279).contains(f)).collect::<Vec<_>>(), expected);
-        // A Chess960 king on b1 is mirrored to g1: its right towards the a-file is seen towards the h-file.
+        // The Chess960 king on b1 is mirrored to g1, which swaps the sides of its rights.
         let found = features(Some("6k1/8/8/8/8/8/8/RK5R w A - 0 1"), "");
         assert!(found.contains(&3072) && !found.contains(&3073));
     }

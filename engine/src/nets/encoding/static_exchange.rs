@@ -1,30 +1,28 @@
-//! Static exchange evaluation (SEE): whether a sequence of captures on one square loses material.
+//! Static exchange evaluation (SEE): whether captures on one square lose material.
 
 use shakmaty::{Color, Square, attacks};
 
 use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, bishop, pawns_down, rook};
 
-/// P N B R Q in hundredths of a pawn; 0 for the king, which is never lost.
+/// P N B R Q in centipawns; 0 for the king, which is never lost.
 pub const VALUES: [i32; 6] = [100, 450, 450, 650, 1250, 0];
 
 /// The first move of an exchange, in the view's squares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capture {
     pub to: u8,
-    /// The piece on the target afterwards, 0 to 5.
+    /// The piece on the target after the move, 0 to 5.
     pub piece: usize,
-    /// The value of the captured piece plus what a promotion adds.
+    /// The captured piece's value plus what a promotion adds.
     pub gain: i32,
-    /// Squares that the move empties.
     pub emptied: u64,
 }
 
 impl View {
-    /// Whether the static exchange evaluation of the move is at least 0, when both sides capture on its
-    /// target as long as that pays.
+    /// Whether the SEE of the move is at least 0, when both sides capture on its target as long as that pays.
     ///
-    /// The least valuable piece captures first (of equal ones that on the lowest square), pieces behind it
-    /// join in, pins are ignored, a king captures only what is undefended, recaptures do not promote.
+    /// The least valuable piece captures first (of equal ones, that on the lowest square). X-rays join in, pins are
+    /// ignored, a king captures only undefended pieces, and recaptures do not promote.
     #[inline(always)]
     pub(super) fn keeps_material(&self, first: Capture) -> bool {
         let to = 1u64 << first.to;
@@ -47,7 +45,7 @@ impl View {
         let [diagonal, straight] = [own[0] | theirs[0], own[1] | theirs[1]];
         let mut occupied = self.occupied & !first.emptied;
         let mut attackers = self.attackers(square, occupied, diagonal, straight);
-        // The balance of the side that has just captured, if it loses the capturing piece now.
+        // The balance of the side that has just captured, if it now loses the capturing piece.
         let mut balance = first.gain - VALUES[first.piece];
         let mut side = THEIRS;
         loop {
@@ -69,22 +67,22 @@ impl View {
             side ^= 1;
             balance = -balance - 1 - VALUES[piece];
             if balance >= 0 {
-                // A king cannot take a piece that is still defended.
+                // A king cannot take a defended piece.
                 if piece == KING && attackers & occupied & self.by_side[side] != 0 {
                     side ^= 1;
                 }
                 break;
             }
         }
-        // The side to capture next has no capture that could still pay: it has lost the exchange.
+        // `side` has no capture that still pays, so it has lost the exchange.
         side != OWN
     }
 
-    /// Of both sides.
+    /// Attackers of both sides.
     #[inline(always)]
     fn attackers(&self, square: Square, occupied: u64, diagonal: u64, straight: u64) -> u64 {
         let [own, theirs] = &self.pieces;
-        // A black pawn on the square would attack exactly the white pawns that attack the square.
+        // A black pawn on the square would attack exactly the white pawns that attack it.
         attacks::pawn_attacks(Color::Black, square).0 & own[PAWN]
             | attacks::pawn_attacks(Color::White, square).0 & theirs[PAWN]
             | attacks::knight_attacks(square).0 & (own[KNIGHT] | theirs[KNIGHT])

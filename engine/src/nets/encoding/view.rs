@@ -1,12 +1,10 @@
-//! The board as the sparse schemes see it: bitboards in the mover's view, mirrored by the own king.
+//! Bitboards in the mover's view, mirrored by the own king, for the sparse schemes.
 
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Role, Square};
 
 use crate::chess::position::Game;
 
-/// Index of the mover in [`View`]'s pairs.
 pub(super) const OWN: usize = 0;
-/// Index of the opponent in [`View`]'s pairs.
 pub(super) const THEIRS: usize = 1;
 
 pub(super) const PAWN: usize = 0;
@@ -23,11 +21,11 @@ const FILE_H: u64 = FILE_A << 7;
 const RANK_1: u64 = 0xff;
 const RANK_8: u64 = RANK_1 << 56;
 
-/// A position in the view of [`sparse1`](super::sparse1): the side to move plays up the board and its king
-/// stands on one of the files e to h.
+/// A position as [`sparse1`](super::sparse1) sees it: the side to move plays up the board, and its king stands on
+/// files e to h.
 ///
-/// A seen square is `square ^ xor`; `xor` has 56 if Black moves and 7 if the king stands on one of the files
-/// a to d. Bitboards have a1 = bit 0, h8 = bit 63.
+/// A seen square is `square ^ xor`, where `xor` contains 56 if Black moves and 7 if the king stands on files a to d.
+/// Bitboards have a1 = bit 0.
 #[derive(Clone, Debug)]
 pub struct View {
     pub(super) xor: u8,
@@ -35,13 +33,13 @@ pub struct View {
     pub(super) pieces: [[u64; 6]; 2],
     pub(super) occupied: u64,
     pub(super) by_side: [u64; 2],
-    /// By each side: pins ignored, own pieces included.
+    /// By side. Pins are ignored, own pieces are included.
     pub(super) attacks: [u64; 2],
-    /// Squares that the opponent's sliders attack.
+    /// Squares attacked by the opponent's sliders.
     pub(super) their_slides: u64,
     /// Own towards the h-file, own towards the a-file, the opponent's towards h, towards a.
     pub(super) castling: [bool; 4],
-    /// The target square of a legal en-passant capture.
+    /// Only if a capture is legal.
     pub(super) en_passant: Option<u8>,
     pub(super) last_move: Option<LastMove>,
     pub(super) repetitions: u32,
@@ -56,7 +54,6 @@ pub(super) struct LastMove {
 }
 
 impl View {
-    /// Of the current position.
     #[inline(always)]
     pub fn of(game: &Game) -> View {
         View::new(game.position(), game.last_move(), game.repetitions())
@@ -116,7 +113,6 @@ impl View {
         self.pieces[OWN][KING] & self.attacks[THEIRS] != 0
     }
 
-    /// The square as seen, a1 = 0.
     #[inline]
     pub(super) fn square(&self, square: Square) -> u8 {
         square as u8 ^ self.xor
@@ -130,7 +126,7 @@ impl View {
     }
 }
 
-/// Origin and target; of castling the king's, whose target is on the c- or the g-file.
+/// Origin and target. In castling they are the king's, with its target on the c- or g-file.
 #[inline]
 pub(super) fn squares(m: Move) -> (Square, Square) {
     match m {
@@ -143,7 +139,7 @@ pub(super) fn squares(m: Move) -> (Square, Square) {
     }
 }
 
-/// Swaps the files a and h, b and g, and so on.
+/// Swaps files a and h, b and g, and so on.
 #[inline]
 pub(super) fn files_mirrored(bits: u64) -> u64 {
     const K1: u64 = 0x5555_5555_5555_5555;
@@ -154,19 +150,19 @@ pub(super) fn files_mirrored(bits: u64) -> u64 {
     (bits >> 4) & K4 | (bits & K4) << 4
 }
 
-/// For pawns that move up the board.
+/// Attacks of pawns that move up the board.
 #[inline]
 pub(super) fn pawns_up(pawns: u64) -> u64 {
     (pawns & !FILE_A) << 7 | (pawns & !FILE_H) << 9
 }
 
-/// For pawns that move down the board.
+/// Attacks of pawns that move down the board.
 #[inline]
 pub(super) fn pawns_down(pawns: u64) -> u64 {
     (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7
 }
 
-/// Squares that one side attacks, and those that its sliders attack.
+/// Squares attacked by one side; those attacked by its sliders.
 #[inline(always)]
 fn attacks(pieces: &[u64; 6], occupied: u64, by_pawns: u64) -> (u64, u64) {
     let slides = slides(pieces[BISHOP] | pieces[QUEEN], pieces[ROOK] | pieces[QUEEN], occupied);
@@ -186,9 +182,9 @@ fn king(king: u64) -> u64 {
     (row | row << 8 | row >> 8) & !king
 }
 
-/// Left rotations by direction: E N NE NW (rook, rook, bishop, bishop), then W S SW SE.
+/// Left rotations: E N NE NW (rook, rook, bishop, bishop), then W S SW SE.
 const ROTATIONS: [u32; 8] = [1, 8, 9, 7, 63, 56, 55, 57];
-/// Squares where each direction can arrive without wrapping around an edge.
+/// For each direction, squares that it can reach without wrapping around an edge.
 const ARRIVALS: [u64; 8] = [
     !FILE_A,
     !RANK_1,
@@ -200,7 +196,7 @@ const ARRIVALS: [u64; 8] = [
     !(FILE_A | RANK_8),
 ];
 
-/// Squares that sliders attack, in all directions at once (Kogge-Stone fill; chessprogramming.org).
+/// Slider attacks in all directions at once (Kogge-Stone fill; chessprogramming.org).
 #[inline(always)]
 fn slides(diagonal: u64, straight: u64, occupied: u64) -> u64 {
     let mut reached = [straight, straight, diagonal, diagonal, straight, straight, diagonal, diagonal];
@@ -218,8 +214,7 @@ fn slides(diagonal: u64, straight: u64, occupied: u64) -> u64 {
     reached.into_iter().fold(0, |all, squares| all | squares)
 }
 
-/// The four lines through a square: diagonal, anti-diagonal, rank, file. Each is split into the squares below
-/// and above it in the order of squares.
+/// Diagonal, anti-diagonal, rank and file through a square, each split into the squares below and above it.
 type Lines = [[u64; 2]; 4];
 
 static LINES: [Lines; 64] = lines();
@@ -250,8 +245,8 @@ const fn lines() -> [Lines; 64] {
     lines
 }
 
-/// The squares of a line up to the nearest occupied ones on both sides (obstruction difference;
-/// chessprogramming.org). Magic bitboards' tables would evict the network from the cache.
+/// A line up to the nearest occupied squares on both sides (obstruction difference; chessprogramming.org). Magic
+/// bitboards' tables would evict the network from the cache.
 #[inline(always)]
 fn seen_along([below, above]: [u64; 2], occupied: u64) -> u64 {
     let nearest_below = (1 << 63) >> ((below & occupied) | 1).leading_zeros();
@@ -296,7 +291,6 @@ mod tests {
     fn attacks_are_those_of_every_piece_by_itself() {
         for number in 0..960 {
             let mut board = Board::chess960(number);
-            // Spread the pieces out: every second one jumps a few ranks.
             let squares: Vec<Square> = board.occupied().into_iter().collect();
             for (index, square) in squares.into_iter().enumerate() {
                 let target = Square::new((square as u32 * 5 + number * 7 + index as u32) % 64);
@@ -313,7 +307,7 @@ mod tests {
                 let of = |squares: Bitboard| {
                     squares.into_iter().fold(Bitboard(0), |all, square| all | board.attacks_from(square)).0
                 };
-                // `king` handles one king only, and each side has one.
+                // `king` handles one king only.
                 assert_eq!(all, of(board.by_color(color)), "{}", board.board_fen());
                 assert_eq!(slides, of(board.by_color(color) & board.sliders()), "{}", board.board_fen());
             }

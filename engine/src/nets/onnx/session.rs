@@ -12,42 +12,40 @@ use super::runtime::{environment, one_line, preload_cuda};
 use super::tensors::TensorNames;
 use crate::nets::eval::{EvalError, Schemes};
 
-/// Where ONNX Runtime computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// With one thread per session.
+    /// One thread per session.
     #[default]
     Cpu,
     /// The first NVIDIA GPU.
     Cuda,
 }
 
-/// A session with one thread, sequential execution and no spinning while idle.
+/// Single-threaded, sequential, without spinning while idle.
 pub struct OnnxSession {
     inner: Session,
     tensors: TensorNames,
     schemes: Schemes,
-    /// If the file holds a single step of a recurrent network.
+    /// If the file holds one step of a recurrent network.
     step_card: Option<StepCard>,
 }
 
-/// Of a batch of `n`.
+/// Logits of a batch of `n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Logits<'a> {
     /// `[n, size]`, over the policy scheme's indices.
     pub policy: &'a [f32],
-    /// `[n, 3]`: win, draw and loss for the mover; empty if the network has no value.
+    /// `[n, 3]`: win, draw, loss for the mover; empty if the network has no value.
     pub wdl: &'a [f32],
 }
 
 impl OnnxSession {
-    /// Opens a session on the CPU without the checks of [`super::Network`]. The schemes must be known from a
-    /// card or from the tensors' names.
+    /// Opens a session on the CPU without the checks of [`super::Network`]. A card or the tensors' names must tell
+    /// the schemes.
     pub fn open(bytes: &[u8]) -> Result<OnnxSession, NetError> {
         OnnxSession::open_on(Device::Cpu, bytes)
     }
 
-    /// [`OnnxSession::open`] on a device.
     pub fn open_on(device: Device, bytes: &[u8]) -> Result<OnnxSession, NetError> {
         let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
         let inner = open_session(device, bytes)?;
@@ -65,7 +63,6 @@ impl OnnxSession {
         Ok(OnnxSession { inner, tensors, schemes, step_card })
     }
 
-    /// For its inputs, outputs and metadata.
     pub(super) fn inner(&self) -> &Session {
         &self.inner
     }
@@ -78,24 +75,23 @@ impl OnnxSession {
         self.tensors
     }
 
-    /// If the file holds a single step.
     pub(super) fn step_card(&self) -> Option<&StepCard> {
         self.step_card.as_ref()
     }
 
-    /// The steps of a recurrent network's training; of other networks 1.
+    /// Steps in training of a recurrent network; otherwise 1.
     pub fn steps(&self) -> usize {
         self.step_card.as_ref().map_or(1, |card| card.steps)
     }
 
-    /// Before the first step on `input`; `None` unless the network is recurrent.
+    /// `None` unless the network is recurrent.
     pub(super) fn initial_state(&self, input: &[f32]) -> Option<RecurrentState> {
         let positions = input.len() / self.schemes.input.size();
         self.step_card.as_ref().map(|card| card.initial_state(positions))
     }
 
-    /// Runs the network on `input`, `[n] + shape`, and passes every float output with its name to `read`,
-    /// row-major. A recurrent network passes the outputs of every step.
+    /// Runs `input`, `[n] + shape`, and passes every float output, row-major, to `read`. A recurrent network passes
+    /// those of each step.
     pub fn run_all(&mut self, input: &[f32], mut read: impl FnMut(&str, &[f32])) -> Result<(), EvalError> {
         let mut state = self.initial_state(input);
         for _ in 0..self.steps() {
@@ -110,8 +106,8 @@ impl OnnxSession {
         Ok(())
     }
 
-    /// Runs the network on `input`, `[n] + shape`, and passes its outputs to `read`. A recurrent network runs
-    /// as many steps as in its training and passes those of the last.
+    /// Runs `input`, `[n] + shape`, and passes the logits to `read`. A recurrent network runs its training's steps
+    /// and passes the last's.
     pub fn run<T>(&mut self, input: &[f32], read: impl FnOnce(Logits<'_>) -> T) -> Result<T, EvalError> {
         let mut state = self.initial_state(input);
         for _ in 1..self.steps() {
@@ -120,7 +116,7 @@ impl OnnxSession {
         self.step(input, &mut state, read)
     }
 
-    /// Runs the graph once. If the network is recurrent, it takes and updates the positions' `state`.
+    /// Runs the graph once, and updates the `state` of a recurrent network.
     pub(super) fn step<T>(
         &mut self,
         input: &[f32],
@@ -162,7 +158,6 @@ impl OnnxSession {
     }
 }
 
-/// Opens the bytes of a file with one thread, sequential execution and no spinning while idle.
 pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetError> {
     let environment = environment()?;
     let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
@@ -178,8 +173,8 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     }
     if device == Device::Cuda {
         preload_cuda();
-        // Golden answers hold to four digits and TF32 has only three. Many batch sizes occur, too many for an
-        // exhaustive search of algorithms in each.
+        // TF32's three digits are too few for the golden answers' four. Batch sizes vary too much for an exhaustive
+        // algorithm search in each.
         let cuda = CUDA::default()
             .with_tf32(false)
             .with_conv_algorithm_search(ConvAlgorithmSearch::Heuristic)
@@ -189,31 +184,31 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     }
     builder.commit_from_memory(bytes).map_err(|error| {
         let text = error.to_string();
-        // This is the first use of the GPU.
+        // The GPU is used here first.
         let is_gpus =
             device == Device::Cuda && ["CUDA", "CUDNN", "CUBLAS"].iter().any(|at| text.contains(at));
         if is_gpus { gpu_error(&text) } else { failed(&error) }
     })
 }
 
-/// The reason in an error of ONNX Runtime, without the place in its sources before it.
+/// Strips the source location from an error of ONNX Runtime.
 fn gpu_error(text: &str) -> NetError {
     let text = one_line(text);
     let why = text.rsplit_once("FAIL : ").map_or(text.as_str(), |(_, why)| why);
     NetError::Gpu(why.trim_end_matches('.').to_owned())
 }
 
-/// Input and output with a recurrent network's answer.
+/// Input and output tensor of a recurrent network's answer.
 pub(super) const ANSWER: (&str, &str) = ("y", "y_out");
 
-/// Input and output with its scratchpad.
+/// Input and output tensor of its scratchpad.
 pub(super) const SCRATCHPAD: (&str, &str) = ("z", "z_out");
 
 pub(super) fn failed(error: ort::Error) -> EvalError {
     EvalError(one_line(&error.to_string()))
 }
 
-/// The output `name` of `batch · width` numbers in any shape.
+/// The output `name`: `batch · width` numbers in any shape.
 pub(super) fn extract<'a>(
     outputs: &'a SessionOutputs<'_>,
     name: &str,
@@ -229,7 +224,6 @@ pub(super) fn extract<'a>(
     }
 }
 
-/// Takes the state over from a step's outputs.
 fn update(state: &mut Option<RecurrentState>, outputs: &SessionOutputs<'_>) -> Result<(), EvalError> {
     let Some(state) = state else { return Ok(()) };
     let (batch, width) = (state.len(), state.width());
@@ -238,9 +232,8 @@ fn update(state: &mut Option<RecurrentState>, outputs: &SessionOutputs<'_>) -> R
     Ok(())
 }
 
-/// Whether the CPU accumulates int8 products in 32 bits. Without such instructions ONNX Runtime's u8 × s8
-/// sums on x86 saturate at 16 bits unless a slower kernel is requested; with them, that kernel would be three
-/// times slower.
+/// Whether the CPU accumulates int8 products in 32 bits. Otherwise ONNX Runtime's u8 × s8 sums on x86 saturate at 16
+/// bits unless a slower kernel is requested; on such CPUs that kernel would take three times as long.
 fn has_exact_int8_dot_product() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");
