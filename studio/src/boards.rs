@@ -1,4 +1,4 @@
-//! Boards that are being played on, in matches and in training runs. A tab is sent only those that it shows.
+//! Live boards of matches and training runs. A tab is sent only the boards that it shows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use tokio::sync::watch;
 pub struct LiveBoard {
     pub white: String,
     pub black: String,
-    /// What stands above it: the opening, or the game's number.
+    /// The opening or the game's number.
     pub title: String,
     pub fen: String,
-    /// The last move, in UCI notation.
+    /// The last move in UCI notation.
     pub last: Option<String>,
     /// The last move in SAN.
     pub san: Option<String>,
     pub check: bool,
     pub ply: usize,
-    /// Milliseconds that White and Black have left.
+    /// Milliseconds left for White and Black.
     pub left_ms: Option<[u64; 2]>,
     /// How the game has ended.
     pub end: Option<String>,
 }
 
-/// The boards, as JSON by their names.
+/// Boards as JSON by name.
 pub type BoardMap = BTreeMap<String, Arc<str>>;
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Boards {
         self.0.send_if_modified(|boards| boards.insert(name.to_owned(), text.clone()) != Some(text));
     }
 
-    /// Shows these boards, and no others whose names begin like that.
+    /// Replaces all boards whose names begin with `prefix`.
     pub fn replace(&self, prefix: &str, boards: &[(String, LiveBoard)]) {
         let named = |name: &str| boards.iter().any(|(kept, _)| kept == name);
         self.0.send_if_modified(|all| {

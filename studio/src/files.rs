@@ -1,11 +1,9 @@
-//! Files that are never half written.
-
 use std::io;
 use std::path::Path;
 
 use engine::base::files;
 
-/// Writes a file aside and renames it; its folder is made if it is missing.
+/// Writes a file atomically, by renaming a temporary file. Creates the folder if it is missing.
 pub fn write_aside(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

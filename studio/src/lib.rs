@@ -1,10 +1,8 @@
-//! Philidor's studio: a web server on this machine whose page plays against engines, shows matches
-//! between them and follows training runs.
-//!
-//! The modules are in dependency order: each imports only from those above it.
+//! Philidor's studio: a local web server whose page plays against engines, shows matches and follows training runs.
+//! Each module imports only from those listed before it.
 
 pub mod files;
-/// Boards that are being played on.
+/// Live boards.
 pub mod boards;
 pub mod engines;
 pub mod play;
@@ -12,5 +10,5 @@ pub mod reviews;
 pub mod matches;
 /// Training runs, read while they are written.
 pub mod runs;
-/// The web server: access, the page's files, events, actions.
+/// The web server: access control, the page's files, events, actions.
 pub mod server;

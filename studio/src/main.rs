@@ -1,5 +1,3 @@
-//! `philidor-studio`: the studio's command line.
-
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,19 +21,19 @@ use tokio::net::TcpListener;
     after_help = "Example: philidor-studio --open --run runs/first --engine 'Stockfish=/usr/games/stockfish'"
 )]
 struct Arguments {
-    /// Port of the server; 0 takes a free one
+    /// Port of the server; 0 chooses a free one
     #[arg(long, default_value_t = 8645)]
     port: u16,
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
-    /// Listen at this address instead of loopback; whoever has the token may use the page
+    /// Listen at this address instead of loopback; the token gives access to the page
     #[arg(long, value_name = "ADDR", requires = "token")]
     listen: Option<IpAddr>,
     /// Token for --listen: at least 16 letters, digits, '-' or '_'
     #[arg(long, value_name = "T", requires = "listen", value_parser = token)]
     token: Option<String>,
-    /// Scheme and host under which a proxy serves the page, as in https://chess.example
+    /// Scheme and host under which a proxy serves the page, such as https://chess.example
     #[arg(long, value_name = "ORIGIN")]
     public_origin: Option<PublicOrigin>,
     /// A UCI engine to play against; words after '--' are UCI options, as in 'NAME=CMD -- Hash=64' [repeatable]
@@ -44,22 +42,23 @@ struct Arguments {
     /// The program `philidor` [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
     philidor: Option<PathBuf>,
-    /// The program `philidor-trainer`, to go on with paused runs [default: the one beside this program]
+    /// The program `philidor-trainer`, to resume paused runs [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
     trainer: Option<PathBuf>,
-    /// Openings for matches: a PGN, or FENs or EPDs, one a line [repeatable]
+    /// Openings for matches: a PGN, or a file with one FEN or EPD per line [repeatable]
     #[arg(long = "openings", value_name = "FILE")]
     openings: Vec<PathBuf>,
-    /// PGNs of matches to follow, that fastchess, cutechess or philidor-trainer write
+    /// PGNs of matches to follow, written by fastchess, cutechess or philidor-trainer
     #[arg(long = "follow", value_name = "FILE", num_args = 1..)]
     follow: Vec<PathBuf>,
     /// Folders of training runs to follow
     #[arg(long = "run", value_name = "DIR", num_args = 1..)]
     runs: Vec<PathBuf>,
-    /// Folder for the game, the match and the games played before [default: philidor-studio in $XDG_STATE_HOME or ~/.local/state]
+    /// Folder for the game, the match and the earlier games [default: philidor-studio in $XDG_STATE_HOME or
+    /// ~/.local/state]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Write a man page and completions for bash, zsh and fish into a folder, and end
+    /// Write a man page and completions for bash, zsh and fish into a folder, and exit
     #[arg(long, value_name = "DIR", exclusive = true)]
     manual: Option<PathBuf>,
 }
@@ -108,7 +107,7 @@ async fn run(arguments: Arguments) -> Result<()> {
         )
     })?;
     let bound = listener.local_addr()?;
-    // Two studios on two ports have two games.
+    // Two studios on two ports have separate matches.
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
     let boards = Boards::default();
     let reviews = ReviewDesk::new(roster.engines().first().cloned());
@@ -138,8 +137,8 @@ async fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-/// Addresses that a browser can open: of `0.0.0.0` and `::`, which stand for all addresses, loopback and the one by which
-/// this machine reaches others.
+/// Addresses that a browser can open. For `0.0.0.0` and `::`, these are loopback and the address by which this machine
+/// reaches others.
 fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
     if !bound.ip().is_unspecified() {
         return vec![bound];
@@ -180,7 +179,7 @@ fn open(url: &str) {
     }
 }
 
-/// Waits for Ctrl-C or a request to end.
+/// Waits for Ctrl-C or a termination signal.
 async fn ended() {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! UCI engines: which ones there are, and the child processes that they run in.
+//! UCI engines: the list of them, and their child processes.
 
 mod process;
 mod roster;

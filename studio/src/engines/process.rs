@@ -1,7 +1,5 @@
-//! An engine in a child process.
-//!
-//! A task owns the process, passes orders on and reports what the engine answers. Whatever goes wrong with the engine
-//! ends the task with [`EngineEvent::Failed`], never the server.
+//! An engine in a child process. A task owns the process, forwards orders and reports the engine's answers. Any failure
+//! of the engine ends the task with [`EngineEvent::Failed`], never the server.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,37 +14,36 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::roster::EngineSpec;
 
-/// How long an engine may take to start, to become ready, and to answer after the time of its search or after `stop`.
+/// Maximum time for an engine to start, to become ready, and to answer after its search time or `stop`.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
 
-/// How long an engine may take to exit after `quit` before it is killed.
+/// Maximum time to exit after `quit`; then the engine is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
 
-/// Bytes of a line; what an engine writes beyond that in one line is an error.
+/// Maximum length of a line in bytes; a longer line is an error.
 const LONGEST_LINE: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchOrder {
-    /// Comes back with every report of this search.
+    /// Repeated in every report of this search.
     pub id: u64,
-    /// Options to set before, if the engine has them; those of an earlier search that have not changed are not sent.
+    /// Options to set before the search, if the engine has them. Unchanged values are not sent again.
     pub options: Vec<(String, String)>,
-    /// Whether it belongs to another game than the search before.
+    /// The position belongs to another game than the previous search's.
     pub new_game: bool,
     /// The `position` command.
     pub position: String,
     /// The `go` command.
     pub go: String,
-    /// How long the search may take.
+    /// Maximum time of the search.
     pub longest: Duration,
 }
 
-/// What an engine reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineEvent {
-    /// It has started: its name and its options.
+    /// The engine has started.
     Ready {
-        /// `id name`.
+        /// From `id name`.
         name: String,
         options: Vec<OptionSpec>,
     },
@@ -54,15 +51,15 @@ pub enum EngineEvent {
     Info { id: u64, info: InfoLine },
     /// The statistics of a root move of search `id`.
     Numbers { id: u64, numbers: MoveNumbers },
-    /// The answer to [`EngineHandle::tree`], as JSON, or why there is none.
+    /// The answer to [`EngineHandle::tree`] as JSON, or the reason why there is none.
     Tree(Result<String, String>),
-    /// The move of search `id`, as it was written.
+    /// The move of search `id` as written.
     Best {
         id: u64,
-        /// In UCI notation, if the engine keeps to the rules.
+        /// UCI notation, if the engine follows the protocol.
         text: String,
     },
-    /// The process has ended, or was ended because it did not answer.
+    /// The process has ended, or was killed because it did not answer.
     Failed {
         /// The predicate of a sentence: "ended (exit status: 1)".
         reason: String,
@@ -75,25 +72,26 @@ enum Order {
     Tree(Vec<String>),
 }
 
-/// A running engine; dropping it ends the process.
+/// Dropping it ends the process.
 #[derive(Debug)]
 pub struct EngineHandle {
     orders: UnboundedSender<Order>,
 }
 
 impl EngineHandle {
-    /// Searches; a search that is running is stopped first, and reports nothing more.
+    /// Starts a search. A running search is stopped first and reports nothing more.
     pub fn search(&self, order: SearchOrder) {
-        // A process that has ended has reported that.
+        // An ended process has reported its end.
         let _ = self.orders.send(Order::Search(order));
     }
 
-    /// Stops the search that is running, if there is one; it reports nothing more.
+    /// Stops the running search, if any; it reports nothing more.
     pub fn stop(&self) {
         let _ = self.orders.send(Order::Stop);
     }
 
-    /// Asks for the statistics of the moves after a line of the last search, which may be running. Only Philidor answers.
+    /// Asks for the statistics of the moves after a line of the last search, which may be running. Only Philidor
+    /// answers.
     pub fn tree(&self, moves: Vec<String>) {
         let _ = self.orders.send(Order::Tree(moves));
     }
@@ -148,14 +146,14 @@ async fn run(
 enum Fault {
     Closed,
     Silent,
-    /// It wrote what nobody can read.
+    /// It wrote an unreadable line.
     Garbled(String),
 }
 
 impl Fault {
     async fn describe(self, child: &mut Child) -> String {
         let reason = match self {
-            // The exit status comes a moment after the pipes are closed.
+            // The exit status is available a moment after the pipes close.
             Fault::Closed => match timeout(EXIT_TIME, child.wait()).await {
                 Ok(Ok(status)) => return format!("ended ({status})"),
                 _ => "closed its output".to_owned(),
@@ -189,7 +187,7 @@ impl Conversation {
         written.map_err(|_| Fault::Silent)?.map_err(|_| Fault::Closed)
     }
 
-    /// Says `uci`, sets the options of the command line, and waits until the engine is ready.
+    /// Sends `uci`, sets the options of the command line, and waits until the engine is ready.
     async fn greet(&mut self, spec: &EngineSpec) -> Result<String, Fault> {
         let mut name = spec.name.clone();
         self.send("uci").await?;
@@ -256,7 +254,7 @@ impl Conversation {
         }
     }
 
-    /// Stops the running search, whose answers are not wanted any more.
+    /// Stops the running search and discards its answers.
     async fn abandon(&mut self) -> Result<(), Fault> {
         if let Some(search) = self.current.as_mut().filter(|search| search.is_wanted) {
             search.is_wanted = false;
@@ -326,7 +324,7 @@ mod tests {
     use super::*;
     use tokio::sync::mpsc::unbounded_channel;
 
-    /// An engine written in shell: `body` handles the line `$l`.
+    /// An engine as a shell script; `body` handles the line `$l`.
     fn shell(body: &str) -> EngineSpec {
         let script = format!(
             "while read -r l; do case $l in uci) echo option name Hash type spin min 1 max 9; echo uciok;; isready) echo readyok;; quit) exit;; {body} esac; done"
@@ -367,7 +365,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_search_answers_and_options_are_set_once() {
-        // The answer says how many options were set.
+        // The answer is the number of options set.
         let spec = shell("setoption*) n=$((n+1));; go*) echo bestmove n$n;;");
         let (report, mut reported) = unbounded_channel();
         let handle = start(&spec, move |event| {
@@ -385,7 +383,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_search_that_is_replaced_reports_nothing_more() {
-        // It answers only to `stop`, the second search at once.
+        // The first search answers only to `stop`, the second at once.
         let spec = shell("go*) n=$((n+1)); [ $n = 1 ] || echo bestmove second;; stop) echo bestmove first;;");
         let events = events(&spec, &[1, 2], 2).await;
         assert_eq!(events[1], EngineEvent::Best { id: 2, text: "second".into() });

@@ -1,4 +1,4 @@
-//! The engines that the command line names.
+//! The engines named on the command line.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSpec {
-    /// The name that the page shows.
+    /// Shown on the page.
     pub name: String,
     pub program: PathBuf,
     pub arguments: Vec<String>,
@@ -31,7 +31,7 @@ pub enum RosterError {
 impl FromStr for EngineSpec {
     type Err = RosterError;
 
-    /// Reads `NAME=COMMAND [ARGUMENT…] [-- OPTION=VALUE…]`; words with spaces stand in quotation marks.
+    /// Parses `NAME=COMMAND [ARGUMENT…] [-- OPTION=VALUE…]`; words with spaces need quotation marks.
     fn from_str(text: &str) -> Result<EngineSpec, RosterError> {
         let form = || RosterError::Form(text.to_owned());
         let (name, command) = text.split_once('=').ok_or_else(form)?;
@@ -52,14 +52,14 @@ impl FromStr for EngineSpec {
     }
 }
 
-/// The engines offered on the page, by name.
+/// The engines offered on the page.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     engines: Vec<EngineSpec>,
 }
 
 impl Roster {
-    /// Philidor and its classical players, if the program is at `philidor`, then the engines named.
+    /// Philidor and its classical players, if the program is at `philidor`, then the named engines.
     pub fn new(philidor: Option<&Path>, named: Vec<EngineSpec>) -> Result<Roster, RosterError> {
         let mut engines = Vec::new();
         if let Some(program) = philidor {
@@ -76,7 +76,7 @@ impl Roster {
                 player("UCT with rollouts", "uct"),
                 player("Random moves", "random"),
             ]);
-            // An engine that the user calls so takes its place.
+            // A named engine replaces a built-in engine of the same name.
             engines.retain(|engine| named.iter().all(|other| other.name != engine.name));
         }
         for engine in named {
@@ -88,7 +88,7 @@ impl Roster {
         Ok(Roster { engines })
     }
 
-    /// The engines, the default one first.
+    /// The default engine comes first.
     pub fn engines(&self) -> &[EngineSpec] {
         &self.engines
     }

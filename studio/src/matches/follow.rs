@@ -1,4 +1,4 @@
-//! Matches that another program plays, followed from the PGN that it writes: fastchess, our arena, cutechess.
+//! Matches that fastchess, cutechess or our arena play, followed through the PGN that they write.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,22 +17,21 @@ use super::view::FinishedGame;
 use crate::boards::{Boards, LiveBoard};
 use crate::play::{PlayedGame, Winner, recorded_result};
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Finished games and boards that are shown of a file.
+/// Finished games and boards shown per file.
 const SHOWN_GAMES: usize = 20;
 const SHOWN_BOARDS: usize = 4;
 
-/// Bytes that are read at a time.
+/// Maximum bytes per read.
 const LARGEST_READ: u64 = 64 << 20;
 
-/// Two players of a file, and how they stand.
+/// Two players of a file and their standing.
 #[derive(Clone, Debug, Serialize)]
 pub struct FollowedPairing {
     /// The player whose score is counted.
     pub first: String,
-    /// The other one.
     pub second: String,
     pub standing: Standing,
 }
@@ -43,23 +42,23 @@ pub struct FollowedView {
     pub games: usize,
     pub broken: usize,
     pub pairings: Vec<FollowedPairing>,
-    /// The names of the boards: the game that is written, and the last ones.
+    /// Board names: the unfinished game, then the last ones.
     pub boards: Vec<String>,
     pub finished: Vec<FinishedGame>,
-    /// Seconds since 1970 of the last change.
+    /// Time of the last change, in seconds since 1970.
     pub modified_s: Option<u64>,
     /// Why nothing can be read, and what to do.
     pub problem: Option<String>,
 }
 
-/// The games of one round between two players.
+/// Half-points of the games between two players, by round.
 type Rounds = BTreeMap<String, Vec<u8>>;
 
-/// A file, as far as it is read.
+/// A file and what was read of it.
 #[derive(Debug, Default)]
 struct PgnFollower {
     path: PathBuf,
-    /// Bytes that were read, up to the end of a finished game.
+    /// Bytes read, up to the end of a finished game.
     read: u64,
     length: u64,
     modified: Option<SystemTime>,
@@ -130,7 +129,7 @@ impl PgnFollower {
         Ok(true)
     }
 
-    /// Takes in finished games.
+    /// Counts finished games.
     fn take(&mut self, text: &[u8]) {
         if text.trim_ascii().is_empty() {
             return;
@@ -201,7 +200,7 @@ impl PgnFollower {
     }
 }
 
-/// The games of a round are paired in their order: they share an opening, with colours reversed.
+/// Games of a round form pairs in their order: they share an opening, with colours reversed.
 fn results(rounds: &Rounds) -> MatchResults {
     let mut results = MatchResults::default();
     for games in rounds.values() {
@@ -215,7 +214,7 @@ fn results(rounds: &Rounds) -> MatchResults {
     results
 }
 
-/// The position that a game has reached.
+/// The current position of a game.
 fn board_of(game: &PgnGame) -> Option<LiveBoard> {
     let start = game.tag("FEN").is_some().then(|| game.start.fen());
     let mut played = PlayedGame::new(start).ok()?;
@@ -237,15 +236,14 @@ fn board_of(game: &PgnGame) -> Option<LiveBoard> {
     })
 }
 
-/// The followed files, and the task that reads them.
 #[derive(Clone, Debug)]
 pub struct FollowedMatches {
-    /// The files, [`FollowedView`]s as JSON.
+    /// [`FollowedView`]s as JSON.
     pub list: watch::Receiver<Arc<str>>,
 }
 
 impl FollowedMatches {
-    /// Follows these files, which may not be there yet.
+    /// Follows these files, which need not exist yet.
     pub fn start(files: Vec<PathBuf>, boards: Boards) -> FollowedMatches {
         let (out, list) = watch::channel(Arc::from("[]"));
         let mut followers: Vec<PgnFollower> = files.into_iter().map(PgnFollower::new).collect();
@@ -318,7 +316,7 @@ mod tests {
         let view = follower.view(0);
         assert_eq!((view.games, view.broken, view.pairings.len()), (3, 1, 1));
         let standing = &view.pairings[0].standing;
-        // A lost, drew and won; the game with the illegal move is left out, so its partner counts alone.
+        // A lost, drew and won. The game with the illegal move is skipped, so its partner counts as single.
         assert_eq!((standing.games, standing.pairs), ([1, 1, 1], [0, 1, 0, 0, 0]));
         assert_eq!(view.pairings[0].first, "A");
         assert!(!follower.poll(), "nothing has changed");

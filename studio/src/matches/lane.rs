@@ -1,4 +1,4 @@
-//! A lane plays one game at a time between two engines. A match has a lane for each game at once.
+//! A lane plays one game at a time between two engines. A match has as many lanes as games at once.
 
 use std::time::Duration;
 
@@ -9,26 +9,25 @@ use super::order::ThinkingTime;
 use crate::engines::{EngineEvent, EngineHandle, EngineSpec, SearchOrder, start as start_engine};
 use crate::play::{EndReason, GameEnd, PlayedGame, Winner};
 
-/// Plies after which a game counts as drawn.
+/// Plies after which a game is a draw.
 const LONGEST_GAME: usize = 600;
 
 /// Grace period after a flag falls, for the delay of pipes and scheduling.
 const MARGIN: Duration = Duration::from_millis(50);
 
-/// A game of a match, as far as it is played.
+/// A game of a match in progress.
 #[derive(Clone, Debug)]
 pub struct LaneGame {
-    /// Its number: 2 n and 2 n + 1 share an opening.
+    /// Games 2 n and 2 n + 1 share an opening.
     pub number: usize,
     pub opening: String,
-    /// The moves, those of the opening included.
+    /// Includes the moves of the opening.
     pub game: PlayedGame,
-    /// Milliseconds that White and Black have left, with a clock.
+    /// Milliseconds left for White and Black; `None` without a clock.
     pub left_ms: Option<[u64; 2]>,
 }
 
 impl LaneGame {
-    /// Whether the first engine has White.
     pub fn first_is_white(&self) -> bool {
         self.number.is_multiple_of(2)
     }
@@ -36,21 +35,20 @@ impl LaneGame {
 
 #[derive(Debug)]
 pub enum LaneEvent {
-    /// A move was made, in UCI notation.
+    /// A move in UCI notation.
     Moved {
         uci: String,
-        /// What the clocks show after it.
+        /// The clocks after the move.
         left_ms: Option<[u64; 2]>,
     },
     Over(GameEnd),
-    /// An engine failed: its name, and a part of a sentence.
+    /// An engine failed: its name and a predicate.
     Failed(String),
 }
 
-/// A report with the number of the match and the lane.
+/// The serial number of the match, the lane, and the event.
 pub type LaneReport = (u64, usize, LaneEvent);
 
-/// Where a lane belongs, and what it plays with.
 pub struct Lane {
     pub serial: u64,
     pub number: usize,
@@ -97,7 +95,7 @@ impl Player {
 }
 
 impl Lane {
-    /// Plays the games that come, until no more can come or an engine fails.
+    /// Plays games until the channel closes or an engine fails.
     pub async fn run(self, mut games: mpsc::Receiver<LaneGame>) {
         let mut players = self.engines.each_ref().map(Player::new);
         let mut searches = 0;
@@ -115,7 +113,7 @@ impl Lane {
     }
 
     fn report(&self, event: LaneEvent) {
-        // Nobody listens any more if the match was stopped.
+        // The receiver is gone if the match was stopped.
         let _ = self.reports.send((self.serial, self.number, event));
     }
 
@@ -172,7 +170,7 @@ impl Lane {
     }
 }
 
-/// The `go` command, and how long the engine may think.
+/// The `go` command, and the engine's maximum thinking time.
 fn go(time: ThinkingTime, left_ms: Option<[u64; 2]>, side: usize) -> (String, Duration) {
     match (time, left_ms) {
         (ThinkingTime::Clock { increment_ms, .. }, Some([white, black])) => {

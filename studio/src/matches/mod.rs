@@ -1,5 +1,4 @@
-//! Matches between two engines: openings, games with colours reversed, the score; and matches that others play, followed
-//! from their PGN.
+//! Matches between two engines, and matches of other programs followed through their PGN.
 
 mod order;
 mod openings;

@@ -1,4 +1,4 @@
-//! The openings that matches begin with: well-known lines of eight to ten plies, and files that the command line names.
+//! The openings of matches: well-known lines of eight to ten plies, and files named on the command line.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,16 @@ use crate::play::PlayedGame;
 /// Name and moves of each opening, one per line.
 static TABLE: &str = include_str!("openings.txt");
 
-/// The name of the book of well-known lines.
 const OWN_BOOK: &str = "Well-known lines";
 
-/// Why a file of openings cannot be used.
 #[derive(Debug, Error)]
 pub enum OpeningFileError {
-    /// It cannot be read.
     #[error("{0}: {1}")]
     Read(PathBuf, io::Error),
-    /// A line is no position.
+    /// A line is not a position.
     #[error("{0}, line {1}: {2}")]
     Line(PathBuf, usize, String),
-    /// Nothing in it is an opening.
+    /// The file has no opening.
     #[error("{0} has no opening: name a PGN, or a file of FENs or EPDs, one a line")]
     Empty(PathBuf),
 }
@@ -32,17 +29,16 @@ pub enum OpeningFileError {
 /// A start position, not played out yet.
 #[derive(Clone, Debug)]
 enum Opening {
-    /// A name, and moves in SAN.
+    /// Name, and moves in SAN.
     Line(&'static str, &'static str),
     Fen(String),
-    /// A game of a PGN, up to its end.
+    /// The end position of a PGN game.
     Game(Box<PlayedGame>),
 }
 
-/// Openings with a name.
 #[derive(Clone, Debug)]
 pub struct OpeningBook {
-    /// What the page calls it.
+    /// Shown on the page.
     pub name: String,
     openings: Vec<Opening>,
 }
@@ -57,7 +53,8 @@ impl OpeningBook {
         OpeningBook { name: OWN_BOOK.to_owned(), openings: TABLE.lines().map(read).collect() }
     }
 
-    /// Reads a PGN, whose games are openings, or a file of FENs or EPDs, one a line. Its name is that of the file.
+    /// Reads openings from the games of a PGN, or from a file with one FEN or EPD per line. The book is named after the
+    /// file.
     pub fn read(path: &Path) -> Result<OpeningBook, OpeningFileError> {
         let text = std::fs::read(path).map_err(|error| OpeningFileError::Read(path.to_owned(), error))?;
         let is_pgn = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("pgn"));
@@ -69,7 +66,7 @@ impl OpeningBook {
         Ok(OpeningBook { name, openings })
     }
 
-    /// The opening of a pair of games, from the first again when all are used: its name and the game up to its end.
+    /// The opening of pair number `pair`, starting over when all are used: its name and its moves as a game.
     pub fn opening(&self, pair: usize) -> (String, PlayedGame) {
         let index = pair % self.openings.len();
         let name = |game: &PlayedGame| match game.opening() {
@@ -101,7 +98,7 @@ fn line(moves: &str) -> PlayedGame {
     game
 }
 
-/// The games of a PGN that are not over; those that cannot be read are left out.
+/// The unfinished games of a PGN; unreadable games are skipped.
 fn games(text: &[u8]) -> Vec<Opening> {
     let (games, broken) = read_games(text);
     broken.iter().for_each(|broken| log::warn!("openings: {broken}, left out"));

@@ -1,4 +1,4 @@
-//! What a match consists of.
+//! The parameters of a match.
 
 use engine::apps::matches::Sprt;
 use serde::{Deserialize, Serialize};
@@ -6,22 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::engines::Roster;
 use crate::play::ActionError;
 
-/// Games of a match, and games at once.
+/// Allowed games per match, and games at once.
 const GAMES: std::ops::RangeInclusive<u32> = 2..=20_000;
 const AT_ONCE: std::ops::RangeInclusive<u32> = 1..=16;
 
-/// Milliseconds that an engine may be given for a move, for a game, and added after each move.
+/// Allowed milliseconds per move, per game, and of increment.
 const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=60_000;
 const BASE_TIMES: std::ops::RangeInclusive<u32> = 100..=7_200_000;
 const MOST_INCREMENT: u32 = 60_000;
 
-/// How long engines think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingTime {
-    /// Milliseconds a move.
+    /// Milliseconds per move.
     MoveMs(u32),
-    /// A clock for each side.
     Clock {
         /// Milliseconds for the game.
         base_ms: u32,
@@ -33,22 +31,21 @@ pub enum ThinkingTime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchOrder {
-    /// The first engine, whose score is counted.
+    /// The engine whose score is counted.
     pub first: String,
     pub second: String,
-    /// Most games: each opening is played twice, with colours reversed.
+    /// Maximum number of games; each opening is played twice, with colours reversed.
     pub games: u32,
-    /// How long the engines think.
     pub time: ThinkingTime,
     #[serde(default = "one")]
     pub at_once: u32,
-    /// The name of the book of openings; the first one if it is empty.
+    /// The name of an opening book; empty for the first book.
     #[serde(default)]
     pub openings: String,
-    /// A test that ends the match earlier.
+    /// A test that may end the match early.
     #[serde(default)]
     pub sprt: Option<Sprt>,
-    /// Also if another match is suspended, which is then given up.
+    /// Give up a suspended match.
     #[serde(default, skip_serializing)]
     pub replace: bool,
 }

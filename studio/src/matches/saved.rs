@@ -1,4 +1,4 @@
-//! The state file of a match, which outlives the server.
+//! The state file of a match, which survives a restart.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,13 +35,13 @@ struct SavedLaneGame {
     left_ms: Option<[u64; 2]>,
 }
 
-/// What the state file holds. The finished games are in the PGN beside it.
+/// The content of the state file. Finished games are in the PGN beside it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedMatch {
     format: String,
     pub order: MatchOrder,
     pub phase: MatchPhase,
-    /// The results by the games' numbers.
+    /// By game number.
     pub results: BTreeMap<usize, Winner>,
     pub next: usize,
     pub finished: Vec<FinishedGame>,
@@ -50,7 +50,7 @@ pub struct SavedMatch {
 }
 
 impl SavedMatch {
-    /// What is to be saved; `unfinished` are the games that are running, or wait to be continued.
+    /// `unfinished` are the running games and those that wait to be continued.
     pub fn new<'a>(
         order: MatchOrder,
         phase: MatchPhase,
@@ -85,7 +85,7 @@ impl SavedMatch {
         self.unfinished.iter().map(read).collect()
     }
 
-    /// Reads a state file; `None` if there is none.
+    /// `None` if there is no file.
     pub fn read(path: &Path) -> Result<Option<SavedMatch>, SavedMatchError> {
         let text = match std::fs::read(path) {
             Ok(text) => text,
@@ -96,7 +96,7 @@ impl SavedMatch {
         if saved.format == FORMAT { Ok(Some(saved)) } else { Err(SavedMatchError::Version(saved.format)) }
     }
 
-    /// Writes the state file aside and renames it.
+    /// Writes the state file atomically.
     pub fn write(&self, path: &Path) -> Result<(), SavedMatchError> {
         Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
     }

@@ -1,4 +1,4 @@
-//! How a match stands: score, pairs of games, Elo, the sequential test.
+//! The standing of a match: score, pairs, Elo, SPRT.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +9,29 @@ use crate::play::Winner;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LlrView {
-    /// The log-likelihood ratio.
+    /// Log-likelihood ratio.
     pub llr: f64,
-    /// Where the first engine counts as no stronger than `elo0`.
+    /// At or below this, the first engine counts as no stronger than `elo0`.
     pub lower: f64,
-    /// Where it counts as stronger by `elo1`.
+    /// At or above this, the first engine counts as stronger by `elo1`.
     pub upper: f64,
     pub decision: SprtDecision,
     pub text: String,
 }
 
-/// How a match stands for the first engine.
+/// From the first engine's view.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
-    /// Games won, drawn and lost.
+    /// Wins, draws and losses.
     pub games: [u64; 3],
-    /// Pairs of games from one opening by half-points, 0 to 4: the pentanomial statistics.
+    /// Pentanomial counts: pairs on one opening by half-points, 0 to 4.
     pub pairs: [u64; 5],
-    /// The difference in Elo with its 95 % interval, in words; none before there is one.
+    /// The Elo difference with its 95 % interval, in words; `None` before the first game.
     pub elo: Option<String>,
-    /// The sequential test, if one is made.
     pub sprt: Option<LlrView>,
 }
 
-/// The results of games by their numbers: 2 n and 2 n + 1 are a pair, in whose first game the first engine has White.
+/// Results by game number. Games 2 n and 2 n + 1 form a pair; the first engine has White in game 2 n.
 pub fn results(games: &BTreeMap<usize, Winner>) -> MatchResults {
     let halves = |number: usize| {
         games.get(&number).map(|winner| match (winner, number % 2) {
@@ -58,7 +57,6 @@ pub fn results(games: &BTreeMap<usize, Winner>) -> MatchResults {
 }
 
 impl Standing {
-    /// How a match with these results stands.
     pub fn of(results: &MatchResults, sprt: Option<&Sprt>) -> Standing {
         let elo = (results.total() > 0).then(|| results.estimate().to_string());
         Standing {
@@ -85,7 +83,7 @@ mod tests {
 
     #[test]
     fn pairs_are_found_by_number_and_games_without_their_partner_count_alone() {
-        // Pairs of 2 and 1.5 points, then a won and a lost game without their partners.
+        // Pairs of 2 and 1.5 points, then a win and a loss without their partners.
         let games = [
             (0, Winner::White),
             (1, Winner::Black),

@@ -1,4 +1,4 @@
-//! A match as the page receives it.
+//! A match as JSON for the page.
 
 use engine::apps::matches::Sprt;
 use serde::{Deserialize, Serialize};
@@ -11,24 +11,22 @@ use crate::boards::LiveBoard;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchPhase {
-    /// It is played.
     Playing,
-    /// The games that are running are finished, no others are begun.
+    /// Running games are finished, but no new game begins.
     Finishing,
-    /// It can be resumed, with the games that were running.
+    /// Can be resumed with its unfinished games.
     Suspended,
-    /// It is over.
     Ended,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedGame {
-    /// Its number, from 0.
+    /// From 0.
     pub number: usize,
     pub white: String,
     pub black: String,
     pub opening: String,
-    /// As PGN writes it.
+    /// As in PGN.
     pub result: String,
     pub text: String,
     pub plies: usize,
@@ -38,13 +36,12 @@ pub struct FinishedGame {
 pub struct MatchView {
     pub phase: MatchPhase,
     pub order: MatchOrder,
-    /// The test, with its bounds on Elo.
     pub sprt: Option<Sprt>,
     pub standing: Standing,
-    /// The names of the boards that are being played on.
+    /// Names of the live boards.
     pub boards: Vec<String>,
     pub finished: Vec<FinishedGame>,
-    /// What went wrong, or why it has ended.
+    /// An error, or why the match has ended.
     pub notice: Option<String>,
 }
 
@@ -54,7 +51,6 @@ pub fn names(order: &MatchOrder, first_is_white: bool) -> [String; 2] {
     if first_is_white { [first, second] } else { [second, first] }
 }
 
-/// The board of a running game.
 pub fn board(order: &MatchOrder, live: &LaneGame) -> LiveBoard {
     let [white, black] = names(order, live.first_is_white());
     let last = live.game.moves().last();

@@ -1,4 +1,4 @@
-//! What the page can ask the table for.
+//! The page's requests to the table.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use super::tree::TreeView;
 pub enum Action {
     New(NewGame),
     Move {
-        /// SAN or UCI.
+        /// SAN or UCI notation.
         text: String,
-        /// Plies of the game that the person saw.
+        /// The game's ply that the person saw.
         #[serde(default)]
         ply: Option<usize>,
     },
@@ -28,36 +28,34 @@ pub enum Action {
     Analysis {
         on: bool,
     },
-    /// Show another game of the PGN that was loaded last.
+    /// Show another game of the last loaded PGN.
     Choose {
         /// From 0.
         game: usize,
-        /// Also if the game on the board is not over.
+        /// Replace even an unfinished game.
         #[serde(default)]
         replace: bool,
     },
-    /// Load the games that were played on this board before, and show the last.
+    /// Load the earlier games of this board and show the last one.
     Earlier {
-        /// Also if the game on the board is not over.
+        /// Replace even an unfinished game.
         #[serde(default)]
         replace: bool,
     },
-    /// Start an engine again that has failed.
+    /// Restart a failed engine.
     Retry,
 }
 
 #[derive(Clone, Debug)]
 pub struct ReviewedGame {
-    /// Tells it from others: [`TableView::key`](super::TableView).
+    /// [`TableView::key`](super::TableView).
     pub key: String,
-    /// The game, with its comments if it was loaded.
+    /// With its comments, if it was loaded.
     pub game: PgnGame,
 }
 
-/// What an action's sender hears of it.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, ActionError>>;
 
-/// What reaches the table from the page.
 pub(super) enum Request {
     Act(Action, Answer<()>),
     Pgn(String, Answer<String>),
@@ -71,9 +69,9 @@ pub(super) enum Request {
 #[derive(Clone, Debug)]
 pub struct TableHandle {
     pub(super) requests: mpsc::UnboundedSender<Request>,
-    /// The game, a [`TableView`](super::TableView) as JSON.
+    /// A [`TableView`](super::TableView) as JSON.
     pub game: watch::Receiver<Arc<str>>,
-    /// The evaluation, [`Thoughts`](super::Thoughts) as JSON, or `null`.
+    /// [`Thoughts`](super::Thoughts) as JSON, or `null`.
     pub thoughts: watch::Receiver<Arc<str>>,
 }
 
@@ -89,7 +87,7 @@ impl TableHandle {
         self.ask(|answer| Request::Act(action, answer)).await
     }
 
-    /// Loads a file and shows its first game. A game on the board that is not over is replaced only with `replace`.
+    /// Loads a file and shows its first game. An unfinished game on the board is replaced only with `replace`.
     pub async fn load(&self, file: PgnFile, replace: bool) -> Result<(), ActionError> {
         self.ask(|answer| Request::Load(Box::new(file), replace, answer)).await
     }
@@ -99,22 +97,22 @@ impl TableHandle {
         self.ask(|answer| Request::Pgn(date, answer)).await
     }
 
-    /// The game on the board, to be reviewed.
+    /// The game on the board, for a review.
     pub async fn reviewed(&self) -> Result<ReviewedGame, ActionError> {
         self.ask(Request::Review).await
     }
 
-    /// The games of the PGN that was loaded last, as they are listed.
+    /// The games of the last loaded PGN.
     pub async fn headlines(&self) -> Result<Vec<Headline>, ActionError> {
         self.ask(Request::Headlines).await
     }
 
-    /// What the evaluating engine's tree holds of the moves after a line from the present position.
+    /// The statistics of the moves after a line from the current position, from the analyst's search tree.
     pub async fn tree(&self, moves: Vec<String>) -> Result<TreeView, ActionError> {
         self.ask(|answer| Request::Tree(moves, answer)).await
     }
 
-    /// Somebody looks at the board.
+    /// A tab shows the board.
     pub fn attach(&self) {
         let _ = self.requests.send(Request::Attached);
     }

@@ -1,6 +1,4 @@
-//! A chess clock.
-//!
-//! It never reads the time itself: callers pass `now`.
+//! A chess clock. It never reads the time: callers pass `now`.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use shakmaty::ByColor;
 use shakmaty::Color;
 
-/// Thinking time for the game and for each move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeControl {
@@ -19,10 +16,9 @@ pub struct TimeControl {
 }
 
 impl TimeControl {
-    /// Seconds that a base time and an increment may have: a day, an hour.
+    /// Maximum base time (a day) and increment (an hour).
     pub const LONGEST: TimeControl = TimeControl { base_s: 86_400, increment_s: 3_600 };
 
-    /// Whether it can be played with.
     pub fn is_sensible(self) -> bool {
         (1..=Self::LONGEST.base_s).contains(&self.base_s) && self.increment_s <= Self::LONGEST.increment_s
     }
@@ -31,13 +27,12 @@ impl TimeControl {
 #[derive(Clone, Debug)]
 pub struct ChessClock {
     control: TimeControl,
-    /// At the moment when the running side's turn began.
+    /// At the start of the running side's turn.
     left: ByColor<Duration>,
     running: Option<(Color, Instant)>,
 }
 
 impl ChessClock {
-    /// A clock that stands at the base time.
     pub fn new(control: TimeControl) -> ChessClock {
         let base = Duration::from_secs(u64::from(control.base_s));
         ChessClock { control, left: ByColor { white: base, black: base }, running: None }
@@ -47,12 +42,11 @@ impl ChessClock {
         self.control
     }
 
-    /// The side whose time runs.
     pub fn running(&self) -> Option<Color> {
         self.running.map(|(color, _)| color)
     }
 
-    /// Lets a side's time run from `now` on.
+    /// Starts a side's clock at `now`.
     pub fn run(&mut self, color: Color, now: Instant) {
         self.stop(now);
         self.running = Some((color, now));
@@ -64,14 +58,13 @@ impl ChessClock {
         self.running = None;
     }
 
-    /// A side has moved: it receives its increment, and the other side's time runs.
+    /// Adds the mover's increment and starts the other side's clock.
     pub fn press(&mut self, mover: Color, now: Instant) {
         self.stop(now);
         *self.left.get_mut(mover) += Duration::from_secs(u64::from(self.control.increment_s));
         self.running = Some((!mover, now));
     }
 
-    /// The time that each side has left.
     pub fn left(&self, now: Instant) -> ByColor<Duration> {
         let mut left = self.left;
         if let Some((color, since)) = self.running {
@@ -81,13 +74,13 @@ impl ChessClock {
         left
     }
 
-    /// Sets the time that each side has left, and stops the clock.
+    /// Sets the time of each side and stops the clock.
     pub fn set_left(&mut self, left: ByColor<Duration>) {
         self.left = left;
         self.running = None;
     }
 
-    /// When the running side's time will be over.
+    /// When the running side's time ends.
     pub fn flag_falls(&self) -> Option<Instant> {
         self.running.map(|(color, since)| since + *self.left.get(color))
     }

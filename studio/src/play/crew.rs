@@ -1,4 +1,4 @@
-//! The engines at the table: one for each side that has one, and one that evaluates.
+//! The engines at the table: one for each engine's side, and the analyst.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,12 +16,12 @@ pub enum Role {
     Analyst,
 }
 
-/// A search that an engine of the table is to make.
+/// A search for an engine of the table.
 pub struct Task {
     pub options: Vec<(String, String)>,
     /// The `go` command.
     pub go: String,
-    /// How long it may take.
+    /// Maximum time of the search.
     pub longest: Duration,
 }
 
@@ -30,13 +30,13 @@ struct Running {
     number: u64,
     name: String,
     handle: EngineHandle,
-    /// The revision that it was last asked about.
+    /// The revision of the last search.
     asked: Option<u64>,
-    /// Whether the game is new to it.
+    /// The next search begins another game for this engine.
     fresh: bool,
 }
 
-/// From the engine with that role and number.
+/// Role and number of the engine, and its event.
 pub type CrewEvent = (Role, u64, EngineEvent);
 
 pub struct Crew {
@@ -46,22 +46,22 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// An empty crew, whose engines will report to `events`.
+    /// Engines report to `events`.
     pub fn new(events: mpsc::UnboundedSender<CrewEvent>) -> Crew {
         Crew { engines: HashMap::new(), next_number: 0, events }
     }
 
-    /// Whether an event comes from an engine that is still at the table.
+    /// Returns whether an event's engine is still at the table.
     pub fn is_current(&self, role: Role, number: u64) -> bool {
         self.engines.get(&role).is_some_and(|running| running.number == number)
     }
 
-    /// Whether an engine was asked about this revision.
+    /// Returns whether the engine was asked about this revision.
     pub fn was_asked(&self, role: Role, revision: u64) -> bool {
         self.engines.get(&role).is_some_and(|running| running.asked == Some(revision))
     }
 
-    /// Starts the engine in this role, and ends another one that had it.
+    /// Starts the engine in this role and ends any other.
     pub fn seat(&mut self, role: Role, spec: &EngineSpec) {
         if self.engines.get(&role).is_some_and(|running| running.name == spec.name) {
             return;
@@ -75,7 +75,7 @@ impl Crew {
         self.engines.insert(role, running);
     }
 
-    /// Lets a seated engine search the present position, if it has not been asked to.
+    /// Lets a seated engine search the current position, unless it was asked already.
     pub fn ask(&mut self, role: Role, game: &PlayedGame, revision: u64, task: Task) {
         let Some(running) = self.engines.get_mut(&role).filter(|running| running.asked != Some(revision))
         else {
@@ -110,7 +110,7 @@ impl Crew {
         }
     }
 
-    /// Ends an engine; its name, if there was one.
+    /// Ends an engine and returns its name.
     pub fn dismiss(&mut self, role: Role) -> Option<String> {
         self.engines.remove(&role).map(|running| running.name)
     }
@@ -121,26 +121,26 @@ impl Crew {
     }
 }
 
-/// Philidor's classical players have the options of limited strength, but they follow no rating.
+/// Philidor's classical players list the options of limited strength but ignore them.
 pub fn plays_with_a_network(options: &[(String, String)]) -> bool {
     options.iter().all(|(name, value)| name != "Player" || value == "network")
 }
 
-/// Smallest and largest rating at which an engine with these options plays.
+/// The range of `UCI_Elo`, if the engine can limit its strength.
 pub fn elo_range(options: &[OptionSpec]) -> Option<(i64, i64)> {
     let find = |name: &str| options.iter().find(|option| option.name.eq_ignore_ascii_case(name));
     find("UCI_LimitStrength")?;
     find("UCI_Elo")?.range
 }
 
-/// The options of an engine that plays, at this rating or at full strength.
+/// The options of a playing engine; `None` is full strength.
 pub fn player_options(elo: Option<u32>) -> Vec<(String, String)> {
     let mut options = vec![("UCI_LimitStrength".to_owned(), elo.is_some().to_string())];
     options.extend(elo.map(|elo| ("UCI_Elo".to_owned(), elo.to_string())));
     options
 }
 
-/// The options of the engine that evaluates.
+/// The analyst's options.
 pub fn analyst_options() -> Vec<(String, String)> {
     let lines = LINES.to_string();
     let options = [

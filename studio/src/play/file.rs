@@ -1,4 +1,4 @@
-//! A PGN file with any number of games, one of which can be put on the board.
+//! A PGN file with any number of games.
 
 use engine::chess::openings::{LONGEST_LINE, opening_of};
 use engine::chess::pgn::{PgnGame, read_games};
@@ -8,31 +8,30 @@ use thiserror::Error;
 use super::pgn::result;
 use super::played::{GameEnd, PlayedGame};
 
-/// Characters of a player's name.
+/// Maximum length of a player's name in characters.
 const LONGEST_NAME: usize = 60;
 
-/// Why a text has no game to show.
 #[derive(Debug, Error)]
 pub enum PgnError {
     #[error("There is no game in this file: is it a PGN?")]
     Empty,
-    /// A move or the start position is wrong.
+    /// A move or the start position is invalid.
     #[error("The game cannot be read: {0}. Is the PGN complete?")]
     Game(String),
-    /// The file has fewer games.
+    /// The file has only this number of games.
     #[error("The file has {0} games: choose one of them.")]
     Number(usize),
 }
 
-/// The games of a file that can be read.
+/// The readable games of a file.
 #[derive(Clone, Debug)]
 pub struct PgnFile {
     games: Vec<PgnGame>,
-    /// One sentence for each game that cannot be read, with its number and line.
+    /// One sentence per unreadable game, with its number and line.
     pub broken: Vec<String>,
 }
 
-/// What the page's list says of a game. A tag that is missing is an empty text.
+/// A line of the page's game list. A missing tag is an empty text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Headline {
     pub white: String,
@@ -40,24 +39,24 @@ pub struct Headline {
     pub result: String,
     pub date: String,
     pub event: String,
-    /// Code and name, as in "C60 Ruy Lopez".
+    /// ECO code and name, as in "C60 Ruy Lopez".
     pub opening: String,
     pub plies: usize,
 }
 
-/// A game of a PGN, to be put on the board.
+/// A game of a PGN for the board.
 #[derive(Debug)]
 pub struct LoadedGame {
     pub game: PlayedGame,
     /// White's and Black's name.
     pub names: [String; 2],
     pub end: Option<GameEnd>,
-    /// The game with its comments and variations.
+    /// With comments and variations.
     pub source: PgnGame,
 }
 
 impl PgnFile {
-    /// Reads all games of a text. Fails if none of them can be read.
+    /// Fails if no game can be read.
     pub fn read(text: &[u8]) -> Result<PgnFile, PgnError> {
         let (games, broken) = read_games(text);
         let has_content = |game: &PgnGame| !(game.moves.is_empty() && game.tags.is_empty());
@@ -70,7 +69,6 @@ impl PgnFile {
         }
     }
 
-    /// The number of games that can be read.
     #[expect(clippy::len_without_is_empty, reason = "it has at least one")]
     pub fn len(&self) -> usize {
         self.games.len()

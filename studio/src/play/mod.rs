@@ -1,4 +1,4 @@
-//! The game at the board: its moves, clocks, sides and result, and the task that plays it.
+//! The game on the board: moves, clocks, players and result, and the task that runs it.
 
 mod clock;
 mod played;

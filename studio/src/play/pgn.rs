@@ -1,4 +1,4 @@
-//! Games written as PGN, and their recorded results.
+//! Games as PGN, and their recorded results.
 
 use engine::chess::pgn::{Additions, PgnGame, PgnToken, encoded};
 use engine::chess::position::Game;
@@ -6,7 +6,7 @@ use shakmaty::{Color, KnownOutcome, Outcome};
 
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
 
-/// The result that a game has in its file.
+/// The result recorded in the PGN.
 pub fn result(game: &PgnGame) -> Option<GameEnd> {
     let written = game.tokens.iter().rev().find_map(|token| match token {
         PgnToken::Result(Outcome::Known(KnownOutcome::Decisive { winner })) => Some((*winner).into()),
@@ -22,25 +22,23 @@ pub fn result(game: &PgnGame) -> Option<GameEnd> {
     written.or_else(tagged).map(|winner| GameEnd { winner, reason: EndReason::Recorded })
 }
 
-/// Where and when a game was played, as its tags say it.
+/// Where and when a game was played.
 #[derive(Clone, Copy, Debug)]
 pub struct PgnHeader<'a> {
-    /// The event.
     pub event: &'a str,
-    /// The round; the games of a pair have the same.
+    /// The games of a pair share their round.
     pub round: &'a str,
     /// `YYYY.MM.DD`.
     pub date: &'a str,
 }
 
 impl PgnHeader<'_> {
-    /// A game at the board.
     pub fn casual(date: &str) -> PgnHeader<'_> {
         PgnHeader { event: "Casual game", round: "-", date }
     }
 }
 
-/// Writes a game: the seven tags, the start position, the moves.
+/// Writes the seven tags, the start position and the moves.
 pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, header: PgnHeader<'_>) -> String {
     let mut tags = vec![
         ("Event", header.event),
@@ -74,7 +72,7 @@ pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, head
     let pgn = PgnGame { tags: tags.collect(), tokens, start, moves: Vec::new(), line: 1 };
     let mut text = Vec::new();
     pgn.write(&Additions::default(), &mut text).expect("memory can be written");
-    // Without the empty line behind it.
+    // Removes the trailing empty line.
     text.pop();
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -88,7 +86,7 @@ pub fn first_ply(game: &PlayedGame) -> usize {
     2 * number.max(1) - 2 + usize::from(black)
 }
 
-/// The colours in the order of names.
+/// The order of pairs of names.
 pub const SIDES: [Color; 2] = [Color::White, Color::Black];
 
 #[cfg(test)]

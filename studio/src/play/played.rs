@@ -1,4 +1,4 @@
-//! A game with what people see of it: SAN, positions, result.
+//! A game with SAN, positions and result.
 
 use engine::chess::openings::{Opening, opening_of};
 use engine::chess::position::{DrawReason, Game, Outcome, PositionError};
@@ -6,18 +6,14 @@ use serde::{Deserialize, Serialize};
 use shakmaty::san::{San, SanPlus};
 use shakmaty::{Color, Move, Position};
 
-/// Plies that a game may have.
+/// Maximum length of a game in plies.
 const LONGEST_GAME: usize = 2000;
 
-/// Who has won.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Winner {
-    /// White.
     White,
-    /// Black.
     Black,
-    /// Nobody.
     Draw,
 }
 
@@ -27,43 +23,32 @@ impl From<Color> for Winner {
     }
 }
 
-/// Why a game has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
-    /// The king is mated.
     Checkmate,
-    /// No legal move, not in check.
     Stalemate,
-    /// Neither side can mate.
     InsufficientMaterial,
-    /// The third occurrence of a position.
     Threefold,
     /// A hundred plies without a capture or pawn move.
     FiftyMoves,
-    /// One side has resigned.
     Resignation,
-    /// One side's time was over.
     Time,
-    /// A draw was agreed.
     Agreement,
-    /// The game is longer than games may be.
+    /// The game has reached the maximum length.
     TooLong,
-    /// The game was loaded with this result.
+    /// The result of a loaded game.
     Recorded,
 }
 
-/// The end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameEnd {
-    /// Who has won.
     pub winner: Winner,
-    /// Why.
     pub reason: EndReason,
 }
 
 impl GameEnd {
-    /// The result as PGN writes it.
+    /// As in PGN.
     pub fn result(self) -> &'static str {
         match self.winner {
             Winner::White => "1-0",
@@ -106,55 +91,48 @@ impl From<Outcome> for GameEnd {
     }
 }
 
-/// A legal move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LegalMove {
-    /// UCI notation; castling stands there in both ways where both are understood.
+    /// UCI notation; castling is listed in both notations if both are understood.
     pub uci: String,
-    /// SAN.
     pub san: String,
 }
 
-/// A move that was played.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlayedMove {
-    /// UCI notation.
     pub uci: String,
-    /// SAN, with check or mate.
+    /// With check or mate.
     pub san: String,
-    /// The position after it.
+    /// The position after the move.
     pub fen: String,
     pub check: bool,
 }
 
-/// A game with its moves as people read them.
 #[derive(Clone, Debug)]
 pub struct PlayedGame {
     start: Option<String>,
     game: Game,
     moves: Vec<PlayedMove>,
-    /// The opening after each move, if that position has a name or one before it had.
+    /// The opening after each move; stays that of the last position with a name.
     openings: Vec<Option<&'static Opening>>,
 }
 
 impl PlayedGame {
-    /// A game from a FEN; `None` is the initial position.
+    /// `None` is the initial position.
     pub fn new(start: Option<String>) -> Result<PlayedGame, PositionError> {
         let game = start.as_deref().map_or_else(|| Ok(Game::new()), Game::from_fen)?;
         Ok(PlayedGame { start, game, moves: Vec::new(), openings: Vec::new() })
     }
 
-    /// The position and its history.
     pub fn game(&self) -> &Game {
         &self.game
     }
 
-    /// The FEN that it began with, if it was not the initial position.
+    /// `None` for the initial position.
     pub fn start(&self) -> Option<&str> {
         self.start.as_deref()
     }
 
-    /// The FEN that it began with.
     pub fn start_fen(&self) -> String {
         self.start.clone().unwrap_or_else(|| Game::new().fen())
     }
@@ -171,7 +149,7 @@ impl PlayedGame {
         self.game.turn()
     }
 
-    /// Whether castling is written as king takes rook.
+    /// Returns whether castling is written as king takes rook.
     pub fn is_chess960(&self) -> bool {
         self.start.is_some() && self.game.position().castles().mode().is_chess960()
     }
@@ -190,7 +168,7 @@ impl PlayedGame {
         legal
     }
 
-    /// Reads a legal move as a person types it: SAN or UCI, in small letters too.
+    /// Parses a typed legal move: SAN or UCI, also in lower case.
     pub fn parse(&self, text: &str) -> Result<Move, String> {
         let text = text.trim();
         let position = self.game.position();
@@ -220,7 +198,7 @@ impl PlayedGame {
         Ok(())
     }
 
-    /// Takes the last moves back, at most all.
+    /// Takes back at most all moves.
     pub fn take_back(&mut self, plies: usize) {
         let keep = self.ply().saturating_sub(plies);
         let moves: Vec<String> = self.moves[..keep].iter().map(|m| m.uci.clone()).collect();
@@ -230,7 +208,7 @@ impl PlayedGame {
         self.openings.truncate(keep);
     }
 
-    /// The opening: that of the last position that has one.
+    /// The opening of the last position that has one.
     pub fn opening(&self) -> Option<&'static Opening> {
         *self.openings.last()?
     }
@@ -240,14 +218,13 @@ impl PlayedGame {
         self.game.outcome().map(GameEnd::from)
     }
 
-    /// The end if the time of the side to move is over: a draw if the other side cannot mate.
+    /// The end if the side to move runs out of time: a draw if the other side cannot mate.
     pub fn end_on_time(&self) -> GameEnd {
         let other = !self.turn();
         let can_mate = !self.game.position().has_insufficient_material(other);
         GameEnd { winner: if can_mate { other.into() } else { Winner::Draw }, reason: EndReason::Time }
     }
 
-    /// The `position` command of the present position.
     pub fn position_command(&self) -> String {
         let mut command = match &self.start {
             None => "position startpos".to_owned(),
@@ -261,7 +238,7 @@ impl PlayedGame {
     }
 }
 
-/// The ways in which a typed move may have been meant.
+/// Possible spellings of a typed move.
 fn spellings(text: &str) -> Vec<String> {
     let castling = text.trim_end_matches(['+', '#']).to_ascii_uppercase().replace('0', "O");
     let mut promotion = text.to_owned();

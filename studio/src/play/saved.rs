@@ -1,4 +1,4 @@
-//! The state file: a game that outlives the server.
+//! The state file of the game, which survives a restart.
 
 use std::io;
 use std::path::Path;
@@ -38,10 +38,10 @@ pub struct SavedGame {
     clock: Option<SavedClock>,
     move_time_ms: u32,
     end: Option<GameEnd>,
-    /// Somebody has played; false for a game as it was loaded.
+    /// False for an unchanged loaded game.
     #[serde(default = "yes")]
     played: bool,
-    /// Whether the evaluation is shown.
+    /// The evaluation is shown.
     pub analysis: bool,
 }
 
@@ -66,7 +66,6 @@ fn durations([white, black]: [u64; 2]) -> ByColor<Duration> {
 }
 
 impl SavedGame {
-    /// What is to be saved of a session.
     pub fn of(session: &Session, analysis: bool, now: Instant) -> SavedGame {
         let clock = session.clock.as_ref().map(|clock| SavedClock {
             control: clock.control(),
@@ -120,7 +119,7 @@ impl SavedGame {
         Ok(session)
     }
 
-    /// Reads a state file; `None` if there is none.
+    /// `None` if there is no file.
     pub fn read(path: &Path) -> Result<Option<SavedGame>, SavedError> {
         let text = match std::fs::read(path) {
             Ok(text) => text,
@@ -131,7 +130,7 @@ impl SavedGame {
         if saved.format == FORMAT { Ok(Some(saved)) } else { Err(SavedError::Version(saved.format)) }
     }
 
-    /// Writes the state file aside and renames it, so that it is never half written.
+    /// Writes the state file atomically.
     pub fn write(&self, path: &Path) -> Result<(), SavedError> {
         Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
     }

@@ -1,4 +1,4 @@
-//! Who plays, a game to begin, and why something cannot be done.
+//! The players, a new game, and errors of actions.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -9,19 +9,19 @@ use super::start::StartChoice;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Seat {
-    /// Somebody at the browser.
+    /// A person at the browser.
     Person,
     /// An engine of the roster.
     Engine {
         name: String,
-        /// The rating to play at; full strength without one.
+        /// `None` is full strength.
         #[serde(default)]
         elo: Option<u32>,
     },
 }
 
 impl Seat {
-    /// What the player is called.
+    /// The player's name.
     pub fn label(&self) -> String {
         match self {
             Seat::Person => "You".to_owned(),
@@ -38,13 +38,12 @@ pub struct NewGame {
     pub black: Seat,
     #[serde(default)]
     pub start: StartChoice,
-    /// The clock; none is a game without one.
     #[serde(default)]
     pub clock: Option<TimeControl>,
-    /// What engines think per move in a game without a clock, in milliseconds.
+    /// Milliseconds per engine move in a game without a clock.
     #[serde(default = "one_second")]
     pub move_time_ms: u32,
-    /// Also if the game on the board is not over.
+    /// Replace even an unfinished game.
     #[serde(default)]
     pub replace: bool,
 }
@@ -55,10 +54,10 @@ pub(super) fn one_second() -> u32 {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ActionError {
-    /// It makes no sense: an illegal move, a wrong FEN.
+    /// Never valid: an illegal move, an invalid FEN.
     #[error("{0}")]
     Invalid(String),
-    /// It is not possible now: it is not your move, the game is over.
+    /// Not possible now: not your move, the game is over.
     #[error("{0}")]
     NotNow(String),
 }

@@ -1,4 +1,4 @@
-//! The rules of a session at the board: who may do what, and when. Nothing here waits or asks for the time.
+//! The rules of a session at the board: who may do what, and when. Nothing here waits or reads the time.
 
 use std::time::{Duration, Instant};
 
@@ -11,26 +11,25 @@ use super::file::LoadedGame;
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
 use super::seats::{ActionError, NewGame, Seat, one_second};
 
-/// Milliseconds that an engine may be given for a move.
+/// Allowed milliseconds per engine move.
 const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=600_000;
 
-/// A game with its players, clock and result.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub(super) game: PlayedGame,
     pub(super) seats: ByColor<Seat>,
-    /// Names of a game that was loaded.
+    /// The names in a loaded game.
     pub(super) names: Option<[String; 2]>,
-    /// The game as it stands in the file that it was loaded from, until it is changed: with its comments and variations.
+    /// The loaded game with its comments and variations; `None` once the game is changed.
     pub(super) source: Option<PgnGame>,
     pub(super) clock: Option<ChessClock>,
-    /// What the clock showed before each move, for taking moves back.
+    /// The clock before each move, for take-backs.
     pub(super) clock_before: Vec<ByColor<Duration>>,
     pub(super) move_time_ms: u32,
     pub(super) end: Option<GameEnd>,
     /// Somebody has moved, taken back or resigned in this session.
     pub(super) is_played: bool,
-    /// Grows with every change of the position: answers to an older one are not wanted.
+    /// Grows with every change of the position. Answers to an older revision are ignored.
     revision: u64,
 }
 
@@ -66,7 +65,7 @@ impl Session {
         })
     }
 
-    /// A game that was read from a PGN, for two people.
+    /// A game from a PGN, with two persons.
     pub fn loaded(LoadedGame { game, names, end, source }: LoadedGame) -> Session {
         let named = names.iter().any(|name| !name.is_empty());
         Session {
@@ -83,7 +82,6 @@ impl Session {
         }
     }
 
-    /// The game as it stands in the file that it was loaded from, unless it was changed.
     pub fn source(&self) -> Option<&PgnGame> {
         self.source.as_ref()
     }
@@ -104,27 +102,27 @@ impl Session {
         self.clock.as_ref()
     }
 
-    /// The number of the present position; it never returns.
+    /// Never repeats.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// A game with moves of its own that has not ended. Replacing it needs a confirmation.
+    /// An unfinished game played here; replacing it needs a confirmation.
     pub fn is_at_stake(&self) -> bool {
         self.is_played && self.end.is_none() && self.game.ply() > 0
     }
 
-    /// A game with moves that stand in no file of the person's.
+    /// A game played here, which is in no file of the person's.
     pub fn is_worth_keeping(&self) -> bool {
         self.is_played && self.game.ply() > 0
     }
 
-    /// Makes the revision follow that of an earlier session.
+    /// Continues the revisions of an earlier session.
     pub fn continue_revisions(&mut self, earlier: u64) {
         self.revision += earlier + 1;
     }
 
-    /// The names of the players, as they stand in a PGN.
+    /// The players' names, as in a PGN.
     pub fn labels(&self) -> [String; 2] {
         match &self.names {
             Some(names) => names.clone(),
@@ -154,7 +152,7 @@ impl Session {
         }
     }
 
-    /// A person's move, as it was typed or made on the board. `ply` is the number of plies that the person saw.
+    /// A move typed or made on the board. `ply` is the game's ply that the person saw.
     pub fn move_by_person(
         &mut self,
         text: &str,
@@ -176,7 +174,7 @@ impl Session {
         self.play(text, now)
     }
 
-    /// An engine's move in the position numbered `revision`; one for another position is ignored.
+    /// An engine's move. Ignored if `revision` is not the current one.
     pub fn move_by_engine(&mut self, revision: u64, text: &str, now: Instant) -> Result<(), ActionError> {
         if revision != self.revision || self.engine_to_move().is_none() {
             return Ok(());
@@ -220,7 +218,7 @@ impl Session {
         fallen
     }
 
-    /// Plies that `take_back` removes, so that a person has the move again; 0 if it is refused.
+    /// Plies that `take_back` removes, so that a person is to move again; 0 if it is refused.
     pub fn plies_to_take_back(&self) -> usize {
         let ply = self.game.ply();
         let plies = match self.persons() {
@@ -231,7 +229,7 @@ impl Session {
         if plies <= ply { plies } else { 0 }
     }
 
-    /// Takes the last moves back, to a person's turn.
+    /// Takes back the last moves, to a person's turn.
     pub fn take_back(&mut self, now: Instant) -> Result<(), ActionError> {
         let plies = self.plies_to_take_back();
         if plies == 0 {
@@ -251,7 +249,7 @@ impl Session {
         Ok(())
     }
 
-    /// The person resigns; of two, the one to move.
+    /// The person resigns; of two persons, the side to move.
     pub fn resign(&mut self, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let side = match self.persons() {
@@ -268,7 +266,7 @@ impl Session {
         Ok(())
     }
 
-    /// A draw is offered: two people agree, an engine does if its last score, for its side, is not above zero.
+    /// Offers a draw. Two persons agree; an engine agrees if its last score from its own view is not above 0.
     pub fn draw(&mut self, engine_score: Option<Score>, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let declines = match engine_score {
@@ -284,7 +282,7 @@ impl Session {
         Ok(())
     }
 
-    /// A tab was opened: a clock that a restart has stopped runs again.
+    /// A tab was opened: restarts a clock that a restart of the server has stopped.
     pub fn attach(&mut self, now: Instant) -> bool {
         let ply = self.game.ply();
         let turn = self.game.turn();
@@ -297,7 +295,7 @@ impl Session {
         }
     }
 
-    /// The `go` command for the engine that has the move, and how long it may think.
+    /// The `go` command for the engine to move, and its maximum thinking time.
     pub fn go(&self, now: Instant) -> (String, Duration) {
         let Some(clock) = &self.clock else {
             return (format!("go movetime {}", self.move_time_ms), self.move_time());

@@ -1,4 +1,4 @@
-//! The positions that a game can begin with.
+//! Start positions.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -13,15 +13,14 @@ use super::played::PlayedGame;
 pub enum StartChoice {
     #[default]
     Standard,
-    /// A position of Chess960 by its number, or a random one.
+    /// A Chess960 position by its number; `None` draws one.
     Chess960(Option<u16>),
     Fen(String),
-    /// Moves that are played already, in SAN, with or without their numbers: an opening.
+    /// An opening: moves in SAN, with or without move numbers.
     Moves(String),
 }
 
 impl StartChoice {
-    /// The game to begin with.
     pub fn game(&self) -> Result<PlayedGame, String> {
         let start = self.fen().map_err(|error| error.to_string())?;
         let mut game = PlayedGame::new(start).map_err(|error| error.to_string())?;
@@ -34,7 +33,7 @@ impl StartChoice {
         Ok(game)
     }
 
-    /// The FEN, or `None` for the initial position.
+    /// `None` is the initial position.
     pub fn fen(&self) -> Result<Option<String>, PositionError> {
         match self {
             StartChoice::Standard | StartChoice::Moves(_) => Ok(None),
@@ -52,19 +51,19 @@ impl StartChoice {
     }
 }
 
-/// A number below `count`: the standard library's hash keys are random.
+/// A random number below `count`, from the random keys of the standard library's hasher.
 fn any_number(count: u16) -> u16 {
     (RandomState::new().hash_one(0) % u64::from(count)) as u16
 }
 
-/// The position of Chess960 with that number, as a Shredder-FEN; `None` above 959.
+/// The Chess960 position with this number as a Shredder-FEN; `None` above 959.
 pub fn chess960_fen(number: u16) -> Option<String> {
     if number >= 960 {
         return None;
     }
     let board = Board::chess960(u32::from(number));
     let rooks = Bitboard::from_rank(Rank::First) & board.by_role(Role::Rook);
-    // The files of the rooks name the castling rights, whatever the geometry.
+    // In a Shredder-FEN, castling rights are the files of the rooks.
     let rights: String = rooks.into_iter().rev().map(|rook| rook.file().char()).collect();
     Some(format!("{} w {}{rights} - 0 1", board.board_fen(), rights.to_uppercase()))
 }

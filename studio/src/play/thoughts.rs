@@ -1,4 +1,4 @@
-//! What the analysing engine thinks of the present position, as people read it.
+//! The analyst's evaluation of the current position.
 
 use engine::apps::uci_client::InfoLine;
 use engine::search::Score;
@@ -9,55 +9,54 @@ use shakmaty::san::SanPlus;
 use super::played::PlayedGame;
 use crate::engines::MoveNumbers;
 
-/// Lines that are asked for and shown.
+/// Number of lines.
 pub const LINES: usize = 3;
 
-/// Moves of a line that are shown.
+/// Maximum length of a line in plies.
 const LONGEST: usize = 12;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThoughtLine {
-    /// For White.
+    /// From White's view.
     pub score: Score,
-    /// White's wins, draws and Black's wins, per mille.
+    /// White's wins, draws, Black's wins, per mille.
     pub wdl: Option<[u16; 3]>,
     pub depth: u32,
-    /// Nodes of the search.
+    /// Nodes of the whole search.
     pub nodes: u64,
     pub san: Vec<String>,
     pub uci: Vec<String>,
-    /// The positions after them.
+    /// The positions after each move.
     pub fens: Vec<String>,
 }
 
-/// What the search knows of a root move, for the side that makes it.
+/// Statistics of a root move, for the side to move.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MoveThought {
     pub san: String,
     pub uci: String,
-    /// Visits (N).
+    /// N.
     pub visits: u64,
-    /// Prior (P), 0 to 1.
+    /// P, 0 to 1.
     pub prior: f32,
-    /// Mean result (Q), −1 to 1.
+    /// Q, −1 to 1.
     pub q: f32,
 }
 
-/// The best lines of one position.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Thoughts {
-    /// Plies of the game in that position.
+    /// The game's ply in that position.
     pub ply: usize,
     pub lines: Vec<ThoughtLine>,
-    /// All moves, the most visited first, if the engine says that much.
+    /// Most visited first; empty if the engine does not report statistics.
     pub moves: Vec<MoveThought>,
-    /// The beginning of the next list of moves.
+    /// The incomplete next list of `moves`.
     #[serde(skip)]
     heard: Vec<MoveThought>,
 }
 
 impl Thoughts {
-    /// Takes in a line about the position of `game`. Returns whether the shown lines changed.
+    /// Takes in a line for the position of `game`. Returns whether the shown lines changed.
     pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine) -> bool {
         if info.rank >= LINES {
             return false;
@@ -71,7 +70,7 @@ impl Thoughts {
         true
     }
 
-    /// Takes in the statistics of a move; the root's end a list.
+    /// Takes in the statistics of a move; those of the root end a list.
     pub fn hear_numbers(&mut self, game: &PlayedGame, numbers: &MoveNumbers) {
         self.turn_to(game);
         if numbers.uci == "node" {
@@ -84,7 +83,7 @@ impl Thoughts {
         }
     }
 
-    /// Forgets another position.
+    /// Clears everything if the position has changed.
     fn turn_to(&mut self, game: &PlayedGame) {
         if self.ply != game.ply() {
             *self = Thoughts { ply: game.ply(), ..Thoughts::default() };

@@ -5,41 +5,40 @@ use shakmaty::san::SanPlus;
 
 use super::played::PlayedGame;
 
-/// Plies of a line that may be asked for.
+/// Maximum length of a queried line in plies.
 pub const LONGEST_PATH: usize = 200;
 
-/// The moves after a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeView {
     pub moves: Vec<String>,
-    /// Whether the tree reaches that position.
+    /// The tree contains the position.
     pub held: bool,
     pub children: Vec<TreeMove>,
 }
 
-/// A move in the tree, for the side that makes it.
+/// A move's statistics, for the side that plays it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeMove {
     #[serde(rename = "move")]
     pub uci: String,
     #[serde(default)]
     pub san: String,
-    /// Visits (N).
+    /// N.
     pub visits: u64,
-    /// Prior (P), 0 to 1.
+    /// P, 0 to 1.
     pub prior: f64,
-    /// Mean result (Q), −1 to 1.
+    /// Q, −1 to 1.
     pub q: f64,
     /// Win, draw and loss.
     pub wdl: [f64; 3],
-    /// The network's value of the position after it, −1 to 1.
+    /// The network's value of the position after the move, −1 to 1.
     pub value: Option<f64>,
-    /// What is proven: `win`, `draw` or `loss`.
+    /// `win`, `draw` or `loss`.
     pub proof: Option<String>,
 }
 
 impl TreeView {
-    /// Reads an answer about the tree of the present position of `game`; `None` if it is of another position.
+    /// Parses an answer about the tree of the current position of `game`; `None` if it is about another position.
     pub fn read(answer: &str, game: &PlayedGame) -> Option<TreeView> {
         let mut tree: TreeView = serde_json::from_str(answer).ok()?;
         let mut board = game.game().clone();

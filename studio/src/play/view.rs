@@ -1,4 +1,4 @@
-//! The game as the page receives it.
+//! The game as JSON for the page.
 
 use std::hash::{Hash, Hasher};
 use std::time::Instant;
@@ -16,9 +16,9 @@ use super::session::Session;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EngineView {
     pub name: String,
-    /// Smallest and largest `UCI_Elo`, if its strength can be limited.
+    /// The range of `UCI_Elo`, if the strength can be limited.
     pub elo: Option<(i64, i64)>,
-    /// Why it cannot play.
+    /// Why the engine cannot play.
     pub error: Option<String>,
 }
 
@@ -26,84 +26,83 @@ pub struct EngineView {
 pub struct SeatView {
     #[serde(flatten)]
     pub seat: Seat,
-    /// What the player is called.
+    /// The player's name.
     pub label: String,
 }
 
 /// The clock at the moment of sending.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClockView {
-    /// Milliseconds that White has left.
+    /// Milliseconds left.
     pub white_ms: u64,
-    /// Milliseconds that Black has left.
+    /// Milliseconds left.
     pub black_ms: u64,
-    /// The side whose time runs.
     pub running: Option<&'static str>,
     pub control: TimeControl,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct EndView {
-    /// As PGN writes it.
+    /// As in PGN.
     pub result: &'static str,
     pub text: String,
 }
 
-/// The file that a game was loaded from.
+/// The file of a loaded game.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileView {
-    /// Tells this file from those that were loaded before.
+    /// Distinguishes this file from earlier ones.
     pub number: u64,
-    /// Games that can be read.
+    /// Number of readable games.
     pub games: usize,
-    /// The one that is shown, from 0.
+    /// The shown game, from 0.
     pub chosen: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct TableView {
-    /// The number of the position.
+    /// See [`Session::revision`].
     pub revision: u64,
-    /// Tells the game, as far as it was played, from others.
+    /// See [`key_of`].
     pub key: String,
-    /// The file that was loaded last.
+    /// The last loaded file.
     pub file: Option<FileView>,
     pub start_fen: String,
-    /// Whether castling is king takes rook.
+    /// Castling is written as king takes rook.
     pub chess960: bool,
     /// Plies before the first move, by the move number of the start position.
     pub first_ply: usize,
     pub moves: Vec<PlayedMove>,
-    /// Code and name of the opening.
+    /// ECO code and name.
     pub opening: Option<String>,
-    /// Plies after which the middlegame and the endgame have begun, if they have.
+    /// Plies after which the middlegame and the endgame begin.
     pub phases: [Option<usize>; 2],
-    /// Whether the side to move is in check in the start position.
+    /// The side to move is in check in the start position.
     pub start_check: bool,
     pub turn: &'static str,
-    /// The legal moves, if a person has the move.
+    /// Empty unless a person is to move.
     pub legal: Vec<LegalMove>,
     pub white: SeatView,
     pub black: SeatView,
     pub clock: Option<ClockView>,
     pub end: Option<EndView>,
-    /// Plies that taking back would take.
+    /// Plies that a take-back removes.
     pub take_back: usize,
-    /// Whether an engine is thinking about its move.
+    /// An engine is thinking about its move.
     pub thinking: bool,
-    /// Whether the evaluation is asked for.
+    /// The evaluation is shown.
     pub analysis: bool,
-    /// What went wrong, and what to do.
+    /// An error, and what to do.
     pub notice: Option<String>,
-    /// Whether an engine waits to be started again.
+    /// A failed engine waits to be restarted.
     pub stalled: bool,
-    /// The position on the board ends the game by the rules, so there is nothing to evaluate.
+    /// The position ends the game by the rules, so there is nothing to evaluate.
     pub is_final: bool,
     /// Replacing the game needs a confirmation.
     pub at_stake: bool,
-    /// Whether games were played on this board before.
+    /// There are earlier games of this board.
     pub has_earlier: bool,
-    /// The engines that can be chosen.
+    /// The engines to choose from.
     pub engines: Vec<EngineView>,
 }
 
@@ -111,14 +110,14 @@ pub fn side(color: Color) -> &'static str {
     color.fold_wb("white", "black")
 }
 
-/// Tells a game from others: a hash of its start and its moves.
+/// A hash of the game's start position and moves.
 pub fn key_of(game: &PlayedGame) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     game.position_command().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// Plies after which the middlegame and the endgame have begun.
+/// Plies after which the middlegame and the endgame begin.
 fn phases(game: &PlayedGame) -> [Option<usize>; 2] {
     let mut begun = [None, None];
     let mut phase = Phase::Opening;
@@ -138,7 +137,7 @@ fn phases(game: &PlayedGame) -> [Option<usize>; 2] {
 }
 
 impl TableView {
-    /// The view of a session, without what only the table knows.
+    /// The view of a session, without the fields that only the table knows.
     pub fn of(session: &Session, now: Instant) -> TableView {
         let game = session.game();
         let [white, black] = session.labels();
@@ -199,7 +198,7 @@ mod tests {
         for text in "e4 e5 Nf3 Nc6 Bb5 a6 O-O Nf6 Qe2 Be7 Nc3".split(' ') {
             game.play(game.parse(text).unwrap()).unwrap();
         }
-        // White has king, both rooks and a bishop on the first rank: four; without the bishop three.
+        // White has king, both rooks and a bishop on the first rank: four pieces; without the bishop three.
         assert_eq!(phases(&game), [None, None]);
         for text in "d6 d3 O-O Be3".split(' ') {
             game.play(game.parse(text).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The review of one game at a time, made by an engine in a thread of its own.
+//! Reviews one game at a time, in a thread with its own engine.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,13 +16,13 @@ use super::view::ReviewView;
 use crate::engines::EngineSpec;
 use crate::play::{ActionError, ReviewedGame};
 
-/// Moves that are evaluated in a position: the second tells whether the best was the only good one.
+/// The second line tells whether the best move was the only good one.
 const LINES: usize = 2;
 
-/// Nodes that a position may be given.
+/// Allowed nodes per position.
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
-/// How long the engine may take to answer.
+/// The engine's timeout.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often progress is sent to the page.
@@ -33,29 +33,28 @@ const TOLD_EVERY: Duration = Duration::from_millis(200);
 pub enum ReviewCommand {
     /// Review the game on the board.
     Begin {
-        /// Nodes for each position.
+        /// Nodes per position.
         nodes: u64,
     },
-    /// Stop; what is judged so far stays.
+    /// Stop; the moves judged so far stay.
     Stop,
 }
 
-/// A game with the evaluations of its positions, as far as they are made.
+/// A game and its evaluations so far.
 struct Evaluated {
     game: PgnGame,
     positions: Vec<Option<Vec<JudgedLine>>>,
     view: ReviewView,
 }
 
-/// Makes reviews, one at a time.
 #[derive(Clone)]
 pub struct ReviewDesk {
     judge: Option<EngineSpec>,
     latest: Arc<Mutex<Option<Evaluated>>>,
-    /// Ends the review that is being made.
+    /// Stops the running review; every review has its own flag.
     stop: Arc<Mutex<Arc<AtomicBool>>>,
     out: Arc<watch::Sender<Arc<str>>>,
-    /// The review, a [`ReviewView`] as JSON, or `null`.
+    /// A [`ReviewView`] as JSON, or `null`.
     pub state: watch::Receiver<Arc<str>>,
 }
 
@@ -65,19 +64,18 @@ impl std::fmt::Debug for ReviewDesk {
     }
 }
 
-/// A panic elsewhere does not make the data wrong.
+/// The data stays valid if a holder of the lock panics.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ReviewDesk {
-    /// A desk whose reviews this engine makes.
     pub fn new(judge: Option<EngineSpec>) -> ReviewDesk {
         let (out, state) = watch::channel(Arc::from("null"));
         ReviewDesk { judge, latest: Arc::default(), stop: Arc::default(), out: Arc::new(out), state }
     }
 
-    /// Begins the review of a game; another one that is being made is stopped.
+    /// Begins the review of a game and stops any other.
     pub fn begin(&self, ReviewedGame { key, game }: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
         let none =
             || ActionError::NotNow("There is no engine to review with: name one with --engine.".into());
@@ -105,7 +103,7 @@ impl ReviewDesk {
         *lock(&self.latest) = Some(Evaluated { game: game.clone(), positions: vec![None; total], view });
         self.publish();
         let desk = self.clone();
-        // It asks an engine and waits for its answers, for minutes.
+        // A thread, because the review blocks on an engine for minutes.
         std::thread::spawn(move || {
             let ended = desk.evaluate(&judge, &game, nodes, &stop);
             desk.note(&stop, |evaluated| {
@@ -117,7 +115,7 @@ impl ReviewDesk {
         Ok(())
     }
 
-    /// Stops the review that is being made; what is judged so far stays.
+    /// Stops the running review; the moves judged so far stay.
     pub fn stop(&self) {
         let stop = lock(&self.stop).clone();
         let is_running = lock(&self.latest).as_ref().is_some_and(|latest| latest.view.running);
@@ -131,7 +129,7 @@ impl ReviewDesk {
         stop.store(true, Ordering::Relaxed);
     }
 
-    /// The reviewed game with its evaluations, marks and better lines.
+    /// The reviewed game with evaluations, marks and better lines.
     pub fn pgn(&self) -> Option<String> {
         let latest = lock(&self.latest);
         let Evaluated { game, positions, view } = latest.as_ref()?;
@@ -141,7 +139,7 @@ impl ReviewDesk {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The review as a page of its own.
+    /// The review as a self-contained HTML page.
     pub fn page(&self) -> Option<Vec<u8>> {
         let latest = lock(&self.latest);
         let Evaluated { game, positions, view } = latest.as_ref()?;
@@ -153,7 +151,7 @@ impl ReviewDesk {
         Some(text)
     }
 
-    /// Changes the review, unless another one has taken its place, and publishes it.
+    /// Changes and publishes the review, unless it was stopped.
     fn note(&self, stop: &AtomicBool, change: impl FnOnce(&mut Evaluated)) {
         {
             let mut latest = lock(&self.latest);
@@ -173,7 +171,7 @@ impl ReviewDesk {
         self.out.send_replace(text.into());
     }
 
-    /// Evaluates all positions; why it ended before that, and what to do.
+    /// Evaluates all positions. An error says why it ended early, and what to do.
     fn evaluate(
         &self,
         judge: &EngineSpec,
@@ -241,7 +239,7 @@ mod tests {
     use engine::chess::pgn::read_games;
     use serde_json::Value;
 
-    /// An engine in shell that takes 30 centipawns for the mover everywhere, and one more for every move of the game.
+    /// A shell engine that scores every position 30 centipawns for the mover, plus one per move of the game.
     fn judge(go: &str) -> EngineSpec {
         let script = format!(
             "while read -r l; do case $l in uci) echo option name MultiPV type spin min 1 max 9; echo uciok;; \
@@ -271,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Best moves and scores by the number of moves played.
+    /// Best moves and scores by the moves played.
     const SCRIPT: &str = "case $p in \
         *f2f3*e7e5*g2g4*) echo info depth 1 score mate 1 pv d8h4; echo bestmove d8h4;; \
         *f2f3*e7e5*) echo info depth 1 score cp -40 pv e2e4; echo bestmove e2e4;; \

@@ -1,27 +1,25 @@
-//! A review as the page receives it.
+//! A review as JSON for the page.
 
 use engine::apps::review::{GameReview, PlayerSummary, ReviewedMove, numbered, remark};
 use engine::chess::position::Game;
 use serde::Serialize;
 
-/// A judged move.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReviewedPly {
-    /// Plies before it.
+    /// Plies before the move.
     pub ply: usize,
-    /// What it is marked with: `!!`, `!`, `?!`, `?` or `??`.
+    /// `!!`, `!`, `?!`, `?` or `??`.
     pub mark: Option<&'static str>,
     /// The mark in words.
     pub name: Option<&'static str>,
-    /// What is said of it.
     pub remark: Option<String>,
-    /// The better line with its numbers, in SAN.
+    /// The better line in SAN with move numbers.
     pub best: Option<String>,
     /// The better line in UCI notation.
     pub best_uci: Vec<String>,
-    /// White's win probability after it, in per cent.
+    /// White's win probability after the move, in per cent.
     pub white: f64,
-    /// The evaluation after it, as a PGN's comment writes it.
+    /// The evaluation after the move, as in a PGN comment.
     pub eval: Option<String>,
     /// 0 to 100.
     pub accuracy: f64,
@@ -38,35 +36,32 @@ pub struct ReviewedPlayer {
     pub phases: [Option<f64>; 3],
 }
 
-/// A review, also while it is made.
+/// A finished or running review.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReviewView {
-    /// The game's key.
+    /// The game's [`TableView::key`](crate::play::TableView).
     pub key: String,
-    /// Who evaluates.
     pub judge: String,
-    /// Nodes for each position.
+    /// Nodes per position.
     pub nodes: u64,
-    /// Positions that are evaluated, and those of the game.
+    /// Positions evaluated.
     pub done: usize,
     /// Positions of the game.
     pub total: usize,
-    /// Seconds that are left, once there is a speed to go by.
+    /// Estimated time left; `None` before a speed is known.
     pub seconds_left: Option<f64>,
-    /// Whether it is being made.
     pub running: bool,
-    /// Why it is not complete, and what to do.
+    /// Why the review is incomplete, and what to do.
     pub notice: Option<String>,
-    /// White's win probability before the first move.
+    /// White's win probability before the first move, in per cent.
     pub white: Option<f64>,
-    /// The judged moves.
     pub moves: Vec<ReviewedPly>,
     /// White and Black.
     pub players: Option<[ReviewedPlayer; 2]>,
 }
 
 impl ReviewView {
-    /// Takes over what is judged so far.
+    /// Copies the moves judged so far.
     pub fn take(&mut self, review: &GameReview<'_>) {
         self.white = review.moves.first().filter(|first| first.ply == 0).map(|first| first.before.white);
         self.moves = review.moves.iter().map(reviewed).collect();

@@ -1,4 +1,4 @@
-//! All runs that are followed.
+//! All followed runs.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,78 +15,72 @@ use super::thin::thinned;
 use crate::boards::{Boards, LiveBoard};
 use crate::play::ActionError;
 
-/// How often the folders are looked at: a loop writes its boards twice a second.
+/// How often the folders are checked; `rl` writes its boards twice a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A run as the page lists it.
+/// A run as JSON for the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunView {
-    /// Its number.
     pub id: usize,
     pub name: String,
-    /// The kind, once it is known.
+    /// `None` until it is known.
     pub kind: Option<RunKind>,
     pub lines: usize,
-    /// The share of the file that is read.
+    /// The part of the file that was read, 0 to 1.
     pub read: f64,
-    /// Whole lines that could not be read.
+    /// Unreadable whole lines.
     pub damaged: usize,
-    /// Seconds since 1970 of the last report.
+    /// Time of the last report, in seconds since 1970.
     pub modified_s: Option<u64>,
     /// Why nothing can be read.
     pub problem: Option<String>,
     /// Steps or iterations done.
     pub done: Option<f64>,
-    /// Samples learnt.
+    /// Samples trained on.
     pub samples: Option<f64>,
-    /// Samples to learn.
+    /// Samples of the configuration.
     pub total_samples: Option<f64>,
     pub samples_per_s: Option<f64>,
-    /// Positions of self-play an hour.
+    /// Self-play positions per hour.
     pub positions_per_h: Option<f64>,
     pub lr: Option<f64>,
-    /// Divergence of the policy from the first network's.
+    /// KL divergence of the policy from the first network's.
     pub kl: Option<f64>,
-    /// `warning` or `alarm` if the divergence is above the configuration's bounds.
+    /// `warning` or `alarm` if the divergence exceeds the configured bounds.
     pub kl_state: Option<&'static str>,
     /// Positions in the buffer.
     pub buffer: Option<f64>,
-    /// Seconds of training.
+    /// Training time in seconds.
     pub time_s: Option<f64>,
     pub seconds_left: Option<f64>,
-    /// The stage of a run of `rl`.
+    /// The stage of an `rl` run.
     pub stage: Option<String>,
-    /// The names of the boards that it is playing on.
+    /// Names of the live boards.
     pub boards: Vec<String>,
-    /// Whether it is being stopped, or was started here.
     pub control: RunControl,
-    /// Whether it has learnt all its samples.
+    /// All samples are trained on.
     pub finished: bool,
-    /// Whether it can be resumed.
     pub can_resume: bool,
 }
 
-/// The runs, and the task that reads them.
 #[derive(Clone, Debug)]
 pub struct RunBoard {
     runs: Arc<Mutex<Vec<RunFollower>>>,
     trainers: Trainers,
     boards: Boards,
-    /// The list, [`RunView`]s as JSON.
+    /// [`RunView`]s as JSON.
     pub list: watch::Receiver<Arc<str>>,
 }
 
-/// Whether a run of `train` has learnt all its samples. A run of `rl` has no end that its metrics tell.
+/// Returns whether a `train` run has trained on all its samples. The metrics of an `rl` run do not tell its end.
 fn is_finished(run: &RunFollower) -> bool {
     let done = run.series().last("samples").zip(run.total_samples());
     run.kind() != Some(RunKind::Rl) && done.is_some_and(|(samples, total)| total > 0.0 && samples >= total)
 }
 
-/// A curve with its name.
 pub type NamedCurve = (String, Vec<Point>);
 
 impl RunBoard {
-    /// Follows the runs in these folders; `trainers` pause them and go on with them.
     pub fn start(folders: Vec<PathBuf>, trainers: Trainers, boards: Boards) -> RunBoard {
         let runs: Vec<RunFollower> = folders.into_iter().map(RunFollower::new).collect();
         let is_empty = runs.is_empty();
@@ -118,12 +112,12 @@ impl RunBoard {
         board
     }
 
-    /// A panic elsewhere does not make the curves wrong.
+    /// The data stays valid if a holder of the lock panics.
     fn lock(&self) -> MutexGuard<'_, Vec<RunFollower>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what is new, a part of each file: the list, and whether there is more.
+    /// Reads a part of each file. Returns the list, and whether there is more to read.
     fn read(&self) -> (Vec<RunView>, bool) {
         let mut runs = self.lock();
         let mut more = false;
@@ -139,14 +133,14 @@ impl RunBoard {
         (runs.iter().enumerate().map(|(id, run)| self.view(id, run)).collect(), more)
     }
 
-    /// The curves of a run, each thinned out to `points`; `None` if there is no such run.
+    /// The curves of a run, each thinned to `points`; `None` if there is no such run.
     pub fn curves(&self, id: usize, points: usize) -> Option<Vec<NamedCurve>> {
         let runs = self.lock();
         let curves = runs.get(id)?.series().curves();
         Some(curves.map(|(name, curve)| (name.to_owned(), thinned(curve, points))).collect())
     }
 
-    /// What a run says beyond its curves; `None` if there is no such run.
+    /// Facts of a run beyond its curves; `None` if there is no such run.
     pub fn details(&self, id: usize) -> Option<Value> {
         let runs = self.lock();
         let run = runs.get(id)?;
@@ -154,12 +148,11 @@ impl RunBoard {
         Some(json!({ "reliability": run.reliability(), "rl": rl }))
     }
 
-    /// The file of a run's metrics; `None` if there is no such run.
+    /// `None` if there is no such run.
     pub fn metrics_file(&self, id: usize) -> Option<PathBuf> {
         Some(self.lock().get(id)?.folder().join("metrics.jsonl"))
     }
 
-    /// Pauses or resumes a run.
     pub fn act(&self, id: usize, command: RunCommand) -> Result<(), ActionError> {
         let runs = self.lock();
         let none = || {

@@ -1,7 +1,7 @@
-//! Pausing a run and going on with it.
+//! Pausing and resuming a run.
 //!
-//! A pause is a file in the run's folder, `stop`, at which the trainer ends as at Ctrl-C: so it works for trainers on other
-//! machines, and no process is ever killed. Going on starts the trainer again, detached from the studio.
+//! A pause is the file `stop` in the run's folder, at which the trainer ends as at Ctrl-C. This works for trainers on
+//! other machines, and no process is ever killed. Resuming starts the trainer again, detached from the studio.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -16,55 +16,47 @@ use tokio::process::Command;
 use super::follow::RunKind;
 use crate::play::ActionError;
 
-/// The file that asks a trainer to stop; it removes the file when it has seen it.
+/// Asks a trainer to stop; the trainer removes the file when it has seen it.
 pub const STOP_FILE: &str = "stop";
 
-/// How long a run must have been quiet before another trainer is started on its folder.
+/// How long a run must be quiet before another trainer is started on its folder.
 const QUIET: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunCommand {
-    /// Stop cleanly.
     Pause,
-    /// Do not stop after all, if the trainer has not seen it yet.
+    /// Withdraw the pause, if the trainer has not seen it yet.
     Keep,
-    /// Go on.
     Resume,
 }
 
-/// Whether a run is being stopped, or started by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunControl {
-    /// Neither.
     Free,
-    /// It was asked to stop, and has not seen that yet.
+    /// The trainer has not seen the stop file yet.
     Stopping,
-    /// A trainer that was started here is running.
+    /// A trainer started here is running.
     Started,
 }
 
-/// Starts and stops trainers.
 #[derive(Clone, Debug, Default)]
 pub struct Trainers {
     program: Option<PathBuf>,
-    /// Whether the trainer that was started in a folder is running.
+    /// Whether the trainer started in a folder is running.
     started: Arc<Mutex<HashMap<PathBuf, bool>>>,
 }
 
 impl Trainers {
-    /// With the program `philidor-trainer`, if it is known.
     pub fn new(program: Option<PathBuf>) -> Trainers {
         Trainers { program, started: Arc::default() }
     }
 
-    /// Whether runs can be resumed.
     pub fn can_resume(&self) -> bool {
         self.program.is_some()
     }
 
-    /// Whether a run is being stopped or was started here.
     pub fn control(&self, folder: &Path) -> RunControl {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         if folder.join(STOP_FILE).exists() {
@@ -76,7 +68,6 @@ impl Trainers {
         }
     }
 
-    /// Asks the trainer of a run to stop.
     pub fn pause(&self, folder: &Path) -> Result<(), ActionError> {
         let failed = |error| {
             ActionError::NotNow(format!(
@@ -87,14 +78,14 @@ impl Trainers {
         std::fs::write(folder.join(STOP_FILE), "").map_err(failed)
     }
 
-    /// Takes the request to stop back, if the trainer has not seen it.
+    /// Withdraws the pause, if the trainer has not seen it yet.
     pub fn keep(&self, folder: &Path) -> Result<(), ActionError> {
         let seen =
             |_| ActionError::NotNow("The trainer is stopping already: go on with the run afterwards.".into());
         std::fs::remove_file(folder.join(STOP_FILE)).map_err(seen)
     }
 
-    /// Starts the trainer again; `active` is when the run's folder changed last.
+    /// Starts the trainer again; `active` is the last change of the run's folder.
     pub fn resume(
         &self,
         folder: &Path,
@@ -129,7 +120,7 @@ impl Trainers {
             .arg(folder)
             .arg("--resume");
         command.stdin(Stdio::null()).stdout(out).stderr(errors);
-        // It outlives the studio and its terminal's Ctrl-C.
+        // The trainer survives the studio and its terminal's Ctrl-C.
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| {
@@ -162,7 +153,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("a run");
         std::fs::create_dir(&run).unwrap();
-        // A file of its own: one that was written here could not be executed while another test starts a program.
+        // A checked-in program: a file written here could not be executed while another test starts a program.
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/print_arguments.sh");
         let trainers = Trainers::new(Some(program));
         trainers.pause(&run).unwrap();

@@ -1,4 +1,4 @@
-//! One run's folder, followed by polling: that works on network file systems too.
+//! Follows one run's folder by polling, which also works on network file systems.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,16 +12,15 @@ use super::live::LiveFollower;
 use super::rl::RlFacts;
 use super::series::RunSeries;
 
-/// Bytes that one call reads: the curves so far can be asked for between two.
+/// Bytes per read, so that others can get the lock between two reads.
 const CHUNK: usize = 4 << 20;
 
-/// Bytes of a line; a longer one is damaged.
+/// Maximum length of a line in bytes; a longer line is damaged.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Bytes that are compared to notice a file that was written anew.
+/// Bytes compared to notice that a file was rewritten.
 const TAIL: usize = 64;
 
-/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
@@ -31,28 +30,26 @@ pub enum RunKind {
     Rl,
 }
 
-/// What a look at a folder has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
-    /// Something has changed.
     pub changed: bool,
-    /// There is more to read: look again at once.
+    /// More can be read at once.
     pub more: bool,
 }
 
-/// A run's folder and what was read of it.
+/// A run's folder and what was read from it.
 #[derive(Debug)]
 pub struct RunFollower {
     folder: PathBuf,
     series: RunSeries,
     rl: RlFacts,
     live: LiveFollower,
-    /// The last line with reliabilities.
+    /// The last metrics line with reliability diagrams.
     reliability: Option<Value>,
-    /// Bytes of `metrics.jsonl` that were read, up to the end of a line, and bytes that it has.
+    /// `read` ends at a line end; `length` is the size of `metrics.jsonl`, in bytes.
     read: u64,
     length: u64,
-    /// The bytes before `read`, to notice a file that was written anew.
+    /// The bytes before `read`, to notice that the file was rewritten.
     tail: Vec<u8>,
     lines: usize,
     damaged: usize,
@@ -63,7 +60,7 @@ pub struct RunFollower {
 }
 
 impl RunFollower {
-    /// Follows the run in `folder`, which may not be there yet.
+    /// The folder need not exist yet.
     pub fn new(folder: PathBuf) -> RunFollower {
         RunFollower {
             folder,
@@ -83,27 +80,24 @@ impl RunFollower {
         }
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The curves.
     pub fn series(&self) -> &RunSeries {
         &self.series
     }
 
-    /// What a run of `rl` says beyond its curves.
+    /// Facts of an `rl` run beyond its curves.
     pub fn rl(&self) -> &RlFacts {
         &self.rl
     }
 
-    /// The boards that it is playing on.
     pub fn live(&self) -> &LiveFollower {
         &self.live
     }
 
-    /// The reliabilities of the last validation: by kind of prediction, predicted and seen shares.
+    /// Reliability diagrams of the last validation: by kind of prediction, predicted and observed shares.
     pub fn reliability(&self) -> Option<&Value> {
         self.reliability.as_ref()
     }
@@ -112,17 +106,17 @@ impl RunFollower {
         self.lines
     }
 
-    /// Whole lines that are no metrics.
+    /// Whole lines that are not metrics.
     pub fn damaged(&self) -> usize {
         self.damaged
     }
 
-    /// The share of the file that is read.
+    /// The part of the file that was read, 0 to 1.
     pub fn share_read(&self) -> f64 {
         if self.length == 0 { 1.0 } else { self.read as f64 / self.length as f64 }
     }
 
-    /// When the metrics were written last.
+    /// When the metrics were last written.
     pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
@@ -132,13 +126,13 @@ impl RunFollower {
         self.problem.as_deref()
     }
 
-    /// The kind, once it is known.
+    /// `None` until it is known.
     pub fn kind(&self) -> Option<RunKind> {
         self.kind
     }
 
-    /// Seconds that are left, by the present speed: of `train` to the samples that the configuration asks for, of `rl` to
-    /// the iterations or the time that its command line asked for.
+    /// Estimated seconds left at the current speed: for `train` to the configured samples, for `rl` to the iterations
+    /// or the time of its command line.
     pub fn seconds_left(&self) -> Option<f64> {
         if self.kind == Some(RunKind::Rl) {
             return self.rl_seconds_left();
@@ -157,12 +151,12 @@ impl RunFollower {
         by_count.into_iter().chain(by_clock).reduce(f64::min)
     }
 
-    /// Samples that the configuration asks for.
+    /// Samples of the configuration.
     pub fn total_samples(&self) -> Option<f64> {
         self.total_samples
     }
 
-    /// Reads what is new, up to the last whole line and not too much at once.
+    /// Reads new lines, up to the last whole line and a maximum size.
     pub fn poll(&mut self) -> Looked {
         let before = (self.lines, self.damaged, self.problem.clone());
         let (problem, more) = match self.read_new() {
@@ -183,7 +177,7 @@ impl RunFollower {
         Looked { changed, more }
     }
 
-    /// Whether there is more to read.
+    /// Returns whether there is more to read.
     fn read_new(&mut self) -> io::Result<bool> {
         let mut file = File::open(self.folder.join("metrics.jsonl"))?;
         let metadata = file.metadata()?;
@@ -205,14 +199,14 @@ impl RunFollower {
         let is_full = pending.len() == CHUNK;
         match pending.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => self.take(&pending[..=end]),
-            // The rest of it will count as another damaged line.
+            // The rest of the line will count as another damaged line.
             None if pending.len() > LONGEST_LINE => self.take(&pending),
             None => return Ok(false),
         }
         Ok(is_full)
     }
 
-    /// Whether the file still begins as it was read.
+    /// Returns whether the file still has the bytes that were read last.
     fn continues(&self, file: &mut File, length: u64) -> io::Result<bool> {
         if length < self.read {
             return Ok(false);
@@ -235,7 +229,7 @@ impl RunFollower {
         self.tail = text[text.len().saturating_sub(TAIL)..].to_vec();
     }
 
-    /// What of a line is no curve.
+    /// Reads what is not a curve from a line.
     fn take_facts(&mut self, line: &[u8]) {
         let is_rl = self.kind == Some(RunKind::Rl);
         let has_reliability = memchr::memmem::find(line, b"\"reliability\"").is_some();
@@ -261,7 +255,7 @@ impl RunFollower {
     }
 }
 
-/// The value of a key, in an object or in those inside it.
+/// Finds the value of a key in an object or in nested objects.
 fn find<'a>(value: &'a Value, key: &str, depth: usize) -> Option<&'a Value> {
     let object = value.as_object()?;
     let inside = || object.values().filter(|_| depth > 0).find_map(|value| find(value, key, depth - 1));

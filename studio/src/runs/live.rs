@@ -1,4 +1,4 @@
-//! `live.json`: the boards that a run of `rl` is playing on, and how long it will go on.
+//! `live.json`: the live boards and the planned end of an `rl` run.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -12,10 +12,10 @@ use crate::boards::LiveBoard;
 
 const FORMAT: &str = "philidor-live/1";
 
-/// Boards that are shown.
+/// Maximum number of boards shown.
 const MOST_BOARDS: usize = 16;
 
-/// Bytes of the file.
+/// Maximum size of the file in bytes.
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -39,20 +39,20 @@ struct LiveFileBoard {
     ply: usize,
 }
 
-/// What the file said last.
+/// The last content of the file.
 #[derive(Debug, Default)]
 pub struct LiveFollower {
     modified: Option<SystemTime>,
-    /// Numbers of the games with their boards.
+    /// Boards with their game numbers.
     pub boards: Vec<(u64, LiveBoard)>,
-    /// The iteration after which the run ends, if it does.
+    /// The last iteration, if the run is limited.
     pub iterations: Option<u64>,
-    /// Seconds since 1970 at which it ends, if it does.
+    /// The end of the run in seconds since 1970, if it is limited.
     pub until_s: Option<f64>,
 }
 
 impl LiveFollower {
-    /// Reads the file of the run in `folder` again if it has changed. Returns whether it has.
+    /// Reads the file in `folder` if it has changed. Returns whether it has.
     pub fn poll(&mut self, folder: &Path) -> bool {
         let path = folder.join("live.json");
         let Ok(metadata) = path.metadata() else {
@@ -71,7 +71,6 @@ impl LiveFollower {
         true
     }
 
-    /// When the file was written last.
     pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }

@@ -1,4 +1,4 @@
-//! Training runs: their folders are read while they are written.
+//! Training runs, whose folders are read while they are written.
 
 mod thin;
 mod series;

@@ -1,4 +1,4 @@
-//! What a run of `rl` says beyond its curves: the networks' ratings, the arena's tables, vetoes, the stage.
+//! Facts of an `rl` run beyond its curves: ratings, arena tables, vetoes, the stage.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,29 +12,27 @@ use serde_json::Value;
 /// Iterations whose tables are shown.
 const SHOWN_ITERATIONS: usize = 60;
 
-/// Bytes of `state.json`; a larger one is not read.
+/// Maximum size of `state.json` in bytes; a larger file is not read.
 const LARGEST_STATE: u64 = 64 << 20;
 
-/// A network's rating.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatedNetwork {
     pub name: String,
-    /// Elo above the network that the run began with.
+    /// Elo relative to the run's first network.
     pub elo: f64,
-    /// Half of its 95 % interval.
+    /// Half-width of the 95 % interval.
     pub error: f64,
-    /// Games.
     pub games: f64,
 }
 
 /// A match of the arena.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArenaRow {
-    /// Against whom: `best`, `older`, …
+    /// `best`, `older`, …
     pub against: String,
-    /// Games won, drawn and lost.
+    /// Wins, draws and losses.
     pub games: [u64; 3],
-    /// Score in per cent.
+    /// Per cent.
     pub score: f64,
     /// Elo with its error, in words.
     pub elo: String,
@@ -54,17 +52,14 @@ impl ArenaRow {
 /// An iteration with an arena.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArenaIteration {
-    /// The iteration.
     pub iteration: u64,
     /// `promoted`, `kept` or `vetoed`.
     pub verdict: String,
-    /// What got worse, of a veto.
+    /// Why it was vetoed.
     pub worse: Option<String>,
-    /// The matches.
     pub rows: Vec<ArenaRow>,
 }
 
-/// What `state.json` says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct StateFile {
@@ -73,22 +68,19 @@ struct StateFile {
     best: String,
     current: String,
     escalation: Value,
-    /// Results of a match that is being played.
+    /// Results of unfinished matches.
     begun: BTreeMap<String, MatchResults>,
 }
 
-/// The configuration's alarms on the policy's divergence, and the size of the buffer.
+/// The configured bounds of the KL divergence, and the buffer size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RlBounds {
-    /// A warning above this.
     pub warn: Option<f64>,
-    /// An alarm above this.
     pub alarm: Option<f64>,
-    /// Positions that the buffer keeps.
+    /// Positions.
     pub buffer: Option<f64>,
 }
 
-/// The facts of a run of `rl`.
 #[derive(Debug, Default)]
 pub struct RlFacts {
     ratings: Vec<RatedNetwork>,
@@ -99,37 +91,35 @@ pub struct RlFacts {
     bounds: RlBounds,
 }
 
-/// The facts as the page receives them.
+/// The facts as JSON for the page.
 #[derive(Debug, Serialize)]
 pub struct RlView<'a> {
-    /// All networks' ratings at the last arena.
+    /// Ratings of all networks at the last arena.
     pub ratings: &'a [RatedNetwork],
     /// The last iterations with an arena.
     pub iterations: &'a [ArenaIteration],
-    /// Iterations of all vetoes, and what got worse.
+    /// Iterations and reasons of all vetoes.
     pub vetoes: &'a [(u64, String)],
-    /// The present iteration.
     pub iteration: u64,
     /// `play`, `train` or `arena`.
     pub stage: &'a str,
-    /// The best network so far.
     pub best: &'a str,
     /// The network in training.
     pub current: &'a str,
-    /// The measures after a veto that are in force.
+    /// Measures in force after a veto.
     pub escalation: &'a Value,
-    /// Matches that are being played.
+    /// Unfinished matches.
     pub playing: Vec<ArenaRow>,
-    /// The policy's divergence above which the loop warns.
+    /// KL divergence above which `rl` warns.
     pub kl_warn: Option<f64>,
-    /// That above which it gives alarm.
+    /// KL divergence above which `rl` gives alarm.
     pub kl_alarm: Option<f64>,
-    /// Positions that the buffer keeps.
+    /// Positions.
     pub buffer_size: Option<f64>,
 }
 
 impl RlFacts {
-    /// Takes in a line of metrics.
+    /// Takes in a metrics line.
     pub fn add(&mut self, line: &Value) {
         let Some(iteration) = line["iteration"].as_u64() else { return };
         if let Ok(ratings) = serde_json::from_value::<Vec<RatedNetwork>>(line["ratings"].clone()) {
@@ -148,7 +138,7 @@ impl RlFacts {
         self.iterations.drain(..surplus);
     }
 
-    /// Reads the alarms and the buffer's size from a configuration.
+    /// Reads the bounds and the buffer size from a configuration.
     pub fn configure(&mut self, config: &Value) {
         let number = |value: &Value| value.as_f64();
         self.bounds = RlBounds {
@@ -158,7 +148,7 @@ impl RlFacts {
         };
     }
 
-    /// Reads `state.json` again if it has changed. Returns whether it has.
+    /// Reads `state.json` if it has changed. Returns whether it has.
     pub fn poll_state(&mut self, folder: &Path) -> bool {
         let path = folder.join("state.json");
         let Ok(metadata) = path.metadata() else { return false };
@@ -174,22 +164,19 @@ impl RlFacts {
                 self.state = state;
                 changed
             }
-            // It is looked at again the next time.
+            // Retried at the next poll.
             Err(_) => false,
         }
     }
 
-    /// The present iteration and stage.
     pub fn stage(&self) -> (u64, &str) {
         (self.state.iteration, &self.state.stage)
     }
 
-    /// The alarms and the buffer's size.
     pub fn bounds(&self) -> RlBounds {
         self.bounds
     }
 
-    /// The facts as the page receives them.
     pub fn view(&self) -> RlView<'_> {
         let state = &self.state;
         RlView {

@@ -1,6 +1,5 @@
-//! The curves of a run, by name.
-//!
-//! A run may have a million lines: numbers go from the text to their curves without a tree of values between.
+//! The curves of a run, by name. A run may have a million lines, so numbers are parsed straight into curves, without a
+//! JSON tree.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,24 +8,24 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::thin::thinned;
 
-/// A point of a curve: steps or iterations, and the value. NaN is a gap, where nothing was measured.
+/// Step or iteration, and value. NaN is a gap, where nothing was measured.
 pub type Point = (f64, f64);
 
-/// Curves that a run may have; further ones are left out.
+/// Maximum number of curves; further curves are dropped.
 const MOST_CURVES: usize = 400;
 
-/// Points that a curve is kept with; with more it is thinned out to half of them.
+/// Maximum number of points per curve; beyond it, the curve is thinned to half.
 const MOST_POINTS: usize = 1 << 17;
 
-/// Depth of the objects that are looked into.
+/// Maximum depth of nested objects.
 const DEEPEST: usize = 6;
 
-/// The curves of a run: `validation.policy_loss` is the number `policy_loss` in the object `validation`.
+/// `validation.policy_loss` is the number `policy_loss` in the object `validation`.
 #[derive(Clone, Debug, Default)]
 pub struct RunSeries {
     places: HashMap<String, usize>,
     curves: Vec<(String, Curve)>,
-    // Used again for every line.
+    // Buffers reused for every line.
     path: String,
     found: Vec<(usize, f64)>,
 }
@@ -34,12 +33,12 @@ pub struct RunSeries {
 #[derive(Clone, Debug, Default)]
 struct Curve {
     points: Vec<Point>,
-    /// Also of points that were thinned out.
+    /// Survives thinning.
     last: f64,
 }
 
 impl RunSeries {
-    /// Adds the numbers of a line of metrics; `false` if it is no object with a step or an iteration.
+    /// Adds the numbers of a metrics line. Returns false if it is not an object with a step or an iteration.
     pub fn add(&mut self, line: &[u8]) -> bool {
         self.path.clear();
         self.found.clear();
@@ -74,7 +73,7 @@ impl RunSeries {
         true
     }
 
-    /// The curves that have points, by name.
+    /// The non-empty curves, sorted by name.
     pub fn curves(&self) -> impl Iterator<Item = (&str, &[Point])> {
         let mut named: Vec<(&str, &[Point])> =
             self.curves.iter().map(|(name, curve)| (name.as_str(), curve.points.as_slice())).collect();
@@ -83,14 +82,13 @@ impl RunSeries {
         named.into_iter()
     }
 
-    /// The last value of a curve.
     pub fn last(&self, name: &str) -> Option<f64> {
         let (_, curve) = &self.curves[*self.places.get(name)?];
         (!curve.points.is_empty()).then_some(curve.last)
     }
 }
 
-/// Finds the numbers of an object, whose place is `path`.
+/// Collects the numbers of an object at `path`.
 struct Numbers<'a> {
     places: &'a mut HashMap<String, usize>,
     curves: &'a mut Vec<(String, Curve)>,
@@ -153,7 +151,7 @@ impl<'de> Visitor<'de> for Numbers<'_> {
         Ok(())
     }
 
-    /// Null: nothing was measured here.
+    /// Null means that nothing was measured.
     fn visit_unit<E>(self) -> Result<(), E> {
         self.number(f64::NAN);
         Ok(())

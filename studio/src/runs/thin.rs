@@ -1,9 +1,9 @@
-//! Curves thinned out for a screen.
+//! Downsamples curves for the screen.
 
-/// A point: steps or iterations, and the value.
+/// Step or iteration, and value.
 type Point = (f64, f64);
 
-/// At most `count` points that look like the curve. Gaps (NaN) are kept unless they take a quarter of the points.
+/// Downsamples to at most `count` points. Gaps (NaN) are kept unless they exceed a quarter of the points.
 pub fn thinned(points: &[Point], count: usize) -> Vec<Point> {
     if points.len() <= count.max(3) {
         return points.to_vec();
@@ -18,8 +18,8 @@ pub fn thinned(points: &[Point], count: usize) -> Vec<Point> {
     kept
 }
 
-/// At most `count` points, without gaps: the first, the last, and of each stretch between the point that
-/// spans the largest triangle with its neighbours (largest triangle three buckets, Steinarsson 2013).
+/// Largest-triangle-three-buckets (Steinarsson 2013): at most `count` points without gaps, namely the first, the last,
+/// and in each bucket the point that spans the largest triangle with its neighbours.
 fn largest_triangles(points: &[Point], count: usize) -> Vec<Point> {
     let count = count.max(3);
     let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return Vec::new() };

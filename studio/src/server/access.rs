@@ -1,8 +1,8 @@
 //! Access control: hosts, origins and the token.
 //!
-//! Without a token the server is bound to the loopback interface, and what a browser could be talked into by another
-//! site is refused: a foreign `Host` (DNS rebinding) and a foreign `Origin` (requests across sites). With a token, whoever
-//! has it may ask; `Origin` is checked all the same.
+//! Without a token the server is bound to loopback and refuses requests that another site could make a browser send: a
+//! foreign `Host` (DNS rebinding) or a foreign `Origin` (cross-site requests). With a token, the token decides, but
+//! `Origin` is still checked.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,12 +12,10 @@ use axum::http::{HeaderMap, Method, Uri, header};
 /// The cookie that holds the token.
 const COOKIE: &str = "philidor_studio";
 
-/// What is allowed.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// The port of the server.
     pub port: u16,
-    /// The token, if the server listens beyond loopback.
+    /// Set if the server listens beyond loopback.
     pub token: Option<String>,
     /// The origin under which a proxy serves the page, such as `https://chess.example`.
     pub public: Option<PublicOrigin>,
@@ -28,7 +26,7 @@ pub struct Access {
 pub struct PublicOrigin {
     /// As browsers send it in `Origin`.
     text: String,
-    /// As they send it in `Host`.
+    /// As browsers send it in `Host`.
     host: String,
 }
 
@@ -43,7 +41,7 @@ impl FromStr for PublicOrigin {
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
             return Err(wrong());
         }
-        // Browsers leave out the scheme's own port, and write the host in small letters.
+        // Browsers omit the scheme's default port and write the host in lower case.
         let host = uri.authority().ok_or_else(wrong)?.as_str().to_ascii_lowercase();
         let port = if scheme == "https" { ":443" } else { ":80" };
         let host = host.strip_suffix(port).unwrap_or(&host).to_owned();
@@ -60,16 +58,13 @@ impl fmt::Display for PublicOrigin {
     }
 }
 
-/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// The `Host` is not this server.
     Host,
     /// The request comes from another site.
     Origin,
-    /// The token is missing or wrong.
     Token,
-    /// The token stands in the address: it moves into a cookie.
+    /// The token is in the address: move it to this cookie.
     SetCookie(String),
 }
 
@@ -92,7 +87,6 @@ impl Denied {
 }
 
 impl Access {
-    /// Whether a request is allowed.
     pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let host = text(header::HOST).ok_or(Denied::Host)?;
@@ -101,7 +95,7 @@ impl Access {
         if self.token.is_none() && !is_public && !self.is_loopback(host) {
             return Err(Denied::Host);
         }
-        // A proxy may pass its own host on, or ours.
+        // A proxy may forward its own host or ours.
         let is_own = |origin: &str| {
             origin == format!("http://{host}") || public.is_some_and(|public| public.text == origin)
         };
@@ -160,7 +154,7 @@ fn cookie(token: &str, encrypted: bool) -> String {
     format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/{secure}")
 }
 
-/// Compares in a time that does not depend on where the texts differ.
+/// Compares in constant time for texts of equal length.
 fn equal(given: &str, token: &str) -> bool {
     let difference = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     given.len() == token.len() && difference == 0
@@ -228,7 +222,7 @@ mod tests {
         let access = |text| Access { port: 8645, token: None, public: public(text) };
         let proxy = access("https://Chess.example:443/");
         let own = ("origin", "https://chess.example");
-        // The proxy passes on its own host, or asks us as ours.
+        // The proxy forwards its own host or ours.
         for host in ["chess.example", "127.0.0.1:8645"] {
             assert_eq!(checked(&proxy, "/", &[("host", host), own]), Ok(()), "{host}");
             for origin in ["https://evil.example", "http://chess.example:8080", "https://chess.example:444"] {

@@ -1,15 +1,15 @@
-//! The page's files, which are part of the program.
+//! The page's files, embedded in the program.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-/// The folder `page`: in debug builds it is read from disk, so that the page can be changed without building.
+/// In debug builds the folder `page` is read from disk, so that the page can be changed without a build.
 #[derive(RustEmbed)]
 #[folder = "page/"]
 struct Page;
 
-/// Answers with a file; `""` is the start page.
+/// `""` is the start page.
 pub fn serve(path: &str, headers: &HeaderMap) -> Response {
     let path = if path.is_empty() { "index.html" } else { path };
     let Some((file, kind)) = Page::get(path).zip(content_type(path)) else {
@@ -24,7 +24,7 @@ pub fn serve(path: &str, headers: &HeaderMap) -> Response {
     (head, file.data.into_owned()).into_response()
 }
 
-/// The type of a file of the page; none for files that are not for browsers.
+/// The media type; `None` for files that are not for browsers.
 fn content_type(path: &str) -> Option<&'static str> {
     match path.rsplit_once('.')?.1 {
         "html" => Some("text/html; charset=utf-8"),

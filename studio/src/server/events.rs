@@ -1,8 +1,8 @@
-//! One stream of events for each tab.
+//! One stream of server-sent events per tab.
 //!
-//! Every message is a JSON object with the topics that have changed; the first has all. A tab receives at most ten a
-//! second: what changes in between is left out, since every topic is sent as a whole. Of the boards that are being played
-//! on, a tab receives those that it says it shows.
+//! Every message is a JSON object of the changed topics; the first message has all. A tab receives at most ten messages
+//! a second and may miss intermediate states, since a topic is always sent whole. Of the live boards, a tab receives
+//! only those that it shows.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -17,21 +17,20 @@ use tokio::time::Instant;
 
 use crate::boards::{BoardMap, Boards};
 
-/// Time between two messages to a tab.
+/// Minimum time between two messages to a tab.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Tabs that may listen at once, boards that a tab may show, and bytes of a tab's or a board's name.
+/// Maximum number of listening tabs, of boards per tab, and of bytes in a tab's or board's name.
 const MOST_TABS: usize = 200;
 const MOST_BOARDS: usize = 64;
 const LONGEST_NAME: usize = 64;
 
-/// A topic: its name and its present state as JSON.
+/// A topic's name and its current state as JSON.
 pub type Topic = (&'static str, watch::Receiver<Arc<str>>);
 
 /// The boards that each tab shows.
 type TabViews = Arc<Mutex<HashMap<String, watch::Sender<HashSet<String>>>>>;
 
-/// What tabs can listen to.
 #[derive(Clone, Debug)]
 pub struct EventSource {
     topics: Vec<Topic>,
@@ -39,12 +38,12 @@ pub struct EventSource {
     tabs: TabViews,
 }
 
-/// A panic elsewhere does not make the tabs wrong.
+/// The data stays valid if a holder of the lock panics.
 fn lock(tabs: &TabViews) -> MutexGuard<'_, HashMap<String, watch::Sender<HashSet<String>>>> {
     tabs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A tab that listens; dropping it frees its place.
+/// A listening tab; dropping it frees its place.
 struct Seat {
     tabs: TabViews,
     name: String,
@@ -56,30 +55,28 @@ impl Drop for Seat {
     }
 }
 
-/// What one tab is sent.
 struct TabStream {
     topics: Vec<Topic>,
     boards: watch::Receiver<BoardMap>,
     view: watch::Receiver<HashSet<String>>,
-    /// The boards as they were sent last.
+    /// The boards as last sent.
     sent: BoardMap,
     last: Option<Instant>,
     _seat: Seat,
 }
 
 impl EventSource {
-    /// Topics to listen to, and boards to look at.
     pub fn new(topics: Vec<Topic>, boards: Boards) -> EventSource {
         EventSource { topics, boards, tabs: Arc::default() }
     }
 
-    /// The messages for the tab of that name; `None` if there are too many tabs, or it listens already.
+    /// The messages for a tab; `None` if there are too many tabs or this one listens already.
     pub fn listen(&self, tab: &str) -> Option<impl Stream<Item = Result<Event, Infallible>> + use<>> {
         let messages = self.messages(tab)?;
         Some(futures_util::StreamExt::map(messages, |text| Ok(Event::default().data(text))))
     }
 
-    /// The tab shows these boards from now on; `false` if it does not listen, or they are too many.
+    /// Sets the boards that a tab shows. Returns false if the tab does not listen or the boards are too many.
     pub fn show(&self, tab: &str, boards: Vec<String>) -> bool {
         if boards.len() > MOST_BOARDS || boards.iter().any(|name| name.len() > LONGEST_NAME) {
             return false;
@@ -116,7 +113,7 @@ impl EventSource {
 }
 
 impl TabStream {
-    /// The next message that has something to say.
+    /// Returns the next non-empty message.
     async fn next(&mut self) -> String {
         loop {
             self.wait().await;
@@ -131,7 +128,7 @@ impl TabStream {
         }
     }
 
-    /// Waits for something to change that this tab shows.
+    /// Waits until something that this tab shows changes.
     async fn wait(&mut self) {
         let shows_boards = !self.view.borrow().is_empty();
         let topics = select_all(self.topics.iter_mut().map(|(_, state)| Box::pin(change(state))));
@@ -140,7 +137,7 @@ impl TabStream {
             () = change(&mut self.boards), if shows_boards => None,
             () = change(&mut self.view) => None,
         };
-        // Waiting for the change has marked it as seen.
+        // Waiting has marked the change as seen.
         if let Some(changed) = changed {
             self.topics[changed].1.mark_changed();
         }
@@ -161,7 +158,7 @@ impl TabStream {
         format!("{{{}}}", parts.join(","))
     }
 
-    /// The boards in view that are not as they were sent last.
+    /// The boards in view that differ from those last sent.
     fn changed_boards(&mut self) -> Vec<String> {
         let view = self.view.borrow_and_update();
         let boards = self.boards.borrow_and_update();
@@ -178,7 +175,7 @@ impl TabStream {
     }
 }
 
-/// Waits for a state to change; one whose owner has ended stays as it is.
+/// Waits for a change; forever if the sender is gone.
 async fn change<T>(state: &mut watch::Receiver<T>) {
     if state.changed().await.is_err() {
         std::future::pending::<()>().await;

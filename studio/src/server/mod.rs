@@ -1,4 +1,4 @@
-//! The web server: who may ask, what the page consists of, the stream of events, the actions.
+//! The web server: access control, the page's files, events and actions.
 
 mod access;
 mod assets;

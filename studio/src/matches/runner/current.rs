@@ -1,4 +1,4 @@
-//! The state of the match that is played, and how it is saved and restored.
+//! The state of the current match, and how it is saved and restored.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,15 +11,14 @@ use super::super::saved::{SavedMatch, SavedMatchError};
 use super::super::view::{FinishedGame, MatchPhase};
 use crate::play::Winner;
 
-/// A match, as far as it is played.
 pub(super) struct Current {
     pub(super) order: MatchOrder,
     pub(super) phase: MatchPhase,
     pub(super) results: BTreeMap<usize, Winner>,
     pub(super) next: usize,
-    /// Games that were begun and wait for a lane.
+    /// Begun games that wait for a lane.
     pub(super) waiting: VecDeque<LaneGame>,
-    /// Running games by their lanes.
+    /// Running games by lane.
     pub(super) running: BTreeMap<usize, LaneGame>,
     pub(super) lanes: Vec<(AbortHandle, mpsc::Sender<LaneGame>)>,
     pub(super) finished: VecDeque<FinishedGame>,
@@ -45,7 +44,7 @@ impl Current {
         matches!(self.phase, MatchPhase::Playing | MatchPhase::Finishing)
     }
 
-    /// Ends all engines; running games wait to be continued.
+    /// Ends all engines; running games will be continued.
     pub(super) fn halt(&mut self) {
         self.lanes.drain(..).for_each(|(lane, _)| lane.abort());
         self.waiting.extend(std::mem::take(&mut self.running).into_values());

@@ -1,4 +1,4 @@
-//! The task that plays matches, one at a time: it deals games to lanes, counts, saves, and publishes what has changed.
+//! The task that plays matches, one at a time: assigns games to lanes, counts, saves, and publishes changes.
 
 mod current;
 #[cfg(all(test, unix))]
@@ -25,10 +25,10 @@ use crate::boards::Boards;
 use crate::engines::Roster;
 use crate::play::{ActionError, GameEnd, PgnHeader, write_pgn};
 
-/// Finished games that are shown: every message has them.
+/// Finished games shown; every message has all of them.
 const SHOWN_GAMES: usize = 20;
 
-/// How long a change may be unsaved.
+/// Maximum time before a change is saved.
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, Deserialize)]
@@ -39,7 +39,7 @@ pub enum MatchCommand {
     Finish,
     /// Stop at once, to be resumed later.
     Suspend,
-    /// Go on with a suspended match, and its running games.
+    /// Resume a suspended match and its unfinished games.
     Resume,
     /// Stop for good; running games are lost.
     Stop,
@@ -53,7 +53,7 @@ struct Request {
 #[derive(Clone, Debug)]
 pub struct MatchHandle {
     requests: mpsc::UnboundedSender<Request>,
-    /// The match as JSON, a [`MatchView`]; `null` before the first one.
+    /// A [`MatchView`] as JSON; `null` before the first match.
     pub state: watch::Receiver<Arc<str>>,
     pub books: Arc<[String]>,
     pgn_file: PathBuf,
@@ -67,7 +67,7 @@ impl MatchHandle {
         answered.await.map_err(|_| ended())?
     }
 
-    /// The finished games as PGN.
+    /// The finished games.
     pub fn pgn(&self) -> String {
         std::fs::read_to_string(&self.pgn_file).unwrap_or_default()
     }
@@ -89,15 +89,15 @@ struct Runner {
     state_file: PathBuf,
     pgn_file: PathBuf,
     current: Option<Current>,
-    /// Tells the lanes of this match from those of earlier ones.
+    /// Distinguishes the lanes of this match from those of earlier matches.
     serial: u64,
     reports: mpsc::UnboundedSender<LaneReport>,
     out: watch::Sender<Arc<str>>,
-    /// When the state has to be saved.
+    /// When the state must be saved.
     save_at: Option<Instant>,
 }
 
-/// Starts the task, with the match that `state_file` holds or none. Finished games go into the PGN beside that file.
+/// Starts the task, with the match of `state_file` if there is one. Finished games go to the PGN beside that file.
 pub fn start(roster: Roster, books: Vec<OpeningBook>, boards: Boards, state_file: PathBuf) -> MatchHandle {
     let (sender, requests) = mpsc::unbounded_channel();
     let (reports, reported) = mpsc::unbounded_channel();
@@ -208,7 +208,7 @@ impl Runner {
         }
     }
 
-    /// Starts the engines and deals games to them.
+    /// Starts the lanes and assigns games to them.
     fn play(&mut self) {
         self.serial += 1;
         let Some(current) = &mut self.current else { return };
@@ -222,7 +222,7 @@ impl Runner {
         current.notice = None;
         current.phase = MatchPhase::Playing;
         for number in 0..current.order.at_once as usize {
-            // One game at a time waits for each lane.
+            // At most one game waits for each lane.
             let (games, dealt) = mpsc::channel(1);
             let lane = Lane {
                 serial: self.serial,
@@ -237,7 +237,7 @@ impl Runner {
         self.deal();
     }
 
-    /// Gives every idle lane its next game; ends the match if there is none and no game is running.
+    /// Gives every idle lane its next game. Ends the match if no game is left or running.
     fn deal(&mut self) {
         let Some(current) = &mut self.current else { return };
         for lane in 0..current.lanes.len() {
@@ -263,7 +263,7 @@ impl Runner {
                 None => break,
             };
             self.boards.set(&format!("match/{lane}"), &board(&current.order, &game));
-            // A lane that has failed has said so.
+            // A failed lane has reported its failure.
             let _ = current.lanes[lane].1.try_send(game.clone());
             current.running.insert(lane, game);
         }

@@ -2,7 +2,7 @@ use super::*;
 use crate::engines::EngineSpec;
 use serde_json::{Value, json};
 
-/// An engine in shell that does this at `go`; `$p` is the position.
+/// A shell engine that runs `go` at `go`; `$p` is the position.
 fn shell(name: &str, go: &str) -> EngineSpec {
     let script = format!(
         "while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; position*) p=$l;; \
@@ -16,7 +16,7 @@ fn shell(name: &str, go: &str) -> EngineSpec {
     }
 }
 
-/// White mates in one; whoever has White wins.
+/// White mates in one, so White always wins.
 const MATE: &str = "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1\n";
 
 fn matches(folder: &tempfile::TempDir, engines: Vec<EngineSpec>) -> (MatchHandle, Boards) {
@@ -68,7 +68,7 @@ async fn games_are_played_at_once_counted_in_pairs_and_written() {
 #[tokio::test]
 async fn the_test_ends_a_match() {
     let folder = tempfile::tempdir().unwrap();
-    // Whoever has White mates: an even match.
+    // White always mates, so the match is even.
     let (handle, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
     let mut wanted = order("A", "A", 200);
     wanted["sprt"] = json!({"elo0": 200.0, "elo1": 400.0});
@@ -87,7 +87,7 @@ async fn the_test_ends_a_match() {
 #[tokio::test]
 async fn a_match_is_suspended_survives_a_restart_and_goes_on_with_its_games() {
     let folder = tempfile::tempdir().unwrap();
-    // The first answers of each process make a move, then it waits for ever.
+    // The first answer of each process is a move; then it waits forever.
     let waits = "n=$((n+1)); case $n in 1) echo bestmove a1a2;; esac";
     let other = shell("B", "n=$((n+1)); case $n in 1) echo bestmove g8h8;; esac");
     let (handle, boards) = matches(&folder, vec![shell("A", waits), other]);
@@ -158,7 +158,7 @@ async fn who_oversteps_the_clock_loses() {
     wanted["time"] = json!({"clock": {"base_ms": 100, "increment_ms": 0}});
     act(&handle, wanted).await.unwrap();
     let view = wait_for(&handle, |view| view["phase"] == "ended").await;
-    // White has a rook, Black pawns, so both could mate.
+    // White has a rook and Black pawns, so both could mate.
     assert_eq!(view["finished"][0]["text"], "Black wins on time.");
     assert_eq!(view["standing"]["games"], json!([1, 0, 1]));
 }

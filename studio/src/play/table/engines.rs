@@ -1,4 +1,4 @@
-//! The engines at the table: when each of them thinks, and what becomes of its answers.
+//! When each engine at the table searches, and how its answers are used.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use super::super::thoughts::Thoughts;
 use super::Table;
 use crate::engines::{EngineEvent, OptionSpec, Roster, start as start_engine};
 
-/// How long the analysing engine thinks about a position.
+/// Analysis time per position.
 const ANALYSIS_TIME: Duration = Duration::from_secs(30);
 
-/// The name of an engine, and its options or why it does not start.
+/// An engine's name, and its options or the reason why it does not start.
 pub(super) type Probed = (String, Result<Vec<OptionSpec>, String>);
 
 impl Table {
@@ -49,12 +49,11 @@ impl Table {
         }
     }
 
-    /// Whether it is an engine's turn, and that of this colour.
     pub(super) fn has_to_move(&self, color: Color) -> bool {
         self.session.engine_to_move().is_some() && self.session.game().turn() == color
     }
 
-    /// Starts the searches that the position calls for, and stops all others.
+    /// Starts the searches that the position needs and stops all others.
     pub(super) fn drive(&mut self) {
         for color in SIDES {
             let role = Role::Player(color);
@@ -131,7 +130,7 @@ impl Table {
         }
     }
 
-    /// Starts an engine again that has failed; the second time at the same move, a person has to ask for that.
+    /// Restarts a failed engine. After a second failure at the same move, a person has to ask for it.
     pub(super) async fn engine_failed(&mut self, role: Role, reason: &str) {
         let Some(name) = self.crew.dismiss(role) else { return };
         if role == Role::Analyst {
@@ -141,7 +140,7 @@ impl Table {
             Role::Analyst => self.session.game().end().is_none(),
             Role::Player(color) => self.has_to_move(color),
         };
-        // Nobody waits for it: it is seated again when there is something to think about.
+        // The engine is not needed now; it is started again when there is something to search.
         if !is_wanted {
             return;
         }

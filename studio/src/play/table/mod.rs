@@ -1,5 +1,4 @@
-//! The task that owns the game: it takes the page's actions, lets the engines move, saves, and publishes what has
-//! changed.
+//! The task that owns the game: executes the page's actions, lets the engines move, saves, and publishes changes.
 
 mod engines;
 mod tree;
@@ -29,36 +28,34 @@ use super::tree::TreeView;
 use super::view::{EngineView, FileView, TableView, key_of};
 use crate::engines::Roster;
 
-/// The table; [`Table::start`] puts it to work.
 pub struct Table {
     roster: Roster,
     state_file: PathBuf,
     session: Session,
-    /// The games that were loaded last, and which of them is shown.
+    /// The last loaded games, and the index of the shown one.
     file: Option<(PgnFile, usize)>,
-    /// How many files were loaded so far.
+    /// Number of files loaded so far.
     files: u64,
     analysis: bool,
     crew: Crew,
-    /// The revision at which an engine failed once: a second failure waits for a person.
+    /// The revision at which an engine failed once; a second failure there waits for a person.
     failed_at: Option<(Role, u64)>,
     stalled: bool,
     notice: Option<String>,
-    /// What the engines of the roster can do.
+    /// The engines of the roster with their abilities.
     probed: Vec<EngineView>,
-    /// The last score of an engine for its own side.
+    /// The playing engine's last score, from its own view.
     last_score: Option<Score>,
     thoughts: Thoughts,
-    /// Questions about the tree, in the order of their answers.
+    /// Pending tree queries, in the order of their answers.
     tree_questions: Vec<Answer<TreeView>>,
     game_out: watch::Sender<Arc<str>>,
     thoughts_out: watch::Sender<Arc<str>>,
 }
 
 impl Table {
-    /// Starts the table's task with the saved game, or a new one against the first engine.
-    ///
-    /// The task ends, and its engines with it, with the runtime.
+    /// Starts the task with the saved game, or with a new game against the first engine. The task and its engines end
+    /// with the runtime.
     pub fn start(roster: Roster, state_file: PathBuf) -> TableHandle {
         let (requests, received) = mpsc::unbounded_channel();
         let (events, reported) = mpsc::unbounded_channel();
@@ -119,7 +116,7 @@ impl Table {
         }
     }
 
-    /// Whoever asked may have gone when the answer is sent.
+    /// The sender of a request may be gone when the answer is sent.
     async fn receive(&mut self, request: Request) {
         match request {
             Request::Act(action, answer) => {
@@ -195,7 +192,7 @@ impl Table {
         Ok(())
     }
 
-    /// Puts game `number` of a file on the board. Returns a notice about games that cannot be read.
+    /// Puts game `number` of a file on the board. Returns a notice about unreadable games.
     fn open(&mut self, file: PgnFile, number: usize, replace: bool) -> Result<Option<String>, ActionError> {
         let loaded = file.game(number).map_err(|error| ActionError::Invalid(error.to_string()))?;
         let notice = file.broken.first().map(|why| {
@@ -218,8 +215,8 @@ impl Table {
         Ok(())
     }
 
-    /// Makes room on the board: refuses if the game is not over and `replace` is not set, and appends a game that was
-    /// played here to the file of earlier games.
+    /// Makes room on the board. Refuses to replace an unfinished game without `replace`, and appends a game played here
+    /// to the file of earlier games.
     fn put_aside(&mut self, replace: bool) -> Result<(), ActionError> {
         if self.session.is_at_stake() && !replace {
             let text =
@@ -233,7 +230,7 @@ impl Table {
         Ok(())
     }
 
-    /// The PGN of the games that were played on this board before.
+    /// The PGN of the earlier games of this board.
     fn earlier_file(&self) -> PathBuf {
         self.state_file.with_extension("pgn")
     }
@@ -265,7 +262,7 @@ impl Table {
         PgnFile::read(&text).map_err(|error| ActionError::NotNow(format!("{}: {error}", path.display())))
     }
 
-    /// The game as PGN: as it stood in its file, unless it was changed.
+    /// The game as PGN, with the comments of its file unless it was changed.
     fn pgn(&self, date: &str) -> String {
         let mut text = Vec::new();
         let unchanged = self.session.source().map(|source| source.write(&Default::default(), &mut text));
@@ -326,7 +323,7 @@ impl Table {
     }
 }
 
-/// Sends a value as JSON, if it has changed.
+/// Sends a value as JSON if it has changed.
 fn send(out: &watch::Sender<Arc<str>>, value: &impl serde::Serialize) {
     let text = serde_json::to_string(value).expect("views can be written as JSON");
     out.send_if_modified(|present| {

@@ -2,7 +2,7 @@ use super::*;
 use crate::engines::EngineSpec;
 use serde_json::{Value, json};
 
-/// An engine in shell that answers the first `go` with the first move, and so on; `crash` ends it.
+/// A shell engine that answers each `go` with the next of `moves`; `crash` ends it.
 fn engine(name: &str, moves: &str) -> EngineSpec {
     let script = format!(
         "set -- {moves}; while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; \
@@ -54,7 +54,7 @@ async fn a_game_is_played_and_survives_a_restart() {
     assert!(matches!(error, ActionError::Invalid(_)));
     do_it(&first, json!({"do": "move", "text": "Nf3"})).await.unwrap();
     wait_for(&first, |view| plies(view) == 4).await;
-    // What the last move changed is saved before an action is answered.
+    // The last move's change is saved before an action is answered.
     do_it(&first, json!({"do": "take_back"})).await.unwrap();
     let second = table(&folder, "g8f6");
     let view = wait_for(&second, |view| plies(view) == 2).await;
@@ -68,12 +68,12 @@ async fn a_game_is_played_and_survives_a_restart() {
 #[tokio::test]
 async fn an_engine_that_crashes_is_started_again_once_and_told() {
     let folder = tempfile::tempdir().unwrap();
-    // Each process answers once, then ends at the next `go`.
+    // Each process answers once and exits at the next `go`.
     let table = table(&folder, "e7e5 crash");
     do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
     wait_for(&table, |view| plies(view) == 2).await;
     do_it(&table, json!({"do": "move", "text": "Nf3"})).await.unwrap();
-    // The second process answers e7e5, which is not legal any more: that is its second failure.
+    // The second process answers e7e5, which is illegal now: its second failure.
     let view = wait_for(&table, |view| view["stalled"] == true).await;
     let notice = view["notice"].as_str().unwrap();
     assert!(notice.contains("shell answered \"e7e5\"") && notice.contains("again"), "{notice}");
@@ -152,14 +152,14 @@ async fn a_game_is_replaced_only_when_that_is_said_and_kept_with_the_earlier_one
     wait_for(&first, |view| plies(view) == 2 && view["at_stake"] == true).await;
     let pgn = "[White \"A\"]\n\n1. d4 *\n\n[White \"B\"]\n\n1. c4 *\n";
     assert!(matches!(load(&first, pgn, false).await, Err(ActionError::NotNow(_))));
-    // A restart does not forget that it was played here.
+    // After a restart the game still counts as played here.
     let second = table(&folder, "e7e5");
     wait_for(&second, |view| plies(view) == 2 && view["at_stake"] == true).await;
     load(&second, pgn, true).await.unwrap();
     wait_for(&second, |view| view["white"]["label"] == "A" && view["at_stake"] == false).await;
     let kept = std::fs::read_to_string(folder.path().join("game.pgn")).unwrap();
     assert!(kept.contains("1. e4 e5 *") && !kept.contains("[Date \"????"), "{kept}");
-    // Games of a file that nobody has changed are not kept a second time.
+    // Unchanged games of a file are not kept a second time.
     do_it(&second, json!({"do": "choose", "game": 1})).await.unwrap();
     do_it(&second, json!({"do": "move", "text": "e5"})).await.unwrap();
     assert!(do_it(&second, json!({"do": "choose", "game": 0})).await.is_err());

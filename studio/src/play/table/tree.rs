@@ -1,4 +1,4 @@
-//! Questions about the search tree of the evaluating engine.
+//! Queries about the analyst's search tree.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::super::seats::ActionError;
 use super::super::tree::{LONGEST_PATH, TreeView};
 use super::Table;
 
-/// How long the engine may take to show its tree.
+/// The engine's timeout for a query.
 const TREE_TIME: Duration = Duration::from_secs(3);
 
 impl Table {
@@ -19,7 +19,7 @@ impl Table {
         } else if moves.len() > LONGEST_PATH {
             Some(ActionError::Invalid(format!("A line has at most {LONGEST_PATH} moves.")))
         } else {
-            // It goes to an engine as a line of text.
+            // The moves are sent to the engine in a line of text, so they are validated.
             let mut board = self.session.game().game().clone();
             let illegal = moves.iter().find(|text| match board.parse_uci(text) {
                 Ok(m) => {

@@ -1,5 +1,3 @@
-//! Matches that are played here.
-
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

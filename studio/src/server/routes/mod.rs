@@ -29,15 +29,15 @@ use crate::play::{ActionError, TableHandle};
 use crate::reviews::ReviewDesk;
 use crate::runs::RunBoard;
 
-/// Bytes of a request, unless it is a PGN.
+/// Maximum size of a request other than a PGN, in bytes.
 const LONGEST_BODY: usize = 1 << 20;
 
-/// Actions at once, and actions a second in the long run.
+/// Rate limit: actions at once, and actions per second in the long run.
 const BURST: f64 = 100.0;
 const ACTIONS_PER_S: f64 = 20.0;
 
-/// Sent with every answer: nothing is loaded from elsewhere, and nobody else may show or read the page. Attributes named
-/// `style` are allowed because chessground writes some.
+/// Sent with every answer: nothing is loaded from elsewhere, and no other site may embed or read the page. `style`
+/// attributes are allowed because chessground writes some.
 const HEADERS: [(&str, &str); 5] = [
     (
         "content-security-policy",
@@ -51,7 +51,6 @@ const HEADERS: [(&str, &str); 5] = [
     ("cache-control", "no-cache"),
 ];
 
-/// What the server serves.
 #[derive(Clone, Debug)]
 pub struct Studio {
     table: TableHandle,
@@ -63,23 +62,20 @@ pub struct Studio {
     budget: Arc<Mutex<Budget>>,
 }
 
-/// What the page shows.
 #[derive(Clone, Debug)]
 pub struct Rooms {
     pub table: TableHandle,
-    /// Reviews.
     pub reviews: ReviewDesk,
-    /// Matches that are played here.
+    /// Matches played here.
     pub matches: MatchHandle,
-    /// Matches that others play.
+    /// Matches that other programs play.
     pub followed: FollowedMatches,
-    /// Training runs.
     pub runs: RunBoard,
-    /// The boards of matches and runs.
+    /// The live boards of matches and runs.
     pub boards: Boards,
 }
 
-/// Actions that may still be asked for.
+/// The remaining actions of the rate limit.
 #[derive(Debug)]
 struct Budget {
     left: f64,
@@ -97,7 +93,6 @@ impl Budget {
 }
 
 impl Studio {
-    /// A server for these rooms.
     pub fn new(rooms: Rooms, access: Access) -> Studio {
         let Rooms { table, reviews, matches, followed, runs, boards } = rooms;
         let topics = vec![
@@ -114,7 +109,6 @@ impl Studio {
     }
 }
 
-/// The routes, behind the checks.
 pub fn router(studio: Studio) -> Router {
     Router::new()
         .route("/", get(|headers: HeaderMap| async move { assets::serve("", &headers) }))
@@ -174,7 +168,7 @@ impl Studio {
 
 #[derive(Deserialize)]
 struct EventsQuery {
-    /// A name that the tab has drawn for itself.
+    /// A name that the tab has drawn at random.
     tab: String,
 }
 
@@ -208,9 +202,7 @@ fn answer(result: Result<(), ActionError>) -> Response {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TabView {
-    /// The tab's name.
     tab: String,
-    /// The boards that it shows.
     boards: Vec<String>,
 }
 

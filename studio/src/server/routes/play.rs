@@ -1,4 +1,4 @@
-//! The game at the board, its reviews and the openings to begin with.
+//! The game on the board, its reviews, and the list of openings.
 
 use axum::Json;
 use axum::body::Body;
@@ -15,10 +15,10 @@ use super::{Studio, answer, pgn_file, refuse, reject};
 use crate::play::{Action, PgnFile};
 use crate::reviews::ReviewCommand;
 
-/// Openings of an answer.
+/// Maximum number of openings in an answer.
 const MOST_OPENINGS: usize = 30;
 
-/// Bytes of a PGN: more than 80,000 games without comments.
+/// Maximum size of a PGN in bytes: more than 80,000 games without comments.
 pub(super) const LONGEST_PGN: usize = 64 << 20;
 
 pub(super) async fn play(
@@ -33,7 +33,7 @@ pub(super) async fn play(
 
 #[derive(Deserialize)]
 pub(super) struct PgnQuery {
-    /// The date where the browser is, `YYYY.MM.DD`.
+    /// The browser's date, `YYYY.MM.DD`.
     #[serde(default)]
     date: String,
 }
@@ -48,7 +48,6 @@ pub(super) async fn pgn(State(studio): State<Studio>, Query(query): Query<PgnQue
     }
 }
 
-/// The games of the PGN that was loaded last.
 pub(super) async fn headlines(State(studio): State<Studio>) -> Response {
     match studio.table.headlines().await {
         Ok(headlines) => Json(headlines).into_response(),
@@ -58,12 +57,12 @@ pub(super) async fn headlines(State(studio): State<Studio>) -> Response {
 
 #[derive(Deserialize)]
 pub(super) struct LoadQuery {
-    /// Also if the game on the board is not over.
+    /// Replace even an unfinished game.
     #[serde(default)]
     replace: bool,
 }
 
-/// Loads the PGN that is the request's body. It arrives in parts and is read outside of the server's thread.
+/// Loads the PGN in the request's body, which arrives in parts and is parsed outside the server's thread.
 pub(super) async fn load(
     State(studio): State<Studio>,
     Query(query): Query<LoadQuery>,
@@ -92,7 +91,7 @@ pub(super) async fn load(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TreeQuestion {
-    /// The line from the position on the board, in UCI notation.
+    /// UCI notation, from the position on the board.
     moves: Vec<String>,
 }
 
@@ -115,9 +114,8 @@ pub(super) struct OpeningQuery {
     name: String,
 }
 
-/// Openings that are called like that.
 pub(super) async fn find_openings(Query(query): Query<OpeningQuery>) -> Response {
-    // The table is read at the first question.
+    // The first query reads the table of openings.
     let find = move || {
         let found = openings_named(&query.name, MOST_OPENINGS);
         found.iter().map(|line| json!({ "name": line.opening.to_string(), "moves": line.moves })).collect()
@@ -151,7 +149,7 @@ pub(super) async fn review_pgn(State(studio): State<Studio>) -> Response {
     studio.reviews.pgn().map_or_else(no_review, |text| pgn_file("game.review.pgn", text))
 }
 
-/// It has styles and no scripts, so it is a file to keep, not a page of this server.
+/// The page has styles but no scripts, so it is sent as a file to keep, not as a page of this server.
 pub(super) async fn review_page(State(studio): State<Studio>) -> Response {
     let head = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),

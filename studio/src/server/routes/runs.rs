@@ -1,4 +1,4 @@
-//! Training runs: curves, details, the file of metrics, pause and resume.
+//! Training runs: curves, details, the metrics file, pause and resume.
 
 use axum::Json;
 use axum::body::Body;
@@ -14,10 +14,10 @@ use tokio::io::AsyncReadExt;
 use super::{Studio, answer, refuse, reject};
 use crate::runs::RunCommand;
 
-/// Bytes of a part of a download.
+/// Chunk size of a download in bytes.
 const DOWNLOAD_PART: usize = 1 << 16;
 
-/// Points of a curve that may be asked for.
+/// Allowed numbers of points per curve.
 const POINTS: std::ops::RangeInclusive<usize> = 3..=5000;
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ pub(super) async fn curves(
     Query(query): Query<CurvesQuery>,
 ) -> Response {
     let points = query.points.clamp(*POINTS.start(), *POINTS.end());
-    // Thinning out a long run takes a while, and may wait for the reader.
+    // Thinning a long run is slow and may wait for the reader's lock.
     let curves = tokio::task::spawn_blocking(move || studio.runs.curves(id, points)).await;
     match curves {
         Ok(Some(curves)) => {
@@ -81,7 +81,7 @@ pub(super) async fn act_run(
     }
 }
 
-/// The file of a run's metrics, which may be large.
+/// Streams `metrics.jsonl`, which may be large.
 pub(super) async fn run_metrics(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
     let Some(path) = studio.runs.metrics_file(id) else { return no_run() };
     let Ok(file) = tokio::fs::File::open(&path).await else {

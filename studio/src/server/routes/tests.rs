@@ -163,7 +163,7 @@ async fn a_file_of_many_games_is_loaded_and_listed() {
     assert_eq!(ask(&app, "POST", "/api/play", "{\"do\":\"choose\",\"game\":4999}").await.0, StatusCode::OK);
     let (_, _, pgn) = ask(&app, "GET", "/api/play/pgn", "").await;
     assert!(pgn.contains("[White \"W5000\"]"), "{pgn}");
-    // A game that is played is not replaced unasked.
+    // A game that was played is not replaced without confirmation.
     let play = |body: &'static str| ask(&app, "POST", "/api/play", body);
     let new = "{\"do\":\"new\",\"white\":{\"kind\":\"person\"},\"black\":{\"kind\":\"person\"}}";
     assert_eq!(play(new).await.0, StatusCode::OK);
