@@ -37,9 +37,6 @@ pub struct LrFinderArgs {
 
 impl LrFinderArgs {
     /// Runs the command.
-    ///
-    /// # Errors
-    /// The arguments, the configuration or the games are invalid, the loss never fell, or the plot cannot be written.
     pub fn run(&self) -> Result<()> {
         ensure!(
             self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1,

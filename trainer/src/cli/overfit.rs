@@ -32,9 +32,6 @@ pub struct OverfitArgs {
 
 impl OverfitArgs {
     /// Runs the command.
-    ///
-    /// # Errors
-    /// The configuration or the games are invalid, or the positions were not overfitted.
     pub fn run(&self) -> Result<()> {
         let said = match self.trial.sparse()? {
             Some(config) => sparse::overfit(self, &config),

@@ -74,10 +74,6 @@ struct Rated {
 
 impl RateArgs {
     /// Prints the statistics.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read or holds no PGN, there is no finished game, or a named player has none.
     pub fn run(&self) -> Result<()> {
         let rated = self.rated()?;
         let text = if self.json { format!("{:#}\n", self.to_json(&rated)) } else { self.text(&rated) };

@@ -36,17 +36,11 @@ pub struct SettingArgs {
 
 impl SettingArgs {
     /// The configuration of `files`, each merged over the previous one.
-    ///
-    /// # Errors
-    /// A file cannot be read, a key is unknown, or a value is invalid.
     pub fn config(&self, files: &[PathBuf]) -> Result<TrainConfig> {
         TrainConfig::load(self.preset.unwrap_or_default(), files, &self.set)
     }
 
     /// The configuration of `files`, if it is of the family `sparse`; none if it is of another.
-    ///
-    /// # Errors
-    /// A file cannot be read, a key is unknown or does not apply, or a value is invalid.
     pub fn sparse(&self, files: &[PathBuf]) -> Result<Option<SparseTrainConfig>> {
         let preset = self.preset.unwrap_or_default().json();
         let json = layers::merged(preset, files, &self.set)?;

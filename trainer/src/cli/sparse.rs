@@ -60,11 +60,6 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
 
 /// `export`: writes the network in fp32 and in integers, loads both as the engine does, which checks their weights and
 /// golden outputs, and prints them.
-///
-/// # Errors
-///
-/// If an argument does not apply, the checkpoint cannot be read, a file cannot be written, or the engine cannot load the
-/// result.
 pub(super) fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -95,10 +90,6 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
 }
 
 /// `overfit`: returns what to print.
-///
-/// # Errors
-///
-/// The games cannot be read, or the positions were not overfitted.
 pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<String> {
     let games = SparseGames::load(config)?;
     let mut samples = SparseSamples::default();
@@ -125,10 +116,6 @@ pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<
 }
 
 /// `lr-finder`: the steps of a range test.
-///
-/// # Errors
-///
-/// The games cannot be read.
 pub(super) fn lr_range(
     args: &LrFinderArgs,
     config: &SparseTrainConfig,

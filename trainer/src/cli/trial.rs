@@ -22,9 +22,6 @@ pub struct TrialArgs {
 
 impl TrialArgs {
     /// The configuration, if it is of the family `sparse`.
-    ///
-    /// # Errors
-    /// It is invalid.
     pub fn sparse(&self) -> Result<Option<SparseTrainConfig>> {
         self.settings.sparse(std::slice::from_ref(&self.config))
     }

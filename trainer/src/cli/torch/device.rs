@@ -9,9 +9,6 @@ use crate::learn::torch::keep_freed_memory;
 
 impl DeviceChoice {
     /// The device.
-    ///
-    /// # Errors
-    /// A GPU is requested and libtorch finds none.
     pub fn device(self) -> Result<Device> {
         match (self, tch::Cuda::is_available()) {
             (DeviceChoice::Cpu, _) | (DeviceChoice::Auto, false) => Ok(Device::Cpu),
@@ -24,9 +21,6 @@ impl DeviceChoice {
     }
 
     /// Prepares the process for training, which on a CPU may restart it, and returns the device.
-    ///
-    /// # Errors
-    /// The device is not available.
     pub fn prepare(self, config: &mut TrainConfig) -> Result<Device> {
         let device = self.device()?;
         if device == Device::Cpu {
@@ -43,9 +37,6 @@ impl DeviceChoice {
 
 impl SettingArgs {
     /// See [`DeviceChoice::prepare`].
-    ///
-    /// # Errors
-    /// The device is not available.
     pub fn prepare(&self, config: &mut TrainConfig) -> Result<Device> {
         self.device.prepare(config)
     }

@@ -7,9 +7,6 @@ use crate::config::TrainConfig;
 use crate::play::rl::{LoopLearner, TorchLoop};
 
 /// The learner of a run.
-///
-/// # Errors
-/// The device is not available.
 pub fn learner(device: DeviceChoice, config: &mut TrainConfig) -> Result<Box<dyn LoopLearner>> {
     Ok(Box::new(TorchLoop::new(device.prepare(config)?)))
 }

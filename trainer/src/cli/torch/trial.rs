@@ -12,9 +12,6 @@ use crate::learn::torch::{OverfitPoint, Sources, distinct_positions, range_test}
 
 impl TrialArgs {
     /// Reads the configuration and its games, and selects the device.
-    ///
-    /// # Errors
-    /// The configuration is invalid, the games cannot be read, or the device is not available.
     fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
         let mut config = self.settings.config(std::slice::from_ref(&self.config))?;
         let device = self.settings.prepare(&mut config)?;
@@ -24,9 +21,6 @@ impl TrialArgs {
 }
 
 /// Overfits a few positions; returns what to print.
-///
-/// # Errors
-/// The configuration or the games are invalid, or the positions were not overfitted.
 pub fn overfit(args: &OverfitArgs) -> Result<String> {
     let (config, sources, device) = args.trial.load()?;
     let config = TrainConfig { batch: args.samples, ..config };
@@ -46,9 +40,6 @@ pub fn overfit(args: &OverfitArgs) -> Result<String> {
 }
 
 /// The steps of a range test.
-///
-/// # Errors
-/// The configuration or the games are invalid.
 pub fn lr_range(args: &LrFinderArgs, observer: &dyn Fn(&RangeTestStep)) -> Result<Vec<RangeTestStep>> {
     let (config, sources, device) = args.trial.load()?;
     let mut feed = sources.feed(&config, 0)?;

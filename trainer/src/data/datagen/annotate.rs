@@ -27,15 +27,15 @@ pub struct Annotate {
     pub eval: EvalSide,
     /// True to keep existing evaluations.
     pub keep_known: bool,
-    /// How many of each position's best moves are recorded, with WDL, as from a search.
+    /// Number of best moves recorded per position, with WDL, as in a search record.
     pub best_moves: usize,
     /// The engine's limit per position.
     pub limit: Limit,
 }
 
 impl Annotate {
-    /// Reads all games with their numbers, in order, until `take` returns false, and reports those that are
-    /// left out; with `warn` they are also logged.
+    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports the omitted games
+    /// and, with `warn`, logs them.
     pub fn each_game(
         &self,
         stop: &AtomicBool,
@@ -94,11 +94,8 @@ impl Annotate {
         }
     }
 
-    /// Evaluates the positions of a game from ply `done` on.
-    ///
-    /// # Errors
-    ///
-    /// The engine failed or `stop` was set; the plies before `done` are complete.
+    /// Evaluates a game's positions from ply `done` on. On an error, including a set `stop`, earlier plies are
+    /// complete.
     fn annotate(
         &self,
         game: &mut GameRecord,

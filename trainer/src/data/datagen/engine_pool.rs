@@ -1,5 +1,5 @@
-//! A pool of UCI engines that work on many games. One thread queues games by number, each engine has a
-//! thread, and results are stored in the order of their numbers.
+//! A pool of UCI engines with one thread each. One more thread queues the games; results are stored in the order of
+//! their numbers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use super::{EngineCommand, EngineError, UciEngine};
 use crate::data::dataset::{PendingGame, Store};
 use crate::data::record::GameRecord;
 
-/// After this many failures in a row at the same ply, an engine is not restarted again.
+/// Restarts of an engine end after this many consecutive failures at one ply.
 const MAX_FAILURES: u32 = 3;
 /// How often the collector checks the time and the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -36,8 +36,7 @@ pub trait EngineTask: Sync {
     /// How far a finished game advances the progress bar.
     fn progress_of(&self, game: &GameRecord) -> u64;
 
-    /// Sends the games from number `from` on, in order and without those in `held`, until there are no more
-    /// or `send` returns false.
+    /// Sends the games from number `from` on, except `held`, in order until none is left or `send` returns false.
     fn queue(
         &self,
         from: u64,
@@ -46,12 +45,8 @@ pub trait EngineTask: Sync {
         send: &mut dyn FnMut(PendingGame) -> bool,
     ) -> anyhow::Result<()>;
 
-    /// Works on a game until it is finished; `pending.done` counts finished plies.
-    ///
-    /// # Errors
-    ///
-    /// The engine or something else failed, or `stop` was set; `pending` then holds the progress so far and
-    /// can be continued.
+    /// Works on a game until it is finished; `pending.done` counts finished plies. On an error, including a set
+    /// `stop`, `pending` holds the progress and can be continued.
     fn process(
         &self,
         pending: &mut PendingGame,
@@ -70,10 +65,8 @@ pub struct DatagenSummary {
     pub stopped: bool,
 }
 
-/// Runs a task on `engines` engines at once and stores the games; `bar` counts [`EngineTask::progress_of`].
-///
-/// Setting `stop` ends the run soon and loses no work: unfinished games are stored as far as they are.
-/// Finished games are stored even if the run fails.
+/// Runs a task on `engines` engines at once and stores the games. Setting `stop` ends the run soon: unfinished games
+/// are stored as they are. Finished games are stored even if the run fails.
 pub fn run_tasks(
     task: &impl EngineTask,
     (command, engines): (&EngineCommand, usize),
@@ -109,7 +102,6 @@ pub fn run_tasks(
     Ok(DatagenSummary { games, files: closed?, stopped: stop.load(Ordering::Relaxed) })
 }
 
-/// A game that a worker has finished or given up, and the error, if any.
 type WorkerReport = (PendingGame, Option<anyhow::Error>);
 
 fn engine_worker(

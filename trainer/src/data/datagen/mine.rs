@@ -21,7 +21,7 @@ pub enum MinedMoves {
     TreePaths(TreePaths),
 }
 
-/// Games of an engine against itself, or along the trees of our own searches with its evaluations.
+/// Generates games: engine self-play, or paths through our own search trees with the engine's evaluations.
 pub struct Mine {
     /// How many games, those in the files included.
     pub games: u64,
@@ -31,25 +31,22 @@ pub struct Mine {
     pub moves: MinedMoves,
     /// The engine's limit for a move.
     pub limit: Limit,
-    /// A game that is not over after this many plies from its start ends without a result.
+    /// A game ends without a result after this many plies.
     pub plies: usize,
     /// The seed of the random numbers.
     pub seed: u64,
-    /// Whether each position's best move with its win, draw and loss is recorded as a search would be.
+    /// Records each position's best move with its WDL, in the form of a search.
     pub record_best: bool,
 }
 
 impl Mine {
-    /// Plays game `number` on from the last position of `game` to its end. A new game begins with the last moves that led to
-    /// its start, which have no evaluation and are no target of a policy.
+    /// Plays game `number` from the last position of `game` to its end. A new game begins with the last moves before
+    /// its start, which have no evaluation and no policy target.
     ///
-    /// A draw is claimed at the third repetition and after fifty moves. A position's evaluation is that of its best
-    /// move, whichever is played. A game along our own trees has no result.
+    /// Draws are claimed at the third repetition and after fifty moves. An evaluation is that of the best move,
+    /// whichever is played. Games along our own trees have no result.
     ///
-    /// # Errors
-    ///
-    /// If the engine or our network fails, no start is found or `stop` is set; `game` then holds the moves so far and can be
-    /// continued.
+    /// On an error, including a set `stop`, `game` holds the moves so far and can be continued.
     fn play(
         &self,
         number: u64,
@@ -64,9 +61,9 @@ impl Mine {
             game.evals = vec![NO_EVAL; start.moves.len()];
             game.moves = start.moves;
         }
-        // The moves that led to the start are the ones without an evaluation.
+        // Moves before the start have no evaluation.
         let unlabelled = game.evals.iter().take_while(|eval| **eval == NO_EVAL).count();
-        // Where no search is recorded every move is a target of the policy, and these are none.
+        // Without a search record every move is a policy target, which the moves before the start must not be.
         let record_best = self.record_best || unlabelled > 0;
         if record_best && game.searches.is_empty() {
             game.searches = vec![SearchRecord::default(); unlabelled];
@@ -81,7 +78,7 @@ impl Mine {
         }
         loop {
             if let Some(outcome) = position.game.outcome() {
-                // Where random paths lead says nothing about the positions on the way.
+                // The end of a random path says nothing about its positions.
                 game.result = match outcome {
                     _ if matches!(moves, Moves::Path(_)) => GameResult::Unknown,
                     Outcome::Decisive { winner } => GameResult::won_by(winner),

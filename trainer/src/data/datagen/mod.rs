@@ -1,7 +1,5 @@
-//! Games and evaluations from UCI engines, and games from the web.
-//!
-//! A [`UciEngine`] is an engine in a child process. [`Mine`] lets it play itself, [`Annotate`] lets it
-//! evaluate existing games; [`run_tasks`] does either with several engines at once. [`fetch`] downloads a
+//! Games and evaluations from UCI engines, and games from the web. [`Mine`] plays a [`UciEngine`] against itself,
+//! [`Annotate`] evaluates existing games; [`run_tasks`] runs either on several engines. [`fetch`] downloads a
 //! player's games.
 
 mod move_choice;
@@ -28,13 +26,11 @@ pub use move_choice::MoveChoice;
 pub use start_positions::{FirstPositions, StartError, StartPositions, StartRules};
 pub use tree_paths::TreePaths;
 
-/// Temperature of the policy target, in expected score: a move that gives up this much against the best one
-/// gets 1/e of its share.
+/// Temperature of the policy target, in expected score: a move this much worse than the best gets 1/e of its share.
 const SHARE_SCALE: f32 = 0.05;
 
-/// Records a position's best moves like a search: the WDL of the first, a policy that is a softmax of their
-/// expected scores, and the scores. Moves without a score are left out; without a score of the first move
-/// nothing is recorded.
+/// Records a position's best moves as a search: WDL of the first move, softmax of expected scores as policy, and the
+/// scores. Leaves out moves without a score; is empty if the first move has none.
 fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     let Some(Some([win, draw, loss])) = best.first().map(|first| wdl_for_mover(first, mover)) else {
         return SearchRecord::default();
@@ -62,7 +58,7 @@ fn wdl_for_mover(scored: &EngineMove, mover: Color) -> Option<[f32; 3]> {
     }
 }
 
-/// The score of a move as in `games/1`: centipawns from White's point of view, or a mate in plies.
+/// A move's score as in `games/1`: centipawns from White's point of view, or mate in plies.
 fn stored_eval(scored: &EngineMove, mover: Color) -> i16 {
     let limit = i32::from(MAX_CENTIPAWNS);
     match scored.score {

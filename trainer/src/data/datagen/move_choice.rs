@@ -6,8 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use fastrand::Rng;
 
-/// Weights with which the best, second best … move is played, on any scale. The weights of missing moves go
-/// to the last move that exists.
+/// Unnormalised weights of the best, second best … move. The last existing move gets the weights of missing ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveChoice(Vec<f64>);
 

@@ -1,5 +1,4 @@
-//! Start positions of generated games: the initial position, a book's, other games', after random moves, after
-//! careless play.
+//! Start positions of generated games: initial, from a book or other games, after random moves or careless play.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,11 +20,11 @@ use super::{EngineError, Limit, UciEngine, UciPosition};
 use crate::data::import::{Filters, ReadOptions, games_of_text, read_text, start_position};
 use crate::data::record::game_rng;
 
-/// The engine's limit for a move of [`StartRules::careless`] that is not random. It plays one of its three best: with
-/// the best alone all games would begin alike.
+/// Engine limit for a non-random move of [`StartRules::careless`]. One of the three best moves is played: the best
+/// alone would make all openings alike.
 const CARELESS_LIMIT: Limit = Limit::Nodes(600);
-/// The shares of random moves in careless play, one of which is drawn for a game. In the games with the fewest, half of
-/// all, a piece is removed as well.
+/// Shares of random moves in careless play, drawn per game. Games with the lowest share (half of all) also lose a
+/// piece.
 const RANDOM_SHARES: [f64; 6] = [FEW, FEW, FEW, 0.1, 0.25, 0.5];
 const FEW: f64 = 0.05;
 /// Plies of careless play.
@@ -34,7 +33,7 @@ const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
 const PLIES_AFTER_REMOVAL: u32 = 8;
 /// Attempts to find a start position before giving up.
 const TRIES: u32 = 1000;
-/// Attempts with one position of a book before the next is taken: some have only moves that end the game.
+/// Attempts with one book position before the next is taken: in some, random moves always end the game.
 const TRIES_EACH: u32 = 20;
 
 /// The positions that games begin with.
@@ -43,7 +42,7 @@ pub enum FirstPositions {
     /// The initial position.
     #[default]
     Initial,
-    /// Those of a book: EPD, FEN or the final positions of a PGN's games.
+    /// A book: EPD, FEN or the final positions of a PGN's games.
     Book(PathBuf),
     /// Random positions of the training games of files (`games/1`).
     Games(Vec<PathBuf>),
@@ -60,8 +59,8 @@ pub struct StartRules {
     pub first: FirstPositions,
     /// Random plies from there.
     pub random_plies: u32,
-    /// Then 6 to 60 plies of which a share is random and the others are one of the engine's three best after 600
-    /// nodes; in half of the games few are random, and a piece is removed from the board.
+    /// Then 6 to 60 plies, of which a share is random and the rest is one of the engine's three best moves at 600
+    /// nodes. In half of the games few moves are random and a piece is removed.
     pub careless: bool,
 }
 
@@ -89,8 +88,8 @@ pub enum StartError {
     },
 }
 
-/// Start positions by number: a function of the seed. A position of a book after which random moves end the game again and
-/// again gives way to the next.
+/// Start positions by number, a function of the seed. A book position whose random continuations keep ending the game
+/// is skipped.
 #[derive(Clone, Debug)]
 pub struct StartPositions {
     rules: StartRules,
@@ -102,10 +101,6 @@ pub struct StartPositions {
 
 impl StartPositions {
     /// Reads the book or the games, if the rules name any.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or something in it is no position in which a game can begin.
     pub fn new(rules: StartRules, seed: u64) -> Result<StartPositions, StartError> {
         let mut book = match &rules.first {
             FirstPositions::Book(path) => read_book(path)?,
@@ -121,7 +116,7 @@ impl StartPositions {
         Ok(StartPositions { rules, seed, book, games })
     }
 
-    /// The start of game `number`, with the last moves that led to it; the game is not over there. Only careless play asks the
+    /// The start of game `number`, where the game is not over, with the moves before it. Only careless play asks the
     /// engine.
     pub fn start(
         &self,
@@ -144,8 +139,7 @@ impl StartPositions {
         Err(none_found().into())
     }
 
-    /// The position where game `number` begins as a FEN, `None` for the initial position; without careless play, which alone
-    /// needs an engine.
+    /// Start FEN of game `number`, `None` for the initial position. Must not be called with careless play.
     pub fn without_engine(&self, number: u64) -> anyhow::Result<Option<String>> {
         Ok(self.walk(number)?.fen())
     }
@@ -171,8 +165,8 @@ impl StartPositions {
     }
 }
 
-/// White's pieces as in a position of Chess960 and Black's as in another, or the same; all rights to castle. `None` for
-/// the initial position.
+/// Chess960 setups of White and Black (`None`: the same), with all castling rights. Returns `None` for the initial
+/// position.
 fn chess960(white: u32, black: Option<u32>) -> Option<String> {
     let [white, black] = [white, black.unwrap_or(white)].map(Board::chess960);
     let mut setup = Setup { board: white, ..Setup::empty() };
@@ -188,7 +182,7 @@ fn none_found() -> anyhow::Error {
     anyhow!("no start position found after random moves in {TRIES} tries")
 }
 
-/// Plays random moves; returns whether the game is not over then.
+/// Plays random moves; returns whether the game is still open.
 fn play_random(walk: &mut Walk, plies: u32, rng: &mut Rng) -> bool {
     for _ in 0..plies {
         let Some(m) = rng.choice(walk.position.game.legal_moves()) else { return false };
@@ -197,7 +191,7 @@ fn play_random(walk: &mut Walk, plies: u32, rng: &mut Rng) -> bool {
     walk.position.game.outcome().is_none()
 }
 
-/// Continues with careless play; returns whether it led to a position in which the game is not over.
+/// Continues with careless play; returns whether the game is still open.
 fn play_carelessly(
     walk: &mut Walk,
     engine: &mut UciEngine,
@@ -227,7 +221,7 @@ fn play_carelessly(
     Ok(walk.position.game.outcome().is_none())
 }
 
-/// The position without a random piece that is no king, if that is legal.
+/// Removes a random piece other than a king; `None` if the result is illegal.
 fn without_a_piece(game: &Game, rng: &mut Rng) -> Option<Walk> {
     let mut setup = game.position().to_setup(EnPassantMode::Legal);
     let square = rng.choice(setup.board.occupied() & !setup.board.by_role(Role::King))?;
@@ -257,7 +251,7 @@ fn read_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
     if starts.is_empty() { Err(StartError::Empty(path.to_owned())) } else { Ok(starts) }
 }
 
-/// The FEN of a line of FEN or EPD, without the operations of an EPD.
+/// The FEN of a FEN or EPD line, without EPD operations.
 fn fen_of(line: &str) -> String {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let counters = fields.get(4..6).is_some_and(|two| two.iter().all(|field| field.parse::<u32>().is_ok()));
@@ -265,10 +259,6 @@ fn fen_of(line: &str) -> String {
 }
 
 /// A position as the start of a stored game.
-///
-/// # Errors
-///
-/// If it is no legal position, or the game is over there.
 fn check_start(fen: &str) -> anyhow::Result<Option<String>> {
     let (start, position) = start_position(fen)?;
     match Game::from_position(position).outcome() {
@@ -277,7 +267,7 @@ fn check_start(fen: &str) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// The final positions of a PGN's games; games that are over by rule and broken ones are left out.
+/// Final positions of a PGN's games, without broken games and those over by rule.
 fn read_pgn_book(path: &Path, text: &[u8]) -> Vec<Option<String>> {
     let filters = Filters { unknown_results: true, ..Filters::default() };
     let options = ReadOptions { filters, ..ReadOptions::default() };

@@ -10,22 +10,18 @@ use super::walk::Walk;
 use crate::data::dataset::{self, Chunk};
 use crate::data::record::{Split, split};
 
-/// The positions of the training games of files, all equally likely; puzzles are left out.
+/// Uniformly distributed positions of the training games in files, without puzzles.
 #[derive(Clone, Debug)]
 pub struct StoredPositions {
     chunks: Vec<Chunk>,
     /// The games, by chunk and number in it.
     games: Vec<(usize, usize)>,
-    /// For each of them its plies and those of the games before.
+    /// Cumulative number of plies up to each game's end.
     ends: Vec<usize>,
 }
 
 impl StoredPositions {
     /// Reads files of games (`games/1`) and replays the games.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read or is damaged, or there is no training game in any.
     pub fn read(files: &[PathBuf]) -> Result<StoredPositions> {
         let mut positions = StoredPositions { chunks: Vec::new(), games: Vec::new(), ends: Vec::new() };
         for file in files {
@@ -49,8 +45,8 @@ impl StoredPositions {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// A random position in which the game is not over, with the moves that led to it. Fails after `tries` positions in which
-    /// it is.
+    /// Draws a random position in which the game is open, with the moves before it. Fails after `tries` finished
+    /// ones.
     pub fn draw(&self, tries: u32, rng: &mut Rng) -> Result<Walk> {
         let drawn = |rng: &mut Rng| {
             let ply = rng.usize(..self.count());

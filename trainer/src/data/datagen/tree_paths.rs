@@ -1,4 +1,4 @@
-//! Plays moves along random paths through our own search trees, to reach the positions that a search meets.
+//! Random paths through our own search trees, which reach the positions that a search meets.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -55,17 +55,13 @@ pub struct PathFollower<'a> {
     /// Returned to the pool at the end.
     evaluator: Option<Box<dyn Evaluator>>,
     search: SteppedSearch,
-    /// The moves of the current path that are still to be played.
+    /// Moves of the current path not yet played.
     ahead: VecDeque<Move>,
 }
 
 impl PathFollower<'_> {
-    /// The next move of the current path, or the first one of a path through a new tree from this position.
-    /// The last move must have been played.
-    ///
-    /// # Panics
-    ///
-    /// If the game is over.
+    /// Returns the next move of the current path, or the first move of a new path from a new tree at this position.
+    /// The previous move must have been played. Panics if the game is over.
     pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move> {
         if self.ahead.is_empty() {
             self.search(game)?;
@@ -90,9 +86,8 @@ impl Drop for PathFollower<'_> {
     }
 }
 
-/// Draws a path from the root to the position of a random visit. Of a node's visits, the first evaluated the
-/// node itself and ends the path; every other one continued with a move. Visits that ended at a proven result
-/// count only for the moves above it.
+/// Draws a path from the root to the node of a random visit. A node's first visit evaluated the node and ends the
+/// path; the others continued with a move. Visits that ended at a proven result count only for the moves above it.
 fn draw_path(tree: &Tree, rng: &mut Rng) -> Vec<Move> {
     let mut path = Vec::new();
     while let Some(stats) = tree.stats_after(&path) {

@@ -6,8 +6,8 @@ use shakmaty::Move;
 use super::{UciPosition, position_after};
 use crate::data::import::start_position;
 
-/// Plies before the first labelled position that are stored with a game. Networks read the last moves and repetitions, and a
-/// search always asks with them, so a label without them teaches what no search asks.
+/// Plies stored before the first labelled position. Networks read recent moves and repetitions, so a label needs the
+/// history that a search would give.
 const HISTORY: usize = 8;
 
 /// A position with the moves that led to it.

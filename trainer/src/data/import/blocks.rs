@@ -81,10 +81,6 @@ pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Opens a file and decompresses it, in one reading, so that it may be a pipe; `-` is the standard input. `bytes_read`
 /// counts the compressed bytes that are read.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::InvalidData`] with a word on what to do if it begins as a file that holds no text.
 pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Read>> {
     let inner: Box<dyn Read> = if path == Path::new(STANDARD_INPUT) {
         Box::new(io::stdin().lock())

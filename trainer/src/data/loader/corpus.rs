@@ -50,10 +50,6 @@ pub struct CorpusBuilder {
 
 impl CorpusBuilder {
     /// A corpus in unnamed temporary files in `folder`, which are deleted with it.
-    ///
-    /// # Errors
-    ///
-    /// If the files cannot be created.
     pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
         let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
         let (records, index, steps) = (file()?, file()?, Vec::new());
@@ -61,10 +57,6 @@ impl CorpusBuilder {
     }
 
     /// Adds a game, unless it has no targets.
-    ///
-    /// # Errors
-    ///
-    /// If the files cannot be written.
     pub fn push(&mut self, game: &GameView<'_>) -> io::Result<()> {
         let moves = &game.moves[..game.moves.len().min(usize::from(u16::MAX))];
         if moves.is_empty() || game.targets() == 0 {
@@ -118,10 +110,6 @@ impl CorpusBuilder {
     }
 
     /// The finished corpus.
-    ///
-    /// # Errors
-    ///
-    /// If the files cannot be written.
     pub fn build(mut self) -> io::Result<Corpus> {
         self.index.write_all(&self.entry())?;
         Ok(Corpus {
@@ -161,10 +149,6 @@ impl Corpus {
     }
 
     /// Reads the game of position `position` into `buffer`; also returns the position's number among the game's targets.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read.
     ///
     /// # Panics
     ///

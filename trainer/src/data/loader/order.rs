@@ -46,10 +46,6 @@ pub struct SampleOrder {
 
 impl SampleOrder {
     /// An order for batches of `batch` samples. Sources without games or weight are left out.
-    ///
-    /// # Errors
-    ///
-    /// If there are no games, or too many sources.
     pub fn new(
         sources: Vec<Source>,
         options: SampleOptions,
@@ -69,10 +65,6 @@ impl SampleOrder {
 
     /// Batch number `k`, with the number of damaged games that were replaced by others. With a teacher, its targets are
     /// part of the batch.
-    ///
-    /// # Errors
-    ///
-    /// If the games cannot be read, too many are damaged, or the teacher fails.
     pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> anyhow::Result<(Batch, usize)> {
         let n = self.batch as u64;
         let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.origin(number)).collect();
@@ -80,10 +72,6 @@ impl SampleOrder {
     }
 
     /// The samples of these origins in their order, and the number of damaged games.
-    ///
-    /// # Errors
-    ///
-    /// As for [`SampleOrder::batch`].
     pub fn collect(
         &self,
         origins: &[Origin],

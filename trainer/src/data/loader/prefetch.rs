@@ -40,10 +40,6 @@ impl Prefetch {
     }
 
     /// [`Prefetch::new`] with a teacher for every thread.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime cannot run the network.
     pub fn with_teacher(
         order: Arc<SampleOrder>,
         first: u64,
@@ -82,10 +78,6 @@ impl Prefetch {
     }
 
     /// The samples of these origins in their order.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Prefetch::next_batch`].
     pub fn again(&mut self, origins: &[Origin]) -> anyhow::Result<Batch> {
         Ok(self.order.collect(origins, self.teacher.as_mut())?.0)
     }
@@ -101,10 +93,6 @@ impl Prefetch {
     }
 
     /// The next batch; waits until it is made.
-    ///
-    /// # Errors
-    ///
-    /// If the games cannot be read, too many are damaged, or the teacher fails.
     pub fn next_batch(&mut self) -> anyhow::Result<Batch> {
         let receiver = self.receiver.as_ref().expect("open until it is dropped");
         loop {

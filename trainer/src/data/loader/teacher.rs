@@ -19,10 +19,6 @@ pub struct Teacher(Box<dyn Evaluator>);
 
 impl Teacher {
     /// A network as a teacher: `open` makes an evaluator for batches of that size.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be run.
     pub fn new(open: &OpenEvaluator<'_>) -> anyhow::Result<Teacher> {
         open(BATCH).map(Teacher::from_evaluator).context("teacher")
     }
@@ -33,10 +29,6 @@ impl Teacher {
     }
 
     /// Its policy and value for the positions of `games`, one sample each, with moves in the scheme `policy`.
-    ///
-    /// # Errors
-    ///
-    /// If the network fails.
     pub fn targets(&mut self, games: &[Game], policy: Policy) -> anyhow::Result<TeacherTargets> {
         let mut targets = TeacherTargets::default();
         let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();

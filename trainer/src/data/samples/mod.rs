@@ -66,10 +66,6 @@ impl Default for SampleOptions {
 impl GameView<'_> {
     /// The sample of the position before ply `ply`; `seed` is that of the random numbers.
     ///
-    /// # Errors
-    ///
-    /// If the start is no legal position, or the move played or a move of the search is illegal.
-    ///
     /// # Panics
     ///
     /// If the game has no such ply.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{self, Chunk, ChunkError};
 use crate::data::record::{GameView, Split, split_at};
 
-/// Share of the buffer's positions, the newest, that count as recent.
+/// The newest share of the buffer's positions, which counts as recent.
 const RECENT: f64 = 0.25;
 
 /// The games of one iteration, in files `NAME-00000.h5` …
@@ -18,7 +18,7 @@ pub struct BufferEntry {
     pub name: String,
     /// First game that is used; earlier ones were dropped.
     pub first: u64,
-    /// Number of positions to learn from in each game that is used, in order.
+    /// The target positions of each used game, in order.
     pub positions: Vec<u32>,
 }
 
@@ -72,7 +72,7 @@ impl ReplayBuffer {
         self.entries.retain(|entry| !entry.positions.is_empty());
     }
 
-    /// Drops this share of the positions, the newest, in whole games. Returns how many were dropped.
+    /// Drops the newest `share` of the positions, in whole games. Returns the number dropped.
     pub fn purge(&mut self, share: f64) -> u64 {
         let before = self.positions();
         let mut wanted = (before as f64 * share).round() as u64;
@@ -87,8 +87,8 @@ impl ReplayBuffer {
         before - self.positions()
     }
 
-    /// Drops the oldest iterations until files of at least `bytes` bytes in total are freed (`size` gives
-    /// those of an iteration); the newest iteration stays. Returns the dropped names.
+    /// Drops the oldest iterations until at least `bytes` bytes of files are freed, but keeps the newest iteration.
+    /// `size` returns an iteration's bytes. Returns the dropped names.
     pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
         let mut dropped = Vec::new();
         while bytes > 0 && self.entries.len() > 1 {
@@ -99,8 +99,8 @@ impl ReplayBuffer {
         dropped
     }
 
-    /// Drops iterations whose files are missing or damaged or hold too few games, and returns a line on each.
-    /// A damaged file is renamed. A file of another version of this program is an error.
+    /// Drops iterations whose files are missing, damaged or hold too few games, and returns a log line for each. Renames
+    /// damaged files. Fails on a file of another version of this program.
     pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
@@ -116,8 +116,7 @@ impl ReplayBuffer {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Calls `take` with every game: true if it is recent, its part if `percent` are held out for validation,
-    /// and the game. Of identical games only the newest is passed.
+    /// Calls `take(recent, split, game)` for every game; `percent` are held out. Passes only the newest of equal games.
     pub fn visit(
         &self,
         folder: &Path,
@@ -145,7 +144,6 @@ impl ReplayBuffer {
     }
 }
 
-/// The reason why an iteration's games cannot be used, or `None` if they can.
 fn why_lost(entry: &BufferEntry, folder: &Path) -> Result<Option<String>> {
     let mut games = 0;
     for path in files(folder, &entry.name) {
@@ -180,7 +178,7 @@ pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
     (0..).map(path).take_while(|path| path.exists()).collect()
 }
 
-/// Reads these files; it is an error if there are none.
+/// Reads all files of an iteration; having none is an error.
 pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>> {
     let files = files(folder, name);
     ensure!(!files.is_empty(), missing(folder, name));

@@ -63,7 +63,7 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
     ]
 }
 
-/// The latest ratings by iteration of the network, with the ends of their 95 % intervals.
+/// Latest rating of each iteration's network with its 95 % confidence interval.
 fn ratings(lines: &[Value]) -> Vec<Curve> {
     let last = lines.iter().rev().find_map(|line| {
         serde_json::from_value::<Vec<Rating>>(line["ratings"].clone()).ok().filter(|all| !all.is_empty())

@@ -1,4 +1,4 @@
-//! Escalation of vetoes: four levels, each of which includes the lower ones.
+//! Escalation after vetoes: four levels of measures, each including the lower ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub enum GateDecision {
     Vetoed,
 }
 
-/// What a veto changes at once, besides the return to the best network's weights with a fresh optimiser.
+/// Immediate measures of a veto, besides restarting from the best network's weights with a fresh optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VetoResponse {
     pub level: u32,
@@ -24,9 +24,7 @@ pub struct VetoResponse {
     pub purge: f64,
 }
 
-/// The state of the escalation.
-///
-/// Vetoes are consecutive if every arena between them was a veto. Their measures last for
+/// State of the escalation. Vetoes are consecutive if no arena between them ended otherwise. Measures last for
 /// [`VetoRules::recovery`] iterations after the last veto, or until a promotion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -47,7 +45,7 @@ impl Default for Escalation {
 }
 
 impl Escalation {
-    /// Updates the state after an arena. After a veto, returns what to change at once.
+    /// Updates the state after an arena. Returns the immediate measures of a veto.
     pub fn arena(&mut self, decision: GateDecision, rules: &VetoRules) -> Option<VetoResponse> {
         match decision {
             GateDecision::Promoted => {
@@ -75,10 +73,8 @@ impl Escalation {
         }
     }
 
-    /// Updates the state at the end of an iteration (with the decision of its arena, if any); returns true if
-    /// the measures end with it.
-    ///
-    /// The iteration of the veto itself does not count.
+    /// Updates the state at the end of an iteration; returns true if the measures end with it. The iteration of the
+    /// veto does not count.
     pub fn iteration(&mut self, decision: Option<GateDecision>) -> bool {
         if decision == Some(GateDecision::Vetoed) {
             return false;
@@ -91,7 +87,7 @@ impl Escalation {
         ends
     }
 
-    /// Share of the pretraining games: at least `base`, more while measures are in force.
+    /// Share of pretraining games: `base`, or more while measures are in force.
     pub fn mix(&self, base: f64, rules: &VetoRules) -> f64 {
         match self.level {
             0 => base,

@@ -1,4 +1,4 @@
-//! The gate: the opponents of a network in the arena, and what the results decide.
+//! The gate: chooses a network's arena opponents and decides from the results.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ use crate::play::arena::{MatchResults, SprtDecision};
 pub enum OpponentRole {
     /// The random mover, which any trained network should beat easily.
     Random,
-    /// UCT without a network: shows if the network is of any use.
+    /// UCT without a network, as a sanity check of the network.
     Uct,
     /// The best network so far: the test for promotion.
     Best,
-    /// An older network, a milestone or a recent one: shows if something was forgotten.
+    /// A milestone or recent network, to detect forgetting.
     Older,
     /// The network with which the run began.
     Pretrained,
@@ -50,7 +50,7 @@ impl OpponentRole {
         }
     }
 
-    /// The expected score, from NeuralMatePlay; it is logged and decides nothing.
+    /// Expected score, taken from NeuralMatePlay; it is only logged.
     pub fn expected(self) -> f64 {
         match self {
             OpponentRole::Random => 0.95,
@@ -65,7 +65,7 @@ impl OpponentRole {
         !matches!(self, OpponentRole::Random | OpponentRole::Uct)
     }
 
-    /// The largest number of games, and the sequential test that may end the match early.
+    /// Maximum number of games, and the SPRT that may end the match early.
     pub fn games(self, rules: &ArenaRules) -> (u64, Option<Sprt>) {
         match self {
             OpponentRole::Random | OpponentRole::Uct => (rules.sanity_games, None),
@@ -79,12 +79,11 @@ impl OpponentRole {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opponent {
     pub role: OpponentRole,
-    /// Name of a network of the run or of a classical player.
     pub name: String,
 }
 
-/// Chooses the opponents of the current iteration's network. Vetoed networks are left out and no network
-/// occurs twice: if the best network is the one with which the run began, it has both roles.
+/// Chooses the opponents of the current network. Vetoed networks are left out and no network occurs twice: if the
+/// best network is the initial one, it has both roles.
 pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
     let mut opponents = Vec::new();
     let mut add = |role: OpponentRole, name: String| opponents.push(Opponent { role, name });
@@ -140,10 +139,8 @@ pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (
     }
 }
 
-/// Compares top-1 accuracy on the same held-out samples, overall and by game phase: lists where `now` is less
-/// accurate than `before` by more than two standard errors.
-///
-/// The standard error assumes independent samples. The samples are the same, so the true one is smaller.
+/// Compares top-1 accuracy on the same held-out samples, overall and by game phase. Lists where `now` is worse than
+/// `before` by more than two standard errors. The error is overestimated: it assumes independent samples.
 pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     let parts = Phase::ALL.map(Phase::name).into_iter().zip(before.phases.iter().zip(&now.phases));
     let all = std::iter::once(("game", (&before.all, &now.all)));
@@ -161,7 +158,7 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     parts.chain(all).filter_map(worse).collect()
 }
 
-/// The canary categories in which the second player solves fewer positions than the first, with the numbers.
+/// Lists the canary categories in which the second player solves fewer positions than the first.
 pub fn failed_canaries(mut players: [JudgedNetwork; 2]) -> Result<Vec<String>> {
     let items = canaries();
     let answers = evaluate::judge(&items, &mut players)?;

@@ -1,4 +1,4 @@
-//! The interface to a family of networks: how they are created, stored, played and trained.
+//! Interface to a network family: creates, stores, loads and trains networks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,20 +43,20 @@ pub struct LoopGames<'a> {
 
 /// The training of one iteration.
 pub struct TrainTask<'a> {
-    /// Folder of the training run, which is continued if it has a checkpoint.
+    /// Folder of the training run, which resumes from its checkpoint if it has one.
     pub folder: PathBuf,
-    /// Name of the network whose weights start a new training run.
+    /// Network whose weights initialise a new training run.
     pub init: &'a str,
     /// Name of the network to write.
     pub name: &'a str,
-    /// Number of samples of the training run at which this training is complete.
+    /// Sample count of the training run at which this training ends.
     pub samples: u64,
     /// Factor on the learning rate.
     pub lr_factor: f64,
     /// Seed of the sampling.
     pub seed: u64,
     pub games: LoopGames<'a>,
-    /// Step of the training run at which this iteration's training began; `None` if it begins now.
+    /// Step of the training run at which this iteration's training began; `None` if it has not begun.
     pub from: Option<u64>,
 }
 
@@ -112,11 +112,10 @@ pub trait LoopLearner {
     /// Writes the network with which a new run begins.
     fn begin(&self, config: &RlConfig, nets: &RunNetworks) -> Result<()>;
 
-    /// Called once before the first iteration: copies the structure of the run's networks into `config` and
-    /// reads the pretraining games.
+    /// Copies the structure of the run's networks into `config` and reads the pretraining games. Called once, first.
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, folder: &Path) -> Result<()>;
 
-    /// Loads a network to play with; `games` are the newest files of games, for calibration.
+    /// Loads a network for play. `games` are the newest game files, for calibration.
     fn player(&self, context: &LoopContext<'_>, name: &str, games: &[PathBuf]) -> Result<LearntPlayer>;
 
     /// Loads a network to be judged.
@@ -125,10 +124,9 @@ pub trait LoopLearner {
     /// Number of threads to play on if the settings say `workers`.
     fn workers(&self, config: &RlConfig, workers: usize) -> usize;
 
-    /// True if the training run in this folder has a checkpoint.
     fn has_checkpoint(&self, folder: &Path) -> bool;
 
-    /// Trains and writes the network; `begun` receives the step at which the training begins.
+    /// Trains and writes the network. Passes the first step to `begun`.
     fn train(
         &self,
         context: &LoopContext<'_>,
@@ -136,7 +134,7 @@ pub trait LoopLearner {
         begun: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<TrainOutcome>;
 
-    /// Measures two networks on the same held-out games: those of the pretraining, or else the run's own.
+    /// Validates two networks on the same held-out games: the pretraining games, or else the run's own.
     fn validated(
         &self,
         context: &LoopContext<'_>,

@@ -1,9 +1,6 @@
-//! Reinforcement learning: self-play, training and matches against earlier networks, in a loop.
-//!
-//! [`RlConfig`](crate::config::RlConfig) holds the settings. [`RunState`] is written after every stage, so
-//! that a run can be resumed however it ended. [`ReplayBuffer`] indexes the games to learn from,
-//! [`Escalation`] decides what a veto changes, a [`LoopLearner`] creates, plays and trains the networks of a
-//! family, and [`RlLoop`] runs the stages.
+//! Reinforcement learning: a loop of self-play, training and arena matches ([`RlLoop`]). [`RunState`] is written
+//! after every stage, so that a killed run can resume. [`ReplayBuffer`] indexes the games to learn from,
+//! [`Escalation`] chooses a veto's measures, and a [`LoopLearner`] handles the networks of a family.
 
 mod escalation;
 mod buffer;

@@ -1,5 +1,4 @@
-//! An HTTP client that respects the limits of public servers: one request at a time with pauses, a user
-//! agent, and waits as long as the server asks.
+//! An HTTP client for public servers: sends one request at a time, pauses between requests and obeys `Retry-After`.
 
 use std::time::Duration;
 
@@ -11,11 +10,11 @@ use ureq::{Agent, Body};
 
 /// Timeout of connecting, of the response, and of each read.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Wait after "too many requests" if the server does not say how long (Lichess asks for a full minute).
+/// Wait after HTTP 429 without `Retry-After` (Lichess asks for a full minute).
 const FULL_MINUTE: Duration = Duration::from_secs(60);
 /// Longest wait before another attempt.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// Wait after the first failure; it doubles with each further one.
+/// Wait after the first failure; doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 
 /// Waits; returns false if interrupted.
@@ -64,8 +63,8 @@ impl<'a> HttpClient<'a> {
         HttpClient { agent: config.build().into(), gap, tries: tries.max(1), pause, begun: false }
     }
 
-    /// Requests an address until `receive`, which gets each successful response, succeeds. `url` is called
-    /// before each attempt. At most ten redirects are followed.
+    /// Requests an address until `receive` accepts a successful response. Calls `url` before each attempt and follows
+    /// at most ten redirects.
     pub fn get(
         &mut self,
         url: impl Fn() -> String,
@@ -124,7 +123,7 @@ fn refusal(response: &Response<Body>) -> Refusal {
     }
 }
 
-/// The wait that `Retry-After` asks for, in seconds or as a date; `None` if it is neither.
+/// Wait from `Retry-After`, in seconds or as a date; `None` if invalid.
 fn asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

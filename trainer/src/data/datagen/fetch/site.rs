@@ -63,13 +63,12 @@ impl Site {
         }
     }
 
-    /// True if the site lists the months in which a player played.
     pub fn lists_months(self) -> bool {
         self == Site::ChessCom
     }
 
-    /// Those of `months` in which the player played if the site lists them, or else all. An unknown player is
-    /// a [`FetchError::Missing`].
+    /// Returns the months in which the player played if the site lists them, else all of `months`. An unknown player
+    /// is a [`FetchError::Missing`].
     pub fn months_played(
         self,
         client: &mut HttpClient<'_>,
@@ -89,8 +88,8 @@ impl Site {
         Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
     }
 
-    /// Fetches a month's games. They are written to the file `part` as they arrive; games already in it are
-    /// not downloaded again if the site allows that.
+    /// Fetches a month's games into the file `part` as they arrive. Skips games already in it if the site allows
+    /// that.
     pub fn month(
         self,
         client: &mut HttpClient<'_>,
@@ -178,7 +177,7 @@ fn tag(game: &[u8], name: &str) -> Option<String> {
     Some(value.split('"').next()?.to_owned())
 }
 
-/// Removes duplicate games, told by their address or else by their text.
+/// Removes duplicate games, identified by address or else by text.
 fn without_duplicates(text: &[u8]) -> Vec<u8> {
     let mut starts = game_starts(text);
     starts.push(text.len());

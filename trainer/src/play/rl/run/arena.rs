@@ -30,13 +30,12 @@ struct OpenMatch {
 }
 
 impl OpenMatch {
-    /// True once all games are played or the test has decided.
     fn is_decided(&self, results: &MatchResults) -> bool {
         let decided = |sprt: &Sprt| sprt.decision(results) != SprtDecision::Open;
         results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
     }
 
-    /// Counts the games of the next unit pair by pair, up to the deciding one.
+    /// Counts the games of the next unit pair by pair, up to the pair that decides.
     fn count(&self, results: &mut MatchResults, games: &[GameRecord]) {
         for pair in games.chunks(2) {
             if self.is_decided(results) {
@@ -63,7 +62,7 @@ impl RlLoop {
         Ok(true)
     }
 
-    /// Opens the matches against these opponents, and continues those that were interrupted.
+    /// Opens the matches against these opponents, or resumes interrupted ones.
     fn open_matches(&self, name: &str, opponents: Vec<Opponent>) -> Result<Vec<OpenMatch>> {
         let rules = &self.config.arena;
         let own = self.player(name)?;
@@ -176,7 +175,7 @@ impl RlLoop {
         Ok(true)
     }
 
-    /// Stores the results of a match: all of it if decided, or the results so far.
+    /// Stores a match's final results if decided, else the results so far.
     fn counted(&mut self, name: &str, open: &OpenMatch, results: MatchResults, decided: bool) -> Result<()> {
         let (opponent, role) = (&open.opponent.name, open.opponent.role);
         if !decided {
@@ -196,7 +195,7 @@ impl RlLoop {
         self.save()
     }
 
-    /// Updates the K = 32 ratings as if every game had the match's score.
+    /// Updates the K = 32 Elo ratings as if every game had the match's mean score.
     fn rate_by_k(&mut self, player: &str, opponent: &str, results: &MatchResults) {
         let predecessor = self.state.k32.get(&self.state.best).copied();
         let own = self.state.k32.get(player).copied().or(predecessor).unwrap_or(FIRST_RATING);

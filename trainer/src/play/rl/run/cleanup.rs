@@ -1,5 +1,3 @@
-//! Deletes files that a run no longer needs, and more of them beyond the disk limit.
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -11,7 +9,7 @@ use crate::play::rl::networks::RunNetworks;
 use super::RlLoop;
 
 impl RlLoop {
-    /// Deletes networks and games that are no longer needed, and more of them if the folder exceeds `disk`.
+    /// Deletes unneeded networks and games, and more of them while the folder exceeds `disk`.
     pub(super) fn clean_up(&mut self) -> Result<()> {
         let milestone = |iteration: &u64| iteration.is_multiple_of(self.config.milestone_every);
         let mut iterations = self.nets.iterations();
@@ -51,7 +49,7 @@ impl RlLoop {
         let of = |name: &str| buffer::files(&games, name).iter().map(|path| bytes(path)).sum::<u64>();
         let removed = self.state.buffer.release(size(&self.folder).saturating_sub(bound), of);
         if !removed.is_empty() {
-            // The state must not refer to them any more when they are deleted.
+            // The saved state must not refer to deleted files.
             self.save()?;
             removed.iter().for_each(|name| self.remove_games(name));
             let left = self.state.buffer.positions();

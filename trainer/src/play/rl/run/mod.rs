@@ -1,8 +1,5 @@
-//! The loop of self-play, training and testing.
-//!
-//! This file starts, resumes and runs iterations. Beside it, `play` plays the games, `train` learns from
-//! them, `arena` plays the matches, `decision` applies their result and `cleanup` deletes files. Games are
-//! played as `units` of work, by this process or by other machines.
+//! The loop of self-play (`play`), training (`train`), arena matches (`arena`), their `decision` and file `cleanup`.
+//! Games are split into `units` of work for this process or other machines.
 
 mod units;
 mod play;
@@ -36,9 +33,9 @@ use crate::play::units::Inbox;
 /// How other machines take part in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Others {
-    /// The inbox that they use; `None` if this process works alone.
+    /// Inbox shared with other machines; `None` to work alone.
     pub inbox: Option<PathBuf>,
-    /// How long this process waits for their results before it works itself.
+    /// Waiting time for other machines' results before this process plays itself.
     pub patience: Duration,
 }
 
@@ -49,9 +46,8 @@ pub enum RlOutcome {
     Stopped,
 }
 
-/// Refuses keys of `train.model` that contradict the network of the run, or the one with which it begins,
-/// whose structure would overwrite them. `asked` comes from
-/// [`RlSettings::model_keys`](crate::config::RlSettings::model_keys).
+/// Refuses keys of `train.model` that contradict the run's network, or its initial network, whose structure would
+/// overwrite them. `asked` comes from [`RlSettings::model_keys`](crate::config::RlSettings::model_keys).
 pub fn check_model_keys(
     learner: &dyn LoopLearner,
     folder: &Path,
@@ -92,7 +88,6 @@ pub struct RlLoop {
     stop: Arc<AtomicBool>,
     /// Where results of units arrive.
     inbox: Arc<Inbox>,
-    /// How long this process waits for results of other machines before it works itself.
     patience: Duration,
     /// Held as long as this process may write the state.
     _lock: File,
@@ -103,7 +98,6 @@ pub struct RlLoop {
 }
 
 impl RlLoop {
-    /// Starts a new run in `folder`, which must not hold one already.
     pub fn start(
         folder: &Path,
         config: RlConfig,
@@ -135,8 +129,8 @@ impl RlLoop {
         Ok(resumed)
     }
 
-    /// Logs what is missing from the folder and continues without it: unreadable games are dropped, and a
-    /// missing training run is replaced by a new one from the last network's weights.
+    /// Logs missing files and continues without them: drops unreadable games and replaces a missing training run with
+    /// a new one from the last network's weights.
     fn recover(&mut self) -> Result<()> {
         let [games, positions] = self.new_games();
         for lost in self.state.buffer.drop_lost(&self.games())? {
@@ -153,7 +147,7 @@ impl RlLoop {
             self.state.target = self.state.target.saturating_sub(self.samples_for(positions));
             self.state.from = None;
         }
-        // Samples that this iteration still has to learn; earlier ones are in the training run.
+        // Samples that this iteration still has to learn.
         let left = if self.state.stage == Stage::Train { self.samples_for(self.new_games()[1]) } else { 0 };
         let has_checkpoint = self.learner.has_checkpoint(&self.training(self.state.training));
         if self.state.target > left && !has_checkpoint {
@@ -167,7 +161,7 @@ impl RlLoop {
         self.save()
     }
 
-    /// This iteration's games in the buffer, and their positions to learn from.
+    /// This iteration's games in the buffer, and their target positions.
     fn new_games(&self) -> [u64; 2] {
         let own = self.state.buffer.entries.last().filter(|entry| entry.name == self.games_name());
         own.map_or([0, 0], |entry| [entry.positions.len() as u64, entry.total()])
@@ -219,8 +213,8 @@ impl RlLoop {
         &self.state
     }
 
-    /// Runs until the run has this many iterations or is interrupted. `until` is the expected end, for the
-    /// log only. After an error everything done before is kept.
+    /// Runs until `iterations` iterations are complete or it is interrupted. `until` is the expected end, for the log
+    /// only. After an error all finished work is kept.
     pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<RlOutcome> {
         let (begin, first) = (Instant::now(), self.state.iteration);
         self.last = iterations;
@@ -308,8 +302,7 @@ impl RlLoop {
         (positions as f64 * self.config.samples_per_position).round() as u64
     }
 
-    /// Ends an iteration: writes its line of metrics and prepares the next, after a veto from the best
-    /// weights.
+    /// Ends an iteration: writes its metrics and prepares the next one, from the best weights after a veto.
     fn conclude(&mut self, decision: Option<GateDecision>) -> Result<()> {
         let tested = self.state.stage == Stage::Arena;
         if tested {
@@ -351,7 +344,7 @@ impl RlLoop {
     }
 }
 
-/// Locks the run: two processes that write its state would lose each other's games.
+/// Locks the run: two processes writing its state would lose each other's games.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("lock");
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -368,7 +361,6 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Logs the remaining time, from the time per iteration and the expected end.
 fn log_time_left(each: Duration, iterations: Option<u64>, until: Option<Instant>) {
     let by_clock = until.map(|until| until.saturating_duration_since(Instant::now()));
     let by_count = iterations.map(|count| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)));

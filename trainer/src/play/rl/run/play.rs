@@ -37,7 +37,7 @@ impl RlLoop {
             self.config.play.visits, self.state.iteration
         );
         let (folder, save_every) = (self.games(), Duration::from_secs(SAVE_EVERY));
-        // Games are numbered over the whole run: a game is the same whichever iteration plays it.
+        // Game numbers continue over the whole run, so that a game does not depend on its iteration.
         let first = self.state.totals.games;
         let games = self.config.games_per_iteration;
         let numbers = first..first + games;
@@ -57,7 +57,7 @@ impl RlLoop {
         };
         let seed = self.games_seed();
         let check = ResultCheck::new(task.clone(), seed)?;
-        // Results made ahead, while the iteration before ended, do not count as work of this call.
+        // Results made ahead, during the previous iteration, do not count as this call's work.
         let early = if self.inbox.is_published() { BTreeSet::new() } else { self.inbox.results()? };
         let is_early = |unit: &Unit| early.contains(&unit.file());
         let before = games - units.iter().filter(|unit| !is_early(unit)).map(|unit| unit.count).sum::<u64>();

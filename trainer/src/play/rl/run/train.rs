@@ -32,7 +32,7 @@ impl RlLoop {
         LoopGames { buffer: &self.state.buffer, folder, mix: self.mix() }
     }
 
-    /// Trains until the iteration's samples are used up; returns false if interrupted.
+    /// Trains on the iteration's samples; returns false if interrupted.
     pub(super) fn train(&mut self) -> Result<bool> {
         let (name, mix) = (RunNetworks::name(self.state.iteration), self.mix());
         let (buffer, init) = (self.state.buffer.clone(), self.state.current.clone());

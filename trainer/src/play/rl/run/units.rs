@@ -19,14 +19,13 @@ use super::RlLoop;
 /// Loaded networks by name.
 pub(super) type Players = BTreeMap<String, RunPlayer>;
 
-/// A network of the run, and its file name among the units' inputs.
+/// A network of the run and its file name among the units' inputs.
 #[derive(Clone)]
 pub(super) struct RunPlayer {
     pub network: Arc<dyn Backend>,
     pub input: String,
 }
 
-/// The self-play of an iteration: its units, and the networks that play them.
 pub(super) struct IterationGames {
     pub units: Vec<Unit>,
     pub networks: SelfPlayNetworks,
@@ -46,8 +45,8 @@ impl RlLoop {
         Lineup { best: state.best.clone(), current: state.current.clone(), share }
     }
 
-    /// Fixes which networks play this iteration's games, and with `lag` the next one's. A game is then played
-    /// by the same networks whenever and wherever it is played, also while the next network learns.
+    /// Fixes the networks of this iteration's games and, with `lag`, the next one's. A game then has the same players
+    /// whenever and wherever it is played, even while the next network trains.
     pub(super) fn fix_lineups(&mut self) -> Result<Lineup> {
         let now = self.lineup_now();
         let (iteration, lag) = (self.state.iteration, self.config.lag);
@@ -61,7 +60,7 @@ impl RlLoop {
         Ok(own)
     }
 
-    /// The self-play of an iteration that starts at this game number; every network is loaded once.
+    /// The self-play of an iteration whose first game has this number. Loads every network once.
     pub(super) fn iteration_games(
         &self,
         lineup: &Lineup,
@@ -103,14 +102,12 @@ impl RlLoop {
         stream_rng(RngStream::Games, self.config.seed, 0, 0).u64(..)
     }
 
-    /// The self-play of the next iteration, if its networks are already fixed.
     pub(super) fn games_ahead(&self, first: u64, players: &mut Players) -> Result<Option<IterationGames>> {
         let next = self.state.iteration + 1;
         let next = self.state.lineups.get(&next).filter(|_| next <= self.last);
         next.map(|next| self.iteration_games(next, first, players)).transpose()
     }
 
-    /// The units of the next iteration, if its networks are already fixed.
     pub(super) fn units_ahead(&self, first: u64) -> Result<Vec<Unit>> {
         Ok(self.games_ahead(first, &mut Players::new())?.map_or_else(Vec::new, |next| next.units))
     }
@@ -152,7 +149,7 @@ impl RlLoop {
         })
     }
 
-    /// Writes to the metrics who did the work, and logs refused files.
+    /// Writes each worker's share of the work to the metrics and logs refused files.
     pub(super) fn note_work(&mut self, key: &str, report: &GatherReport) -> Result<()> {
         let GatherReport { own, others, refused, duplicates, .. } = report;
         if self.inbox.is_published() {
