@@ -1,4 +1,4 @@
-//! The program's commands besides UCI.
+//! The program's commands other than UCI.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -59,7 +59,7 @@ fn the_lesson_reports_the_notebooks_numbers() {
     let sum =
         |column: usize| -> f64 { moves[1..].iter().map(|row| row[column].parse::<f64>().unwrap()).sum() };
     assert_eq!((sum(2), sum(3), sum(6)), (2519.5, 5000.0, 5000.0), "{text}");
-    // The notebook's share of White's payouts is a half; so is ours, within many standard deviations.
+    // White's mean payout is about ½ in the notebook and here, within many standard deviations.
     let payout: f64 = moves[0][5].parse().unwrap();
     assert!((2000.0..3000.0).contains(&payout) && (sum(5) - payout).abs() < 2.0, "{text}");
 }
@@ -102,7 +102,7 @@ fn encode_goes_forth_and_back() {
     let path = file.to_str().unwrap();
     for (scheme, expected) in [
         ("planes119/1", fen),
-        // Seen by Black with his king on e8: e1; White's rook is on h8.
+        // From Black's view the king on e8 is on e1, and White's rook is on h8.
         ("sparse/1", "4k2r/8/8/8/8/8/8/4K3 w k - 2 1"),
     ] {
         std::fs::write(&file, text(&["encode", fen, "--scheme", scheme])).unwrap();
@@ -156,7 +156,7 @@ fn onnx_runtime_leaves_nothing_in_the_home_folder() {
     std::fs::remove_dir_all(&home).unwrap();
 }
 
-/// What commands print may be more than their reader wants: `philidor perft 3 | head -1`.
+/// A reader may leave early: `philidor perft 3 | head -1`.
 #[test]
 fn a_reader_that_leaves_ends_a_command_quietly() {
     let game = std::env::temp_dir().join(format!("philidor-pipe-{}.pgn", std::process::id()));
@@ -205,7 +205,7 @@ fn answers_that_cannot_be_written_are_a_failure() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program runs");
-        // It may have ended before it has read all.
+        // The program may end before it has read everything.
         let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
         let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
         let stderr = String::from_utf8_lossy(&stderr);
@@ -217,7 +217,7 @@ fn answers_that_cannot_be_written_are_a_failure() {
     assert!(refused.status.code() == Some(1) && stderr.contains("/proc/x"), "{stderr}");
 }
 
-/// Ctrl-C and `kill` end a command in the same way, and its exit code says which it was.
+/// Ctrl-C and `kill` both end a command cleanly, with different exit codes.
 #[cfg(unix)]
 #[test]
 fn signals_end_a_command_cleanly() {

@@ -1,4 +1,4 @@
-//! `philidor play`, with the built program.
+//! `philidor play` as a child process.
 
 mod folder;
 
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use folder::Folder;
 
-/// Runs `philidor play` with these lines as its input.
+/// Runs `philidor play` with `input` as its stdin.
 fn play(arguments: &[&str], input: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
         .args(
@@ -27,7 +27,7 @@ fn play(arguments: &[&str], input: &str) -> String {
 
 #[test]
 fn a_game_at_the_terminal_is_played_taken_back_hinted_and_saved() {
-    // White mates in one; the person has written the move in small letters, after an illegal one.
+    // White mates in one; the move is typed in lower case, after an illegal one.
     let fen = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
     let text = play(&["--fen", fen], "Ra9\nhint\nmoves\nra8\n");
     assert!(text.contains("No legal move: Ra9"), "{text}");
@@ -63,7 +63,7 @@ fn a_game_at_the_terminal_is_played_taken_back_hinted_and_saved() {
 fn a_wrong_save_neither_ends_the_game_nor_replaces_the_file() {
     let folder = Folder::new();
     let good = folder.path("good.pgn");
-    // Before the first move, after one, and a folder and a device instead of a file.
+    // Before the first move, after one, and with a folder and a device instead of a file.
     for wrong in ["/proc/x/y", &folder.path("none/game.pgn"), &folder.path(""), "/dev/zero"] {
         fs::write(&good, "[Event \"other\"]\n\n1. d4 *\n").unwrap();
         let text = play(&["--pgn", &good], &format!("save {wrong}\ne4\nsave {wrong}\nback\nNf3\nquit\n"));
@@ -78,7 +78,7 @@ fn a_wrong_save_neither_ends_the_game_nor_replaces_the_file() {
         );
         assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 1, "nothing is left aside");
     }
-    // Without a file before, the game is printed at the end.
+    // Without a former file, the game is printed at the end.
     let text = play(&[], "save /proc/x/y\ne4\nquit\n");
     assert!(text.contains("Not saved: /proc/x/y: No such file") && text.contains("\n1. e4 "), "{text}");
 }
@@ -109,7 +109,7 @@ fn a_folder_that_goes_away_costs_no_move() {
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"e4\n").unwrap();
-    // Until the answer is saved too: "1. e4 c5 *".
+    // Until the reply is saved, too: "1. e4 c5 *".
     let moves = |pgn: String| pgn.trim_end().lines().last().map_or(0, |line| line.split(' ').count());
     while fs::read_to_string(&inner).map_or(0, moves) < 4 {
         assert!(child.try_wait().unwrap().is_none(), "it plays on");

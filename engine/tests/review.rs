@@ -1,4 +1,4 @@
-//! `philidor review` and `philidor explain`, with the built program.
+//! `philidor review` and `philidor explain` as child processes.
 
 mod folder;
 
@@ -23,7 +23,7 @@ fn games(path: &str) -> Vec<PgnGame> {
     read_games(&fs::read(path).unwrap()).0.into_iter().map(|(_, game)| game).collect()
 }
 
-/// Whether all of `part` is in `whole`, in this order.
+/// Returns whether `part` is a subsequence of `whole`.
 fn is_in(part: &[PgnToken], whole: &[PgnToken]) -> bool {
     let mut whole = whole.iter();
     part.iter().all(|token| whole.any(|other| other == token))
@@ -49,7 +49,7 @@ fn reviewed_games_are_as_they_were_but_for_what_was_added() {
         assert!(name == b"Annotator" && value.starts_with(b"Philidor "));
         assert_eq!(before.moves, after.moves);
         assert!(is_in(&before.tokens, &after.tokens), "{:?}", after.tokens);
-        // Every move has an evaluation, before all other comments; mate on the board has none.
+        // Every move has an evaluation before all other comments, except checkmate.
         let mates = u8::from(after.tag("White").is_some());
         let comments = after.comments();
         let evals = comments
@@ -101,7 +101,7 @@ fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
     let written = fs::read_to_string(folder.path("games.review.pgn")).unwrap();
     assert!(!written.contains("Cf3") && written.contains("--"), "{written}");
     let reviewed = games(&folder.path("games.review.pgn"));
-    // Up to the null move; the rest stays as it was.
+    // Up to the null move; the rest is unchanged.
     assert_eq!(reviewed.iter().map(|game| game.moves.len()).collect::<Vec<_>>(), [2, 5]);
     assert!(written.contains("Nf6") && written.contains("Nc6"), "{written}");
 }
@@ -152,7 +152,7 @@ fn an_interrupted_review_loses_nothing_and_is_resumed() {
     assert!(!Path::new(&part).exists());
     let reviewed = games(&format!("{out}.pgn"));
     assert_eq!(reviewed.len(), 3);
-    // What had been evaluated was not evaluated again: the comment behind the first move is the kept value of ply 1.
+    // Kept evaluations are not repeated: the comment after the first move is the kept value of ply 1.
     let ply_1 = kept.lines().nth(2).unwrap();
     let record: serde_json::Value = serde_json::from_str(ply_1).unwrap();
     assert_eq!((&record["game"], &record["ply"]), (&0.into(), &1.into()));
@@ -163,7 +163,7 @@ fn an_interrupted_review_loses_nothing_and_is_resumed() {
 
 #[test]
 fn another_engine_judges() {
-    // Ourselves, over UCI, with win, draw and loss.
+    // Philidor itself over UCI, with WDL.
     let folder = Folder::new();
     let out = folder.path("out");
     let us = env!("CARGO_BIN_EXE_philidor");
@@ -171,7 +171,7 @@ fn another_engine_judges() {
     let output = run(&[&["review", GAMES, "--out", &out][..], &judged].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(games(&format!("{out}.pgn")).len(), 3);
-    // The same by its centipawns.
+    // The same with centipawns instead of WDL.
     let by_centipawns = folder.path("by centipawns");
     let judged = [&judged[..], &["--judge-option", "UCI_ShowWDL=false"]].concat();
     assert!(run(&[&["review", GAMES, "--out", &by_centipawns][..], &judged].concat()).status.success());
@@ -183,7 +183,7 @@ fn another_engine_judges() {
     assert!(!missing.status.success() && errors.contains("cannot start the engine"), "{errors}");
 }
 
-/// An engine without MultiPV that searches until it is told to stop, whatever its limit.
+/// An engine without MultiPV that searches until `stop`, whatever its limit.
 #[cfg(unix)]
 const SIMPLE_ENGINE: &str = r#"#!/bin/sh
 while read -r word rest; do
@@ -211,9 +211,9 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(fs::read_to_string(folder.path("game.review.pgn")).unwrap().contains("Simple --uci, 1000 nodes"));
     let reviewed = games(&folder.path("game.review.pgn"));
-    // 30 centipawns of Black's, written for White.
+    // 30 centipawns for Black, written from White's view.
     assert_eq!(reviewed[0].comments(), [vec![" [%eval -0.30] "]]);
-    // Its answer after two moves is no move: what was evaluated is kept.
+    // Its move after two plies is illegal; the evaluations so far are kept.
     fs::write(&pgn, "1. e4 e5 *\n").unwrap();
     let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -236,7 +236,7 @@ fn a_move_is_explained_in_words_and_as_json() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["move"]["mate"], &json["move"]["mark"]), (&(-1).into(), &"??".into()));
     assert_eq!(json["best"][0]["uci"], "a7a8");
-    // A queen that could have been taken.
+    // A queen can be taken.
     let fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/5N2/PPPP1PPP/RNBQKB1R w KQkq - 0 1";
     let output = run(&["explain", "--fen", fen, "--move", "a3", "--nodes", "1000", "--threads", "1"]);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -1,11 +1,10 @@
-//! What answers say.
+//! The content of answers.
 
 use serde_json::{Value, json};
 
 use super::program::Program;
 use super::schema::Schema;
 
-/// The moves of an answer's lines.
 fn line_moves(answer: &Value) -> Vec<&str> {
     answer["lines"].as_array().unwrap().iter().map(|line| line["move"].as_str().unwrap()).collect()
 }
@@ -62,7 +61,7 @@ fn every_turn_asked_for_is_answered() {
         turns,
         [(&json!(0), &json!("white")), (&json!(1), &json!("black")), (&json!(3), &json!("black"))]
     );
-    // Without turns it is the position after all moves.
+    // The default turn is the position after all moves.
     assert_eq!(program.ask(&json!({"id": 2, "moves": moves, "nodes": 1}))["turn"], 3);
 }
 
@@ -78,7 +77,7 @@ fn answers_include_what_is_asked_for() {
     let all = ask(json!(["policy", "wdl", "children", "pv"]));
     let children = all["children"].as_array().unwrap();
     assert_eq!(children.len(), 20);
-    // All visits but the root's own are those of its moves.
+    // All visits but the root's own evaluation.
     let visits: u64 = children.iter().map(|child| child["visits"].as_u64().unwrap()).sum();
     assert_eq!(visits, 29);
     let sum: f64 = all["policy"].as_object().unwrap().values().map(|share| share.as_f64().unwrap()).sum();
@@ -122,7 +121,7 @@ fn only_the_moves_asked_for_are_searched() {
     let mut moves = line_moves(&answer);
     moves.sort_unstable();
     assert_eq!(moves, ["a2a3", "h2h4"]);
-    // The same name is another piece's move at another turn.
+    // The same move text is another piece's move at another turn.
     let moves = ["e2e4", "a7a6", "e4e5", "a6a5", "f1e2", "h7h6", "e2d3", "h6h5"];
     program.send(
         &json!({"id": 2, "moves": moves, "turns": [4, 8], "nodes": 5, "searchmoves": ["d1h5", "g1f3"]}),
@@ -141,7 +140,7 @@ fn castling_is_written_as_asked() {
     let mut chess960 = query.clone();
     chess960["chess960"] = json!(true);
     assert_eq!(line_moves(&program.ask(&chess960)), ["e1h1"]);
-    // Where king and rook do not stand as usual, there is one way only.
+    // With king or rook off their usual squares, castling has only one notation.
     let fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
     let moves = ["e1f3", "a7a6"];
     let answer =
@@ -161,7 +160,7 @@ fn games_that_are_over_are_answered_too() {
     let mated = program.ask(&json!({"id": 1, "moves": ["f2f3", "e7e5", "g2g4", "d8h4"], "nodes": 9}));
     assert_eq!((&mated["ended"], &mated["outcome"]), (&json!("game_over"), &json!("checkmate")));
     assert_eq!(mated["lines"], json!([]));
-    // By the rules a draw, but there is something to search.
+    // A draw by the rules, but it can still be searched.
     let there_and_back = ["g1f3", "g8f6", "f3g1", "f6g8"].repeat(2);
     let drawn = program.ask(&json!({"id": 2, "moves": there_and_back, "nodes": 9}));
     assert_eq!((&drawn["ended"], &drawn["outcome"]), (&json!("nodes"), &json!("threefold_repetition")));
@@ -178,7 +177,7 @@ fn a_forced_mate_is_solved() {
 
 #[test]
 fn the_answer_is_that_of_go() {
-    // One worker, and one leaf at a time: the search is the same, visit by visit.
+    // One worker and one leaf at a time make the search reproducible visit by visit.
     use std::io::Write;
     let mut program = Program::with(&["--option", "Threads=1"]);
     let answer = program.ask(&json!({"id": 1, "moves": ["e2e4", "c7c5"], "nodes": 300}));

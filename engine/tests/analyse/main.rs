@@ -1,4 +1,4 @@
-//! `philidor analyse`: the built program, asked in JSON.
+//! `philidor analyse` as a child process.
 
 #[path = "../child/mod.rs"]
 mod child;

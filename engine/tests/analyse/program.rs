@@ -1,4 +1,4 @@
-//! The built program, asked in JSON.
+//! `philidor analyse` as a child process, with all JSON checked against the schema.
 
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -7,41 +7,38 @@ use serde_json::{Value, json};
 use super::child::ChildProgram;
 use super::schema::Schema;
 
-/// A running `philidor analyse`.
 pub struct Program {
     child: ChildProgram,
     schema: Schema,
 }
 
 impl Program {
-    /// The program with one worker and the evaluator that needs no network.
+    /// One worker and the uniform evaluator.
     pub fn uniform() -> Program {
         Program::with(&["--option", "Backend=uniform", "--option", "Threads=1"])
     }
 
-    /// The program with these arguments.
     pub fn with(arguments: &[&str]) -> Program {
         Program { child: ChildProgram::start(&mut command(arguments)), schema: Schema::of_the_docs() }
     }
 
-    /// Sends a line as it is.
+    /// Sends a raw line.
     pub fn send_text(&mut self, text: &[u8]) {
         self.child.send(&[text, b"\n"].concat());
     }
 
-    /// Sends a request.
     pub fn send(&mut self, request: &Value) {
         self.schema.check("request", request);
         self.send_text(request.to_string().as_bytes());
     }
 
-    /// The next line, which is as the schema says.
+    /// Returns the next line, checked against the schema.
     pub fn line(&mut self) -> Value {
         let line = self.child.line();
         read(&self.schema, &line)
     }
 
-    /// The next so many lines.
+    /// Returns the next `count` lines.
     pub fn take(&mut self, count: usize) -> Vec<Value> {
         (0..count).map(|_| self.line()).collect()
     }
@@ -52,7 +49,7 @@ impl Program {
         self.line()
     }
 
-    /// Sends a line that is wrong, and returns the error.
+    /// Sends an invalid line and returns the error.
     pub fn refused(&mut self, line: &str) -> Value {
         self.send_text(line.as_bytes());
         let error = self.line();
@@ -60,14 +57,14 @@ impl Program {
         error
     }
 
-    /// Starts searches that only a request ends. No other goes on meanwhile, and none begins: the third of them waits
-    /// for memory, and the others for that.
+    /// Starts searches without an end. Nothing else runs or begins meanwhile: the third search waits for memory, and
+    /// later ones wait behind it.
     pub fn hold(&mut self) {
         let moves = ["e2e4", "e7e5"];
         self.send(&json!({"id": "hold", "moves": moves, "turns": [0, 1, 2], "nodes": 1_000_000_000, "priority": 1_000_000}));
     }
 
-    /// Ends them, and reads what that says.
+    /// Stops the searches of `hold` and reads the answers.
     pub fn release(&mut self) {
         self.send(&json!({"action": "terminate", "id": "hold"}));
         assert_eq!(self.line(), json!({"action": "terminate", "id": "hold", "stopped": 3}));
@@ -76,21 +73,20 @@ impl Program {
         }
     }
 
-    /// Ends the input, and returns what is still printed, and how the program ended.
+    /// Ends the input; returns the remaining output and the exit status.
     pub fn close(self) -> (Vec<Value>, ExitStatus) {
         let (lines, status) = self.child.close();
         (lines.iter().map(|line| read(&self.schema, line)).collect(), status)
     }
 }
 
-/// A reply, which is as the schema says.
+/// Parses a reply and checks it against the schema.
 fn read(schema: &Schema, line: &str) -> Value {
     let reply = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     schema.check("reply", &reply);
     reply
 }
 
-/// `philidor analyse` with three pipes.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
     command

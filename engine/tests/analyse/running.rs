@@ -1,4 +1,4 @@
-//! Many queries at once: order, priority, ending them, the ends of the pipes.
+//! Many queries at once: order, priority, termination, closed pipes.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
@@ -34,7 +34,7 @@ fn a_thousand_queries_with_garbage_between_them_are_all_answered() {
 
 #[test]
 fn queries_of_a_higher_priority_are_answered_first_and_equals_in_their_order() {
-    // One leaf at a time, and one worker: a search is finished before the next begins.
+    // One worker and one leaf at a time: a search ends before the next begins.
     let mut program = Program::with(&["--option", "Threads=1"]);
     program.hold();
     for (id, priority) in [(1, 0), (2, 5), (3, 0), (4, -3), (5, 5), (6, 7), (7, 0)] {
@@ -57,13 +57,13 @@ fn a_query_that_is_terminated_is_answered_with_what_was_found() {
     let first = program.ask(&endless);
     assert_eq!((&first["final"], first.get("ended")), (&json!(false), None));
     program.send(&json!({"action": "terminate", "id": "a"}));
-    // Answers that were on their way may come before the reply.
+    // Answers already under way may come before the reply.
     let reply = (0..).map(|_| program.line()).find(|line| line.get("action").is_some()).unwrap();
     assert_eq!(reply, json!({"action": "terminate", "id": "a", "stopped": 1}));
     let last = (0..).map(|_| program.line()).find(|line| line["final"] == true).unwrap();
     assert_eq!(last["ended"], "terminated");
     assert!(last["nodes"].as_u64() >= first["nodes"].as_u64() && last["lines"][0]["visits"] != 0, "{last}");
-    // Nobody has this id any more.
+    // The id is free again.
     assert_eq!(program.ask(&json!({"action": "terminate", "id": "a"}))["stopped"], 0);
     let (rest, status) = program.close();
     assert!(rest.is_empty() && status.success(), "{rest:?}");
@@ -72,7 +72,7 @@ fn a_query_that_is_terminated_is_answered_with_what_was_found() {
 #[test]
 fn waiting_turns_can_be_terminated_one_by_one_and_all_together() {
     let mut program = Program::uniform();
-    // Four large searches have more than all of the memory: the last of them waits.
+    // Four large searches exceed the memory, so the last one waits.
     let large = json!({"id": "large", "moves": ["e2e4", "e7e5", "d2d4"], "turns": [0, 1, 2, 3], "nodes": 900_000_000,
                        "include": ["children"]});
     program.send(&large);
@@ -103,7 +103,7 @@ fn a_small_query_of_a_higher_priority_does_not_wait_for_large_ones() {
     program.send(&json!({"id": "large", "moves": ["e2e4"], "turns": [0, 1], "nodes": 900_000_000}));
     let answer = program.ask(&json!({"id": "small", "nodes": 400, "priority": 1}));
     assert_eq!((&answer["id"], &answer["nodes"]), (&json!("small"), &json!(400)));
-    // One of the same priority shares the worker with them.
+    // A search of the same priority shares the worker with them.
     assert_eq!(program.ask(&json!({"id": "equal", "nodes": 400}))["ended"], "nodes");
 }
 
@@ -112,7 +112,7 @@ fn time_ends_a_search_even_while_others_are_preferred() {
     let mut program = Program::uniform();
     let answer = program.ask(&json!({"id": 1, "movetime": 30}));
     assert_eq!(answer["ended"], "movetime");
-    // How many visits there were meanwhile depends on the machine.
+    // The number of visits depends on the machine.
     assert!(answer["time_ms"].as_u64().unwrap() >= 30, "{answer}");
     assert_eq!(program.ask(&json!({"id": 2, "movetime": 60_000, "nodes": 10}))["ended"], "nodes");
     program.send(&json!({"id": "preferred", "nodes": 1_000_000_000, "priority": 1}));
@@ -151,7 +151,7 @@ fn a_reader_that_is_gone_ends_it_quietly() {
     stdout.read_line(&mut line).unwrap();
     assert!(line.contains("\"final\":false"), "{line}");
     drop(stdout);
-    // Its input stays open.
+    // The input stays open.
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{:?}", output.status);
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");

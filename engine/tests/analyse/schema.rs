@@ -1,23 +1,21 @@
-//! The JSON Schema of the documentation, and as much of JSON Schema as it uses.
+//! The JSON Schema of the documentation, checked with the subset of JSON Schema that it uses.
 
 use serde_json::{Map, Value};
 
-/// The file `docs/analysis.schema.json`.
+/// The content of `docs/analysis.schema.json`.
 pub struct Schema(Value);
 
 impl Schema {
-    /// Reads it.
     pub fn of_the_docs() -> Schema {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/analysis.schema.json");
         Schema(serde_json::from_str(&std::fs::read_to_string(path).expect("the schema")).expect("JSON"))
     }
 
-    /// A definition.
     pub fn definition(&self, name: &str) -> &Value {
         self.0["$defs"].get(name).unwrap_or_else(|| panic!("no definition {name}"))
     }
 
-    /// Panics unless `value` is as the definition says.
+    /// Panics unless `value` matches the definition.
     pub fn check(&self, name: &str, value: &Value) {
         if let Err(error) = self.matches(self.definition(name), value) {
             panic!("{error}, in {value}");

@@ -1,5 +1,4 @@
-//! A program in a child process, driven through two pipes. Nothing sleeps: every wait is for a line, and fails after a
-//! generous time.
+//! A child process driven through pipes. Nothing sleeps: every wait is for a line, with a generous timeout.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -9,7 +8,6 @@ use std::time::Duration;
 /// Far more than any wait takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A running program.
 pub struct ChildProgram {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -17,7 +15,7 @@ pub struct ChildProgram {
 }
 
 impl ChildProgram {
-    /// Starts a command; what it writes to stderr is not read.
+    /// Starts a command; its stderr is not read.
     pub fn start(command: &mut Command) -> ChildProgram {
         let mut child = command
             // Keeps its cache apart from that of the user's own engine.
@@ -40,23 +38,20 @@ impl ChildProgram {
         ChildProgram { child, stdin, lines }
     }
 
-    /// Sends bytes as they are.
     pub fn send(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
         stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("the program reads");
     }
 
-    /// The next line.
     pub fn line(&mut self) -> String {
         self.lines.recv_timeout(TIMEOUT).expect("the program answers")
     }
 
-    /// Ends the input.
     pub fn end_input(&mut self) {
         self.stdin = None;
     }
 
-    /// Ends the input, and returns what is still printed, and how the program ended.
+    /// Ends the input; returns the remaining output and the exit status.
     pub fn close(mut self) -> (Vec<String>, ExitStatus) {
         self.end_input();
         let mut lines = Vec::new();
@@ -74,7 +69,7 @@ impl ChildProgram {
 
 impl Drop for ChildProgram {
     fn drop(&mut self) {
-        // A test that failed must not leave a program thinking.
+        // A failed test must not leave a program running.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

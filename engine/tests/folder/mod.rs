@@ -1,4 +1,4 @@
-//! A folder for a test's files, removed at its end.
+//! A temporary folder for a test's files.
 
 use tempfile::TempDir;
 

@@ -1,4 +1,4 @@
-//! The opening book and the endgame tables, with the built program.
+//! The opening book and the endgame tablebases, through the built program.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::program::{Program, Search, number};
 
 const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
 
-/// A book that contains only 1.g1f3.
+/// A book that contains only 1. Nf3.
 fn book() -> PathBuf {
     // Polyglot's key of the initial position; from rank 1, file g, to rank 3, file f; weight 7.
     let key = 0x463b_9618_1691_fc9c_u64.to_be_bytes();
@@ -69,13 +69,13 @@ fn the_tables_choose_the_root_moves() {
     let answer = engine.answer(&format!("setoption name SyzygyPath value {TABLES}"));
     let known = "3 WDL and 3 DTZ tables beside the 35 of each that are built in, of up to 4 pieces";
     assert_eq!(answer, [format!("info string {known}")]);
-    // One move keeps the draw; without a network or tables any might be played.
+    // Only one move keeps the draw; without tablebases any move might be played.
     let defence = "position fen 4k3/8/8/4K3/4P3/8/8/8 b - - 0 1";
     let search = engine.search(defence, "go nodes 200");
     assert_eq!(search.best(), "e8e7");
     assert!(number(search.last(), "tbhits") >= 5, "{}", search.last());
     assert_eq!(engine.search(defence, "go nodes 20 searchmoves e8d8").best(), "e8d8");
-    // The counter leaves 30 plies: only the fastest win, in 29 plies, counts.
+    // The half-move clock leaves 30 plies, so only the fastest win, in 29 plies, counts.
     let rook = "position fen 8/8/8/3k4/8/8/8/KR6 w - - 70 90";
     assert!(["b1e1", "a1b2"].contains(&engine.search(rook, "go nodes 300").best()));
     engine.send("setoption name SyzygyProbeLimit value 2");
@@ -84,8 +84,7 @@ fn the_tables_choose_the_root_moves() {
     assert!(number(engine.search(rook, "go nodes 20").last(), "tbhits") > 0, "the built-in tables");
 }
 
-/// Without a network and without any files: mate within the fifty moves, and in few of them, against a defence that is
-/// as long as possible.
+/// Without a network and files: mates well within the fifty-move rule, against the longest defence.
 #[test]
 fn elementary_endings_are_won_by_the_program_alone() {
     let mut engine = Program::uniform();
@@ -131,7 +130,7 @@ fn a_damaged_table_is_reported_once() {
     assert_eq!([count("go nodes 10"), count("go nodes 10"), count("go nodes 10")], [1, 0, 0]);
 }
 
-/// The embedded network's score of these is 193 and 446 centipawns.
+/// The embedded network scores these positions at 193 and 446 centipawns.
 #[test]
 fn a_root_that_the_tables_know_has_its_certain_score_and_hardly_any_time() {
     let mut engine = Program::uniform();
@@ -146,7 +145,7 @@ fn a_root_that_the_tables_know_has_its_certain_score_and_hardly_any_time() {
         assert!(search.last().contains(score), "{fen}: {}", search.last());
         assert!(number(search.last(), "time") < 3000, "{fen}: {}", search.last());
     }
-    // The rook is attacked: moves that leave it draw, the others win. All are shown, ranked.
+    // The rook is attacked: moves that leave it draw, the others win. All are shown and ranked.
     engine.send("setoption name MultiPV value 100");
     let fen = "8/8/8/3k4/4R3/8/8/K7 w - - 0 1";
     let game = Game::from_fen(fen).expect("a position");

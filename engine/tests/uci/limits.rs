@@ -1,4 +1,4 @@
-//! Limited strength and measured overheads, with the built program.
+//! Limited strength and measured overheads, through the built program.
 
 use crate::program::{Program, number};
 use engine::chess::position::Game;
@@ -22,7 +22,7 @@ fn a_weak_player_has_few_visits_and_shows_what_it_plays() {
     assert!(number(engine.search("position startpos", "go nodes 20").last(), "nodes") <= 20);
 }
 
-/// PyChess sends all three, in any order.
+/// PyChess sends all three options in any order.
 #[test]
 fn a_rating_counts_more_than_a_skill_level() {
     let settings = ["UCI_LimitStrength value true", "UCI_Elo value 800", "Skill Level value 19"];
@@ -100,6 +100,6 @@ fn the_overhead_is_measured_from_the_clocks() {
         game.play(game.parse_uci(&reply).unwrap());
         moves += &format!(" {} {reply}", search.best());
     }
-    // It counts when it has occurred twice, up to a tenth of the clock.
+    // The overhead counts once it was measured twice, up to a tenth of the clock.
     assert_eq!(overheads, ["100ms", "100ms", "1s", "900ms"]);
 }

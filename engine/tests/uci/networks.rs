@@ -1,4 +1,4 @@
-//! Networks of every scheme, with and without a value, are loaded, checked and played.
+//! Networks of every scheme, with and without a value head, are loaded, checked and played.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::{Input, Policy};
@@ -8,7 +8,7 @@ use engine::nets::onnx::{NetError, Network};
 use crate::onnx::Tiny;
 use crate::program::{Program, number};
 
-/// Every input and every policy at least once, half of them without a value.
+/// Every input and every policy at least once; half of them without a value.
 const SCHEMES: [Schemes; 6] = [
     Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl },
     Schemes { input: Input::Planes14, policy: Policy::Gym4672, value: ValueScheme::None },
@@ -78,7 +78,7 @@ fn answers_that_are_not_the_cards_are_noticed() {
         let NetError::InFile(_, error) = error else { panic!("{error}") };
         assert!(matches!(*error, NetError::Golden(_)), "{error}");
     }
-    // A wrong value is noticed where there is one, and only there.
+    // A wrong value is noticed only if the network has a value.
     for (number, schemes) in SCHEMES.into_iter().enumerate() {
         let tiny = tiny(number);
         let mut golden = tiny.golden();
@@ -90,7 +90,7 @@ fn answers_that_are_not_the_cards_are_noticed() {
 
 #[test]
 fn a_tensor_of_another_scheme_is_named() {
-    // The network's matrices are for one scheme, its card names another.
+    // The matrices are for one scheme, but the card names another.
     let refusal = |named: Schemes| {
         let file = tiny(2).write_as("misnamed", named, &tiny(2).golden());
         Network::load(&file).err().expect("refused").to_string()
@@ -106,7 +106,7 @@ fn a_tensor_of_another_scheme_is_named() {
 #[test]
 fn the_program_plays_them() {
     let mut engine = Program::start();
-    // The networks alone: no built-in tables.
+    // No built-in tablebases.
     engine.send("setoption name Threads value 1\nsetoption name SyzygyProbeLimit value 0");
     for (place, schemes) in SCHEMES.into_iter().enumerate() {
         let tiny = tiny(place);
@@ -116,7 +116,7 @@ fn the_program_plays_them() {
             format!("info string {} is missing: playing in fp32", file.with_extension("int8.onnx").display());
         assert_eq!(notes, [missing]);
         for position in POSITIONS {
-            // A single visit is the root's own evaluation: the move with the highest prior is played.
+            // A single visit is the root's own evaluation, so the move with the highest prior is played.
             let search = engine.search(&format!("position {position}"), "go nodes 1");
             assert_eq!(
                 search.best(),
@@ -144,9 +144,9 @@ fn without_a_value_the_material_decides() {
     engine.send("setoption name PolicyTemperature value 10");
     let search = engine.search("position fen 3qk3/8/8/8/8/8/5P2/3RK3 w - - 0 1", "go nodes 300");
     assert_eq!(search.best(), "d1d8", "{}", search.last());
-    // More men than the built-in tables know, and no bare king.
+    // More pieces than the built-in tablebases know, and no bare king.
     let search = engine.search("position fen 4k3/5p2/8/8/8/8/5P2/R3K3 w - - 0 1", "go nodes 1");
-    // Rook a1: 500 − 50 centipawns; pawns and kings stand alike.
+    // Rook a1: 500 − 50 centipawns; pawns and kings cancel.
     let expected = shown_centipawns(q_of_centipawns(450));
     assert_eq!(number(search.last(), "cp"), i64::from(expected), "{}", search.last());
 }
@@ -166,7 +166,7 @@ fn a_temperature_draws_other_moves_in_other_games() {
     };
     let best_prior = tiny.best_prior(&Game::new());
     assert!((0..5).all(|_| best("0") == best_prior));
-    // Twenty nearly equal moves: the same one thirty times has a probability of 1 in 20^29.
+    // Twenty nearly equal moves: the same move thirty times has probability 1 in 20^29.
     let first = best("100");
     assert!((0..30).any(|_| best("100") != first));
 }

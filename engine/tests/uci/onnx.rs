@@ -1,5 +1,5 @@
-//! Small networks of any scheme, written as ONNX by hand: two matrices, `logits = x · A · B`. Their answers
-//! are computed here too, without ONNX Runtime.
+//! Small hand-written ONNX networks of any scheme, with two matrices: `logits = x · A · B`. Their answers are also
+//! computed here without ONNX Runtime.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 /// The width between the two matrices.
 const WIDTH: usize = 8;
 
-/// Positions with golden answers.
+/// FENs and moves of the golden positions.
 const GOLDEN: [(&str, &str); 4] = [
     ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ""),
     ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e2e4 c7c5 g1f3"),
@@ -20,7 +20,7 @@ const GOLDEN: [(&str, &str); 4] = [
     ("8/P6k/8/8/8/8/p6K/8 w - - 0 1", ""),
 ];
 
-/// The policy over the legal moves, in their order, and win, draw, loss, of these logits.
+/// The policy over the legal moves in their order, and WDL, from the logits.
 pub fn probabilities(game: &Game, scheme: Policy, logits: &[f32], wdl: &[f32]) -> (Vec<f32>, [f32; 3]) {
     let index = |m: &shakmaty::Move| scheme.index(game.turn(), *m).offset();
     let mut policy: Vec<f32> = game.legal_moves().iter().map(|m| logits[index(m)]).collect();
@@ -30,13 +30,11 @@ pub fn probabilities(game: &Game, scheme: Policy, logits: &[f32], wdl: &[f32]) -
     (policy, wdl)
 }
 
-/// The move of the highest prior.
 pub fn best_prior(game: &Game, priors: &[f32]) -> String {
     let best = priors.iter().zip(game.legal_moves()).max_by(|a, b| a.0.total_cmp(b.0));
     Game::uci(best.expect("a legal move").1, false)
 }
 
-/// The golden answers of a network with this `answer`.
 pub fn golden(answer: impl Fn(&Game) -> (Vec<f32>, [f32; 3])) -> Vec<Golden> {
     let golden = |(fen, moves): (&str, &str)| {
         let game = Game::from_uci(Some(fen), moves.split_whitespace()).expect("legal moves");
@@ -56,7 +54,6 @@ pub struct Tiny {
 }
 
 impl Tiny {
-    /// A network of these schemes; the seed determines its weights.
     pub fn new(schemes: Schemes, seed: u64) -> Tiny {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut matrix = |rows: usize, columns: usize, scale: f32| -> Vec<f32> {
@@ -70,7 +67,7 @@ impl Tiny {
         }
     }
 
-    /// The policy over the legal moves, in their order, and win, draw, loss.
+    /// The policy over the legal moves in their order, and WDL.
     pub fn answer(&self, game: &Game) -> (Vec<f32>, [f32; 3]) {
         let input = self.schemes.input.tensor(std::slice::from_ref(game));
         let hidden = product(&input, &self.into, WIDTH);
@@ -78,22 +75,20 @@ impl Tiny {
         probabilities(game, self.schemes.policy, &logits, &product(&hidden, &self.wdl, 3))
     }
 
-    /// The move of the highest prior.
     pub fn best_prior(&self, game: &Game) -> String {
         best_prior(game, &self.answer(game).0)
     }
 
-    /// The golden answers.
     pub fn golden(&self) -> Vec<Golden> {
         golden(|game| self.answer(game))
     }
 
-    /// Writes the network into the target folder, with a card that has these golden answers.
+    /// Writes the network into the target folder with a card that has these golden answers.
     pub fn write(&self, name: &str, golden: &[Golden]) -> PathBuf {
         self.write_as(name, self.schemes, golden)
     }
 
-    /// The same with a card that names these schemes.
+    /// As `write`, but the card names these schemes.
     pub fn write_as(&self, name: &str, named: Schemes, golden: &[Golden]) -> PathBuf {
         let Schemes { input, policy, value } = self.schemes;
         let matrices = [
@@ -137,7 +132,7 @@ pub fn card<'a>(
     ]
 }
 
-/// A tensor's name and shape, without the batch.
+/// A tensor's name and shape without the batch axis.
 pub type Outlet = (&'static str, Vec<usize>);
 
 /// Writes a graph of these nodes and constants into the target folder.
@@ -154,7 +149,7 @@ pub fn write_model(
     constants.iter().for_each(|constant| graph.extend(field(5, constant)));
     inputs.iter().for_each(|(name, shape)| graph.extend(field(11, &value_info(name, shape))));
     outputs.iter().for_each(|(name, shape)| graph.extend(field(12, &value_info(name, shape))));
-    // The model: IR version 8, the graph, operator set 17, the card.
+    // The model: IR version 8, graph, operator set 17, card.
     let mut model = [number(1, 8), field(7, &graph), field(8, &number(2, 17))].concat();
     for (key, value) in card {
         let key = format!("philidor.{key}");
@@ -165,7 +160,7 @@ pub fn write_model(
     path
 }
 
-/// `x · matrix`, the matrix row by row.
+/// `x · matrix` with a row-major matrix.
 pub fn product(x: &[f32], matrix: &[f32], columns: usize) -> Vec<f32> {
     let mut sums = vec![0.0; columns];
     for (x, row) in x.iter().zip(matrix.chunks_exact(columns)) {
@@ -184,12 +179,12 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// A protobuf field that holds a number.
+/// A protobuf field with a number.
 fn number(id: u64, value: u64) -> Vec<u8> {
     [varint(id << 3), varint(value)].concat()
 }
 
-/// A protobuf field that holds bytes.
+/// A protobuf field with bytes.
 fn field(id: u64, bytes: &[u8]) -> Vec<u8> {
     [&varint(id << 3 | 2)[..], &varint(bytes.len() as u64), bytes].concat()
 }
@@ -207,13 +202,13 @@ pub fn tensor(name: &str, shape: &[usize], data: &[f32]) -> Vec<u8> {
     shape.chain(number(2, 1)).chain(field(8, name.as_bytes())).chain(field(9, &bytes)).collect()
 }
 
-/// A TensorProto of one axis of integers.
+/// A TensorProto of integers with one axis.
 pub fn integers(name: &str, data: &[i64]) -> Vec<u8> {
     let bytes: Vec<u8> = data.iter().flat_map(|x| x.to_le_bytes()).collect();
     [number(1, data.len() as u64), number(2, 7), field(8, name.as_bytes()), field(9, &bytes)].concat()
 }
 
-/// A ValueInfoProto: floats, `[batch] + shape`.
+/// A ValueInfoProto of floats with the shape `[batch] + shape`.
 fn value_info(name: &str, shape: &[usize]) -> Vec<u8> {
     let batch = field(1, &field(2, b"batch"));
     let shape = shape.iter().flat_map(|size| field(1, &number(1, *size as u64)));

@@ -1,4 +1,4 @@
-//! The classical players, with the built program.
+//! The classical players, through the built program.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::search::check_variations;
 use engine::chess::position::Game;
 use engine::search::players::Player;
 
-/// The program with one of the players. It has no ONNX Runtime, and would report that if it used its network.
+/// The program with a classical player. It has no ONNX Runtime and would report that if it used its network.
 fn with_player(player: &str) -> Program {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
     let mut engine = Program::start_with(command.env("ORT_DYLIB_PATH", "/no/such/library.so"));
@@ -15,7 +15,7 @@ fn with_player(player: &str) -> Program {
     engine
 }
 
-/// What is the same in every run of the same search.
+/// The reproducible part of a search's output.
 fn result(search: &Search) -> (String, Option<String>, i64) {
     let pv = search.last().split_once(" pv ").map(|(_, pv)| pv.to_owned());
     (search.best().to_owned(), pv, number(search.last(), "nodes"))
@@ -57,7 +57,7 @@ fn verbose_move_stats_show_every_root_move_of_a_searching_player() {
     for player in Player::NAMES {
         let mut engine = with_player(player);
         engine.send("setoption name VerboseMoveStats value true\nsetoption name MultiPV value 3");
-        // Statistics say nothing about the choice: it is the best move at any temperature.
+        // The temperature does not apply to classical players: they play the best move.
         engine.send("setoption name Temperature value 2");
         let search = engine.search("position startpos", "go nodes 3000");
         let stats: Vec<&String> =
@@ -89,7 +89,7 @@ fn a_searching_player_obeys_every_command() {
         }
         engine.send("position startpos\ngo ponder wtime 300 btime 300\nponderhit");
         engine.until("bestmove");
-        // The end of the input ends a search too, with its bestmove.
+        // The end of the input also ends a search, with its bestmove.
         engine.send("go infinite");
         let (lines, status) = engine.close();
         assert!(status.success() && lines.last().unwrap().starts_with("bestmove "), "{player}: {lines:?}");

@@ -4,45 +4,39 @@ use std::process::{Command, ExitStatus};
 
 use super::child::ChildProgram;
 
-/// A running `philidor`.
 pub struct Program {
     child: ChildProgram,
 }
 
 impl Program {
-    /// The program as a GUI starts it.
     pub fn start() -> Program {
         Program::start_with(&mut Command::new(env!("CARGO_BIN_EXE_philidor")))
     }
 
-    /// The program with the uniform evaluator: its answers do not depend on the network.
+    /// The program with the uniform evaluator, so that answers do not depend on the network.
     pub fn uniform() -> Program {
         let mut program = Program::start();
         program.send("setoption name Backend value uniform");
         program
     }
 
-    /// The program with more in its environment.
     pub fn start_with(command: &mut Command) -> Program {
         Program { child: ChildProgram::start(command) }
     }
 
-    /// Sends bytes as they are.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.child.send(bytes);
     }
 
-    /// Sends lines.
     pub fn send(&mut self, lines: &str) {
         self.send_bytes(format!("{lines}\n").as_bytes());
     }
 
-    /// The next line.
     pub fn line(&mut self) -> String {
         self.child.line()
     }
 
-    /// All lines up to and with the first that begins with `start`.
+    /// Returns all lines up to the first that begins with `start`, inclusive.
     pub fn until(&mut self, start: &str) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -54,7 +48,7 @@ impl Program {
         }
     }
 
-    /// Sends lines and returns what is printed before the answer to `isready`.
+    /// Sends lines and returns the output before `readyok`.
     pub fn answer(&mut self, lines: &str) -> Vec<String> {
         self.send(lines);
         self.send("isready");
@@ -70,37 +64,35 @@ impl Program {
         Search { lines: self.until("bestmove") }
     }
 
-    /// Ends the input, and returns what is still printed, and how the program ended.
+    /// Ends the input; returns the remaining output and the exit status.
     pub fn close(self) -> (Vec<String>, ExitStatus) {
         self.child.close()
     }
 }
 
-/// What one search printed.
+/// The output of one search.
 pub struct Search {
-    /// Every line, the `bestmove` last.
+    /// The `bestmove` is last.
     pub lines: Vec<String>,
 }
 
 impl Search {
-    /// The move played.
     pub fn best(&self) -> &str {
         let bestmove = self.lines.last().expect("there is a bestmove");
         bestmove.split(' ').nth(1).expect("there is a move")
     }
 
-    /// The move expected in reply.
     pub fn ponder(&self) -> Option<&str> {
         self.lines.last().and_then(|line| line.split_once(" ponder ")).map(|(_, reply)| reply)
     }
 
-    /// The `info` lines that are no strings.
+    /// The `info` lines other than `info string`.
     pub fn infos(&self) -> Vec<&str> {
         let is_info = |line: &&str| line.starts_with("info ") && !line.starts_with("info string");
         self.lines.iter().map(String::as_str).filter(is_info).collect()
     }
 
-    /// The last one.
+    /// The last of `infos`.
     pub fn last(&self) -> &str {
         self.infos().last().expect("there is an info")
     }
