@@ -1,4 +1,4 @@
-//! The protocol, with the built program: which lines are allowed when.
+//! The protocol, through the built program: which lines are allowed when.
 
 use std::io::Write;
 use std::path::Path;
@@ -138,7 +138,7 @@ fn every_go_has_one_bestmove_however_often_stop_is_sent() {
     let lines = engine.until("uciok");
     let of = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
     assert_eq!((of("bestmove"), of("readyok"), of("info string")), (60, 20, 0));
-    // Between a bestmove and the next go nothing of a search may come.
+    // No line of a search may come between a bestmove and the next go.
     let search = lines.iter().position(|line| line.starts_with("id name")).unwrap();
     assert!(lines[search - 1].starts_with("bestmove"), "{:?}", &lines[..search]);
 }
@@ -153,7 +153,7 @@ fn isready_is_answered_during_a_search_and_other_things_are_refused() {
         assert_eq!(strings.len(), 1, "{refused}: {answer:?}");
         assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{answer:?}");
     }
-    // The position holds for the next go; this search keeps its own.
+    // The position is for the next go; the running search keeps its own.
     engine.answer("position startpos moves e2e4");
     engine.send("stop");
     let lines = engine.until("bestmove");
@@ -178,7 +178,7 @@ fn an_infinite_search_that_ends_by_itself_waits_for_stop() {
         // Its last lines were printed when it ended.
         engine.until("bestmove");
     }
-    // The search may have ended before the answer, or end after it.
+    // The search may end before or after the answer.
     let mut all = engine.answer("position startpos\ngo infinite nodes 20");
     if !all.iter().any(|line| line.starts_with("info depth")) {
         all.extend(engine.until("info depth"));
@@ -238,7 +238,7 @@ fn the_end_of_the_input_ends_a_search_with_its_bestmove() {
     assert!(lines.is_empty() && status.success());
 }
 
-/// The program without ONNX Runtime, given these lines: what it prints, and its end.
+/// Runs the program without ONNX Runtime on these lines.
 fn without_onnx_runtime(lines: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
         .env("ORT_DYLIB_PATH", "/no/such/library.so")
@@ -247,7 +247,7 @@ fn without_onnx_runtime(lines: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It may have ended before it has read all.
+    // The program may end before it has read everything.
     let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
     child.wait_with_output().unwrap()
 }

@@ -1,5 +1,5 @@
-//! Recurrent networks. This one is computed here too: with `h = input · A`, a step is `z ← z/2 + h` and
-//! `y ← y/2 + mean of z`, and the outputs are `y · B` and `y · C`. It converges to `y = 4h`.
+//! A recurrent network that is also computed here: with `h = input · A`, a step is `z ← z/2 + h` and `y ← y/2 + mean of
+//! z`, and the outputs are `y · B` and `y · C`. It converges to `y = 4h`.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,6 @@ const POSITIONS: [&str; 4] = [
     "8/8/8/4k3/8/8/8/R3K3 b - - 0 1",
 ];
 
-/// The network's weights.
 struct TinyRecurrent {
     into: Vec<f32>,
     policy: Vec<f32>,
@@ -61,7 +60,7 @@ impl TinyRecurrent {
         (0..steps).map(step).collect()
     }
 
-    /// The final outputs, and the number of steps.
+    /// The final outputs and the number of steps.
     fn answer(&self, game: &Game, limits: StepLimits) -> (Vec<f32>, [f32; 3], usize) {
         let most = if limits.steps == 0 { STEPS } else { limits.steps };
         let outputs = self.steps(game, most);
@@ -89,7 +88,7 @@ impl TinyRecurrent {
         self.write_with(name, &properties, &self.golden(STEPS), ("z_out", 64))
     }
 
-    /// With these properties of the card, and another name or number of tokens of the scratchpad output.
+    /// Writes the network with these card properties, and another name or number of tokens of the scratchpad output.
     fn write_with(
         &self,
         name: &str,
@@ -136,7 +135,7 @@ fn load(file: &Path) -> Network {
     Network::load(file).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The answers to all positions in one batch.
+/// Evaluates all positions in one batch.
 fn evaluate(network: &Network, limits: StepLimits, games: &[Game]) -> Vec<Answer> {
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
     let requests: Vec<_> = games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
@@ -247,7 +246,7 @@ fn cards_and_tensors_that_do_not_fit_are_named() {
         let error = refusal("recurrent-refused", properties, &golden, scratchpad);
         assert!(error.ends_with(complaint), "{error}");
     }
-    // The golden answers are those after the number of steps in the card.
+    // The golden answers are those after the card's number of steps.
     let error = refusal("recurrent-golden", &[("steps", "2"), answer], &golden, good);
     assert!(error.contains("wrong answers"), "{error}");
     load(&tiny.write_with("recurrent-two", &[("steps", "2"), answer], &tiny.golden(2), good));
@@ -262,7 +261,7 @@ fn the_options_set_the_steps() {
         "setoption name Threads value 1\nsetoption name WeightsFile value {}",
         file.display()
     ));
-    // The network alone: no built-in tables.
+    // No built-in tablebases.
     engine.send("setoption name SyzygyProbeLimit value 0");
     let mut wins = Vec::new();
     for (steps, epsilon) in [(0, 0.0), (1, 0.0), (2, 0.0), (30, 0.0), (30, 0.02), (0, 1.0)] {

@@ -1,9 +1,9 @@
-//! The output of a search, with the built program.
+//! The output of a search, through the built program.
 
 use crate::program::{Program, Search, field, number};
 use engine::chess::position::Game;
 
-/// Every variation must be legal from the position searched, and end where the game does.
+/// Every variation must be legal from the searched position and end where the game does.
 pub fn check_variations(search: &Search, start: &Game, chess960: bool) {
     for info in search.infos() {
         let Some((_, pv)) = info.split_once(" pv ") else { continue };
@@ -38,7 +38,7 @@ fn infos_end_with_the_move_played_and_depth_never_falls() {
     assert_eq!(search.ponder(), pv.get(1).copied());
 }
 
-/// The last lines of a search without its times.
+/// The last lines of a search without the fields that depend on time.
 fn timeless(search: &Search) -> Vec<String> {
     let words = |line: &String| {
         let mut kept = Vec::new();
@@ -51,7 +51,7 @@ fn timeless(search: &Search) -> Vec<String> {
         }
         kept.join(" ")
     };
-    // Which lines come before them depends on the time; the result does not.
+    // Which lines come before depends on time; the result does not.
     search.lines[search.lines.len() - 2..].iter().map(words).collect()
 }
 
@@ -67,7 +67,7 @@ fn one_thread_and_a_fixed_precision_repeat_themselves() {
         };
         let game = |engine: &mut Program| {
             let first = timeless(&engine.search(&format!("position fen {fen}"), "go nodes 300"));
-            // The second reuses the tree of the first.
+            // The second search reuses the tree of the first.
             let second = engine.search(&format!("position fen {fen} moves g8f6 d2d3"), "go nodes 200");
             (first, timeless(&second))
         };
@@ -102,7 +102,7 @@ fn multipv_lines_come_in_order_and_no_more_than_there_are_moves() {
     }
 }
 
-/// The other two moves are mated in one, and the search of this one would last for minutes.
+/// The other two moves are mated in one; a full search of this move would take minutes.
 #[test]
 fn the_only_move_that_does_not_lose_is_played_at_once() {
     let mut engine = Program::uniform();
@@ -171,7 +171,7 @@ fn searchmoves_and_counted_limits_hold() {
         let search = engine.search("position startpos", nothing);
         assert!(search.best().len() >= 4 && search.field("score").is_some(), "{nothing}");
     }
-    // Only the other side's clock is given.
+    // Only the opponent's clock is given.
     assert!(engine.search("position startpos moves e2e4", "go wtime 200").best().len() >= 4);
 }
 
@@ -189,7 +189,7 @@ fn castling_is_understood_both_ways_and_written_as_the_gui_wants() {
             assert_eq!(engine.answer(&format!("{fen} moves {word} e8a8")), [""; 0]);
         }
     }
-    // King on f1: no two-square step could say it.
+    // With the king on f1, no two-square step can mean castling.
     let mut engine = Program::uniform();
     let inside = "position fen 1r3k1r/8/8/8/8/8/8/1R3K1R w HBhb - 0 1";
     assert_eq!(engine.search(inside, "go nodes 50 searchmoves f1b1").best(), "f1b1");

@@ -2,7 +2,6 @@
 
 use crate::program::Program;
 
-/// The lines of a file that are not comments.
 fn cases(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
 }
@@ -26,7 +25,7 @@ fn bad_options_and_positions_get_one_answer_and_leave_the_session_alone() {
         assert!(matches!(&answer[..], [one] if one.starts_with("info string ")), "{line}: {answer:?}");
         assert_eq!(shown_fen(&mut engine), before, "{line}");
     }
-    // Too many and too few threads were clamped; the engine still plays, when it has a position again.
+    // Too many and too few threads were clamped; the engine plays on once it has a position.
     assert_eq!(engine.search("", "go nodes 20").best(), "(none)");
     assert_eq!(engine.search("position startpos", "go nodes 20").best().len(), 4);
 }
@@ -47,7 +46,7 @@ fn mates_and_a_perpetual_are_seen_as_they_are() {
     for case in cases(include_str!("../../../tests/data/uci/stockfish_mate_fen_cases.tsv")) {
         let columns: Vec<&str> = case.split('\t').collect();
         let [position, go, expected] = columns[..] else { panic!("three columns in {case}") };
-        // Our depth is the mean length of all paths, not the least.
+        // Our depth is the mean length of all paths, not the minimum.
         let search = engine.search(position, &go.replace("depth 18", "nodes 10000"));
         for part in expected.split(';').map(str::trim) {
             let words: Vec<&str> = part.split(' ').take_while(|word| !word.starts_with('(')).collect();
