@@ -1,27 +1,22 @@
-//! Random numbers for self-play: Dirichlet noise on the root's priors, and sampling a move by visits.
+//! Random numbers for self-play: Dirichlet noise at the root and sampling a move by visits.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma};
 
-/// Dirichlet noise on the root's priors: `(1 − epsilon) · prior + epsilon · Dir(alpha)` (Silver et al.
-/// 2017, AlphaGo Zero, Methods: Self-play).
+/// Dirichlet noise on the root's priors: `(1 − epsilon) · prior + epsilon · Dir(alpha)` (Silver et al. 2017, AlphaGo
+/// Zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// The noise's share, 0 to 1; AlphaZero's is 0.25.
+    /// Weight of the noise, 0..1; 0.25 in AlphaZero.
     pub epsilon: f32,
-    /// Concentration of the Dirichlet distribution, above 0; AlphaZero's for chess is 0.3.
+    /// Concentration, above 0; 0.3 in AlphaZero for chess.
     pub alpha: f32,
-    /// Seed of the random numbers: the same seed gives the same noise.
     pub seed: u64,
 }
 
 impl Noise {
-    /// A sample of the Dirichlet distribution: one share per move, with the sum 1.
-    ///
-    /// # Panics
-    ///
-    /// If `alpha` is not above zero.
+    /// Samples the distribution: one share per move, summing to 1. Panics if `alpha` is not positive.
     pub(super) fn shares(&self, moves: usize) -> Vec<f32> {
         let mut rng = SmallRng::seed_from_u64(self.seed);
         let gamma = Gamma::new(f64::from(self.alpha), 1.0).expect("alpha is above zero");
@@ -31,8 +26,8 @@ impl Noise {
     }
 }
 
-/// Samples an index with a probability in proportion to `visits^(1 / temperature)`; the most visited at temperature
-/// zero. `None` if all visits are zero.
+/// Samples an index with probability proportional to `visits^(1 / temperature)`; the most visited at temperature 0.
+/// `None` if all visits are zero.
 pub fn sample_by_visits(visits: &[u64], temperature: f32, seed: u64) -> Option<usize> {
     let most = *visits.iter().max().filter(|most| **most > 0)?;
     if temperature <= 0.0 {
@@ -45,7 +40,7 @@ pub fn sample_by_visits(visits: &[u64], temperature: f32, seed: u64) -> Option<u
         left -= weight(count);
         left < 0.0
     });
-    // Rounding errors may leave a rest after the last one.
+    // Rounding may leave a rest after the last one.
     chosen.or_else(|| visits.iter().rposition(|count| *count > 0))
 }
 

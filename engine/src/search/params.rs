@@ -123,8 +123,8 @@ impl Default for Params {
 impl Params {
     pub const MOST_SERIES: u32 = 127;
 
-    /// The defaults for a native network, one with [separate value and policy](crate::nets::eval::SplitEvaluator). Its
-    /// searches have ten times as many nodes, and its errors differ. Tuned: `docs/results/decisions.md`.
+    /// The defaults for a native network, one with [separate value and policy](crate::nets::eval::SplitEvaluator): its
+    /// searches are ten times as deep, and its errors differ. Tuned: `docs/results/decisions.md`.
     pub fn native() -> Params {
         Params {
             puct: Puct {

@@ -11,22 +11,19 @@ use crate::nets::eval::material;
 /// The search window, for the side to move.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// The side to move already has a move elsewhere that is worth this.
     pub alpha: MinimaxValue,
-    /// The opponent already has a way to avoid more than this.
     pub beta: MinimaxValue,
 }
 
 impl Window {
-    /// The same window for the other side.
     fn flipped(self) -> Window {
         Window { alpha: -self.beta, beta: -self.alpha }
     }
 }
 
 impl DepthSearch<'_, '_> {
-    /// Like [`DepthSearch::minimax`] where the value is inside the window. Otherwise (fail-soft) the result is a bound
-    /// on the same side of the window as the true value.
+    /// As [`DepthSearch::minimax`] inside the window. Outside (fail-soft), the result bounds the true value on the same
+    /// side.
     pub(super) fn alpha_beta(
         &mut self,
         position: &Chess,
@@ -66,7 +63,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// Move ordering key: captures by most valuable victim, then promotions, then the least valuable attacker.
+/// Move ordering key: captures by most valuable victim, then promotions, then least valuable attacker.
 pub fn mvv_lva(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
     let victim = if m.is_en_passant() { Some(Role::Pawn) } else { m.capture() };
     (victim, m.promotion(), Reverse(m.role()))

@@ -17,28 +17,24 @@ const NODES_PER_CHECK: u64 = 1024;
 /// The greatest depth, in plies.
 const MAX_DEPTH: u32 = 64;
 
-/// How a depth-limited search visits the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullWidthMethod {
-    /// Every sequence of moves.
     Minimax,
-    /// Captures first, and with alpha-beta pruning.
+    /// Alpha-beta pruning, captures first.
     AlphaBeta,
 }
 
-/// The result of a search to one fixed depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FullWidthResult {
-    /// The root moves with their values for the side that makes them, best first: centipawns, or 1,000,000 for mate in
-    /// one ply, less one for each further ply. With alpha-beta the best move's value is exact and the others are upper
-    /// bounds.
+    /// Root moves with values for the side that makes them, best first: centipawns, or 1,000,000 for mate in one ply,
+    /// less one per further ply. With alpha-beta, only the best value is exact; the others are upper bounds.
     pub values: Vec<(Move, i32)>,
-    /// Moves made below the root, without those at the root.
+    /// Moves made below the root.
     pub nodes: u64,
 }
 
-/// Searches all moves to `depth` plies (at least 1) and values the leaves by
-/// [material and squares](crate::nets::eval::material), as the notebook does. Nothing ends it early.
+/// Searches all moves to `depth` plies (at least 1) with leaves valued by [material and
+/// squares](crate::nets::eval::material), as the notebook does. Nothing ends it early.
 pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
     let moves = game.legal_moves();
     let mut search =
@@ -49,7 +45,7 @@ pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidth
     FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 }
 }
 
-/// Searches `moves` to increasing depths until `stop_check` or the task's depth ends it, or only mates are left.
+/// Iteratively deepens until `stop_check` or the task's depth ends it, or only mates are left.
 pub fn deepen(
     method: FullWidthMethod,
     task: &PlayerTask,
@@ -63,18 +59,16 @@ pub fn deepen(
     search.roots
 }
 
-/// A depth-limited search and its state.
 pub struct DepthSearch<'s, 'o> {
     method: FullWidthMethod,
-    /// How many of the best moves need exact values.
+    /// Best moves that need exact values.
     lines: usize,
     roots: ScoredMoves,
-    /// What may end the search early, if anything.
+    /// `None` if nothing may end the search early.
     stop_check: Option<&'s mut StopCheck<'o>>,
 }
 
 impl DepthSearch<'_, '_> {
-    /// Whether to search another depth.
     fn continues(&mut self, max_depth: u32) -> bool {
         let ScoredMoves { depth, .. } = self.roots;
         let Some(stop_check) = self.stop_check.as_mut().filter(|_| depth > 0) else { return true };
@@ -86,11 +80,10 @@ impl DepthSearch<'_, '_> {
         !stop_check.should_stop(&self.roots)
     }
 
-    /// Searches all moves to `depth` plies. `None` if stopped before the end; the moves searched until then keep their
-    /// new values.
+    /// Searches all moves to `depth` plies. `None` if stopped early; moves searched until then keep their new values.
     fn iteration(&mut self, depth: u32) -> Option<()> {
         self.roots.current_depth = depth;
-        // Later depths begin with the order of the previous one.
+        // Later depths start in the order of the previous one.
         if self.roots.depth == 0 && self.method == FullWidthMethod::AlphaBeta {
             self.roots.moves.sort_by_key(|root| Reverse(mvv_lva(root.m)));
         }
@@ -121,8 +114,8 @@ impl DepthSearch<'_, '_> {
         Some(())
     }
 
-    /// Counts a move that is about to be made. `None` if the search has to end first. The first depth always
-    /// completes: it takes microseconds, and gives a move to play.
+    /// Counts a move about to be made. `None` if the search must end. The first depth always completes: it takes
+    /// microseconds and gives a move.
     pub(super) fn count_node(&mut self) -> Option<()> {
         let nodes = self.roots.nodes;
         if self.roots.depth > 0
@@ -137,8 +130,8 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// The value for the side to move if the game is over at `position`, `ply` plies from the root: checkmate, stalemate
-/// or insufficient material.
+/// The value for the side to move after checkmate, stalemate or insufficient material, `ply` plies from the root; else
+/// `None`.
 pub fn terminal_value(position: &Chess, legal: &MoveList, ply: u32) -> Option<MinimaxValue> {
     if legal.is_empty() {
         return Some(if position.is_check() { mated(ply) } else { 0 });

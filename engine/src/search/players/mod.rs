@@ -1,16 +1,9 @@
 //! The classical players: random, minimax, alpha-beta and UCT, as opponents and for comparison.
 //!
-//! They follow a course notebook that implements these algorithms in Python ("the notebook" below), and value
-//! positions as it does, by [material and squares](crate::nets::eval::material).
-//!
-//! [`Player::think`] runs a [`PlayerTask`] under the same [`SearchObserver`] and [`Limits`] as the network's search, and
-//! returns the same [`SearchOutcome`]; a [`PlayerThread`] runs a player in the background.
-//!
-//! - [`Player::Random`] plays any legal move.
-//! - [`Player::Minimax`] and [`Player::AlphaBeta`] search by iterative deepening; [`full_width`] searches one fixed
-//!   depth, as the notebook does.
-//! - [`Player::Uct`] evaluates leaves by random games to the end, [`Player::UctValue`] by a few random moves and the
-//!   value of the position after them ([`UctParams`]).
+//! They follow a course notebook in Python ("the notebook" below), including its evaluation by [material and
+//! squares](crate::nets::eval::material). [`Player::think`] runs a [`PlayerTask`] under the same [`SearchObserver`] and
+//! [`Limits`] as the network's search; a [`PlayerThread`] does so in the background. [`full_width`] searches one fixed
+//! depth, as the notebook does.
 
 mod stop_check;
 mod root_moves;
@@ -36,49 +29,40 @@ use self::stop_check::StopCheck;
 use crate::chess::position::Game;
 use crate::search::{EndReason, Limits, SearchObserver, SearchOutcome, SearchView};
 
-/// A classical player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Player {
-    /// Any legal move, all equally likely.
+    /// Uniformly random legal moves.
     Random,
-    /// Minimax without pruning.
     Minimax,
-    /// Minimax with alpha-beta pruning.
     AlphaBeta,
-    /// UCT with random games to the end (Kocsis, Szepesvári: Bandit Based Monte-Carlo Planning, 2006).
+    /// UCT with rollouts to the end of the game (Kocsis, Szepesvári: Bandit Based Monte-Carlo Planning, 2006).
     Uct,
-    /// UCT with random games of a few plies, then the value of the position.
+    /// UCT with rollouts of a few plies, then the static evaluation.
     UctValue,
 }
 
-/// A position to search, and the settings of the search.
 #[derive(Clone, Debug)]
 pub struct PlayerTask {
-    /// The position and its history.
     pub game: Game,
-    /// When the search ends by itself. Visits are moves made or random games played; noise is ignored.
+    /// Visits count moves made or rollouts; noise is ignored.
     pub limits: Limits,
-    /// How many of the best moves need exact values, at least one.
+    /// Best moves that need exact values, at least one (MultiPV).
     pub lines: usize,
-    /// Memory of the UCT tree, in bytes.
     pub memory: usize,
-    /// The parameters of UCT.
     pub uct: UctParams,
-    /// Seed of the random numbers: the same seed gives the same result.
     pub seed: u64,
 }
 
 impl Player {
-    /// All players, in the order of [`Player::NAMES`].
+    /// In the order of [`Player::NAMES`].
     pub const ALL: [Player; 5] =
         [Player::Random, Player::Minimax, Player::AlphaBeta, Player::Uct, Player::UctValue];
-    /// Their names, as options and reports write them.
+    /// Names in options and reports.
     pub const NAMES: [&'static str; 5] = ["random", "minimax", "alpha-beta", "uct", "uct-value"];
 
-    /// Searches until the task's limits, the observer or `stop` end it.
-    ///
-    /// The first depth (or the first random game) always completes, so that there is a move to play; after that
-    /// `stop` is obeyed within milliseconds. The observer's [`SearchObserver::done`] is not called: that is up to the caller.
+    /// Searches until the task's limits, the observer or `stop` end it. The first depth (or rollout) always completes,
+    /// so that there is a move; after that `stop` acts within milliseconds. The caller must call
+    /// [`SearchObserver::done`].
     pub fn think(
         self,
         task: &PlayerTask,
@@ -103,7 +87,6 @@ impl Player {
     }
 }
 
-/// The moves to choose from.
 fn root_moves(task: &PlayerTask) -> MoveList {
     let mut moves = task.game.legal_moves();
     if !task.limits.root_moves.is_empty() {

@@ -1,5 +1,3 @@
-//! A background thread that runs a classical player.
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
@@ -7,20 +5,16 @@ use std::thread::{Builder, JoinHandle};
 use super::{Player, PlayerTask};
 use crate::search::SearchObserver;
 
-/// Runs at most one player at a time; dropping it stops and joins the thread.
+/// Runs at most one classical player in the background; dropping it stops and joins the thread.
 #[derive(Debug, Default)]
 pub struct PlayerThread {
     current: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
 }
 
 impl PlayerThread {
-    /// Starts a search and returns at once. A search that is still running is stopped and joined first.
-    ///
-    /// The outcome goes to [`SearchObserver::done`]; if the player panics, the observer is dropped without that call.
-    ///
-    /// # Panics
-    ///
-    /// If the operating system cannot start a thread.
+    /// Stops and joins a running search, starts a new one and returns at once. The outcome goes to
+    /// [`SearchObserver::done`]; if the player panics, the observer is dropped without that call. Panics if the system
+    /// cannot start a thread.
     pub fn start(&mut self, player: Player, task: PlayerTask, mut observer: Box<dyn SearchObserver>) {
         self.stop_and_join();
         let stop = Arc::new(AtomicBool::new(false));

@@ -7,10 +7,9 @@ use shakmaty::MoveList;
 use crate::chess::position::{Game, Outcome};
 use crate::nets::eval::{Wdl, material};
 
-/// Plays uniformly random moves until the game is over or `plies` are played; in the second case the result is the
-/// value of the position. The result is for the side to move in `game` when this is called.
-///
-/// `legal` are the legal moves of `game`; `game` itself is advanced to the end of the rollout.
+/// Plays uniformly random moves to the end of the game or for `plies`, then takes the static evaluation. Returns the
+/// result for the side to move at the call. `legal` are `game`'s legal moves; `game` is advanced to the end of the
+/// rollout.
 pub fn roll_out(game: &mut Game, mut legal: MoveList, plies: Option<u32>, rng: &mut SmallRng) -> Wdl {
     let mover = game.turn();
     let mut left = plies;

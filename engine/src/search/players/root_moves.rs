@@ -1,4 +1,4 @@
-//! The root moves of a depth-limited search, with their values.
+//! Root moves of a depth-limited search with their values.
 
 use std::cmp::Reverse;
 
@@ -8,41 +8,35 @@ use crate::chess::position::{DrawReason, Game, Outcome};
 use crate::nets::eval::Wdl;
 use crate::search::{MoveStats, PvLine, Report, Score, SearchCounters, SearchView};
 
-/// A value for the side to move: centipawns, or a mate.
+/// Centipawns or a mate score, for the side to move.
 pub type MinimaxValue = i32;
 
 /// The value of mate in one ply; each further ply subtracts one.
 pub const MATE: MinimaxValue = 1_000_000;
-/// More than any value.
 pub const INFINITE: MinimaxValue = MATE + 1;
-/// Values beyond are mates: material is worth far less, and no search is so deep.
+/// Values beyond are mates: material is far below, and no search that deep.
 const MATE_THRESHOLD: MinimaxValue = MATE - 1000;
 
-/// The value of being mated `ply` plies from the root.
 pub fn mated(ply: u32) -> MinimaxValue {
     ply as MinimaxValue - INFINITE
 }
 
-/// A root move.
 #[derive(Clone, Debug)]
 pub struct ScoredMove {
-    /// The move.
     pub m: Move,
-    /// The position after it.
     pub after: Chess,
-    /// Whether it ends the game in a draw by threefold repetition or by the fifty-move rule.
+    /// Whether it draws by threefold repetition or the fifty-move rule.
     pub drawn: bool,
-    /// The value for the side that makes it, from the last depth that it was searched to: exact for as many of the
-    /// best moves as were asked for, an upper bound for the others.
+    /// The value for the side that makes it, from the last depth: exact for the requested number of best moves, an
+    /// upper bound for the others.
     pub value: MinimaxValue,
-    /// The principal variation, which begins with the move.
+    /// Starts with the move.
     pub pv: Vec<Move>,
-    /// Moves made in its searches so far, itself included.
+    /// Moves made in its searches, itself included.
     pub nodes: u64,
 }
 
 impl ScoredMove {
-    /// The value as win, draw and loss.
     fn wdl(&self) -> Wdl {
         match score(self.value) {
             Score::Mate(moves) if moves > 0 => Wdl::WIN,
@@ -52,23 +46,20 @@ impl ScoredMove {
     }
 }
 
-/// All root moves, and the counters of the search.
 #[derive(Clone, Debug)]
 pub struct ScoredMoves {
     game: Game,
-    /// First the moves that the current depth has searched, best first; then the others, in the order of the
-    /// previous depth.
+    /// First the moves searched at the current depth, best first; then the others in the order of the previous depth.
     pub moves: Vec<ScoredMove>,
-    /// Moves made, including those at the root.
+    /// Moves made, root moves included.
     pub nodes: u64,
-    /// The greatest depth to which all moves were searched, in plies.
+    /// The greatest completed depth, in plies.
     pub depth: u32,
     /// The depth of the current iteration, in plies.
     pub current_depth: u32,
 }
 
 impl ScoredMoves {
-    /// For `moves` in the current position of `game`, none of them searched yet.
     pub fn new(game: &Game, moves: &MoveList) -> ScoredMoves {
         let root_move = |m: &Move| {
             let mut next = game.clone();
@@ -82,20 +73,20 @@ impl ScoredMoves {
         ScoredMoves { game: game.clone(), moves, nodes: 0, depth: 0, current_depth: 0 }
     }
 
-    /// Sorts the move at `index`, which has just been searched, into those before it.
+    /// Sorts the move at `index`, just searched, into those before it.
     pub fn rank(&mut self, index: usize) {
         if let Some(searched) = self.moves.get_mut(..=index) {
-            // Stable: among equal values the move that was searched first stays first.
+            // Stable: among equal values the move searched first stays first.
             searched.sort_by_key(|root| Reverse(root.value));
         }
     }
 
-    /// Whether the best `lines` moves all end in mate: those values are exact, and no greater depth changes them.
+    /// Whether the best `lines` moves all end in mate, which greater depth cannot change.
     pub fn are_mates(&self, lines: usize) -> bool {
         self.moves.iter().take(lines).all(|root| matches!(score(root.value), Score::Mate(_)))
     }
 
-    /// A root move's principal variation, cut where the game ends.
+    /// The principal variation of a root move, cut where the game ends.
     fn variation(&self, root: &ScoredMove) -> Vec<Move> {
         let mut game = self.game.clone();
         let is_playable = |m: &&Move| {
@@ -111,7 +102,6 @@ impl ScoredMoves {
     }
 }
 
-/// A value as a UCI score.
 pub fn score(value: MinimaxValue) -> Score {
     if value.abs() < MATE_THRESHOLD {
         return Score::Cp(value);
@@ -121,7 +111,7 @@ pub fn score(value: MinimaxValue) -> Score {
 }
 
 impl SearchView for ScoredMoves {
-    /// The visits are moves made, Q and V are the value; the method has no prior, so that all are equal.
+    /// Visits are moves made, Q and V the value; priors are uniform.
     fn shown_stats(&self) -> Vec<MoveStats> {
         let prior = 1.0 / self.moves.len().max(1) as f32;
         let stats = |root: &ScoredMove| MoveStats {

@@ -1,10 +1,10 @@
-//! When a classical player has to end its search.
+//! When a classical player must end its search.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchView};
 
-/// Combines the limit of visits, the observer and the stop flag, and keeps the first reason to end.
+/// Combines visit limit, observer and stop flag; keeps the first reason to end.
 pub struct StopCheck<'a> {
     observer: &'a mut dyn SearchObserver,
     stop: &'a AtomicBool,
@@ -13,7 +13,6 @@ pub struct StopCheck<'a> {
 }
 
 impl<'a> StopCheck<'a> {
-    /// For a search of at most `visits` visits.
     pub fn new(
         observer: &'a mut dyn SearchObserver,
         stop: &'a AtomicBool,
@@ -22,7 +21,7 @@ impl<'a> StopCheck<'a> {
         StopCheck { observer, stop, visits, end_reason: None }
     }
 
-    /// Whether `visits` reach the limit. Cheap: to be called before each visit.
+    /// Whether `visits` reach the limit; cheap enough for every visit.
     pub fn limit_reached(&mut self, visits: u64) -> bool {
         let reached = self.visits.is_some_and(|limit| visits >= limit);
         if reached {
@@ -31,7 +30,7 @@ impl<'a> StopCheck<'a> {
         reached
     }
 
-    /// Calls the observer and returns whether the search has to end. To be called every millisecond or so.
+    /// Calls the observer and returns whether to end; call about every millisecond.
     pub fn should_stop(&mut self, view: &dyn SearchView) -> bool {
         if self.end_reason.is_none()
             && (self.stop.load(Ordering::Relaxed) || self.observer.round(view) == SearchControl::Stop)
@@ -41,12 +40,10 @@ impl<'a> StopCheck<'a> {
         self.end_reason.is_some()
     }
 
-    /// Ends the search for a reason of the player's own.
     pub fn end(&mut self, reason: EndReason) {
         self.end_reason.get_or_insert(reason);
     }
 
-    /// Why the search ended, if it did.
     pub fn end_reason(&self) -> Option<EndReason> {
         self.end_reason
     }

@@ -1,7 +1,5 @@
-//! UCT: Monte-Carlo tree search with upper confidence bounds (Kocsis, Szepesvári 2006).
-//!
-//! Each iteration selects from the root down the child with the greatest upper confidence bound, expands the leaf if
-//! it has been visited before, plays a random game from there, and backs its result up.
+//! UCT: Monte-Carlo tree search with upper confidence bounds (Kocsis, Szepesvári 2006). A leaf is expanded on its
+//! second visit and evaluated by a random rollout.
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -15,12 +13,11 @@ use super::uct_tree::{ROOT, UctNodeId, UctTree};
 use crate::chess::position::{Game, Outcome};
 use crate::search::{EndReason, MoveStats, PvLine, Report, Score, SearchCounters, SearchView};
 
-/// The parameters of UCT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UctParams {
-    /// c in `payout + c · √(ln N / n)`, with payouts from 0 to 1; the notebook has √2.
+    /// c in `payout + c · √(ln N / n)`, payouts 0..1; the notebook has √2.
     pub exploration: f32,
-    /// Random plies before the position is evaluated, for [`Player::UctValue`](super::Player::UctValue).
+    /// Rollout plies before the static evaluation, for [`Player::UctValue`](super::Player::UctValue).
     pub rollout: u32,
 }
 
@@ -30,10 +27,10 @@ impl Default for UctParams {
     }
 }
 
-/// Random games between two calls of the observer: a few milliseconds at most.
+/// Rollouts between two calls of the observer: a few milliseconds at most.
 const GAMES_PER_CHECK: u64 = 8;
 
-/// Searches until `stop_check` ends it, with rollouts of `rollout_plies`, or to the end of the game if `None`.
+/// Searches until `stop_check` ends it. `rollout_plies` of `None` plays rollouts to the end of the game.
 pub fn run(
     task: &PlayerTask,
     moves: &MoveList,
@@ -55,7 +52,6 @@ pub fn run(
     }
 }
 
-/// A UCT search and its state.
 pub struct UctSearch {
     root: Game,
     exploration: f32,
@@ -63,9 +59,8 @@ pub struct UctSearch {
 
     tree: UctTree,
     rng: SmallRng,
-    /// Random games played.
     games: u64,
-    /// Sum of the lengths of the paths from the root to the rollouts, in plies.
+    /// Sum of path lengths from the root to the rollouts, in plies.
     path_plies: u64,
     longest_path: u32,
 }
@@ -86,13 +81,12 @@ impl UctSearch {
         uct
     }
 
-    /// Adds the children in random order. Returns false if there is not enough memory.
+    /// Adds the children in random order. Returns false if the memory is full.
     fn expand(&mut self, id: UctNodeId, mut moves: MoveList) -> bool {
         moves.shuffle(&mut self.rng);
         self.tree.expand(id, &moves)
     }
 
-    /// Selects, expands, rolls out, backs up.
     fn iterate(&mut self) {
         let mut game = self.root.clone();
         let mut path = vec![ROOT];
@@ -112,7 +106,7 @@ impl UctSearch {
         }
     }
 
-    /// Plays a random game from the end of `path` and backs its result up along it.
+    /// Plays a rollout from the end of `path` and backs it up.
     fn roll_out(&mut self, path: &[UctNodeId], game: &mut Game, legal: MoveList) {
         let mut wdl = roll_out(game, legal, self.rollout_plies, &mut self.rng);
         for id in path.iter().rev() {
@@ -126,7 +120,7 @@ impl UctSearch {
         self.longest_path = self.longest_path.max(plies);
     }
 
-    /// The first unvisited child, or else the one with the greatest upper confidence bound.
+    /// The first unvisited child, else the one with the greatest upper confidence bound.
     fn select(&self, id: UctNodeId) -> UctNodeId {
         let total = (self.tree.node(id).visits as f32).ln();
         let bound = |child: UctNodeId| {
@@ -145,7 +139,7 @@ impl UctSearch {
         children.fold((first, f32::NEG_INFINITY), better).0
     }
 
-    /// Mean length of the paths to the rollouts, in plies, rounded down.
+    /// Mean path length in plies, rounded down.
     fn depth(&self) -> u32 {
         self.path_plies.checked_div(self.games).unwrap_or(0) as u32
     }
@@ -174,8 +168,8 @@ impl UctSearch {
 }
 
 impl SearchView for UctSearch {
-    /// Q is twice the mean payout less one, and U twice the exploration term of the bound, so that the child with the
-    /// greatest sum is selected next. All moves have the same prior.
+    /// Q is 2 · mean payout − 1 and U twice the bound's exploration term, so that the greatest sum is selected next.
+    /// Priors are uniform.
     fn shown_stats(&self) -> Vec<MoveStats> {
         let total = (self.tree.node(ROOT).visits.max(1) as f32).ln();
         let ranked = self.tree.ranked(ROOT);

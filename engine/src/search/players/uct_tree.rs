@@ -1,28 +1,24 @@
-//! The tree of UCT: moves, visits and mean results.
-
 use shakmaty::Move;
 
 use crate::chess::position::PackedMove;
 use crate::nets::eval::Wdl;
 
-/// A node's index in the tree.
 pub type UctNodeId = u32;
 
-/// The root's index.
 pub const ROOT: UctNodeId = 0;
 
-/// A move, and the statistics of the position after it.
+/// A move and the statistics of the position after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UctNode {
-    /// The move into the node; meaningless at the root.
+    /// Meaningless at the root.
     pub m: PackedMove,
     children: u16,
     first_child: UctNodeId,
-    /// Random games through this node.
+    /// Rollouts through this node.
     pub visits: u32,
-    /// Share of them won by the side that made the move.
+    /// Share won by the side that made the move.
     win: f32,
-    /// Share of them lost by it.
+    /// Share lost by the side that made the move.
     loss: f32,
 }
 
@@ -32,12 +28,12 @@ impl UctNode {
         Wdl { win: self.win, draw: (1.0 - self.win - self.loss).max(0.0), loss: self.loss }
     }
 
-    /// Mean payout for that side: 1 for a win, 0.5 for a draw, 0 for a loss.
+    /// Mean payout for the side that made the move: 1 for a win, 0.5 for a draw, 0 for a loss.
     pub fn payout(&self) -> f32 {
         (1.0 + self.win - self.loss) / 2.0
     }
 
-    /// Adds the result of one game, for the side that made the move.
+    /// Adds one result, for the side that made the move.
     pub fn add_result(&mut self, wdl: Wdl) {
         self.visits += 1;
         let visits = self.visits as f32;
@@ -54,29 +50,27 @@ pub struct UctTree {
 }
 
 impl UctTree {
-    /// A tree of the root alone, limited to `memory` bytes; the root's children fit in any case.
+    /// A tree of only the root, limited to `memory` bytes; the root's children fit in any case.
     pub fn new(memory: usize) -> UctTree {
         let capacity = (memory / size_of::<UctNode>()).min(UctNodeId::MAX as usize);
         UctTree { nodes: vec![UctNode::default()], capacity }
     }
 
-    /// The node with this index.
     pub fn node(&self, id: UctNodeId) -> &UctNode {
         &self.nodes[id as usize]
     }
 
-    /// The node with this index, mutable.
     pub fn node_mut(&mut self, id: UctNodeId) -> &mut UctNode {
         &mut self.nodes[id as usize]
     }
 
-    /// The indices of a node's children; empty before its expansion.
+    /// Empty before the node's expansion.
     pub fn children(&self, id: UctNodeId) -> std::ops::Range<UctNodeId> {
         let node = self.node(id);
         node.first_child..node.first_child + UctNodeId::from(node.children)
     }
 
-    /// Adds a child for every move. Returns false, and changes nothing, if there is not enough memory.
+    /// Adds a child per move. Returns false and changes nothing if the memory is full.
     pub fn expand(&mut self, id: UctNodeId, moves: &[Move]) -> bool {
         let first_child = self.nodes.len();
         if id != ROOT && first_child + moves.len() > self.capacity {
@@ -103,7 +97,7 @@ impl UctTree {
         order
     }
 
-    /// The used share of the memory, in thousandths.
+    /// The used share of the memory, in permille.
     pub fn hashfull(&self) -> u32 {
         (self.nodes.len() * 1000 / self.capacity.max(1)).min(1000) as u32
     }

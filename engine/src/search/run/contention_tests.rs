@@ -1,9 +1,8 @@
-//! What many workers lose by writing to the same cache lines: a simulation of their time on a real tree.
+//! Simulates the cost of cache-line contention between many workers on a real tree.
 //!
-//! Each worker's series of visits is made in turn, at the moment when the simulated worker begins it. The nodes and links
-//! that it reads and writes, and what it writes once a round in the search that all share, go through a model of cache
-//! lines: a line that another worker has written since has to be fetched, which takes [`TRANSFER`], and one worker after
-//! another fetches it. The workers see each other's results a little earlier than they would, and so take the same moves
+//! Each simulated worker's series runs on the tree at its simulated start. Its accesses to nodes, links and shared
+//! search state pass through a model of cache lines: a line written by another worker must be fetched, one worker at a
+//! time, which takes [`TRANSFER`]. Workers see each other's results slightly too early, and so follow the same moves
 //! more often.
 
 use std::cmp::Reverse;
@@ -17,20 +16,19 @@ use crate::search::run::walker::{VisitEnd, WalkedPath, Walker};
 use crate::search::tree::Tree;
 use crate::search::{Limits, Params};
 
-/// Picoseconds of a visit of a worker alone, as measured: 385,000 a second.
+/// Picoseconds per visit of a lone worker, as measured: 385,000 visits a second.
 const VISIT: u64 = 2_600_000;
 
-/// Picoseconds to fetch a line from another core's cache, where that is slow.
+/// Picoseconds to fetch a line from another core's cache, at the slow end.
 const TRANSFER: u64 = 100_000;
 
 /// Accesses after which a line has left a worker's own cache.
 const CACHED: u64 = 16_384;
 
-/// Visits of a worker between two looks at what all share.
+/// Visits of a worker per round, between accesses to the shared search state.
 const ROUND: u64 = 32;
 
-/// Locks and counters of the search that each round writes to: tickets taken, the tree's lock taken and given back, the
-/// look for mates, the observer.
+/// Shared locks and counters written per round: tickets, tree lock and unlock, mate search, observer.
 const WRITES_A_ROUND: usize = 5;
 
 #[derive(Clone, Copy, Hash, PartialEq, Eq)]
@@ -40,20 +38,19 @@ enum LineId {
     Search(usize),
 }
 
-/// Which workers have a cache line, and when the last one that writes to it will have got it.
+/// The workers that hold a cache line, and when its last writer will have fetched it.
 #[derive(Default)]
 struct Line {
     holders: u64,
     free: u64,
 }
 
-/// The cache lines, and each worker's own cache.
 struct Lines {
     lines: HashMap<LineId, Line>,
-    /// The number of a worker's last access to a line, and of its accesses in all.
+    /// Per worker: the number of its last access to each line, and its number of accesses.
     accessed: Vec<HashMap<LineId, u64>>,
     accesses: Vec<u64>,
-    /// Picoseconds that workers waited for a line that another one was fetching, and that they fetched.
+    /// Total picoseconds that workers waited for a line being fetched by another, and that they fetched.
     waited: u64,
     fetched: u64,
 }
@@ -69,11 +66,11 @@ impl Lines {
         }
     }
 
-    /// A worker gets a line at the earliest at `now`; returns when it has it.
+    /// Returns when a worker that asks at `now` has the line.
     fn get(&mut self, worker: usize, id: LineId, write: bool, now: u64) -> u64 {
         self.accesses[worker] += 1;
         let before = self.accessed[worker].insert(id, self.accesses[worker]);
-        // Alone, it would have to fetch it as well.
+        // A lone worker would have to fetch it too.
         let is_cold = before.is_none_or(|before| self.accesses[worker] - before > CACHED);
         let line = self.lines.entry(id).or_default();
         let own = 1 << worker;
@@ -94,21 +91,20 @@ impl Lines {
 enum Act {
     Read(LineId),
     Write(LineId),
-    /// The time of a visit without waiting for lines.
+    /// A visit's time without waiting for lines.
     Visit,
 }
 
-/// A simulated worker.
 #[derive(Default)]
 struct State {
-    /// What it does before its next series.
+    /// What the worker does before its next series.
     acts: VecDeque<Act>,
-    /// Its visits, with those of this series.
+    /// Visits, this series included.
     done: u64,
 }
 
 impl State {
-    /// What a series does, whose visits walked over the nodes and links of `trace`.
+    /// Queues the acts of a series that walked `trace`.
     fn series(&mut self, tree: &Tree, trace: &[WalkedPath], visits: u64) {
         for WalkedPath { steps, begun, kept } in trace {
             for &(node, link) in &steps[*begun..] {
@@ -129,8 +125,8 @@ impl State {
     }
 }
 
-/// The shares of their time in which so many workers wait for a line that another one is fetching, and in which they fetch
-/// those that others have changed, on a tree that has begun to grow.
+/// The shares of time that `workers` workers wait for a line being fetched by another, and fetch lines changed by
+/// others, on a tree of 50,000 visits.
 fn lost(workers: usize, visits_each: u64) -> (f64, f64) {
     let game = Game::from_fen("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
     let mut tree = Tree::empty(1 << 27);
@@ -144,7 +140,7 @@ fn lost(workers: usize, visits_each: u64) -> (f64, f64) {
     }
     let mut lines = Lines::new(workers);
     let mut states: Vec<State> = (0..workers).map(|_| State::default()).collect();
-    // Not all at once.
+    // Staggered starts.
     let mut next: BinaryHeap<_> = (0..workers).map(|w| Reverse((w as u64 * VISIT / 7, w))).collect();
     let mut end = 0;
     while let Some(Reverse((now, worker))) = next.pop() {

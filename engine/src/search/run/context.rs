@@ -1,4 +1,4 @@
-//! What is fixed while a search runs, and the rules that follow from it.
+//! The fixed settings of a running search, and the rules that follow from them.
 
 use shakmaty::MoveList;
 
@@ -11,23 +11,19 @@ use crate::search::run::observer::EndReason;
 use crate::search::tree::Tree;
 use crate::search::visit::expansion::{Leaf, finished};
 
-/// The root, parameters and limits of one search.
 pub(in crate::search) struct SearchContext {
     pub root: Game,
-    /// The moves searched at the root.
     pub root_moves: MoveList,
     pub params: Params,
-    /// [`Params::progress`], or 0 if the root has no bare king or is decided by the tables.
+    /// [`Params::progress`], or 0 if the root has no bare king or tables decide it.
     pub progress: f32,
     pub limits: Limits,
     pub tables: Tables,
 }
 
 impl SearchContext {
-    /// Prepares `tree` for a search of `root` by so many workers, and returns the search's context and whether the tree
-    /// of the last search was kept.
-    ///
-    /// A search with a depth limit always begins with an empty tree, so that it is reproducible.
+    /// Prepares `tree` for a search; returns the context and whether the last tree was kept. A search with a depth
+    /// limit starts with an empty tree, to be reproducible.
     pub fn start(
         tree: &mut Tree,
         root: Game,
@@ -46,13 +42,12 @@ impl SearchContext {
         (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
     }
 
-    /// Visits that the limit still allows; without a limit more than any search makes.
+    /// Visits left in the limit, `u64::MAX` without one.
     pub fn visits_left(&self, tree: &Tree) -> u64 {
         self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(tree.playouts()))
     }
 
-    /// Visits until the end of the search, where smart pruning needs them and they are known; `expected` is the
-    /// observer's estimate.
+    /// Visits left for smart pruning; `None` if unknown or unused. `expected` is the observer's estimate.
     pub fn horizon(&self, tree: &Tree, expected: Option<u64>) -> Option<u64> {
         if self.params.smart_pruning <= 0.0 || self.limits.all_moves {
             return None;
@@ -61,7 +56,7 @@ impl SearchContext {
         expected.into_iter().chain(left).min()
     }
 
-    /// The temperature of the policy at a leaf so many plies from the root.
+    /// The policy temperature at a leaf `plies` from the root.
     pub fn temperature(&self, plies: usize) -> f32 {
         match plies {
             0 => self.params.root_policy_temperature,
@@ -70,21 +65,20 @@ impl SearchContext {
         }
     }
 
-    /// An evaluator's value of a leaf as it enters the tree: adjusted by the search's progress.
+    /// The evaluator's value of a leaf, adjusted by [`Params::progress`].
     pub fn adjusted(&self, game: &Game, wdl: Wdl) -> Wdl {
         if self.progress == 0.0 { wdl } else { towards_mate(game, wdl, self.progress) }
     }
 
-    /// Mixes the noise of the limits, if any, into the priors of the expanded root.
     pub fn add_noise(&self, tree: &mut Tree) {
         if let Some(noise) = self.limits.noise {
             tree.mix_into_root(noise.epsilon, &noise.shares(self.root_moves.len()));
         }
     }
 
-    /// Whether the search is over by itself, and why.
+    /// The reason to end the search by its own limits, if any.
     pub fn end_reason(&self, tree: &Tree) -> Option<EndReason> {
-        // Each worker counts its own visits: summing them up costs a cache miss a worker.
+        // Each worker counts its own visits: summing them costs a cache miss per worker.
         let visits = self.limits.visits.is_some_and(|limit| tree.playouts() >= limit);
         let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
         if visits || depth {
@@ -94,15 +88,13 @@ impl SearchContext {
         solved.then_some(EndReason::Exhausted)
     }
 
-    /// The moves of a leaf `plies` from the root.
     pub fn moves(&self, game: &Game, plies: usize) -> MoveList {
         if plies == 0 { self.root_moves.clone() } else { game.legal_moves() }
     }
 
-    /// The value of a leaf `plies` from the root, if that is known without an evaluation: the game is over there, or
-    /// endgame tables know the result. `has_move`: there is a legal move.
+    /// The result of a leaf `plies` from the root by rules or tables, if known. `has_move`: there is a legal move.
     pub fn known(&self, game: &Game, plies: usize, has_move: bool) -> Option<Leaf<'static>> {
-        // The root is always expanded, even if the game is a draw there: a move is wanted.
+        // The root is always expanded, even in a drawn position: a move is needed.
         if plies == 0 {
             return None;
         }

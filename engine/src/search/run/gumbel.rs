@@ -38,7 +38,7 @@ pub(in crate::search) struct SequentialHalving {
     /// Per root move in tree order: scaled Gumbel noise plus logit.
     keys: Vec<f32>,
     next: usize,
-    /// The root's moves at a visit: kept so that a visit allocates nothing.
+    /// Root statistics, kept to avoid allocations per visit.
     views: Vec<NodeView>,
 }
 

@@ -35,9 +35,7 @@ pub struct MultiPool {
 
 #[derive(Clone, Debug)]
 pub struct SearchTask {
-    /// The position with its history.
     pub root: Game,
-    /// When the search ends by itself.
     pub limits: Limits,
     /// [`Params::batch`] is the most leaves per batch from one worker.
     pub params: Params,
@@ -60,7 +58,7 @@ struct Desk {
 
 #[derive(Default)]
 struct DeskState {
-    /// By falling priority, then in the order of their start.
+    /// By falling priority, then by start.
     entries: Vec<DeskEntry>,
     started: u64,
     waiting: usize,

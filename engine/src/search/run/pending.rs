@@ -1,4 +1,4 @@
-//! The leaves that wait for an evaluator that answers in batches.
+//! Leaves waiting for a batched evaluator.
 
 use shakmaty::MoveList;
 
@@ -9,51 +9,45 @@ use crate::search::tree::Tree;
 use crate::search::visit::expansion::{Expansion, Leaf};
 use crate::search::visit::{Expanding, Path, Reached};
 
-/// A leaf to evaluate.
 struct PendingLeaf {
     path: Path,
     game: Game,
     moves: MoveList,
 }
 
-/// The leaves that wait for their evaluation. Memory is reused from round to round.
+/// Leaves waiting for evaluation; memory is reused between rounds.
 pub(in crate::search) struct PendingBatch {
     worker: usize,
-    /// The first `waiting` wait; the others are memory to use again.
+    /// The first `waiting` are in use; the others are spare memory.
     leaves: Vec<PendingLeaf>,
     waiting: usize,
     expansion: Expansion,
 }
 
-/// What one [`PendingBatch::gather`] did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::search) struct GatherStatus {
     /// Visits that ended without an evaluation.
     pub finished: usize,
-    /// A path led to a leaf in flight: more can be gathered once that is applied.
+    /// A path led to a leaf in flight; more can be gathered once that is applied.
     pub collided: bool,
-    /// The memory is full.
     pub full: bool,
 }
 
 impl PendingBatch {
-    /// An empty batch of a worker of this number.
     pub fn new(worker: usize) -> PendingBatch {
         PendingBatch { worker, leaves: Vec::new(), waiting: 0, expansion: Expansion::default() }
     }
 
-    /// Leaves to evaluate.
     pub fn len(&self) -> usize {
         self.waiting
     }
 
-    /// Whether there is no leaf to evaluate.
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Begins up to `visits` visits, until `size` leaves wait or a visit collides; those that need no evaluation are
-    /// applied.
+    /// Begins up to `visits` visits until `size` leaves wait or a visit collides. Applies those that need no
+    /// evaluation.
     pub fn gather(
         &mut self,
         context: &SearchContext,
@@ -104,13 +98,12 @@ impl PendingBatch {
         status
     }
 
-    /// The positions to evaluate.
     pub fn requests(&self) -> impl ExactSizeIterator<Item = Request<'_>> {
         self.leaves[..self.waiting].iter().map(|leaf| Request { game: &leaf.game, moves: &leaf.moves })
     }
 
-    /// Applies `answers`, one for each of [`PendingBatch::requests`], and empties the batch. The context's noise is mixed
-    /// into the root's priors if `noisy`. Returns whether the root was among the leaves, which then has its moves.
+    /// Applies one answer per request and empties the batch. `noisy` mixes the context's noise into the root's priors.
+    /// Returns whether the root was expanded.
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
         for (leaf, answer) in self.leaves[..self.waiting].iter_mut().zip(answers) {
@@ -128,7 +121,7 @@ impl PendingBatch {
         root_expanded
     }
 
-    /// Cancels all visits: the tree is as if they had never been.
+    /// Cancels all visits, leaving the tree as before them.
     pub fn cancel(&mut self, tree: &Tree) {
         self.leaves[..self.waiting].iter().for_each(|leaf| tree.cancel(&leaf.path));
         self.waiting = 0;

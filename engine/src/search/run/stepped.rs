@@ -1,5 +1,4 @@
-//! A search without threads or an evaluator: its caller evaluates the positions, together with those of other
-//! searches.
+//! A search without threads or evaluator: the caller evaluates its positions, batched with those of other searches.
 
 use shakmaty::Move;
 
@@ -13,25 +12,24 @@ use crate::search::run::observer::EndReason;
 use crate::search::run::pending::PendingBatch;
 use crate::search::tree::Tree;
 
-/// One search after another on one tree, driven by its caller: [`SteppedSearch::gather`], evaluate
-/// [`SteppedSearch::requests`], [`SteppedSearch::answer`], until there is a [`SteppedSearch::end_reason`].
+/// Successive searches on one tree, driven by the caller: [`SteppedSearch::gather`], evaluate
+/// [`SteppedSearch::requests`], [`SteppedSearch::answer`], until [`SteppedSearch::end_reason`].
 ///
-/// Many of them share the batches of one evaluator: each tree contributes one position or a few, so that batches are
-/// full without virtual loss. Deterministic: the same answers give the same tree.
+/// Many share one evaluator's batches with a position or a few each, so that batches are full without virtual loss.
+/// Deterministic: the same answers give the same tree.
 pub struct SteppedSearch {
     context: SearchContext,
     tree: Tree,
     batch: PendingBatch,
-    /// How the root's moves are chosen, if not by PUCT.
+    /// Replaces PUCT at the root.
     gumbel: Option<Gumbel>,
     halving: Option<SequentialHalving>,
-    /// The root moves with the evaluator's priors, before any noise.
+    /// The evaluator's root priors, without noise.
     priors: Vec<(Move, f32)>,
     end_reason: Option<EndReason>,
 }
 
 impl SteppedSearch {
-    /// An empty tree of at most `memory` bytes, in which nothing is being searched.
     pub fn new(tables: Tables, memory: usize) -> SteppedSearch {
         let mut tree = Tree::empty(memory);
         let (limits, params) = (Limits::default(), Params::default());
@@ -47,7 +45,7 @@ impl SteppedSearch {
         }
     }
 
-    /// Starts a search of `game`. Visits in flight are cancelled.
+    /// Starts a search and cancels visits in flight.
     pub fn start(&mut self, game: &Game, limits: Limits, params: Params) {
         self.batch.cancel(&self.tree);
         let tables = self.context.tables.clone();
@@ -61,9 +59,8 @@ impl SteppedSearch {
         }
     }
 
-    /// Starts a search of `game` that chooses the root's moves as [`Gumbel`] describes, and the others by PUCT. It
-    /// needs a limit of visits; noise and the last tree are not used. [`SteppedSearch::improved_policy`] has the
-    /// result.
+    /// Starts a search with [`Gumbel`] at the root and PUCT below. It needs a visit limit and ignores noise and the
+    /// last tree.
     pub fn start_gumbel(&mut self, game: &Game, limits: Limits, params: Params, gumbel: Gumbel) {
         let limits = Limits { noise: None, ..limits };
         self.start(game, limits, Params { reuse: false, smart_pruning: 0.0, ..params });
@@ -95,27 +92,22 @@ impl SteppedSearch {
         self.batch.len()
     }
 
-    /// The positions to evaluate.
     pub fn requests(&self) -> impl ExactSizeIterator<Item = Request<'_>> {
         self.batch.requests()
     }
 
-    /// Applies the evaluator's answers to [`SteppedSearch::requests`], in their order, each with a prior for every move
-    /// ([`check_answers`](crate::search::check_answers)).
-    ///
-    /// # Panics
-    ///
-    /// If there is not one answer for every position.
+    /// Applies one answer per request, in order, with a prior for every move
+    /// ([`check_answers`](crate::search::check_answers)). Panics if the number of answers differs.
     pub fn answer(&mut self, answers: &[Answer]) {
         assert_eq!(answers.len(), self.batch.len(), "an answer for every position");
-        // The priors are kept before noise is added.
+        // The priors are saved before noise is added.
         if self.batch.apply(&self.context, &self.tree, answers, false) {
             self.root_expanded();
         }
         self.end_reason = self.context.end_reason(&self.tree);
     }
 
-    /// The root has its moves: keeps their priors, then adds the noise.
+    /// Runs once the root has its moves: saves their priors, then adds noise.
     fn root_expanded(&mut self) {
         self.priors = self.tree.children().into_iter().map(|(m, view)| (m, view.prior)).collect();
         self.context.add_noise(&mut self.tree);
@@ -125,27 +117,24 @@ impl SteppedSearch {
         }
     }
 
-    /// Cancels the visits that wait for [`SteppedSearch::answer`].
     pub fn cancel(&mut self) {
         self.batch.cancel(&self.tree);
     }
 
-    /// Why the search ended, if it did.
     pub fn end_reason(&self) -> Option<EndReason> {
         self.end_reason
     }
 
-    /// The search tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// The improved policy of a search that was started by [`SteppedSearch::start_gumbel`].
+    /// The improved policy after [`SteppedSearch::start_gumbel`].
     pub fn improved_policy(&self) -> Option<ImprovedPolicy> {
         self.halving.as_ref()?.improved_policy(&self.tree, &self.priors)
     }
 
-    /// The root moves with the evaluator's priors, flattened by [`Params::policy_temperature`], before noise.
+    /// The root priors at the root's policy temperature, without noise.
     pub fn priors(&self) -> &[(Move, f32)] {
         &self.priors
     }

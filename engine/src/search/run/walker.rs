@@ -1,5 +1,4 @@
-//! A worker whose evaluator answers one question about one position at a time: each visit walks down, asks, and backs up
-//! before the next one begins.
+//! A worker with a split evaluator: each visit descends, evaluates and backs up before the next one begins.
 
 use crate::chess::position::Game;
 use crate::nets::eval::SplitEvaluator;
@@ -10,43 +9,38 @@ use crate::search::tree::node::NodeId;
 use crate::search::visit::expansion::{Expansion, Leaf};
 use crate::search::visit::{Expanding, Path, Reached};
 
-/// The memory of one worker's visits.
+/// The reusable memory of one worker's visits.
 pub(in crate::search) struct Walker {
     path: Path,
     game: Game,
     expansion: Expansion,
-    /// What the visits of the last series walked over.
+    /// Paths of the last series.
     #[cfg(test)]
     pub trace: Vec<WalkedPath>,
 }
 
-/// The path of a visit of a series.
 #[cfg(test)]
 pub(in crate::search) struct WalkedPath {
     /// The nodes above the leaf with their links: [`Path::links`].
     pub steps: Vec<(NodeId, u32)>,
-    /// How many of these the visit before had walked over, and how many the next one does not go back to.
+    /// The number of leading steps shared with the visit before, and with the next one.
     pub begun: usize,
     pub kept: usize,
 }
 
-/// How often a visit looks again at a leaf that another worker evaluates or expands, which takes two microseconds; then
-/// it begins anew.
+/// Spins at a leaf that another worker evaluates or expands (about 2 µs) before the visit is abandoned.
 const MAX_WAITS: u32 = 100;
 
-/// How a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum VisitEnd {
-    /// It was applied.
     Applied,
-    /// Another worker is at its leaf: it was abandoned.
+    /// Abandoned, because another worker is at the leaf.
     Collided,
-    /// The memory is full: it was abandoned.
+    /// Abandoned, because the memory is full.
     Full,
 }
 
 impl Walker {
-    /// For a worker of this number.
     pub fn new(worker: usize) -> Walker {
         Walker {
             path: Path::new(worker),
@@ -57,12 +51,12 @@ impl Walker {
         }
     }
 
-    /// Before the first visit of a search.
+    /// Called before the first visit of a search.
     pub fn start(&mut self, context: &SearchContext) {
         self.game.clone_from(&context.root);
     }
 
-    /// A series of at most so many visits; returns how many were applied, and how the last one ended.
+    /// Makes a series of at most `most` visits; returns how many were applied and how the last one ended.
     pub fn visit(
         &mut self,
         context: &SearchContext,
@@ -73,7 +67,7 @@ impl Walker {
         #[cfg(test)]
         self.trace.clear();
         self.game.rewind_to(&context.root);
-        // A worker alone has nothing in flight.
+        // A lone worker counts no visits in flight.
         tree.begin_series(&mut self.path, tree.shared, most);
         let mut done = 0;
         #[cfg(test)]
@@ -101,7 +95,7 @@ impl Walker {
         }
     }
 
-    /// From where a descent ended to the end of the visit.
+    /// Completes a visit after its descent.
     fn end_visit(
         &mut self,
         context: &SearchContext,
@@ -147,7 +141,6 @@ impl Walker {
         end
     }
 
-    /// Evaluates the leaf and backs its value up.
     fn evaluate(&mut self, context: &SearchContext, tree: &Tree, evaluator: &mut dyn SplitEvaluator) {
         let plies = self.path.plies();
         if let Some(known) = context.known(&self.game, plies, plies == 0 || self.game.has_legal_move()) {
@@ -156,7 +149,7 @@ impl Walker {
         }
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
         if plies == 0 {
-            // The root's moves are wanted even after a single visit.
+            // The root's moves are needed even after a single visit.
             self.ask_policy(context, evaluator, &context.root_moves);
             tree.apply(&mut self.path, Leaf::Expanded(wdl, &self.expansion));
         } else {
@@ -186,7 +179,7 @@ mod tests {
     use crate::search::visit::SERIES_SHARE;
     use crate::search::{Limits, Params};
 
-    /// As another worker leaves it that has counted its visit of an ended game, before this one sees why.
+    /// The state between another worker's counted visit of an ended game and its recording of the result.
     #[test]
     fn an_ended_game_that_was_visited_is_not_expanded_again_and_again() {
         let stalemate = Game::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").unwrap();
@@ -201,7 +194,6 @@ mod tests {
         }
     }
 
-    /// A tree after so many visits, with the walks that they took.
     fn visited(params: Params, workers: usize, visits: u64) -> (Tree, u64) {
         let game =
             Game::from_fen("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1").unwrap();
@@ -250,7 +242,7 @@ mod tests {
             assert_eq!(end, VisitEnd::Applied);
             assert!(visits == walker.trace.len() as u64 && visits <= most.min(40));
             done += visits;
-            // Of each link of the path, the visits in a row that went by it.
+            // Consecutive visits per link of the path.
             let mut row: Vec<(u32, u32)> = Vec::new();
             let mut ended = |(link, visits): (u32, u32)| {
                 longest = longest.max(visits);
@@ -272,7 +264,7 @@ mod tests {
         assert_eq!((u64::from(tree.node(tree.root).visits()), tree.check_at_rest()), (done, Ok(())));
     }
 
-    /// After a series all nodes know what came of it, as if each visit had been backed up by itself.
+    /// After a series, all sums are as if each visit had been backed up by itself.
     #[test]
     fn series_leave_every_sum_as_single_visits_do() {
         let params = |series| Params { series, transpositions: false, solver: false, ..Params::native() };

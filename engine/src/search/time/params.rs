@@ -11,7 +11,7 @@ pub struct TimeParams {
     pub midpoint: f32,
     /// Steepness around the midpoint.
     pub steepness: f64,
-    /// Factor on the length of games beyond `midpoint`.
+    /// Weight of the growth of the expected game length after `midpoint`.
     pub spread: f64,
     /// Share of the increment, less the move's overhead, that is spent at once; the rest covers unmeasured overheads.
     pub increment_share: f64,

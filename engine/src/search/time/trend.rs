@@ -1,59 +1,56 @@
-//! The trend of a search: its speed, how often its best move changes, and how its value falls; and how long its
-//! workers take.
+//! A search's speed, best-move changes and fall of Q, and its workers' round times.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The shortest time over which the speed is measured (as in lc0), and the visits that are enough in less time: a fast
-/// network has them after a hundredth of a second.
+/// Least time to measure speed over (as in lc0), or enough visits in less: a fast network has them in 10 ms.
 const MIN_MEASURED: Duration = Duration::from_millis(200);
 const VISITS_MEASURED: u64 = 512;
 
-/// Visits added to those measured, so that one slow batch does not end a search early.
+/// Visits added to the measured ones, so that a single slow batch does not end a search early.
 const MARGIN: u64 = 32;
 
-/// The half-life of a change of the best move is the soft limit divided by this.
+/// The half-life of best-move changes is the soft limit divided by this.
 const HALF_LIVES: u32 = 4;
 
-/// Tracks a search round by round. All times are since `go`.
+/// Tracks a search round by round; all times are since `go`.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchTrend {
     half_life: Duration,
     first: Option<(Duration, u64)>,
     changes: f64,
     changed: Duration,
-    /// The value that the present one is compared with.
+    /// The Q to compare with.
     reference: Option<f64>,
 }
 
 impl SearchTrend {
-    /// For a move with this soft limit. `previous` is the expected result, −1 to 1, that the search of the previous
-    /// move ended with, if there was one in this game; otherwise the first value of this search counts as that.
+    /// `soft` is the move's soft limit, `previous` the final Q of the previous move's search in this game; without it,
+    /// the first Q of this search takes its place.
     pub fn new(soft: Duration, previous: Option<f64>) -> SearchTrend {
         let half_life = (soft / HALF_LIVES).max(Duration::from_millis(1));
         SearchTrend { half_life, first: None, changes: 0.0, changed: Duration::ZERO, reference: previous }
     }
 
-    /// Called after each round with the total of visits. Measuring starts with the first round, since the start-up
-    /// before it is not repeated.
+    /// Records a round with the total of visits. The first round starts the measurement, to exclude start-up.
     pub fn round(&mut self, time: Duration, visits: u64) {
         self.first.get_or_insert((time, visits));
     }
 
-    /// Called when another move became the best.
+    /// Records a change of the best move.
     pub fn change(&mut self, time: Duration) {
         self.changes = self.changes(time) + 1.0;
         self.changed = time;
     }
 
-    /// The number of changes of the best move, decaying with their age.
+    /// The number of best-move changes, decaying with age.
     pub fn changes(&self, time: Duration) -> f64 {
         let age = time.saturating_sub(self.changed).as_secs_f64();
         self.changes * 0.5_f64.powf(age / self.half_life.as_secs_f64())
     }
 
-    /// How far the expected result of the best move has fallen; negative if it has risen.
+    /// How far the best move's Q has fallen; negative if it has risen.
     pub fn fall(&mut self, value: f64) -> f64 {
         *self.reference.get_or_insert(value) - value
     }
@@ -69,7 +66,7 @@ impl SearchTrend {
     }
 }
 
-/// The time that a round of a worker takes: the delay until a stop takes effect. `K` names a worker.
+/// Round times of workers, the delay until a stop takes effect. `K` names a worker.
 #[derive(Clone, Debug)]
 pub struct RoundTimes<K> {
     last: HashMap<K, Duration>,
@@ -83,9 +80,8 @@ impl<K> Default for RoundTimes<K> {
 }
 
 impl<K: Eq + Hash> RoundTimes<K> {
-    /// Called after a worker's round; returns the longest recent round of any worker. A worker's round lasts from its
-    /// last call to this one, whatever the others did in between. The maximum decays, by an eighth while each worker
-    /// makes a round, so that a single delay does not end a search early.
+    /// Records a worker's round, which began at its last call, and returns the longest recent round of any worker. The
+    /// maximum decays by 1/8 per round of all workers, so that a single delay does not end a search early.
     pub fn round(&mut self, worker: K, time: Duration) -> Duration {
         let last = self.last.insert(worker, time);
         let decayed = self.longest.mul_f64(1.0 - 1.0 / (8.0 * self.last.len() as f64));

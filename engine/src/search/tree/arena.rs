@@ -1,11 +1,11 @@
-//! Arrays that several threads fill: entries are taken in blocks, and memory chunk by chunk.
+//! Growing arrays that several threads fill: entries are taken in blocks, memory in chunks.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use prefetch_index::prefetch_index;
 
-/// Bytes that may still be taken by several arenas.
+/// Bytes left for several arenas.
 #[derive(Debug)]
 pub(in crate::search) struct MemoryBudget(AtomicUsize);
 
@@ -14,7 +14,7 @@ impl MemoryBudget {
         MemoryBudget(AtomicUsize::new(bytes))
     }
 
-    /// Takes `bytes`; returns whether there were so many.
+    /// Takes `bytes`; returns whether there were enough.
     fn take(&self, bytes: usize) -> bool {
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
@@ -23,38 +23,37 @@ impl MemoryBudget {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes left.
     #[cfg(test)]
     pub fn left(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A growing array of blocks of `N` entries that never move, each in cache lines of its own. Its chunks are allocated when
-/// they are needed and kept until the arena is dropped. Entries have ids; `N` and the blocks of a chunk are powers of two.
+/// A growing array of blocks of `N` entries that never move. Chunks are allocated on demand and kept until the arena is
+/// dropped. `N` and the blocks of a chunk are powers of two.
 pub(in crate::search) struct Arena<T, const N: usize> {
     chunks: Box<[OnceLock<Chunk<T, N>>]>,
     /// A chunk has `1 << shift` blocks.
     shift: u32,
-    /// Blocks taken so far, and those left over at the ends of chunks.
+    /// Blocks taken, including those skipped at the ends of chunks.
     used: Apart,
 }
 
 type Chunk<T, const N: usize> = Box<[Block<T, N>]>;
 
-/// The entries of a block. Without the alignment a block could lie across two cache lines.
+/// A block, aligned so that it does not straddle cache lines.
 #[repr(align(64))]
 struct Block<T, const N: usize>([T; N]);
 
-/// A number in cache lines of its own: workers that change it would slow down those that read what lies beside it.
+/// A counter on cache lines of its own, against false sharing.
 #[repr(align(128))]
 struct Apart(AtomicU32);
 
 impl<T: Default, const N: usize> Arena<T, N> {
-    /// An empty arena for `bytes` at most, in chunks of `chunk_bytes` or a little less.
+    /// An empty arena of at most `bytes`, in chunks of at most `chunk_bytes`.
     pub fn new(bytes: usize, chunk_bytes: usize) -> Arena<T, N> {
         let shift = (chunk_bytes / Self::BLOCK_BYTES).max(2).ilog2();
-        // Ids have 32 bits, and the greatest means 'none'.
+        // Ids have 32 bits, and the greatest is [`NONE`](super::node::NONE).
         let most = (u32::MAX as usize / N) >> shift;
         let chunks = (bytes >> shift).div_ceil(Self::BLOCK_BYTES).clamp(1, most);
         Arena {
@@ -64,15 +63,15 @@ impl<T: Default, const N: usize> Arena<T, N> {
         }
     }
 
-    /// Takes adjacent blocks, with the contents that they happen to have, and returns the id of the first entry; `None` if
-    /// there is no memory for them. They may be as many as a chunk has.
+    /// Takes adjacent blocks, at most a chunk's, with stale contents, and returns the id of the first entry; `None` if
+    /// the memory is full.
     pub fn take(&self, blocks: u32, budget: &MemoryBudget) -> Option<u32> {
         let chunk = 1 << self.shift;
         debug_assert!(blocks <= chunk);
         loop {
             let used = self.used.0.load(Ordering::Relaxed);
             let left = chunk - (used & (chunk - 1));
-            // They do not reach over the end of a chunk.
+            // They must not cross the end of a chunk.
             let first = if left < blocks { used.checked_add(left)? } else { used };
             self.ensure((first >> self.shift) as usize, budget)?;
             let end = first + blocks;
@@ -83,7 +82,6 @@ impl<T: Default, const N: usize> Arena<T, N> {
         }
     }
 
-    /// Allocates a chunk unless it is there.
     fn ensure(&self, chunk: usize, budget: &MemoryBudget) -> Option<()> {
         let place = self.chunks.get(chunk)?;
         if place.get().is_some() {
@@ -111,37 +109,34 @@ impl<T: Default, const N: usize> Arena<T, N> {
 impl<T, const N: usize> Arena<T, N> {
     const BLOCK_BYTES: usize = size_of::<Block<T, N>>();
 
-    /// Forgets all entries, but keeps the chunks.
+    /// Removes all entries but keeps the chunks.
     pub fn clear(&mut self) {
         *self.used.0.get_mut() = 0;
     }
 
-    /// Forgets all entries and gives the chunks back, but the first one, which every use needs.
+    /// Removes all entries and frees all chunks but the first.
     pub fn shrink(&mut self, budget: &MemoryBudget) {
         self.clear();
         let taken = self.chunks[1..].iter_mut().filter_map(OnceLock::take);
         taken.for_each(|_| budget.give_back(Self::BLOCK_BYTES << self.shift));
     }
 
-    /// All ids that may have been taken are below this one.
+    /// Exclusive upper bound of the ids taken.
     pub fn end(&self) -> u32 {
         self.used.0.load(Ordering::Relaxed) * N as u32
     }
 
-    /// An entry that was taken.
     #[inline]
     pub fn get(&self, id: u32) -> &T {
         &self.block(id)[id as usize % N]
     }
 
-    /// The block of an entry that was taken.
     #[inline]
     pub fn block(&self, id: u32) -> &[T; N] {
         let (chunk, block) = self.place(id);
         &self.chunks[chunk].get().expect("entries are taken before they are used")[block].0
     }
 
-    /// Asks the processor to fetch the block of an entry.
     #[inline]
     pub fn prefetch(&self, id: u32) {
         let (chunk, block) = self.place(id);
@@ -150,7 +145,7 @@ impl<T, const N: usize> Arena<T, N> {
         }
     }
 
-    /// The chunk of an entry's block, and the number of the block there.
+    /// The chunk of an entry's block and the block's index in it.
     #[inline]
     fn place(&self, id: u32) -> (usize, usize) {
         let block = id / N as u32;

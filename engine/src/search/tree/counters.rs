@@ -1,21 +1,20 @@
-//! Counters of a search, for each worker apart so that workers do not wait for one another's cache line.
+//! Search counters, one set per worker to avoid contended cache lines.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::search::tree::node::Counter;
 
-/// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchCounters {
-    /// Applied visits.
+    /// Completed visits.
     pub playouts: u64,
-    /// Of these, new evaluations.
+    /// Visits that were new evaluations.
     pub evaluations: u64,
-    /// Of these, visits that backed up the mean of a transposition.
+    /// Visits that backed up the mean of a transposition.
     pub transpositions: u64,
-    /// Of these, results from endgame tables.
+    /// Visits that ended in a tablebase result.
     pub table_hits: u64,
-    /// Sum of the path lengths, in plies.
+    /// Sum of path lengths, in plies.
     pub path_plies: u64,
     /// The greatest mean path length so far, in plies, rounded down.
     pub depth: u32,
@@ -23,17 +22,15 @@ pub struct SearchCounters {
     pub longest_path: u32,
 }
 
-/// What a visit was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum VisitKind {
     Evaluation,
     Transposition,
     TableHit,
-    /// It ended at a value that the tree contains already.
+    /// Ended at a value already in the tree.
     Known,
 }
 
-/// The counters of all workers.
 pub(in crate::search) struct Counters {
     workers: Box<[WorkerCounters]>,
     depth: AtomicU32,
@@ -41,7 +38,6 @@ pub(in crate::search) struct Counters {
     depth_counts_from: u64,
 }
 
-/// Counters that one worker changes.
 #[derive(Default)]
 #[repr(align(128))]
 struct WorkerCounters {
@@ -62,7 +58,6 @@ impl Counters {
         }
     }
 
-    /// Counts a visit of a worker.
     #[inline]
     pub fn add(&self, worker: usize, kind: VisitKind, plies: usize) {
         let counters = &self.workers[worker];
@@ -83,7 +78,6 @@ impl Counters {
         self.workers.iter().map(|worker| counter(worker).load(Ordering::Relaxed)).sum()
     }
 
-    /// Applied visits.
     #[inline]
     pub fn playouts(&self) -> u64 {
         self.total(|worker| &worker.playouts)
@@ -99,7 +93,7 @@ impl Counters {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// The counters of all workers together.
+    /// Sums the counters over all workers.
     pub fn sum(&self) -> SearchCounters {
         let longest = self.workers.iter().map(|worker| worker.longest_path.load(Ordering::Relaxed)).max();
         SearchCounters {

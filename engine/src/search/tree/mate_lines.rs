@@ -1,7 +1,5 @@
-//! The whole line of a proven mate, as long as the score says.
-//!
-//! A proof in the tree doesn't always come with its moves: the search for mates proves a position without expanding it,
-//! and what lies below a proven position may have been freed. What the tree lacks is proven again by [`MateSearch`].
+//! Complete lines of proven mates, as long as the score says. A proof may lack its moves: the mate search does not
+//! expand nodes, and subtrees of proven nodes may be freed. [`MateSearch`] proves the missing parts again.
 
 use shakmaty::{Move, Position};
 
@@ -11,20 +9,19 @@ use crate::search::tree::Tree;
 use crate::search::tree::node::{Fate, Link, NodeId};
 use crate::search::tree::proof::Proof;
 
-/// Nodes of the mate search for one line, and for all lines of a report: about 15 and 30 milliseconds.
+/// Mate-search nodes per line and per report: about 15 and 30 ms.
 const LINE_NODES: u64 = 50_000;
 const REPORT_NODES: u64 = 100_000;
 
-/// Positions of the proof that one line looks at, at most.
+/// Most positions visited per line.
 const STEPS: u32 = 5_000;
 
 /// Bytes of the mate search's table.
 const TABLE: usize = 1 << 20;
 
-/// A shortened mate may change the order of the root moves, and so which lines are shown: that often at most.
+/// Most repetitions of a report's line search: a shortened mate may reorder the root moves, and so the lines shown.
 const PASSES: usize = 8;
 
-/// The lines of this search's proven root moves.
 #[derive(Default)]
 pub(in crate::search) struct MateLines(Vec<MateLine>);
 
@@ -32,7 +29,7 @@ struct MateLine {
     root_move: PackedMove,
     /// Plies to mate after the root move.
     plies: u16,
-    /// From the root to mate; `None` if it was not found.
+    /// From the root to mate; `None` if not found.
     line: Option<Vec<Move>>,
 }
 
@@ -41,12 +38,11 @@ impl MateLines {
         self.0.clear();
     }
 
-    /// Adds the line of a root move that is mate after `plies` more; `None` if it cannot be found.
     pub fn add(&mut self, root_move: PackedMove, plies: u16, line: Option<Vec<Move>>) {
         self.0.push(MateLine { root_move, plies, line });
     }
 
-    /// What is known of a root move that is mate after `plies` more; `None` if it has not been looked for.
+    /// The cached line of a root move with `plies` to mate after it; outer `None` if not searched yet.
     pub fn get(&self, root_move: PackedMove, plies: u16) -> Option<Option<&[Move]>> {
         let known = self.0.iter().find(|known| known.root_move == root_move && known.plies == plies)?;
         Some(known.line.as_deref())
@@ -54,8 +50,8 @@ impl MateLines {
 }
 
 impl Tree {
-    /// Finds the lines of those of the best `lines` root moves that mate or are mated by force. A line that turns out
-    /// shorter than the tree's bound lowers that.
+    /// Finds the lines of the best `lines` root moves that are proven mates, and lowers the tree's bound if a line is
+    /// shorter.
     pub(in crate::search) fn find_mate_lines(&self, lines: usize) {
         let mut search = None;
         let mut left = REPORT_NODES;
@@ -99,18 +95,16 @@ impl Tree {
     }
 }
 
-/// Looks for one line.
 struct MateLineFinder<'a> {
     tree: &'a Tree,
-    /// Made when it is needed first.
+    /// Allocated on first use.
     search: &'a mut Option<MateSearch>,
-    /// Nodes and positions that are left.
+    /// Nodes and positions left.
     nodes: u64,
     steps: u32,
 }
 
 impl MateLineFinder<'_> {
-    /// The line that begins with this root move, which leads to the proven node `child`.
     fn line(&mut self, root_move: PackedMove, child: NodeId) -> Option<Vec<Move>> {
         let game = self.tree.root_game();
         let m = root_move.to_legal_move(game.position());
@@ -123,7 +117,7 @@ impl MateLineFinder<'_> {
         Some(prepended(m, rest))
     }
 
-    /// A line from a position whose side to move mates within `plies` plies: its fastest proven mate.
+    /// A line for a side to move that mates within `plies`: its fastest proven mate.
     fn attack(&mut self, id: Option<NodeId>, game: &Game, plies: u16) -> Option<Vec<Move>> {
         self.steps = self.steps.checked_sub(1)?;
         let fastest = id.and_then(|id| {
@@ -140,14 +134,14 @@ impl MateLineFinder<'_> {
         if mate.line.len() == usize::from(mate.plies_at_most) {
             return Some(mate.line);
         }
-        // The mate search's line has been cut short, or its replies are not the longest.
+        // The mate search's line is cut short, or its replies are not the longest.
         let first = *mate.line.first()?;
         let rest = self.defend(None, &after(game, first), mate.plies_at_most.checked_sub(1)?)?;
         Some(prepended(first, rest))
     }
 
-    /// A line from a position whose side to move is mated within `plies` plies: its longest defence. No other reply has a
-    /// greater bound than the line's length.
+    /// A line for a side to move that is mated within `plies`: its longest defence. No other reply has a bound greater
+    /// than the line's length.
     fn defend(&mut self, id: Option<NodeId>, game: &Game, plies: u16) -> Option<Vec<Move>> {
         self.steps = self.steps.checked_sub(1)?;
         let legal = game.legal_moves();
@@ -180,7 +174,7 @@ impl MateLineFinder<'_> {
         longest
     }
 
-    /// The moves of a node whose positions are proven.
+    /// The proven children of a node, with their moves.
     fn known(&self, id: NodeId) -> impl Iterator<Item = (PackedMove, NodeId, Proof)> {
         let tree = self.tree;
         let taken = tree.nodes.links_of(id).zip(tree.nodes.moves_of(id));
@@ -189,7 +183,7 @@ impl MateLineFinder<'_> {
         })
     }
 
-    /// A mate by the side to move within so many of its moves.
+    /// Searches for a mate by the side to move in at most `moves` moves.
     fn prove(&mut self, game: &Game, moves: u16) -> Option<ForcedMate> {
         let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
         if self.nodes == 0 {

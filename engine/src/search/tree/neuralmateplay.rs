@@ -1,41 +1,36 @@
-//! Three optional terms of NeuralMatePlay's selection, all off by default.
-//!
-//! Selection is compiled once with them and once without ([`StandardPuct`]), and branches once per node, so that they
-//! cost nothing when they are off.
+//! Three optional selection terms of NeuralMatePlay, all off by default. Selection is compiled once with and once
+//! without them ([`StandardPuct`]), so that they cost nothing when off.
 
 use crate::nets::eval::Wdl;
 use crate::search::params::Params;
 use crate::search::tree::node::{Fate, Node};
 use crate::search::tree::proof::Proof;
 
-/// What may be added to PUCT's selection; by default nothing.
+/// Additions to PUCT selection; none by default.
 pub(in crate::search) trait SelectionTerms {
-    /// Q of a visited move, given its mean result.
     #[inline]
     fn q<'a>(&self, mean: f32, _child: impl FnOnce() -> &'a Node) -> f32 {
         mean
     }
 
-    /// Factor on the exploration of a move, from the statistics of the node after it (for an unvisited move: of its
-    /// parent).
+    /// Factor on U from the statistics of the child, or of the parent if the move is unvisited.
     #[inline]
     fn exploration_factor<'a>(&self, _node: impl FnOnce() -> &'a Node) -> f32 {
         1.0
     }
 
-    /// Whether the FPU reduction is left out next to these siblings.
+    /// Whether FPU reduction is off, given the visited siblings.
     #[inline]
     fn drops_fpu_reduction<'a, I: Iterator<Item = &'a Node>>(&self, _siblings: impl FnOnce() -> I) -> bool {
         false
     }
 }
 
-/// PUCT alone.
 pub(in crate::search) struct StandardPuct;
 
 impl SelectionTerms for StandardPuct {}
 
-/// The terms with their weights ([`Params`]).
+/// The terms' weights ([`Params`]).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) struct NeuralMatePlayTerms {
     contempt: f32,
@@ -44,7 +39,7 @@ pub(in crate::search) struct NeuralMatePlayTerms {
 }
 
 impl NeuralMatePlayTerms {
-    /// The terms that `params` turns on, if any.
+    /// The terms enabled by `params`; `None` without any.
     pub fn of(params: &Params) -> Option<NeuralMatePlayTerms> {
         let &Params { contempt, uncertainty, draw_sibling_fpu, .. } = params;
         let on = contempt != 0.0 || uncertainty != 0.0 || draw_sibling_fpu;

@@ -1,34 +1,31 @@
-//! Proven values of nodes (the MCTS solver), for the side to move.
+//! Proven results (MCTS solver), for the side to move.
 
 use crate::nets::eval::Wdl;
 
-/// A proven value with the number of plies to the game's end.
+/// A proven result with an upper bound on the plies to mate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// The side to move wins, in at most this many plies.
     Win(u16),
-    /// The game is drawn.
     Draw,
-    /// The side to move loses: it is mated in at most this many plies.
     Loss(u16),
 }
 
-/// Added to the plies of results from endgame tables, which do not give the distance to mate; the rest is an upper
-/// bound on the plies to the next capture or pawn move.
+/// Offset of the plies in tablebase results, which lack the distance to mate. The rest bounds the plies to the next
+/// capture or pawn move.
 const TABLE: u16 = 20_000;
 
 impl Proof {
-    /// A win by endgame tables; `plies`: an upper bound on the plies to the next capture or pawn move.
+    /// A tablebase win; `plies` bounds the plies to the next capture or pawn move.
     pub fn table_win(plies: u16) -> Proof {
         Proof::Win(TABLE + plies.min(1000))
     }
 
-    /// A loss by endgame tables, like [`Proof::table_win`].
+    /// As [`Proof::table_win`], for a loss.
     pub fn table_loss(plies: u16) -> Proof {
         Proof::Loss(TABLE + plies.min(1000))
     }
 
-    /// Plies to mate; `None` for draws and results from endgame tables.
+    /// Plies to mate, at most; `None` for draws and tablebase results.
     pub fn mate(self) -> Option<u16> {
         match self {
             Proof::Win(plies) | Proof::Loss(plies) => Some(plies).filter(|plies| *plies < TABLE),
@@ -36,7 +33,7 @@ impl Proof {
         }
     }
 
-    /// The proof for the side that makes a move into this position, one ply further from the end.
+    /// The result for the side that moves into this position, one ply further from mate.
     pub fn before(self) -> Proof {
         match self {
             Proof::Loss(plies) => Proof::Win(plies + 1),
@@ -45,7 +42,6 @@ impl Proof {
         }
     }
 
-    /// The proof as a value for the side to move.
     pub fn wdl(self) -> Wdl {
         match self {
             Proof::Win(_) => Wdl::WIN,
@@ -54,11 +50,8 @@ impl Proof {
         }
     }
 
-    /// The proof of a position, given the proofs of the positions after its moves (`None` if unproven), each for the
-    /// opponent.
-    ///
-    /// If a move leaves the opponent lost, the shortest such win. Otherwise, if all moves are proven: a draw if
-    /// possible, else the longest loss.
+    /// The result of a position from its children's results, each for the opponent (`None` if unproven): the shortest
+    /// win; else, if all are proven, a draw or the longest loss.
     pub fn of_position(moves: impl Iterator<Item = Option<Proof>>) -> Option<Proof> {
         let mut win: Option<u16> = None;
         let mut draw = false;
@@ -80,8 +73,7 @@ impl Proof {
         }
     }
 
-    /// Rank of a move by the proof of the position after it, for the side that makes it: short wins first, then
-    /// unproven moves, draws, long losses, short losses.
+    /// Ranks a move by its child's result: short wins first, then unproven moves, draws, long losses, short losses.
     pub(in crate::search) fn rank_for_parent(proof: Option<Proof>) -> i32 {
         match proof {
             Some(Proof::Loss(plies)) => 100_000 - i32::from(plies),
