@@ -39,7 +39,7 @@ fn a_full_tree_stays_within_its_memory() {
     assert_eq!(search.tree().check_at_rest(), Ok(()));
 }
 
-/// What is below moves that were not played is freed when memory is needed, and the search goes on below the new root.
+/// Subtrees of moves not played are freed when memory is needed, and the search continues below the new root.
 #[test]
 fn nodes_above_a_new_root_make_room() {
     let mut pool = Pool::new(vec![Box::new(HashedEvaluator)], Params::default(), 1 << 20);

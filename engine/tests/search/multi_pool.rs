@@ -16,7 +16,7 @@ use engine::search::{
 
 use super::support::*;
 
-/// Far more than any wait takes on a busy machine.
+/// Far longer than any wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Sends the outcome with the number of its search.
@@ -99,7 +99,7 @@ impl Evaluator for Counting {
     }
 }
 
-/// The sizes of one worker's batches in so many searches of 100 visits.
+/// The sizes of one worker's batches with `searches` searches of 100 visits.
 fn batches(searches: usize) -> Vec<usize> {
     let sizes = Arc::<Mutex<Vec<usize>>>::default();
     let pool = MultiPool::new(vec![Box::new(Counting(Arc::clone(&sizes)))], Tables::default(), 32);

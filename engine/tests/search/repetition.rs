@@ -61,7 +61,7 @@ fn repetitions_before_a_new_root_are_taken_back() {
     assert!(line.wdl.win > 0.5, "b2a2 g8h8 has occurred only once before: {line:?}");
 }
 
-/// Prefers a line that repeats the position after four plies, and then goes on; White is better everywhere.
+/// Prefers a line that repeats after four plies and then continues; White is better everywhere.
 struct Repeater;
 
 impl Evaluator for Repeater {
@@ -82,7 +82,7 @@ impl Evaluator for Repeater {
     }
 }
 
-/// The draws that such a position counted as leave the sums of the positions above it.
+/// Draws counted for such a position leave the sums of its ancestors.
 #[test]
 fn draws_that_are_taken_back_leave_the_sums() {
     // Unvisited moves are left alone, so that all visits follow the line.

@@ -134,7 +134,7 @@ fn a_restricted_search_reuses_what_is_below_its_moves() {
     assert_eq!((report.lines.len(), kept(&report)), (20, 999));
 }
 
-/// A root that was expanded with some of its moves is no root for a search of all, but what is below it is reused.
+/// A root expanded with some of its moves cannot be reused for all moves, but its subtrees are.
 #[test]
 fn a_root_without_some_of_its_moves_is_not_reused() {
     let mut pool = pool(Params::default());

@@ -62,7 +62,7 @@ fn a_mate_within_the_tree_is_proven_with_its_distance() {
     }
 }
 
-/// A mate in six is proven first here; a search of all moves finds the mate in three.
+/// The visits first prove a mate in six; a search of all moves finds the mate in three.
 #[test]
 fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
     let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
@@ -80,7 +80,7 @@ fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
     );
 }
 
-/// In some of these the tree proves a longer mate before the mate search has its first nodes.
+/// In some positions the tree proves a longer mate before the mate search starts.
 #[test]
 fn a_proven_mate_is_as_short_as_it_can_be() {
     for (game, moves) in sample_of_mates(2..=3) {
@@ -89,14 +89,14 @@ fn a_proven_mate_is_as_short_as_it_can_be() {
     }
 }
 
-/// The committed positions with a mate in so many moves, with the moves to the shortest.
+/// The committed positions with mates of these lengths in moves, each with its shortest length.
 pub fn sample_of_mates(moves: RangeInclusive<u8>) -> Vec<(Game, u8)> {
     let sample: Vec<_> = sample().into_iter().filter(|(_, shortest)| moves.contains(shortest)).collect();
     assert!(sample.len() >= 20);
     sample
 }
 
-/// After the first move of a mate in four or five the defender's replies are searched for mates too.
+/// After the first move of a mate in four or five, the mate search also probes the replies.
 #[test]
 fn mates_after_the_most_visited_moves_are_proven() {
     let proven = |mates| {
@@ -130,8 +130,8 @@ fn without_the_solver_proofs_are_not_backed_up() {
     assert!(!proven(false));
 }
 
-/// A rook takes the last pawn, or the pawn promotes: the tables of three pieces decide, and no mate is reported because
-/// they do not give its distance.
+/// A rook takes the last pawn, or the pawn promotes: three-piece tables decide, without a mate score, since they lack
+/// the distance to mate.
 #[test]
 fn tables_are_probed_where_the_counter_has_just_been_reset() {
     let tables =
@@ -153,7 +153,7 @@ fn tables_are_probed_where_the_counter_has_just_been_reset() {
     assert_eq!(result(&Tables::default(), "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
 }
 
-/// The tables prove the win after a few visits, by a capture, without its distance; the mate is found all the same.
+/// Tables prove the win by a capture after a few visits without its distance; the mate is still found.
 #[test]
 fn a_win_by_tables_is_followed_by_its_mate() {
     let result = |mates| {
@@ -168,7 +168,7 @@ fn a_win_by_tables_is_followed_by_its_mate() {
     assert_eq!(with.lines[0].pv.len(), 5);
 }
 
-/// A node that turns out to be lost had other results before: they leave the sums of its ancestors.
+/// When a node is proven lost, its earlier results leave the sums of its ancestors.
 #[test]
 fn a_proof_corrects_the_sums_above_it() {
     // After g2g4 Black mates by d8h4, which is only found after other replies: until then g2g4 looks good for White.

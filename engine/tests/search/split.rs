@@ -1,4 +1,4 @@
-//! Searches with an evaluator that answers value and policy apart: one leaf at a time.
+//! Searches with separate value and policy: one leaf at a time.
 
 use engine::chess::position::Game;
 use engine::nets::eval::HashedEvaluator;
@@ -8,7 +8,7 @@ use shakmaty::Move;
 
 use super::support::*;
 
-/// Answers as [`HashedEvaluator`], question by question, and counts the questions.
+/// Answers as [`HashedEvaluator`], with separate value and policy, and counts the calls.
 #[derive(Default)]
 struct Split {
     values: u64,
@@ -97,7 +97,7 @@ fn one_worker_is_reproducible() {
     assert_eq!(run(), run());
 }
 
-/// Values at first visits, moves at second ones: far fewer policies than values, and no position is asked twice.
+/// Values at first visits, policies at second ones: far fewer policies than values, and none asked for twice.
 #[test]
 fn the_policy_is_asked_for_at_the_second_visit() {
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -108,7 +108,7 @@ fn the_policy_is_asked_for_at_the_second_visit() {
     assert!(policies > 100 && policies < values / 2, "{policies} policies, {values} values");
 }
 
-/// A single visit has the root's moves: there is a policy to show.
+/// A single visit already has the root's policy.
 #[test]
 fn one_visit_has_the_policy() {
     let outcome = search(split(1), &Game::new(), visits(1));
@@ -131,7 +131,7 @@ fn mates_are_proven_by_any_number_of_workers() {
     }
 }
 
-/// Four workers in a memory that is full most of the time. The pool checks the tree's invariant at the end.
+/// Four workers with nearly full memory. The pool checks the tree's invariant at the end.
 #[test]
 fn workers_share_a_tree_that_is_full() {
     let mut pool = Pool::new(split(4), Params::default(), 1 << 20);

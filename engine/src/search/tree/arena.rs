@@ -53,7 +53,7 @@ impl<T: Default, const N: usize> Arena<T, N> {
     /// An empty arena of at most `bytes`, in chunks of at most `chunk_bytes`.
     pub fn new(bytes: usize, chunk_bytes: usize) -> Arena<T, N> {
         let shift = (chunk_bytes / Self::BLOCK_BYTES).max(2).ilog2();
-        // Ids have 32 bits, and the greatest is [`NONE`](super::node::NONE).
+        // Ids have 32 bits, and the greatest is `NONE`.
         let most = (u32::MAX as usize / N) >> shift;
         let chunks = (bytes >> shift).div_ceil(Self::BLOCK_BYTES).clamp(1, most);
         Arena {
