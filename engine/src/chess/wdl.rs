@@ -1,6 +1,6 @@
-//! Win, draw and loss, and their conversion from and to centipawns.
+//! WDL, and its conversion from and to centipawns.
 
-/// Probabilities of win, draw and loss for the side to move; they sum to one.
+/// Probabilities for the side to move; they sum to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wdl {
     pub win: f32,
@@ -18,9 +18,8 @@ impl Wdl {
         self.win - self.loss
     }
 
-    /// Win, draw and loss for a value in centipawns for the mover: with the expected result `q` of
-    /// [`q_of_centipawns`], win `(1 + q)² / 4`, draw `(1 − q²) / 2`, loss `(1 − q)² / 4`, as if two half points
-    /// were won independently with probability `(1 + q) / 2` each.
+    /// WDL for a value in centipawns for the mover. With `q` of [`q_of_centipawns`], win is `(1 + q)² / 4`, draw `(1
+    /// − q²) / 2`, loss `(1 − q)² / 4`: two independent half points, each won with probability `(1 + q) / 2`.
     pub fn of_centipawns(centipawns: i32) -> Wdl {
         let q = q_of_centipawns(centipawns);
         let both = |q: f32| (1.0 + q) * (1.0 + q) / 4.0;
@@ -31,7 +30,6 @@ impl Wdl {
         Wdl { win: self.loss, draw: self.draw, loss: self.win }
     }
 
-    /// The softmax of a network's three logits (win, draw, loss).
     pub fn from_logits(logits: [f32; 3]) -> Wdl {
         let mut p = logits;
         softmax(&mut p);
@@ -42,18 +40,17 @@ impl Wdl {
 /// lc0's conversion of expected results to centipawns: `90 · tan(1.5637541897 · q)`.
 const CURVE: (f32, f32) = (90.0, 1.563_754_2);
 
-/// Centipawns of an expected result, −1 to 1, by lc0's conversion: those of stored games, not those that users are shown
-/// ([`shown_centipawns`]).
+/// Centipawns of an expected result by lc0's conversion, for stored games; users are shown [`shown_centipawns`].
 pub fn centipawns_of_q(q: f32) -> i32 {
     (CURVE.0 * (CURVE.1 * q.clamp(-1.0, 1.0)).tan()).round() as i32
 }
 
-/// The expected result, −1 to 1, of a value in centipawns: the inverse of [`centipawns_of_q`].
+/// The inverse of [`centipawns_of_q`], −1 to 1.
 pub fn q_of_centipawns(centipawns: i32) -> f32 {
     ((centipawns as f32 / CURVE.0).atan() / CURVE.1).clamp(-1.0, 1.0)
 }
 
-/// Converts logits to probabilities in place, and returns the logarithm of the sum of their exponentials.
+/// Converts logits to probabilities in place. Returns log-sum-exp.
 pub fn softmax(logits: &mut [f32]) -> f32 {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;

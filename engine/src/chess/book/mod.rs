@@ -1,8 +1,5 @@
-//! Opening books in the Polyglot format: moves with weights, by position.
-//!
-//! A book is a list of entries of 16 bytes, big-endian and sorted by key: key (8 bytes), move (2), weight (2), and
-//! 4 unused bytes (<http://hgm.nubati.net/book_format.html>). The key is Polyglot's Zobrist hash, which shakmaty's
-//! [`Zobrist64`] implements.
+//! Opening books in the Polyglot format: entries of 16 bytes, big-endian and sorted by key: key (8 bytes), move (2),
+//! weight (2), unused (4) (<http://hgm.nubati.net/book_format.html>). The key is shakmaty's [`Zobrist64`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +13,6 @@ use thiserror::Error;
 
 use crate::chess::position::Game;
 
-/// The length of an entry, in bytes.
 const ENTRY: usize = 16;
 
 #[derive(Clone, Debug)]
@@ -30,10 +26,9 @@ pub enum BookError {
     Read(PathBuf, io::Error),
     #[error("the book is empty")]
     Empty,
-    /// Its length in bytes is not a multiple of an entry's.
     #[error("not a Polyglot book: {0} bytes are not a whole number of entries")]
     Length(usize),
-    /// Its entries are not sorted by key; the index of the first out of order.
+    /// With the index of the first entry out of order.
     #[error("not a Polyglot book: entry {0} is out of order")]
     Unsorted(usize),
 }
@@ -64,14 +59,11 @@ impl Book {
         }
     }
 
-    /// The number of entries: moves, each in its position.
     pub fn entries(&self) -> usize {
         self.bytes.len() / ENTRY
     }
 
-    /// The book's moves in this position, in file order, with their weights.
-    ///
-    /// Entries that are not legal here are left out, since two positions may share a key.
+    /// The book's moves in file order, with weights. Illegal entries, which key collisions cause, are left out.
     pub fn moves(&self, game: &Game) -> Vec<(Move, u16)> {
         let key = key(game);
         let first = partition_point(self.entries(), |index| self.key(index) < key);
@@ -82,8 +74,7 @@ impl Book {
             .collect()
     }
 
-    /// A random move with probability proportional to its weight; `None` if the book has no move here, or only moves
-    /// of weight zero, which are not to be played.
+    /// A random move by weight; `None` if all moves have weight zero or there are none.
     pub fn choose(&self, game: &Game, random: &mut SmallRng) -> Option<Move> {
         let moves = self.moves(game);
         let total: u64 = moves.iter().map(|&(_, weight)| u64::from(weight)).sum();
@@ -128,8 +119,7 @@ fn partition_point(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Polyglot's key: en passant counts if an enemy pawn is beside the pawn that advanced, even if the capture is
-/// illegal.
+/// In Polyglot's key en passant counts if an enemy pawn is beside the pushed pawn, even if the capture is illegal.
 fn key(game: &Game) -> u64 {
     game.position().zobrist_hash::<Zobrist64>(EnPassantMode::PseudoLegal).0
 }

@@ -1,11 +1,11 @@
-//! Which moves give check, and which of them mate.
+//! Finds moves that give check or mate.
 
 use shakmaty::attacks::{
     between, bishop_attacks, king_attacks, knight_attacks, pawn_attacks, queen_attacks, ray, rook_attacks,
 };
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
 
-/// The squares from which each piece of the side to move gives check; computed once for a position.
+/// Squares from which each piece of the side to move gives check.
 pub(super) struct CheckSquares {
     king: Square,
     occupied: Bitboard,
@@ -13,7 +13,7 @@ pub(super) struct CheckSquares {
     knight: Bitboard,
     bishop: Bitboard,
     rook: Bitboard,
-    /// The pieces that give check by leaving the line between the king and a piece behind them.
+    /// Pieces that discover a check by leaving the line.
     discoverers: Bitboard,
 }
 
@@ -44,14 +44,13 @@ impl CheckSquares {
         }
     }
 
-    /// Whether a legal move of the position gives check.
     pub fn given_by(&self, position: &Chess, m: Move) -> bool {
         let Move::Normal { role, from, to, promotion, .. } = m else {
             // Castling and en passant change more than one line.
             return after(position, m).is_check();
         };
         let direct = match promotion {
-            // The pawn's own square may be on the line of the new piece.
+            // The pawn's origin may be on the new piece's line.
             Some(Role::Queen) => queen_attacks(to, self.occupied.without(from)).contains(self.king),
             Some(Role::Rook) => rook_attacks(to, self.occupied.without(from)).contains(self.king),
             Some(Role::Bishop) => bishop_attacks(to, self.occupied.without(from)).contains(self.king),
@@ -75,7 +74,7 @@ pub(super) fn after(position: &Chess, m: Move) -> Chess {
     next
 }
 
-/// A move that mates at once. Adds the moves that were tried to `nodes`.
+/// A mate in one. Adds the moves tried to `nodes`.
 pub(super) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
     let checks = CheckSquares::of(position);
     position.legal_moves().into_iter().find(|&m| {
@@ -86,14 +85,13 @@ pub(super) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
     })
 }
 
-/// How many squares the king of the side that is not to move could go to if it were to move.
+/// Squares that the king of the side not to move could go to.
 pub(super) fn flights(position: &Chess) -> u32 {
     flight_squares(position, !position.turn()).count() as u32
 }
 
-/// Whether the side to move, which is in check, is mated.
 fn is_mate(position: &Chess) -> bool {
-    // Nearly every check leaves the king a square: the other replies are seldom generated.
+    // The king nearly always has a flight square, so other replies are seldom generated.
     flight_squares(position, position.turn()).next().is_none() && position.legal_moves().is_empty()
 }
 
@@ -115,7 +113,6 @@ mod tests {
     use super::*;
     use crate::chess::position::Game;
 
-    /// Compares with playing the move, in positions with castling, en passant, promotions, pins and discovered checks.
     #[test]
     fn checks_and_mates_are_those_of_the_position_after_the_move() {
         let mut compared = [0; 3];

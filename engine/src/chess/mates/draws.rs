@@ -5,15 +5,14 @@ use shakmaty::{Chess, Color, Move, Position};
 use super::numbers::MOST_MOVES;
 use crate::chess::position::{Game, scrambled};
 
-/// Positions of the game so far that the attacker must not repeat.
+/// Positions of the game that the attacker must not repeat: those that have occurred twice.
 ///
-/// A position is drawn if it has occurred twice before: it would be the third time. A position that has occurred once,
-/// or occurs twice on a path of the search, needs no care. Where there is a mate, there is one whose distance
-/// falls with each move of the attacker, and that visits no position twice.
+/// Other repetitions need no care. If there is a mate, there is one whose distance falls with each move of the
+/// attacker, and that visits no position twice.
 pub(super) struct HistoryDraws {
-    /// Hashes of the positions that are drawn when they occur again.
+    /// Hashes of positions whose next occurrence is a draw.
     repeated: Vec<u64>,
-    /// Whether fifty moves can end before the mate. The counter is then a part of the key.
+    /// Fifty moves can end before the mate, so keys include the counter.
     counter: bool,
     /// Separates the keys of searches whose results differ.
     salt: u64,
@@ -21,11 +20,9 @@ pub(super) struct HistoryDraws {
 
 impl HistoryDraws {
     pub fn new() -> HistoryDraws {
-        // A hundred plies since the last capture or pawn move.
         HistoryDraws { repeated: Vec::with_capacity(101), counter: false, salt: 0 }
     }
 
-    /// Prepares for a search from the end of `game` for mates by `attacker` within `moves` moves.
     pub fn begin(&mut self, game: &Game, attacker: Color, moves: u8) {
         let clock = game.position().halfmoves();
         self.counter = clock + 2 * u32::from(moves.min(MOST_MOVES)) > 100;
@@ -45,18 +42,17 @@ impl HistoryDraws {
         self.keyed(hash, position.halfmoves())
     }
 
-    /// The key of the position after a move: `hash` is its own, `position` the one before.
+    /// The key after a move, from the `hash` after it and the `position` before.
     pub fn key_after(&self, hash: u64, position: &Chess, m: Move) -> u64 {
         self.keyed(hash, if m.is_zeroing() { 0 } else { position.halfmoves() + 1 })
     }
 
-    /// Whether a position, not mate, is the third of its kind.
+    /// Whether a position, not mate, is a third occurrence.
     pub fn repeats(&self, hash: u64) -> bool {
         // Nearly always there is none.
         self.repeated.contains(&hash)
     }
 
-    /// Whether a position, not mate, is drawn by the fifty-move rule.
     pub fn fifty_moves(&self, position: &Chess) -> bool {
         self.counter && position.halfmoves() >= 100
     }

@@ -7,11 +7,11 @@ use super::numbers::NumberBounds;
 use super::proof::{Allowance, Place, ProofSearch};
 
 impl ProofSearch {
-    /// The moves from a position with the attacker to move, whose move `first` mates within `moves` moves: the
-    /// attacker's of the proof, the defender's as long as possible by what is known.
+    /// The line of a mate within `moves` moves that begins with the attacker's `first`. The defender delays as long
+    /// as known results tell.
     ///
-    /// The line ends in mate, or earlier if results were replaced in the table and the allowance does not suffice to find
-    /// them again.
+    /// It may stop before mate if results were replaced in the table and the allowance is too small to prove them
+    /// again.
     pub fn attack_line(
         &mut self,
         mut place: Place,
@@ -36,8 +36,7 @@ impl ProofSearch {
         line
     }
 
-    /// [`ProofSearch::attack_line`] from a position with the defender to move, mated within `moves` moves; empty if it is
-    /// mate.
+    /// [`ProofSearch::attack_line`] with the defender to move; empty if it is mate.
     pub fn defend_line(&mut self, place: Place, moves: u8, allowance: &mut Allowance) -> Vec<Move> {
         let Some((reply, left)) = self.longest_reply(&place, moves, allowance) else { return Vec::new() };
         let attacked = place.after(reply, place.hash_after(reply));
@@ -47,8 +46,8 @@ impl ProofSearch {
         line
     }
 
-    /// The reply after which the attacker's mate takes the most moves, with their number; none if there is no reply or
-    /// its mate is not found again.
+    /// The reply that delays the mate most, with its number of moves; none without a reply or if a mate is not found
+    /// again.
     fn longest_reply(&mut self, place: &Place, moves: u8, allowance: &mut Allowance) -> Option<(Move, u8)> {
         let mut longest = None;
         for m in place.position.legal_moves() {
@@ -69,7 +68,6 @@ impl ProofSearch {
         longest
     }
 
-    /// A move of the attacker that mates within `moves` moves.
     fn mating_move(&mut self, place: &Place, moves: u8, allowance: &mut Allowance) -> Option<Move> {
         if let Some((m, _)) = self.known_mate(place, moves) {
             return Some(m);
@@ -78,7 +76,7 @@ impl ProofSearch {
         if numbers.is_mate() { self.mating } else { None }
     }
 
-    /// The move of the attacker that, by what is in the table, mates soonest and within `moves` moves; with that number.
+    /// The attacker's move with the shortest mate known, within `moves` moves, and its length.
     pub fn known_mate(&self, place: &Place, moves: u8) -> Option<(Move, u8)> {
         if let Some(m) = mate_in_one(&place.position, &mut 0) {
             return Some((m, 1));

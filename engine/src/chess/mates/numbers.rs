@@ -1,19 +1,19 @@
 //! Proof and disproof numbers.
 
-/// The number of a position that cannot be proven, or cannot be disproven.
+/// The number of a position that cannot be proven, or disproven.
 pub(super) const INFINITE: u32 = (1 << 20) - 1;
 
-/// The greatest limit of a search, in moves of the attacker.
+/// The greatest limit, in moves of the attacker.
 pub(super) const MOST_MOVES: u8 = 31;
 
-/// Proof and disproof number of a mate within a limit of moves.
+/// Proof and disproof number of a mate within a move limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     /// 0: the mate is proven.
     pub proof: u32,
     /// 0: there is no mate within the limit.
     pub disproof: u32,
-    /// With a proof, the attacker's moves to mate at most; with a disproof, moves within which there is no mate.
+    /// If proven, mate in at most this many moves; if disproven, no mate within them.
     pub moves: u8,
 }
 
@@ -28,7 +28,7 @@ impl Numbers {
         Numbers { proof: INFINITE, disproof: 0, moves: moves.min(MOST_MOVES) }
     }
 
-    /// No mate at all: the game is drawn, or the attacker is mated.
+    /// No mate at all: a draw, or the attacker is mated.
     pub const NEVER: Numbers = Numbers { proof: INFINITE, disproof: 0, moves: MOST_MOVES };
 
     pub fn open(proof: u32, disproof: u32) -> Numbers {
@@ -45,7 +45,7 @@ impl Numbers {
     }
 }
 
-/// Limits of the search below a position: it returns when one of the position's numbers reaches its bound.
+/// A search of a position returns when one of its numbers reaches its bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberBounds {
     pub proof: u32,
@@ -56,14 +56,13 @@ impl NumberBounds {
     /// Until the position is proven or disproven.
     pub const NONE: NumberBounds = NumberBounds { proof: INFINITE, disproof: INFINITE };
 
-    /// Whether the search of a position with these numbers is to return.
     pub fn reached(self, proof: u32, disproof: u32) -> bool {
         proof >= self.proof || disproof >= self.disproof
     }
 }
 
-/// The number at which the search changes from the best child to the second: a quarter more than the second's, so that
-/// it does not go back and forth between them (Pawlewicz and Lew).
+/// The number at which the search leaves the best child for the second: a quarter more than the second's, so that it
+/// does not oscillate (Pawlewicz and Lew).
 pub(super) fn beyond(second: u32) -> u32 {
     (second + second / 4 + 1).min(INFINITE)
 }

@@ -7,7 +7,7 @@ use super::numbers::{INFINITE, Numbers};
 /// Entries that share a cache line.
 const WAYS: usize = 4;
 
-/// What is known of one position, in 16 bytes.
+/// A position's results in 16 bytes.
 #[derive(Clone, Copy, Default)]
 struct MateEntry {
     key: u64,
@@ -16,7 +16,7 @@ struct MateEntry {
 }
 
 impl MateEntry {
-    /// The table's [generation](MateTable::generation) when the entry was made; 0 if it never was.
+    /// The [generation](MateTable::generation) in which it was made; 0 if empty.
     fn generation(self) -> u8 {
         (self.facts >> 55) as u8
     }
@@ -29,11 +29,11 @@ struct Facts {
     proof: u32,
     /// Disproof number, 20 bits.
     disproof: u32,
-    /// Moves to the shortest mate found, 5 bits; 0 if none was found.
+    /// Shortest mate found, in moves; 0 for none. 5 bits.
     mate: u8,
-    /// Moves within which there is no mate, 5 bits.
+    /// No mate exists within this many moves. 5 bits.
     no_mate: u8,
-    /// Bits of the number of nodes spent, 5 bits.
+    /// Bit length of the node count spent. 5 bits.
     effort: u8,
     /// 8 bits, not 0.
     generation: u8,
@@ -65,7 +65,6 @@ impl Facts {
 #[derive(Clone, Copy, Default)]
 struct MateBucket([MateEntry; WAYS]);
 
-/// Results by position, in a fixed number of buckets.
 pub(super) struct MateTable {
     buckets: Box<[MateBucket]>,
     /// Entries of another generation count as empty.
@@ -73,14 +72,14 @@ pub(super) struct MateTable {
 }
 
 impl MateTable {
-    /// A table of at most `bytes`, but of at least one bucket.
+    /// At most `bytes`, but at least one bucket.
     pub fn new(bytes: usize) -> MateTable {
         let buckets = (bytes / size_of::<MateBucket>()).max(1);
         MateTable { buckets: vec![MateBucket::default(); buckets].into_boxed_slice(), generation: 1 }
     }
 
-    /// Clears the table by a new generation; only every 255th time are the entries overwritten, which takes longer than many
-    /// a search.
+    /// Starts a new generation. The entries are overwritten only every 255th time, since that is slower than many a
+    /// search.
     pub fn clear(&mut self) {
         self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             self.buckets.fill(MateBucket::default());
@@ -88,14 +87,11 @@ impl MateTable {
         });
     }
 
-    /// Prefetches the bucket of a key that is looked up soon.
     pub fn prefetch(&self, key: u64) {
         prefetch_index(&self.buckets, self.index(key));
     }
 
-    /// What is known about a mate within `limit` moves.
-    ///
-    /// Falls back to numbers found with another limit: estimates, but better than none.
+    /// The numbers for a mate within `limit` moves. Falls back to estimates from another limit.
     pub fn get(&self, key: u64, limit: u8) -> Option<Numbers> {
         let bucket = &self.buckets[self.index(key)];
         let entry =

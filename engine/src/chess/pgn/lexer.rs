@@ -1,48 +1,41 @@
-//! Movetext taken apart into words, comments, brackets and marks.
+//! Splits movetext into words, comments, brackets and NAGs.
 
 use memchr::{memchr, memchr_iter};
 
-/// How far the end of a comment with braces inside is looked for.
+/// Bytes to search for the end of a comment with nested braces.
 const LONGEST_NESTED_COMMENT: usize = 1 << 16;
 
-/// A part of the movetext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// A move, its number, a result, or what else is between blanks.
+    /// A move, number, result or other text between blanks.
     Word(&'a [u8]),
     /// In braces, or from a semicolon to the end of the line.
     Comment(&'a [u8]),
-    /// A comment without an end.
     OpenComment,
     Nag(u8),
     Begin,
     End,
 }
 
-/// A part with what is before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexeme<'a> {
     pub part: Part<'a>,
     /// Where it begins.
     pub at: usize,
-    /// Where the next one may begin.
     pub end: usize,
-    /// The first part of its line.
     pub is_first: bool,
-    /// There is an empty line before it.
+    /// An empty line precedes it.
     pub gap: bool,
 }
 
-/// A position in a text, with what the next [`Lexeme`] needs to know of the blanks before it.
 pub(super) struct Lexer<'a> {
     pub text: &'a [u8],
     pub at: usize,
-    /// The line of the offset `counted`, up to which line ends have been counted.
+    /// The line of offset `counted`.
     line: u64,
     counted: usize,
-    /// No part was taken from the present line yet.
+    /// No part of this line has been taken.
     is_first: bool,
-    /// An empty line was skipped.
     gap: bool,
 }
 
@@ -51,7 +44,7 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0, line: first_line, counted: 0, is_first: true, gap: false }
     }
 
-    /// The line of an offset; the offsets of all calls must ascend.
+    /// Offsets must ascend over all calls.
     pub fn line_at(&mut self, offset: usize) -> u64 {
         let offset = offset.min(self.text.len());
         if offset > self.counted {
@@ -61,7 +54,7 @@ impl<'a> Lexer<'a> {
         self.line
     }
 
-    /// The next part, which [`Lexer::advance`] takes.
+    /// Returns the next part without taking it.
     pub fn peek(&mut self) -> Option<Lexeme<'a>> {
         loop {
             self.skip_blanks();
@@ -89,14 +82,13 @@ impl<'a> Lexer<'a> {
                     match std::str::from_utf8(&text[at + 1..end]).ok().and_then(|digits| digits.parse().ok())
                     {
                         Some(nag) => (Part::Nag(nag), end),
-                        // No NAG that the standard knows.
                         None => {
                             self.at = end;
                             continue;
                         }
                     }
                 }
-                // The end of no comment.
+                // An unmatched closing brace.
                 b'}' => {
                     self.at += 1;
                     continue;
@@ -112,13 +104,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes on behind a part.
     pub fn advance(&mut self, lexeme: &Lexeme<'a>) {
         self.at = lexeme.end;
         (self.is_first, self.gap) = (false, false);
     }
 
-    /// Skips blanks, also those of empty lines.
     fn skip_blanks(&mut self) {
         while let Some(byte) = self.text.get(self.at).filter(|byte| byte.is_ascii_whitespace()) {
             if *byte == b'\n' {
@@ -130,7 +120,6 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Where the line of an offset ends.
 pub(super) fn line_end(text: &[u8], at: usize) -> usize {
     memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline)
 }
@@ -139,7 +128,7 @@ fn ends_word(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}' | b'(' | b')' | b';' | b'!' | b'?' | b'$' | b'*')
 }
 
-/// The comment that begins with the brace at `at`, and its end.
+/// The comment whose brace is at `at`, and its end.
 fn comment(text: &[u8], at: usize) -> (Part<'_>, usize) {
     let Some(first) = memchr(b'}', &text[at..]) else { return (Part::OpenComment, text.len()) };
     let mut close = at + first;
@@ -149,7 +138,7 @@ fn comment(text: &[u8], at: usize) -> (Part<'_>, usize) {
     (Part::Comment(&text[at + 1..close]), close + 1)
 }
 
-/// The brace that closes the one at `at`, where those between them are balanced.
+/// The brace that balances the one at `at`.
 fn balanced_close(text: &[u8], at: usize) -> Option<usize> {
     let end = text.len().min(at + LONGEST_NESTED_COMMENT);
     let mut depth = 0_usize;
@@ -163,7 +152,7 @@ fn balanced_close(text: &[u8], at: usize) -> Option<usize> {
     })
 }
 
-/// `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6; a third mark says nothing more.
+/// `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6; a third mark is ignored.
 fn nag(marks: &[u8]) -> u8 {
     match marks {
         [b'!', b'!', ..] => 3,

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter};
 
-/// The text without a leading byte order mark, which files written on Windows have, also where they were joined.
+/// Removes a byte order mark. Joined Windows files have one in the middle.
 pub fn without_byte_order_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
-/// The text with a line feed in place of each carriage return that ends a line alone, as on old Macintoshes. Every byte
-/// keeps its offset.
+/// Replaces each carriage return that ends a line alone (classic Mac OS) by a line feed. Offsets stay valid.
 pub fn unix_lines(text: &[u8]) -> Cow<'_, [u8]> {
     if !has_lone_carriage_return(text) {
         return Cow::Borrowed(text);
@@ -25,8 +24,8 @@ fn has_lone_carriage_return(text: &[u8]) -> bool {
     memchr_iter(b'\r', text).any(is_alone)
 }
 
-/// [`unix_lines`] in place. A text that is not complete may end between two bytes of one end of a line: returns from
-/// where on to convert it when it goes on.
+/// [`unix_lines`] in place. An incomplete text may end between CR and LF, so this returns the offset from which to
+/// convert when more follows.
 pub fn convert_lines(text: &mut [u8], is_complete: bool) -> usize {
     let mut at = 0;
     while let Some(found) = memchr(b'\r', &text[at..]) {
@@ -35,7 +34,7 @@ pub fn convert_lines(text: &mut [u8], is_complete: bool) -> usize {
         if at == text.len() && !is_complete {
             return start;
         }
-        // Several before one line feed are one end of a line, damaged by a conversion.
+        // Several carriage returns before a line feed are one damaged line end.
         if text.get(at) != Some(&b'\n') {
             text[start..at].fill(b'\n');
         }

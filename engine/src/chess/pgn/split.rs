@@ -4,22 +4,21 @@ use memchr::{memchr, memchr2};
 
 use super::lines::{is_blank, without_byte_order_mark};
 
-/// The offsets at which the games of a text start; the first is 0. What lies between two of them is one game, or several
-/// without tags.
+/// Offsets where games start; the first is 0. Each part is one game, or several games without tags.
 pub fn game_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = vec![0];
     scan(text, true, |at| starts.push(at));
     starts
 }
 
-/// The start of the last game in `text` that is not the first. The text may go on behind its end.
+/// The start of the last game, unless that is the first. The text may continue.
 pub fn last_game_start(text: &[u8]) -> Option<usize> {
     let mut last = None;
     scan(text, false, |at| last = Some(at));
     last
 }
 
-/// What the lines before say.
+/// The kind of the lines before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -27,7 +26,7 @@ enum Before {
     Moves,
 }
 
-/// Reports where games start but the first, in one pass over the lines.
+/// Reports every start except the first, in one pass over the lines.
 fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
     let mut before = Before::Nothing;
     let (mut has_tags, mut has_ended, mut gap) = (false, false, false);
@@ -44,7 +43,7 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             continue;
         }
         if in_comment {
-            // A comment that was never closed ends where the tags of the next game begin.
+            // An unclosed comment ends at the tags of the next game.
             if gap && is_tag(line) && !braces.close_first(end) {
                 starts_at(start);
                 (before, has_tags, has_ended, in_comment) = (Before::Tags, true, false, false);
@@ -66,14 +65,14 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             in_comment = opens_comment(line);
             has_ended = !in_comment && ends_with_result(line);
         } else {
-            // Escaped lines and lines of comment may stand anywhere, also among tags.
+            // Escaped lines and comment lines may stand anywhere, also among tags.
             continue;
         }
         gap = false;
     }
 }
 
-/// Where the next brace is, remembered: many lines may ask for the same one.
+/// Caches the offset of the next brace.
 struct Braces<'a> {
     text: &'a [u8],
     is_complete: bool,
@@ -81,7 +80,7 @@ struct Braces<'a> {
 }
 
 impl Braces<'_> {
-    /// Whether the first brace from `at` on closes a comment, or may do so behind the end of the text.
+    /// Whether the first brace from `at` on closes a comment, or may do so after the end of the text.
     fn close_first(&mut self, at: usize) -> bool {
         if self.next < at {
             self.next = memchr2(b'{', b'}', &self.text[at..]).map_or(self.text.len(), |found| at + found);
@@ -103,22 +102,20 @@ fn opens_comment(mut line: &[u8]) -> bool {
     }
 }
 
-/// Whether a line is a tag pair that can start a game: lines of comments can begin with a bracket, too.
+/// Whether a line is a tag pair that can start a game. Lines of comments, too, can begin with a bracket.
 fn is_tag(line: &[u8]) -> bool {
     let Some(name) = without_byte_order_mark(line).strip_prefix(b"[") else { return false };
     let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     length > 0 && name[length..].trim_ascii_start().starts_with(b"\"")
 }
 
-/// Whether a line belongs to a tag section, also if it is malformed: one bad tag does not start a new game.
+/// Whether a line belongs to a tag section, even if malformed: a bad tag does not start a game.
 pub(super) fn resembles_tag(line: &[u8]) -> bool {
     matches!(without_byte_order_mark(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
 }
 
-/// Whether the tag pair `line` starts a game; `gap` if there are empty lines before it.
-///
-/// ChessBase leaves empty lines among the tags of a game; but an Event tag after an empty line is the next game, and
-/// the previous one has no moves.
+/// Whether the tag pair `line` starts a game; `gap` if empty lines precede it. ChessBase leaves empty lines among a
+/// game's tags, but an Event tag after one starts the next game, and the previous game has no moves.
 fn starts_game(before: Before, gap: bool, line: &[u8]) -> bool {
     before == Before::Moves || gap && without_byte_order_mark(line).starts_with(b"[Event ")
 }

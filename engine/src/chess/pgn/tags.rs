@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
 
-/// Names and values of a game's tags, as they are in the file: with backslashes before quotes and backslashes.
+/// Names and values as in the file, with escapes.
 pub type Tags = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// A value without its escapes: UTF-8, or else Latin-1, which old files have.
+/// Removes the escapes. The text is UTF-8, or else Latin-1, as in old files.
 pub fn decoded(value: &[u8]) -> Cow<'_, str> {
     if memchr(b'\\', value).is_none() {
         return text_of(value);
@@ -33,14 +33,13 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Reads the tag pairs of a line that begins with a bracket, and returns how many bytes of it they take. A malformed tag
-/// is left out.
+/// Reads the tag pairs of a line that begins with a bracket; malformed ones are left out. Returns the bytes read.
 pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
     let mut at = 0;
     while line[at..].starts_with(b"[") {
         let (name, value, length) = match pair(&line[at..]) {
             Some(pair) => pair,
-            // What has no value ends at its bracket, or else with the line.
+            // A tag without a value ends at its bracket, or else with the line.
             None => return memchr(b']', &line[at..]).map_or(line.len(), |close| at + close + 1),
         };
         tags.push((name.to_owned(), value.into_owned()));
@@ -53,12 +52,11 @@ pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
 /// Name, value and length of a tag pair.
 type Pair<'a> = (&'a [u8], Cow<'a, [u8]>, usize);
 
-/// The tag pair at the beginning of a line.
 fn pair(line: &[u8]) -> Option<Pair<'_>> {
     let open = memchr2(b'"', b']', line).filter(|at| line[*at] == b'"')?;
     let name = line[1..open].trim_ascii();
     let close = closing_quote(line, open + 1);
-    // A quote that does not stand before the closing bracket belongs to the value: the last one of the line ends it.
+    // A quote that is not before the closing bracket belongs to the value, which ends at the line's last quote.
     let (end, length) = match close.and_then(|close| Some((close, bracket(line, close + 1)?))) {
         Some((close, bracket)) => (close, bracket + 1),
         None => match memrchr(b'"', line).filter(|last| *last > open) {
@@ -75,7 +73,7 @@ fn pair(line: &[u8]) -> Option<Pair<'_>> {
     Some((name, if sound { Cow::Borrowed(value) } else { Cow::Owned(with_escapes(value)) }, length))
 }
 
-/// Where the first quote without a backslash is, from `at` on.
+/// The first unescaped quote from `at` on.
 fn closing_quote(line: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr2(b'"', b'\\', line.get(at..)?)?;
@@ -86,13 +84,13 @@ fn closing_quote(line: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Where the closing bracket is, if nothing but blanks are before it.
+/// The closing bracket, if only blanks precede it.
 fn bracket(line: &[u8], at: usize) -> Option<usize> {
     let blanks = line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     (line.get(at + blanks) == Some(&b']')).then_some(at + blanks)
 }
 
-/// The value with a backslash before each quote that has none.
+/// Escapes each unescaped quote.
 fn with_escapes(value: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::with_capacity(value.len() + 2);
     let mut bytes = value.iter().copied();

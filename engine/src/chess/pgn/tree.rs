@@ -18,11 +18,10 @@ use crate::chess::position::Game;
 pub enum PgnToken {
     /// A move; those of variations are not checked.
     Move(SanPlus),
-    /// A word at the place of a variation's move that is none.
+    /// A word where a variation's move is expected.
     Word(Vec<u8>),
-    /// A NAG (numeric annotation glyph): `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6.
     Nag(u8),
-    /// A comment without its braces, as it is in the file.
+    /// Without braces, otherwise as in the file.
     Comment(Vec<u8>),
     /// The start of a variation.
     Begin,
@@ -32,14 +31,13 @@ pub enum PgnToken {
     Result(shakmaty::Outcome),
 }
 
-/// A game in PGN: its tags, its moves, and all that is written about them.
 #[derive(Clone, Debug)]
 pub struct PgnGame {
     pub tags: Tags,
     pub tokens: Vec<PgnToken>,
     /// The position in which the game starts.
     pub start: Game,
-    /// The moves of the game, without variations, up to the first null move.
+    /// The main line up to the first null move.
     pub moves: Vec<Move>,
     /// The line where the game starts, from 1.
     pub line: u64,
@@ -49,14 +47,14 @@ pub struct PgnGame {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("game {game}, line {line}: {why}")]
 pub struct BrokenPgn {
-    /// The number of the game in the text, from 1.
+    /// From 1.
     pub game: usize,
     /// The line of the error.
     pub line: u64,
     pub why: String,
 }
 
-/// The games of a text: first those that can be read with their numbers, from 1, then the others.
+/// First the readable games with their numbers, from 1, then the others.
 pub fn read_games(text: &[u8]) -> (Vec<(usize, PgnGame)>, Vec<BrokenPgn>) {
     let (mut games, mut broken) = (Vec::new(), Vec::new());
     each_game(&unix_lines(text), 1, &mut TreeVisitor::default(), |read| {
@@ -70,7 +68,7 @@ pub fn read_games(text: &[u8]) -> (Vec<(usize, PgnGame)>, Vec<BrokenPgn>) {
 }
 
 impl PgnGame {
-    /// A game to be written: its tags, its moves, a comment behind each that has one, and the result.
+    /// A game to be written; some moves have comments.
     pub fn from_moves<'a>(
         tags: impl IntoIterator<Item = (&'a str, String)>,
         start: Game,
@@ -89,14 +87,14 @@ impl PgnGame {
         PgnGame { tags: tags.collect(), tokens, start, moves, line: 1 }
     }
 
-    /// The value of a tag without escapes; `None` if it is missing, empty or unknown (`?`).
+    /// The value without escapes; `None` if missing, empty or `?`.
     pub fn tag(&self, name: &str) -> Option<String> {
         let (_, value) = self.tags.iter().find(|(key, _)| key == name.as_bytes())?;
         let text = decoded(value).trim().to_owned();
         (!text.is_empty() && text != "?").then_some(text)
     }
 
-    /// The comments of the moves of the game, by ply from 0: those after the move, outside of variations.
+    /// Comments after each move of the main line, by ply from 0.
     pub fn comments(&self) -> Vec<Vec<Cow<'_, str>>> {
         let mut comments = vec![Vec::new(); self.moves.len()];
         let (mut depth, mut plies) = (0_usize, 0_usize);

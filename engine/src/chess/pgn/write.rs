@@ -1,4 +1,4 @@
-//! A game written back, with additions to its moves.
+//! Writes a game with additions to its moves.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,31 +9,29 @@ use shakmaty::{Color, Outcome, Position};
 use super::tags::encoded;
 use super::tree::{PgnGame, PgnToken};
 
-/// The maximum length of a line of movetext (PGN standard, 8.2.1); comments are not broken.
+/// Longest line of movetext (PGN standard, 8.2.1); comments are not broken.
 const COLUMNS: usize = 79;
 
-/// What is added to a move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MoveAdditions {
-    /// A NAG behind the move, unless it has this one already.
+    /// Added unless the move has this NAG.
     pub nag: Option<u8>,
-    /// A comment before all others.
+    /// Goes before all other comments.
     pub comment: Option<String>,
-    /// A variation behind all others, in SAN.
+    /// Goes after all other variations; in SAN.
     pub variation: Vec<String>,
 }
 
-/// What is added to a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
-    /// A tag, unless the game has one of this name: name and value.
+    /// Name and value, added unless the game has a tag of this name.
     pub tag: Option<(String, String)>,
-    /// Additions to moves, by ply from 0.
+    /// By ply from 0.
     pub moves: BTreeMap<usize, MoveAdditions>,
 }
 
 impl PgnGame {
-    /// Writes the game with additions, followed by an empty line.
+    /// Ends with an empty line.
     pub fn write(&self, additions: &Additions, out: &mut dyn Write) -> io::Result<()> {
         for (name, value) in &self.tags {
             write_tag(name, value, out)?;
@@ -60,11 +58,11 @@ fn write_tag(name: &[u8], value: &[u8], out: &mut dyn Write) -> io::Result<()> {
 struct MovetextWriter {
     text: Vec<u8>,
     column: usize,
-    /// Brackets that are opened with the next word.
+    /// Brackets to open with the next word.
     opened: usize,
     /// Plies from White's first move to the game's start.
     first_ply: usize,
-    /// Whether a move of Black's needs its number.
+    /// Black's next move needs its number.
     interrupted: bool,
 }
 
@@ -79,7 +77,7 @@ impl MovetextWriter {
         // The next ply of the game and of each open variation.
         let mut plies = vec![0_usize];
         let mut result = None;
-        // The additions to the last move that are still to be written, in two parts.
+        // Pending additions to the last move, in two parts.
         let (mut behind_move, mut behind_all): (Option<&MoveAdditions>, _) = (None, None);
         let mut nags = Vec::new();
         for token in &game.tokens {
@@ -127,7 +125,6 @@ impl MovetextWriter {
         self.word(result.as_deref().unwrap_or("*").as_bytes());
     }
 
-    /// What is added behind a move of the game that has these NAGs.
     fn behind_move(&mut self, additions: Option<&MoveAdditions>, nags: &[u8]) {
         let Some(additions) = additions else { return };
         if let Some(nag) = additions.nag
@@ -140,7 +137,7 @@ impl MovetextWriter {
         }
     }
 
-    /// The added variation, which replaces the move at `ply`.
+    /// Writes the added variation, which replaces the move at `ply`.
     fn variation(&mut self, additions: Option<&MoveAdditions>, ply: usize) {
         let Some(additions) = additions.filter(|additions| !additions.variation.is_empty()) else { return };
         self.open();
@@ -185,7 +182,7 @@ impl MovetextWriter {
         self.interrupted = true;
     }
 
-    /// Writes a word, with the brackets that were opened before it, on the same line if there is room.
+    /// Writes a word and its opening brackets on the same line if they fit.
     fn word(&mut self, word: &[u8]) {
         let word = &[&b"(".repeat(std::mem::take(&mut self.opened)), word].concat();
         // One column is left for a closing bracket.
@@ -204,8 +201,7 @@ impl MovetextWriter {
     }
 }
 
-/// A comment as it can stand in braces: with brackets in place of its own braces, unless they are balanced. A comment to
-/// the end of a line may have any.
+/// A comment that may stand in braces: its own become brackets unless balanced. `;` comments may have any.
 fn in_braces(comment: &[u8]) -> Cow<'_, [u8]> {
     let mut depth = 0_i32;
     let is_sound = comment.iter().all(|byte| {

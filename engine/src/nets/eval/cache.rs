@@ -1,4 +1,4 @@
-//! A cache of evaluations: an evaluator that passes only unknown positions to the evaluator it wraps.
+//! An evaluation cache: only unknown positions reach the wrapped evaluator.
 
 use std::hash::{BuildHasher, Hasher};
 use std::mem::size_of;
@@ -13,13 +13,11 @@ use super::{Answer, EvalError, Evaluator, Request};
 use crate::chess::position::PackedMove;
 use crate::nets::encoding::Input;
 
-/// Bytes of the map per entry besides the answer: key, weight, queue entries.
+/// Bytes per entry besides the answer.
 const ENTRY_OVERHEAD: usize = 96;
 
-/// A cache shared by all workers, bounded in bytes.
-///
-/// The key covers exactly what the encoder reads (history, counters and repetition if it reads them), the
-/// side to move and the requested moves, so that a hit is what the evaluator would answer.
+/// Shared by all workers, bounded in bytes. The key covers exactly what the encoder reads, the side to move and the
+/// requested moves, so a hit equals the evaluator's answer.
 pub struct EvalCache {
     answers: Cache<u64, Arc<Answer>, Bytes, Identity>,
     hits: AtomicU64,
@@ -52,7 +50,6 @@ impl EvalCache {
     }
 }
 
-/// Looks positions up in an [`EvalCache`] before it asks `inner`.
 pub struct CachedEvaluator<E> {
     inner: E,
     input: Input,
@@ -60,7 +57,7 @@ pub struct CachedEvaluator<E> {
 }
 
 impl<E: Evaluator> CachedEvaluator<E> {
-    /// `input` is the encoder of `inner`. Evaluators of the same network may share a cache.
+    /// `input` is `inner`'s encoder. Evaluators of one network may share a cache.
     pub fn new(inner: E, input: Input, cache: Arc<EvalCache>) -> CachedEvaluator<E> {
         CachedEvaluator { inner, input, cache }
     }
@@ -100,13 +97,12 @@ impl<E: Evaluator> Evaluator for CachedEvaluator<E> {
 
 impl<E> CachedEvaluator<E> {
     fn find(&self, key: u64, moves: &[Move]) -> Option<Arc<Answer>> {
-        // A collision of keys, one in 2^64, goes unnoticed only if the number of moves is the same.
+        // A key collision (1 in 2^64) goes unnoticed only if the number of moves is equal.
         self.cache.answers.get(&key).filter(|answer| answer.priors.len() == moves.len())
     }
 }
 
-/// The key needs no material: it follows from the board, which every input scheme contains, and the side to
-/// move.
+/// Material needs no key of its own: it follows from board and side to move.
 fn key(input: Input, request: &Request<'_>) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     input.read(request.game, |masks, scalars| {
@@ -127,7 +123,7 @@ impl Weighter<u64, Arc<Answer>> for Bytes {
     }
 }
 
-/// The keys are hashes already. A deterministic hasher keeps searches reproducible.
+/// Keys are hashes already; a deterministic hasher keeps searches reproducible.
 #[derive(Clone, Copy, Default)]
 struct Identity(u64);
 

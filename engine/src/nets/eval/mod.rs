@@ -34,7 +34,6 @@ pub use uniform::Uniform;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The position with its history.
     pub game: &'a Game,
     /// The legal moves whose priors are requested, all or some; never empty.
     pub moves: &'a [Move],
@@ -44,31 +43,28 @@ pub struct Request<'a> {
 pub struct Answer {
     /// For the side to move.
     pub wdl: Wdl,
-    /// One per requested move, in the request's order. Their sum is 1.
+    /// One per requested move, in order; they sum to 1.
     pub priors: Vec<f32>,
 }
 
 pub trait Evaluator: Send {
-    /// The largest batch that `evaluate` takes.
     fn max_batch(&self) -> usize;
 
-    /// One answer per request, in order. An error leaves no partial answers.
+    /// One answer per request, in order.
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError>;
 
-    /// The evaluator as one that answers value and policy separately, if it gains by that.
+    /// Returns the split interface if separate answers save time.
     fn split(&mut self) -> Option<&mut dyn SplitEvaluator> {
         None
     }
 }
 
-/// Answers value or policy of one position. A network with separate bodies for the two saves time when a
-/// search asks for only one.
+/// Answers value or policy of one position alone, which saves time for networks with separate bodies.
 pub trait SplitEvaluator: Send {
     /// For the side to move.
     fn value(&mut self, game: &Game) -> Wdl;
 
-    /// Writes the priors of `moves`, all or some of the legal ones: the softmax of the logits divided by
-    /// `temperature`, with a sum of 1. Panics unless `priors` is as long as `moves`.
+    /// Writes the softmax of logits / `temperature` over `moves`, all or some of the legal ones.
     fn policy(&mut self, game: &Game, moves: &[Move], temperature: f32, priors: &mut [f32]);
 }
 

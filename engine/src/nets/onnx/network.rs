@@ -11,17 +11,16 @@ use super::tensors::TensorNames;
 use super::timing::PrecisionTiming;
 use crate::nets::eval::{Card, Evaluator, Schemes, ValueScheme, golden};
 
-/// A network whose card is known, whose tensors have the shapes of the card's schemes, and whose golden
-/// answers were reproduced on this machine.
+/// A network whose tensors fit its card and whose golden answers were reproduced on this machine.
 #[derive(Clone)]
 pub struct Network {
     bytes: Arc<[u8]>,
     card: Card,
     source: Option<PathBuf>,
     device: Device,
-    /// The steps of its training, if it is recurrent.
+    /// Steps in training, if recurrent.
     steps: Option<usize>,
-    /// The session of the check, which the first caller that needs one takes over.
+    /// The check's session, for the first caller that needs one.
     checked: Arc<Mutex<Option<OnnxSession>>>,
 }
 
@@ -99,8 +98,8 @@ impl Network {
         self.card.schemes
     }
 
-    /// An evaluator with its own session, for one worker and batches of up to `max_batch` positions. A
-    /// recurrent network runs as many steps as in its training.
+    /// An evaluator with its own session for batches of up to `max_batch`. A recurrent network runs its training's
+    /// steps.
     pub fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, NetError> {
         self.evaluator_with(max_batch, StepLimits::default())
     }
@@ -114,13 +113,13 @@ impl Network {
         Ok(Box::new(OnnxEvaluator::new(self.session()?, max_batch, limits)))
     }
 
-    /// An unchecked session, for measurements and for comparing logits.
+    /// An unchecked session.
     pub fn session(&self) -> Result<OnnxSession, NetError> {
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).take();
         checked.map_or_else(|| OnnxSession::open_on(self.device, &self.bytes), Ok)
     }
 
-    /// Measures both precisions, in the sessions that they were checked with.
+    /// Measures both precisions in their checks' sessions.
     pub(super) fn time(fp32: &Network, int8: &Network, batch: usize) -> Result<PrecisionTiming, NetError> {
         let mut sessions = [fp32.session()?, int8.session()?];
         let [slow, fast] = &mut sessions;
@@ -132,7 +131,7 @@ impl Network {
     }
 }
 
-/// First bytes of Leela's weights: gzip, or unpacked with their magic number.
+/// Lc0 weights start like this: gzip, or unpacked with a magic number.
 const LEELA: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x0d, 0xc0, 0x01, 0x00, 0x00]];
 
 fn check_tensors(session: &OnnxSession, schemes: Schemes) -> Result<(), NetError> {

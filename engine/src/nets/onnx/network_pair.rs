@@ -11,12 +11,12 @@ use super::session::Device;
 use super::timing::measured_batch;
 use crate::nets::eval::Precision;
 
-/// The files of both precisions, read but not parsed.
+/// Both precisions' files, read but not parsed.
 #[derive(Clone)]
 pub struct NetworkPair {
     fp32: NetworkFile,
     int8: NetworkFile,
-    /// Of the file that the user named; its error is reported if neither can be used.
+    /// The precision of the user's file, whose error is reported if neither works.
     named: Precision,
     device: Device,
 }
@@ -33,7 +33,7 @@ struct NetworkFile {
 pub struct ChosenNetwork {
     /// Loaded and checked.
     pub network: Network,
-    /// One line for the user if a file is missing or unusable.
+    /// For the user, if a file is missing or unusable.
     pub note: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl NetworkPair {
         self.file(precision).bytes.is_some()
     }
 
-    /// Loads this precision; the other one does not replace it.
+    /// Loads this precision without a fallback.
     pub fn exactly(&self, precision: Precision) -> Result<Network, NetError> {
         let NetworkFile { bytes, path } = self.file(precision);
         let bytes = bytes.clone().ok_or_else(|| {
@@ -75,9 +75,8 @@ impl NetworkPair {
         Network::from_file(bytes, path.clone(), self.device)
     }
 
-    /// Loads the `wanted` precision. `None` stands for the faster one in batches of `batch` on this machine,
-    /// which is measured once and stored in `cache`; on a GPU it is fp32. The other precision replaces a
-    /// missing file, with a note.
+    /// Loads the `wanted` precision, or for `None` the faster one for `batch` positions: measured once and stored in
+    /// `cache`, on a GPU fp32. The other one replaces a missing file, with a note.
     pub fn choose(
         &self,
         wanted: Option<Precision>,
@@ -139,7 +138,6 @@ impl NetworkPair {
         })
     }
 
-    /// Of this pair and batch size in the precision cache.
     fn key(&self, batch: usize) -> Result<String, NetError> {
         let version = version()?;
         let bytes = |file: &NetworkFile| file.bytes.clone().unwrap_or_default();
@@ -160,7 +158,7 @@ impl NetworkFile {
     }
 }
 
-/// The precision that a file's name implies, and the file's name in the other one.
+/// The precision implied by a file's name, and the other precision's file name.
 fn sibling(file: &Path) -> (Precision, PathBuf) {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match (name.strip_suffix(".int8.onnx"), name.strip_suffix(".onnx")) {

@@ -1,4 +1,4 @@
-//! Which precision of each network is faster on this machine, remembered between starts.
+//! Remembers which precision of each network is faster on this machine.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,11 +10,11 @@ use super::timing::PrecisionTiming;
 use crate::base::files::write_aside;
 use crate::nets::eval::Precision;
 
-/// Of the file. Up to 1, keys had no batch size.
+/// Version 1 had no batch size in its keys.
 const VERSION: u32 = 2;
 
-/// A small JSON file. An unreadable one counts as empty, and what cannot be written is measured again at the
-/// next start. The default cache has no file.
+/// A JSON file. If unreadable it counts as empty, if unwritable the next start measures again. The default has no
+/// file.
 #[derive(Clone, Debug, Default)]
 pub struct PrecisionCache {
     file: Option<PathBuf>,
@@ -66,8 +66,7 @@ impl PrecisionCache {
         self.read().verdicts.get(key)?.precision.parse().ok()
     }
 
-    /// Stores which precision of `network` was faster. If two programs write at once, one entry may be lost,
-    /// and is measured again.
+    /// Stores the faster precision of `network`. Concurrent writers may lose an entry, which is then measured again.
     pub fn remember(&self, key: &str, network: &str, timing: PrecisionTiming) {
         let Some(file) = &self.file else { return };
         let mut contents = self.read();
@@ -95,8 +94,8 @@ fn write(file: &Path, contents: &CacheFile) -> std::io::Result<()> {
     write_aside(file, |out| out.write_all(&bytes))
 }
 
-/// A hash of both files, the batch size, the CPU and the runtime. The hash function may change with a
-/// release, which then measures again.
+/// A hash of both files, the batch size, the CPU and the runtime. It may change with a release, which then measures
+/// again.
 pub fn key(fp32: &[u8], int8: &[u8], batch: usize, runtime: &str) -> String {
     let mut hasher = DefaultHasher::new();
     (fp32, int8, batch, runtime, cpu()).hash(&mut hasher);

@@ -12,13 +12,12 @@ pub const TOKENS: usize = 64;
 
 pub const MAX_STEPS: usize = 256;
 
-/// When to stop iterating a recurrent network. Other networks ignore it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepLimits {
-    /// At most; 0: as many as in the network's training.
+    /// At most; 0 means as many as in training.
     pub steps: usize,
-    /// A position has settled when no probability, of a legal move or of win, draw or loss, changed by more
-    /// than this in the last step. 0 never stops early.
+    /// A position has settled when no probability (legal moves, WDL) changed by more in the last step. 0 never stops
+    /// early.
     pub epsilon: f32,
 }
 
@@ -27,7 +26,7 @@ pub struct StepLimits {
 pub struct StepCard {
     /// `y0`, `[d]`: the answer before the first step.
     first_answer: Vec<f32>,
-    /// Steps in training; the golden answers are those of the last one.
+    /// Steps in training, to which the golden answers belong.
     pub steps: usize,
 }
 
@@ -56,7 +55,6 @@ impl StepCard {
         self.first_answer.len()
     }
 
-    /// The state of `n` positions before the first step.
     pub fn initial_state(&self, n: usize) -> RecurrentState {
         RecurrentState {
             width: self.width(),
@@ -92,7 +90,7 @@ impl RecurrentState {
     }
 }
 
-/// Drops the rows of `size` numbers for which `keep` is false.
+/// Keeps the rows of `size` numbers whose `keep` is true.
 pub fn retain_rows(rows: &mut Vec<f32>, size: usize, keep: &[bool]) {
     let mut end = 0;
     for (row, _) in keep.iter().enumerate().filter(|(_, kept)| **kept) {
@@ -102,19 +100,17 @@ pub fn retain_rows(rows: &mut Vec<f32>, size: usize, keep: &[bool]) {
     rows.truncate(end);
 }
 
-/// Of one position after a step: its legal moves, then win, draw and loss if the network has a value.
+/// Probabilities of a position's legal moves, then WDL if the network has a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepProbabilities(Vec<f32>);
 
 impl StepProbabilities {
-    /// The softmax of the legal moves' logits, followed by `wdl`.
     pub fn of(mut legal: Vec<f32>, wdl: Option<Wdl>) -> StepProbabilities {
         softmax(&mut legal);
         legal.extend(wdl.into_iter().flat_map(|wdl| [wdl.win, wdl.draw, wdl.loss]));
         StepProbabilities(legal)
     }
 
-    /// Whether no probability differs from `before` by more than `epsilon`.
     pub fn settled(&self, before: &StepProbabilities, epsilon: f32) -> bool {
         self.0.iter().zip(&before.0).all(|(now, before)| (now - before).abs() <= epsilon)
     }

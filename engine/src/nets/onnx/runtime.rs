@@ -15,7 +15,7 @@ struct LoadedRuntime {
     library: PathBuf,
 }
 
-/// The process's environment. The first call loads the first usable library of [`candidates`].
+/// The first call loads the first usable library of [`candidates`].
 pub(super) fn environment() -> Result<&'static Environment, RuntimeError> {
     runtime().map(|runtime| &runtime.environment)
 }
@@ -24,7 +24,7 @@ fn runtime() -> Result<&'static LoadedRuntime, RuntimeError> {
     RUNTIME.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
-/// The file of the loaded library; its name usually has the version.
+/// The loaded library's file; its name usually has the version.
 pub fn library() -> Result<PathBuf, RuntimeError> {
     let library = &runtime()?.library;
     Ok(dunce::canonicalize(library).unwrap_or_else(|_| library.clone()))
@@ -59,8 +59,7 @@ fn load_silent() -> Result<LoadedRuntime, RuntimeError> {
     Err(RuntimeError { tried })
 }
 
-/// Loads the libraries that ONNX Runtime needs on a GPU from beside it or from Python's packages. Otherwise
-/// the system's are used.
+/// Loads ONNX Runtime's GPU libraries from beside it or from Python's packages. Otherwise the system's are used.
 pub(super) fn preload_cuda() {
     let Some(folder) = library().ok().and_then(|library| library.parent().map(Path::to_owned)) else {
         return;
@@ -82,13 +81,12 @@ pub(super) const LIBRARY: &str = if cfg!(windows) {
     "libonnxruntime.so"
 };
 
-/// `ORT_DYLIB_PATH` alone if it is set, else the files in [`folders`]. The system's search path comes last,
-/// except on Windows, which may have an older version of its own.
+/// `ORT_DYLIB_PATH` alone if set, else the files in [`folders`], then the system's search path (not on Windows, which
+/// may have an older version).
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         return vec![path.into()];
     }
-    // The program may have been started through a link.
     let program = std::env::current_exe().ok();
     let real = program.as_ref().and_then(|program| dunce::canonicalize(program).ok());
     let mut all = Vec::new();
@@ -105,8 +103,8 @@ fn candidates() -> Vec<PathBuf> {
     all
 }
 
-/// Where a program in `folder` looks for the library: beside itself, where archives and packages put it, in
-/// the Python packages of its environment, and in `.deps` of each folder above, CUDA builds first.
+/// Folders to search: beside the program, the Python packages of its environment, and `.deps` of each folder above,
+/// CUDA builds first.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned(), folder.join("../lib"), folder.join("../lib/philidor")];
     let mut packages = vec![folder.join("../Lib/site-packages")];

@@ -1,4 +1,4 @@
-//! A network's weights as integers, laid out for the kernels.
+//! A network's integer weights in the kernels' layout.
 
 use super::network::SparseError;
 use super::tensors::SparseTensors;
@@ -14,29 +14,28 @@ pub(super) struct Lanes(pub [i16; 32]);
 #[repr(C, align(64))]
 pub(super) struct Bytes<T>(pub [T; 64]);
 
-/// Pairs of 16-bit numbers in [`Lanes`]; units of the value's first layer that are computed together.
+/// Pairs of 16-bit numbers in [`Lanes`]; units of the value's first layer computed together.
 pub(super) const UNITS: usize = 16;
 
 impl Lanes {
     pub const ZERO: Lanes = Lanes([0; 32]);
 }
 
-/// Steps per 1.0 of the policy's hidden units: products of two clipped sums, divided by 512.
+/// Steps per 1.0 of the policy's hidden units: products of two clipped sums, over 512.
 const HIDDEN_STEPS: f64 = 255.0 * 255.0 / 512.0;
 /// Steps per 1.0 of the policy's logits.
 pub(super) const LOGIT_STEPS: f64 = HIDDEN_STEPS * 64.0;
-/// Steps per 1.0 of the value's squared sums, which are divided by 16.
+/// Steps per 1.0 of the value's squared sums, over 16.
 const SQUARE_STEPS: f64 = 255.0 * 255.0 / 16.0;
 const MAX_SQUARE: i64 = (255 * 255 + 8) >> 4;
-/// Steps per 1.0 of the weights of the value's first layer.
+/// Steps per 1.0 of the value's first-layer weights.
 const LAYER_STEPS: f64 = 512.0;
-/// Steps per 1.0 of the sums of the value's first layer.
+/// Steps per 1.0 of the value's first-layer sums.
 pub(super) const LAYER_SUM_STEPS: f64 = SQUARE_STEPS * LAYER_STEPS;
 
-/// A network's integers, and the floating-point weights of its last layer.
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
-    /// [`Lanes`] per row of the policy's embedding, and of the whole row.
+    /// [`Lanes`] per row of the policy's embedding, and per whole row.
     pub policy_lanes: usize,
     pub lanes: usize,
     /// By feature: the policy's embedding, then the value's.
@@ -48,7 +47,7 @@ pub(super) struct Weights {
     pub rows_b: LargeArray<Bytes<i8>>,
     pub row_bias_a: Vec<i32>,
     pub row_bias_b: Vec<i32>,
-    /// [`Lanes`] of the value's first layer per pair of inputs; each holds both weights of [`UNITS`] units.
+    /// [`Lanes`] of the value's first layer per input pair; each holds both weights of [`UNITS`] units.
     pub layer_lanes: usize,
     /// By pair of inputs, then by unit.
     pub layer: Vec<Lanes>,
@@ -59,8 +58,8 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Rounds the weights. An error names a weight that its integer cannot hold, or a unit of the value's
-    /// first layer whose sum could overflow.
+    /// Rounds the weights. Fails if an integer cannot hold a weight, or if a first-layer sum of the value could
+    /// overflow.
     pub fn new(tensors: &SparseTensors) -> Result<Weights, SparseError> {
         let (policy, value) = (tensors.policy_width, tensors.value_width);
         let steps = SparseTensors::EMBEDDING_STEPS;
@@ -91,8 +90,8 @@ impl Weights {
     }
 }
 
-/// The value's first layer by pair of inputs, then by unit, then by input of the pair; zeros fill it up to a
-/// multiple of [`UNITS`]. The sums must fit into 32 bits.
+/// The value's first layer by input pair, unit, input; padded with zeros to a multiple of [`UNITS`]. Sums must fit
+/// into 32 bits.
 fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
     let name = "value_l1_weight";
     let (value, width) = (tensors.value_width, tensors.layer_width);
@@ -124,7 +123,7 @@ fn blocks(values: &[i32]) -> Vec<[i32; UNITS]> {
     values.chunks(UNITS).map(filled).collect()
 }
 
-/// Rounds to steps, half away from zero. The result must be within ±`limit` steps.
+/// Rounds to steps, half away from zero, within ±`limit`.
 fn rounded(name: &'static str, values: &[f32], steps: f64, limit: f64) -> Result<Vec<i32>, SparseError> {
     let round = |value: &f32| {
         let rounded = (f64::from(*value) * steps).round();

@@ -11,10 +11,10 @@ use crate::nets::encoding::{moves1, sparse1};
 use crate::nets::eval::{CARD_FORMAT, CardError, Golden, GoldenError, ValueScheme, golden, parse_golden};
 use crate::nets::onnx_file::OnnxFile;
 
-/// Largest difference of a probability from its golden answer, which is computed in fp32.
+/// Largest difference of a probability from its fp32 golden answer.
 pub const TOLERANCE: f32 = 0.03;
 
-/// A network of the family `sparse` in integers. Clones share the weights.
+/// Clones share the weights.
 #[derive(Clone, Debug)]
 pub struct SparseNetwork {
     weights: Arc<Weights>,
@@ -31,7 +31,6 @@ pub enum SparseError {
     Card(#[from] CardError),
     #[error("there is no initialiser {0}")]
     Missing(&'static str),
-    /// A tensor has another shape or type than the format asks for.
     #[error("{name} is {found}, expected {expected}")]
     Shape { name: &'static str, found: String, expected: String },
     #[error("{name} is too large for integers: {found}")]
@@ -40,7 +39,6 @@ pub enum SparseError {
     Golden(#[from] GoldenError),
 }
 
-/// A decoded file whose card names the family `sparse`.
 pub struct SparseFile(OnnxFile);
 
 impl SparseFile {
@@ -55,7 +53,6 @@ impl SparseFile {
         SparseTensors::read(&self.0)
     }
 
-    /// Rounds the weights and checks the golden answers.
     pub fn network(&self) -> Result<SparseNetwork, SparseError> {
         let SparseFile(file) = self;
         let golden = card(file)?;
@@ -65,7 +62,6 @@ impl SparseFile {
         Ok(network)
     }
 
-    /// Has an evaluator reproduce the golden answers.
     pub fn check(&self, evaluator: &mut SparseEvaluator) -> Result<(), SparseError> {
         Ok(golden::compare(evaluator, &card(&self.0)?, ValueScheme::Wdl, TOLERANCE)?)
     }
@@ -79,42 +75,35 @@ impl SparseNetwork {
         EMBEDDED
     }
 
-    /// Reads a file and checks its golden answers.
     pub fn load(path: &Path) -> Result<SparseNetwork, SparseError> {
         SparseNetwork::read(&std::fs::read(path).map_err(SparseError::Unreadable)?)
     }
 
-    /// The network inside the program, which a test has checked.
     pub fn embedded() -> SparseNetwork {
         SparseNetwork::read(EMBEDDED).expect("the embedded network is sound")
     }
 
-    /// [`SparseNetwork::load`] for a file's bytes.
     pub fn read(bytes: &[u8]) -> Result<SparseNetwork, SparseError> {
         SparseFile(OnnxFile::read(bytes).map_err(SparseError::NotOnnx)?).network()
     }
 
-    /// A network without a card. The weights must fit into their integers.
     pub fn new(tensors: &SparseTensors) -> Result<SparseNetwork, SparseError> {
         Ok(SparseNetwork { weights: Arc::new(Weights::new(tensors)?), name: String::new() })
     }
 
-    /// From its card.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One line for human readers.
     pub fn describe(&self) -> String {
         format!("{} (family sparse, native, {})", self.name, self.evaluator().instructions())
     }
 
-    /// Uses the best instruction set of this machine.
     pub fn evaluator(&self) -> SparseEvaluator {
         SparseEvaluator::new(self.weights.clone(), Level::best())
     }
 
-    /// One per instruction set of this machine, the best first. All give the same answers.
+    /// One per instruction set of this machine, best first. All give the same answers.
     pub fn evaluators(&self) -> Vec<SparseEvaluator> {
         Level::all().into_iter().map(|level| SparseEvaluator::new(self.weights.clone(), level)).collect()
     }

@@ -1,6 +1,4 @@
-//! Instruction sets, detected when the program runs.
-//!
-//! Every kernel is written once, for [`Simd`], and compiled for each implementation. All of them compute the
+//! Instruction sets, detected at run time. Every kernel is generic over [`Simd`], and all implementations compute the
 //! same integers.
 
 #[cfg(target_arch = "x86_64")]
@@ -13,7 +11,7 @@ use pulp::cast;
 use super::integers::{Bytes, Lanes, UNITS};
 
 pub(super) trait Simd: Copy {
-    /// [`Lanes`] that are summed at a time: as many as registers are free.
+    /// [`Lanes`] summed at a time, by the free registers.
     const SUMS: usize;
 
     /// Runs `f` compiled for the instruction set. Everything that `f` calls must be inlined.
@@ -29,19 +27,19 @@ pub(super) trait Simd: Copy {
 
     fn numbers(self, sums: Self::Sums) -> [i32; UNITS];
 
-    /// Adds to each sum the dot product of `pair`, two numbers of 16 bits, and the pair at the sum's place in
-    /// `row`. The sums must fit into 32 bits.
+    /// Adds to each sum the dot product of `pair`, two 16-bit numbers, and its pair in `row`. Sums must fit into 32
+    /// bits.
     fn add_products(self, sums: Self::Sums, pair: i32, row: &Lanes) -> Self::Sums;
 
-    /// Appends the numbers that are not zero. `first` is the place of `numbers[0]`. It does not branch on a
-    /// number: the processor could not predict that.
+    /// Appends the non-zero numbers with their places, of which `first` is that of `numbers[0]`. Branch-free, since
+    /// zeros are unpredictable.
     fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers);
 }
 
-/// A list of numbers with their places in a longer list.
+/// Numbers with their places in a longer list.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedNumbers {
-    /// Written in blocks of [`UNITS`]; what follows the first `len` is meaningless.
+    /// Written in blocks of [`UNITS`]; garbage from `len` on.
     numbers: Vec<i32>,
     places: Vec<u32>,
     len: usize,
@@ -58,7 +56,7 @@ impl PlacedNumbers {
         self.len = 0;
     }
 
-    /// Appends the first `count` numbers; later ones overwrite the rest.
+    /// Appends the first `count` numbers; later appends overwrite the rest.
     #[inline(always)]
     fn append<const N: usize>(&mut self, numbers: [i32; N], places: [u32; N], count: u32) {
         self.numbers[self.len..][..N].copy_from_slice(&numbers);
@@ -166,7 +164,7 @@ impl Simd for Plain {
 
 #[cfg(target_arch = "x86_64")]
 pulp::simd_type! {
-    /// Server processors have these instructions since 2017, desktop processors since 2022.
+    /// In server processors since 2017, desktop processors since 2022.
     pub(super) struct Avx512 {
         f: "avx512f",
         bw: "avx512bw",
@@ -180,7 +178,7 @@ pulp::simd_type! {
         popcnt: "popcnt",
     }
 
-    /// AVX2 and the bit instructions that came with it, in most processors since 2013.
+    /// AVX2 and contemporary bit instructions, in most processors since 2013.
     pub(super) struct Avx2 {
         avx: "avx",
         avx2: "avx2",
@@ -245,7 +243,7 @@ impl Simd for Avx512 {
     }
 }
 
-/// For each byte, the places of its set bits, then zeros.
+/// For each byte, its set bits' places, then zeros.
 #[cfg(target_arch = "x86_64")]
 static SET_BITS: [[u32; 8]; 256] = {
     let mut all = [[0; 8]; 256];

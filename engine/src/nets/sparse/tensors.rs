@@ -20,9 +20,9 @@ use crate::nets::onnx_file::{OnnxFile, Values};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensors {
-    /// Width of the policy's body, P: a multiple of 128.
+    /// P, a multiple of 128.
     pub policy_width: usize,
-    /// Width of the value's body, V: a multiple of 64.
+    /// V, a multiple of 64.
     pub value_width: usize,
     /// Width of the value's second layer, L.
     pub layer_width: usize,
@@ -64,7 +64,7 @@ impl SparseTensors {
     /// Of the moves' table B, padding included.
     pub const B_ROWS: usize = moves1::ROWS_B + 1;
 
-    /// Random weights as large as trained ones, for measurements and tests.
+    /// Random weights of the size of trained ones.
     pub fn random(policy_width: usize, value_width: usize, seed: u64) -> SparseTensors {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut tensor = |rows: usize, width: usize, size: f32, padded: bool| -> Vec<f32> {
@@ -131,7 +131,6 @@ impl SparseTensors {
         Ok(tensors)
     }
 
-    /// Name in a file, shape and values of each tensor.
     #[cfg(test)]
     pub(super) fn named(&self) -> Vec<(&'static str, Vec<usize>, &[f32])> {
         let (policy, value, layer) = (self.policy_width, self.value_width, self.layer_width);
@@ -152,8 +151,8 @@ impl SparseTensors {
     }
 }
 
-/// The tensor `name`, which must have this shape. Integers are steps of the embeddings (16 bits) and of the
-/// move rows (8 bits).
+/// The tensor `name`, which must have this shape. Integers are in steps of the embeddings (16 bits) or the move rows
+/// (8 bits).
 fn tensor(file: &OnnxFile, name: &'static str, shape: &[usize]) -> Result<Vec<f32>, SparseError> {
     let initial = file.initialisers.get(name).ok_or(SparseError::Missing(name))?;
     let shaped = |found: String| SparseError::Shape { name, found, expected: format!("{shape:?}") };
@@ -171,7 +170,7 @@ fn tensor(file: &OnnxFile, name: &'static str, shape: &[usize]) -> Result<Vec<f3
         Values::Other(data_type) => return Err(shaped(format!("ONNX data type {data_type}"))),
         Values::Torn(bytes) => return Err(shaped(format!("{bytes} bytes, which end within a number"))),
     };
-    // The shapes are the file's: their product may overflow.
+    // The file's shapes may overflow a product.
     if Some(values.len()) != shape.iter().try_fold(1, |product: usize, dim| product.checked_mul(*dim)) {
         return Err(shaped(format!("{} numbers", values.len())));
     }
