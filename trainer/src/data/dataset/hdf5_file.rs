@@ -15,14 +15,14 @@ use super::{FORMAT, VERSION};
 use crate::base::files;
 use crate::data::record::SearchColumns;
 
-/// Entries per compressed block of a dataset: what a reader must decompress for one value.
+/// Entries per compressed block, all of which must be decompressed to read one.
 const BLOCK: usize = 1 << 16;
 
 /// zlib's best compression: files are written once and read often.
 const DEFLATE: u8 = 9;
 
-/// Bytes of a text attribute. Texts of variable length would be stored in a part of the file that has no
-/// checksums and crashes the library when damaged.
+/// Bytes of a text attribute. Variable-length texts would be stored without checksums and crash the library when
+/// damaged.
 const TEXT: usize = 1000;
 type Text = FixedUnicode<TEXT>;
 
@@ -44,14 +44,12 @@ pub enum ChunkError {
     Unwritable(PathBuf, String),
 }
 
-/// Writes a chunk under a temporary name, flushes it to the disk, and renames it. If that fails, no file of
-/// that name is created or changed.
+/// Writes a chunk under a temporary name, flushes it to disk and renames it. A failure leaves `path` unchanged.
 pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
     let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), cause(error));
     let file = files::temporary(path).map_err(|error| unwritable(&error))?;
     write_file(chunk, file.path()).map_err(|error| unwritable(&error))?;
-    // HDF5 can lose data on a full disk without an error: only a file that can be read back replaces an
-    // existing one.
+    // HDF5 can lose data on a full disk without an error, so the file is read back before it replaces another.
     let mut written =
         read(file.path()).map_err(|_| unwritable(&"it cannot be read back, is the disk full?"))?;
     written.source.clone_from(&chunk.source);
@@ -62,8 +60,8 @@ pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
 }
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
-    // The format of HDF5 1.10 also has checksums for its own structures. Times are left out, so that equal
-    // games make equal files.
+    // HDF5 1.10's format also has checksums for its structures. Times are left out, so that equal games give equal
+    // files.
     let mut options = File::with_options();
     options.with_fapl(|access| unlocked(access).libver_v110());
     let file = options.with_fcpl(|creation| creation.obj_track_times(false)).create(path)?;
@@ -120,9 +118,9 @@ fn open(path: &Path) -> hdf5::Result<File> {
     File::with_options().with_fapl(unlocked).open(path)
 }
 
-/// Disables HDF5's file locks. A child process started while a file is open inherits the descriptor and its
-/// lock, so the closed file could not be opened again while that process lives. The locks are not needed,
-/// because files are written under a temporary name and never changed.
+/// Disables HDF5's file locks: a child process inherits the descriptor and lock of an open file, which then could not
+/// be reopened while the child lives. Files are written under a temporary name and never changed, so no lock is
+/// needed.
 fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
     access.file_locking(false)
 }
@@ -140,7 +138,7 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
     dataset.flush()
 }
 
-/// Reads a whole file. Checksums, lengths and ranges are checked; moves are not replayed.
+/// Reads a file and checks checksums, lengths and ranges; does not replay moves.
 pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
@@ -176,8 +174,7 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     Ok(chunk)
 }
 
-/// Like [`read`], but replays every game: a file with valid checksums can hold an illegal move if another
-/// program wrote it.
+/// Like [`read`], but replays every game, as another program may have written illegal moves.
 pub fn read_replayed(path: &Path) -> Result<Chunk, ChunkError> {
     let chunk = read(path)?;
     for index in 0..chunk.games() {

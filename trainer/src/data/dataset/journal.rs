@@ -1,5 +1,4 @@
-//! A journal: an append-only file of finished games that are in no file of games yet. A save costs only what
-//! is new.
+//! A journal: an append-only file of finished games not yet in a game file, so that a save costs only what is new.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -25,8 +24,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, which need not exist, and reads its games. An interrupted save at the end
-    /// is ignored.
+    /// Opens the journal at `path`, which need not exist, and reads its games. Ignores an interrupted last save.
     pub fn open(path: PathBuf) -> anyhow::Result<(Journal, Vec<PendingGame>)> {
         let mut bytes = Vec::new();
         if path.exists() {
@@ -42,8 +40,7 @@ impl Journal {
         Ok((Journal { path, end }, games))
     }
 
-    /// Appends a save of games written by [`line`] and flushes it to the disk. If that fails, the journal is
-    /// unchanged.
+    /// Appends lines written by [`line`] as a save and flushes it to disk. A failure leaves the journal unchanged.
     pub fn append(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         self.try_append(lines).with_context(|| format!("cannot write {}", self.path.display()))
     }
@@ -59,8 +56,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Replaces the journal by one with these games, or removes it if there are none. If that fails, the
-    /// journal is unchanged.
+    /// Replaces the journal's games, or removes the file if there are none. A failure leaves the journal unchanged.
     pub fn replace(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         if lines.is_empty() {
             if self.path.exists() {
@@ -97,7 +93,7 @@ fn save(lines: &[u8]) -> io::Result<Vec<u8>> {
     Ok(save)
 }
 
-/// The games of the first save, and the bytes after it; `None` if the save is incomplete.
+/// The first save's games and the bytes after it; `None` if incomplete.
 fn first_save(bytes: &[u8]) -> Option<(Vec<PendingGame>, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (hash, rest) = rest.split_first_chunk::<8>()?;

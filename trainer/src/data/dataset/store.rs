@@ -17,7 +17,7 @@ use crate::data::record::GameRecord;
 /// Format of the file of pending games.
 const FORMAT: &str = "philidor-hands/1";
 
-/// A game that is not in the files yet: unfinished, or finished before an earlier one.
+/// A game not in the files yet: unfinished, or finished before an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingGame {
     /// Its number among all games.
@@ -54,11 +54,10 @@ pub struct StoreOptions {
     pub numbers: Range<u64>,
 }
 
-/// Writes finished games to files in the order of their numbers, and keeps the others until their turn.
+/// Writes finished games to files in order of their numbers and holds the others back.
 ///
-/// A file of games can only be written as a whole. It is written when it is full, when it would double, and
-/// at the end; in between, finished games are appended to `NAME.journal`. The total cost of all saves is
-/// therefore proportional to the number of games.
+/// A game file can only be written whole: when it is full, when it would double, and at the end. In between, finished
+/// games are appended to `NAME.journal`, so that the total cost of saves is linear in the games.
 #[derive(Debug)]
 pub struct Store {
     writer: ChunkWriter,
@@ -68,7 +67,7 @@ pub struct Store {
     save_every: Duration,
     numbers: Range<u64>,
     next: u64,
-    /// Finished games that wait for earlier ones, and unfinished games of an earlier run.
+    /// Finished games waiting for earlier ones, and unfinished games of a previous run.
     held: BTreeMap<u64, PendingGame>,
     /// Games finished since the last save, as lines of the journal.
     fresh: Vec<u8>,

@@ -3,14 +3,12 @@
 use engine::nets::encoding::PolicyIndex;
 use serde::{Deserialize, Serialize};
 
-/// Where a sample came from: its source, and its number among the samples drawn from that source.
+/// Source of a sample, and its number among that source's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin(pub u8, pub u64);
 
-/// A batch of training samples, row-major; `n` is the batch size.
-///
-/// Inputs are bit masks (of `planes72/1` about 600 bytes per sample), which are expanded on the device. The number of
-/// words per sample depends on the schemes and is the same for all samples.
+/// A batch of `n` training samples, row-major. Inputs are bit masks (about 600 bytes per sample of `planes72/1`),
+/// expanded on the device. All samples have the same number of words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// Number of samples.
@@ -46,7 +44,7 @@ pub struct Batch {
 /// Policy targets of more than one move each, from the searches of self-play.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyShares {
-    /// `[n]`: the number of a sample's entries in `indices` and `shares`; 0 if its target is the move played.
+    /// `[n]`: number of a sample's entries in `indices` and `shares`; 0 if the target is the played move.
     pub lengths: Vec<u8>,
     /// `[entries]`: indices of the policy scheme.
     pub indices: Vec<u16>,

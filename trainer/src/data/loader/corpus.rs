@@ -1,7 +1,5 @@
-//! Games in a temporary file: two bytes per ply, four with evaluations, and about twenty per game.
-//!
-//! Neither the games nor their index are kept in memory, but for one number per [`STEP`] positions: they are read from the
-//! files, which the operating system caches.
+//! Games in a temporary file: two bytes per ply, four with evaluations, plus about twenty per game. Memory holds only
+//! one number per [`STEP`] positions; the operating system caches the files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -11,23 +9,22 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::record::{self, GameView, INITIAL_FEN, NO_EVAL, SearchColumns};
 
-/// A record's bytes before the FEN of its start: plies (2), result, flags, length of the FEN.
+/// Bytes of a record before its start FEN: plies (2), result, flags, FEN length.
 const HEAD: usize = 5;
 /// Bytes of an entry of the index.
 const ENTRY: usize = 16;
-/// For the first of so many positions the game is known without the index.
+/// Interval of positions whose game is kept in memory.
 const STEP: u64 = 256;
 const HAS_EVALS: u8 = 1;
 const PUZZLE: u8 = 2;
-/// After the evaluations: q, d and the number of policy moves of every ply, then these moves with their shares.
+/// Flag: evaluations are followed by q, d and policy move count of every ply, then by the moves with their shares.
 const HAS_SEARCHES: u8 = 4;
 
 /// A set of games from which samples are drawn.
 #[derive(Debug)]
 pub struct Corpus {
     records: File,
-    /// For each game the offset of its record and the number of positions before it; at last the end of the records and
-    /// the number of positions.
+    /// Each game's record offset and number of preceding positions; then the end offset and the total of positions.
     index: File,
     /// For every [`STEP`]-th position its game.
     steps: Vec<u64>,
@@ -123,7 +120,7 @@ impl CorpusBuilder {
     }
 }
 
-/// The memory of a game that is read from a [`Corpus`], reused for the next one.
+/// Buffer for a game read from a [`Corpus`], for reuse.
 #[derive(Clone, Debug, Default)]
 pub struct GameBuffer {
     bytes: Vec<u8>,
@@ -143,7 +140,7 @@ impl Corpus {
         self.positions
     }
 
-    /// A hash of all games in their order: their starts and moves, and where the positions of each begin.
+    /// A hash of all games in order: starts, moves and first position numbers.
     pub fn digest(&self) -> u64 {
         self.digest
     }
@@ -166,7 +163,7 @@ impl Corpus {
         Ok(((position - before) as usize, buffer.decode()))
     }
 
-    /// `count` entries of the index from `first` on: offsets of records, and numbers of positions before them.
+    /// Reads `count` index entries from `first`: record offsets and numbers of preceding positions.
     fn entries(&self, first: u64, count: u64, buffer: &mut GameBuffer) -> io::Result<Vec<(u64, u64)>> {
         buffer.bytes.resize(count as usize * ENTRY, 0);
         read_at(&self.index, &mut buffer.bytes, first * ENTRY as u64)?;

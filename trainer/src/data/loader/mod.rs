@@ -1,8 +1,6 @@
-//! Samples shuffled, mixed and batched ahead of the learner.
-//!
-//! Batch `k` is a pure function of the games, the weights of the sources, the seed and `k`: any thread can make it, and
-//! an interrupted run continues with the batch after its last one. A pass through a source takes each of its
-//! positions once, in random order: all are equally likely, whatever the length of their games. The games are in temporary files, not in memory.
+//! Shuffled, mixed and prefetched batches. Batch `k` is a pure function of games, source weights, seed and `k`, so
+//! any thread can make it and an interrupted run continues exactly. A pass takes each position of a source once, in
+//! random order. Games are in temporary files, not in memory.
 
 mod batch;
 mod corpus;

@@ -12,11 +12,10 @@ use super::teacher::Teacher;
 use crate::data::record::DamagedGame;
 use crate::data::samples::{Phase, Sample, SampleOptions};
 
-/// Samples after which the interleaving of the sources repeats: the precision of the weights.
+/// Samples after which the interleaving of sources repeats; sets the precision of their weights.
 const PERIOD: usize = 1024;
 
-/// How many damaged games in a row are replaced by others: games are validated at import, so that so many cannot be
-/// damaged by accident.
+/// Maximum consecutive damaged games to replace. Games are validated at import, so more cannot be accidental.
 const MAX_REPLACEMENTS: u64 = 64;
 
 /// The error for more of them.
@@ -38,7 +37,7 @@ pub struct SampleOrder {
     options: SampleOptions,
     seed: u64,
     batch: usize,
-    /// The source of each of [`PERIOD`] consecutive samples, and the sample's rank among those of the source.
+    /// Source of each of [`PERIOD`] consecutive samples, and the sample's rank within that source.
     schedule: Vec<(u8, u32)>,
     /// The number of these samples per source.
     shares: Vec<u64>,
@@ -63,15 +62,14 @@ impl SampleOrder {
         Ok(SampleOrder { sources, options, seed, batch, schedule, shares })
     }
 
-    /// Batch number `k`, with the number of damaged games that were replaced by others. With a teacher, its targets are
-    /// part of the batch.
+    /// Batch `k`, with its number of replaced damaged games. Includes a teacher's targets if given.
     pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> anyhow::Result<(Batch, usize)> {
         let n = self.batch as u64;
         let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.origin(number)).collect();
         self.collect(&origins, teacher)
     }
 
-    /// The samples of these origins in their order, and the number of damaged games.
+    /// The samples of these origins in order, and the number of damaged games.
     pub fn collect(
         &self,
         origins: &[Origin],
@@ -93,7 +91,7 @@ impl SampleOrder {
         let mut buffer = GameBuffer::default();
         let mut games = Vec::new();
         for &Origin(source, draw) in origins {
-            // A position of a damaged game is replaced by the next one of the permutation, of another game.
+            // The permutation's next position, from another game, replaces one of a damaged game.
             let mut attempts = draw..draw + MAX_REPLACEMENTS;
             let sample = loop {
                 let Some(draw) = attempts.next() else { bail!(DAMAGED) };
@@ -148,12 +146,12 @@ impl SampleOrder {
     }
 }
 
-/// The error for a sample to be repeated whose source the run does not have any more.
+/// Error for repeating a sample whose source the run no longer has.
 fn missing_source() -> io::Error {
     io::Error::other("a source is gone that the run began with: name it again, or begin a new run")
 }
 
-/// Distributes the sources evenly over a period: each slot goes to the source that is furthest behind.
+/// Interleaves the sources evenly: each slot goes to the source furthest behind.
 fn interleave(ratios: &[f64]) -> (Vec<(u8, u32)>, Vec<u64>) {
     let mut counts = vec![0u64; ratios.len()];
     let mut schedule = Vec::with_capacity(PERIOD);

@@ -16,12 +16,10 @@ use super::teacher::{OpenEvaluator, Teacher};
 /// Finished batches that wait per thread.
 const AHEAD: usize = 4;
 
-/// The number of a batch, and the batch with the number of damaged games that were replaced.
+/// Batch number, and the batch with its number of replaced damaged games.
 type NumberedBatch = (u64, anyhow::Result<(Batch, usize)>);
 
-/// An endless stream of batches in their order, made by its own threads.
-///
-/// Dropping it ends the threads.
+/// An endless ordered stream of batches, made by threads that end when it is dropped.
 pub struct Prefetch {
     order: Arc<SampleOrder>,
     teacher: Option<Teacher>,

@@ -28,7 +28,7 @@ impl Teacher {
         Teacher(evaluator)
     }
 
-    /// Its policy and value for the positions of `games`, one sample each, with moves in the scheme `policy`.
+    /// Policy (in the scheme `policy`) and value for `games`, one sample each.
     pub fn targets(&mut self, games: &[Game], policy: Policy) -> anyhow::Result<TeacherTargets> {
         let mut targets = TeacherTargets::default();
         let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();

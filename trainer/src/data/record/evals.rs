@@ -1,4 +1,4 @@
-//! Scores in `[%eval …]` comments, which differ in the position that they belong to and in how mates count.
+//! Scores in `[%eval …]` comments. Conventions differ in the scored position and in the unit of mate distances.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub const MATE_SCORE: i16 = 30_000;
 /// Longer mates count as this many plies.
 pub const MATE_LIMIT: u32 = 999;
 
-/// To which position the `[%eval]` behind a move belongs, and for whom it is.
+/// The position and the point of view of the `[%eval]` after a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EvalSide {
     /// `after` in games whose tags name Lichess, and where it has centipawns and a depth as ChessBase writes them; else
@@ -83,8 +83,8 @@ pub(crate) enum EvalComment {
     },
 }
 
-/// The score in a comment, if there is a valid one, and whether it is written as by ChessBase: a whole number of
-/// centipawns and a depth. Others write pawns with a point.
+/// The valid score in a comment, if any, and whether it has ChessBase's form: integer centipawns and a depth. Others
+/// write decimal pawns.
 pub(crate) fn find(comment: &[u8]) -> Option<(EvalComment, bool)> {
     const MARK: &[u8] = b"[%eval";
     let start = memchr::memmem::find(comment, MARK)? + MARK.len();
@@ -130,9 +130,8 @@ impl EvalComment {
         }
     }
 
-    /// As the stored score of the position before the commented move.
-    ///
-    /// `#0` does not name the winner and is no score unless the move gives mate: then the mover wins in one ply.
+    /// Stored score of the position before the commented move. `#0` does not name the winner and is no score, unless
+    /// the move mates: then the mover wins in one ply.
     pub(crate) fn before(self, mover: Color, gives_mate: bool) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -142,7 +141,7 @@ impl EvalComment {
         }
     }
 
-    /// As the stored score of the position after the commented move, in which `turn` is to move.
+    /// Stored score of the position after the commented move, where `turn` is to move.
     pub(crate) fn after(self, turn: Color) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -155,10 +154,8 @@ impl EvalComment {
     }
 }
 
-/// A stored score as it is written in a comment: pawns for White (for `turn` with [`EvalSide::Mover`]), or `#n` for a
-/// mate; `None` if there is none.
-///
-/// With [`EvalSide::After`] n counts moves, else plies; `turn` is to move in the position of the score.
+/// Writes a stored score as a comment: pawns for White (for `turn` with [`EvalSide::Mover`]), or `#n` for a mate, in
+/// moves with [`EvalSide::After`], else in plies. `turn` is to move. Returns `None` without a score.
 pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     if eval == NO_EVAL {
         return None;
@@ -183,9 +180,8 @@ const HALF_WON: f32 = 146.0;
 /// The centipawns of [`wdl_of_eval`] that change the odds by a factor of e.
 const SCALE: f32 = 60.0;
 
-/// Win, draw and loss for White at a score of `eval` (`games/1`: centipawns, or a mate).
-///
-/// `P(win) = σ((cp − 146)/60)` and `P(loss) = σ((−cp − 146)/60)`: at 1.46 pawns a win is as likely as not.
+/// WDL for White at a score of `eval` (`games/1`: centipawns, or a mate). `P(win) = σ((cp − 146)/60)`, `P(loss) =
+/// σ((−cp − 146)/60)`.
 pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
     if eval >= MATE {
         return [1.0, 0.0, 0.0];

@@ -1,7 +1,6 @@
-//! A game with its evaluations and searches, as `games/1` stores it.
-//!
-//! A [`GameRecord`] owns one, a [`GameView`] borrows one from the columns of a file. [`write_pgn`] writes games as text,
-//! [`opening`] names their openings, [`game_rng`] gives the random numbers of a game and ply.
+//! A game with its evaluations and searches, as in `games/1`: a [`GameRecord`] owns it, a [`GameView`] borrows it
+//! from a file's columns. [`write_pgn`] writes games, [`opening`] names openings, [`game_rng`] gives random numbers
+//! per game and ply.
 
 mod evals;
 mod search;
@@ -26,7 +25,6 @@ pub use random::{RngStream, game_rng, stream_rng};
 pub use search::{SearchColumns, SearchRecord, SearchView, wdl_of_search};
 pub use view::{DamagedGame, GameView};
 
-/// The initial position as a FEN, the start of a game that has no other.
 pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /// Bit 0 of [`GameRecord::flags`]: played by the rules of Chess960.
@@ -105,8 +103,8 @@ pub fn split(identity: u64) -> Split {
     split_at(identity, 1)
 }
 
-/// [`split`] with `validation` of 100 games, 1 to 98, for validation: the additional ones are taken from the training
-/// games, so that what [`split`] holds out is held out here too.
+/// Like [`split`], but holds out `validation` of 100 games (1 to 98). The additional ones come from the training
+/// games, so that games held out by [`split`] stay held out.
 pub fn split_at(identity: u64, validation: u64) -> Split {
     match identity % 100 {
         99 => Split::Test,

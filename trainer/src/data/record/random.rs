@@ -9,8 +9,7 @@ pub fn game_rng(seed: u64, number: u64, ply: u64) -> Rng {
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
 }
 
-/// What random numbers are for, beside the moves and starts of games of UCI engines ([`game_rng`]): each purpose has an
-/// independent stream.
+/// Purposes of random numbers, each with an independent stream; [`game_rng`] has that of UCI engine games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RngStream {
     /// Self-play: the noise of a search.
@@ -31,7 +30,7 @@ pub enum RngStream {
     Matches,
     /// Reinforcement learning: the older network that one of the matches is against.
     Older,
-    /// A unit of work: the search that is made again to check its result.
+    /// Chooses the search of a unit that is repeated as a check.
     Recheck,
 }
 

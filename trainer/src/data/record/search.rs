@@ -14,10 +14,10 @@ pub struct SearchRecord {
     pub q: i16,
     /// The probability of a draw, times 65535.
     pub d: u16,
-    /// Moves with their share of the policy target, times 65535; empty if the search was too small for a target.
+    /// Moves with their share of the policy target, times 65535. Empty if the search was too small.
     pub shares: Vec<(PackedMove, u16)>,
-    /// What an engine says of each of these moves: scores as in [`GameRecord::evals`](super::GameRecord::evals). Empty
-    /// for searches of our own.
+    /// An engine's scores of these moves, as in [`GameRecord::evals`](super::GameRecord::evals). Empty for our own
+    /// searches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<i16>,
 }
@@ -29,7 +29,7 @@ impl SearchRecord {
         SearchRecord { shares, ..SearchRecord::of_value(q, draw) }
     }
 
-    /// The same of moves that an engine has scored. Those whose share is too small to be stored are kept: with share 0.
+    /// Like `new`, for moves scored by an engine. Moves with a share too small to store stay, with share 0.
     pub fn scored(
         q: f32,
         draw: f32,

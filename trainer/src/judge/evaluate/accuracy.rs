@@ -102,7 +102,7 @@ pub fn measure(
 pub enum Judge {
     /// The move played and the game's result.
     Game,
-    /// The best move and the WDL of the recorded search. Positions without one are left out.
+    /// Best move and WDL of the recorded search; positions without one are left out.
     Search,
 }
 
@@ -253,8 +253,7 @@ impl Accuracy {
         self.parts().into_iter().map(part).collect()
     }
 
-    /// Every set by phase and as a whole, with the counts of each network. Phases without positions are left
-    /// out.
+    /// Every set, by phase and as a whole, with each network's counts. Empty phases are left out.
     fn parts(&self) -> Vec<(&str, &'static str, Vec<AccuracyCounts>)> {
         let mut parts = Vec::new();
         for (source, counts) in &self.sets {

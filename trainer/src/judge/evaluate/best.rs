@@ -24,8 +24,8 @@ pub enum BestMeasure {
     Top1,
 }
 
-/// The moves that a run's policy loss takes its softmax over. Losses over different moves are not comparable:
-/// over all outputs the loss is higher, as probability goes to illegal moves too.
+/// Moves in the softmax of a run's policy loss. Losses over different moves are not comparable: over all outputs
+/// illegal moves take probability, which raises the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossOver {
     Legal,
@@ -83,8 +83,8 @@ impl BestOfRun {
     }
 }
 
-/// The runs in `folders` and below, best first; at least one. Runs without a validation that has the measure
-/// are left out. By policy loss, runs come in groups by [`LossOver`].
+/// The runs in and below `folders` (at least one), best first. Runs without this validation measure are left out. By
+/// policy loss, runs are grouped by [`LossOver`].
 pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
     let mut files = Vec::new();
     for folder in folders {

@@ -19,8 +19,8 @@ use super::tsv::TableRow;
 pub struct Category {
     /// In the table and in the data.
     pub name: &'static str,
-    /// In the total. 3: wins or loses a game at once. 2: decides games over many moves, or calibrates the
-    /// value. 1: finer points, and what a search corrects.
+    /// Weight in the total. 3: wins or loses at once. 2: decides long-term, or calibrates the value. 1: finer points,
+    /// and errors that search corrects.
     pub weight: u32,
 }
 

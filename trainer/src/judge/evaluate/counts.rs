@@ -48,8 +48,7 @@ impl AccuracyCounts {
         }
     }
 
-    /// Adds the right move's rank among all outputs, legal or not: from 1, behind its ties; 0 if the logit is
-    /// NaN.
+    /// Adds the played move's rank among all outputs, legal or not: from 1, behind ties; 0 for a NaN logit.
     pub fn add_raw(&mut self, rank: usize) {
         self.raw[0] += 1;
         self.raw[1] += usize::from(rank == 1);
@@ -93,8 +92,7 @@ impl AccuracyCounts {
         [first, five].map(|count| (positions > 0).then(|| count as f64 / positions as f64))
     }
 
-    /// The WDL loss of always predicting the base rates of these positions, which is the entropy of their
-    /// mean outcome.
+    /// WDL loss of always predicting these positions' base rates: the entropy of their mean outcome.
     pub fn base_loss(&self) -> Option<f64> {
         let total = self.decided as f64;
         let entropy = |sum: &f64| if *sum > 0.0 { -(sum / total) * (sum / total).ln() } else { 0.0 };

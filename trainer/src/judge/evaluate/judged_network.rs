@@ -64,8 +64,8 @@ impl JudgedNetwork {
         JudgedNetwork { name: name.to_owned(), evaluator, search, raw: None, has_value: true }
     }
 
-    /// Loads a network file, or `embedded`. `nodes` is the number of visits per search, 0 for no searches.
-    /// Searches run on one thread, so that results are reproducible.
+    /// Loads a network file, or `embedded`, for `nodes` visits per search (0: no search). Searches use one thread, so
+    /// that results are reproducible.
     pub fn load(net: &Path, nodes: u64) -> Result<JudgedNetwork> {
         let network = load_network(net)?;
         let open = |batch| Backend::evaluator(&network, batch);
@@ -75,7 +75,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value: network.has_value(), ..judged })
     }
 
-    /// Loads a network to run in ONNX Runtime, even if its family has kernels of its own; it doesn't search.
+    /// Loads a network into ONNX Runtime, even if its family has native kernels; it does not search.
     pub fn load_in_onnx(net: &Path) -> Result<JudgedNetwork> {
         let name = format!("{}, ONNX Runtime", net.display());
         let bytes = match net == Path::new("embedded") {
@@ -90,8 +90,8 @@ impl JudgedNetwork {
         Ok(JudgedNetwork::new(&name, Box::new(evaluator), None))
     }
 
-    /// Loads a network with [ranks](JudgedNetwork::raw_ranks) among all outputs; it doesn't search. The
-    /// family `sparse` has outputs for legal moves only, so its networks have no such ranks.
+    /// Loads a network with [ranks](JudgedNetwork::raw_ranks) among all outputs; it does not search. The family `sparse`
+    /// only has outputs for legal moves, so its networks have no such ranks.
     pub fn load_raw(net: &Path) -> Result<JudgedNetwork> {
         let raw = match load_network(net)? {
             LoadedNet::Onnx(network) => Some(network.session()?),
@@ -116,8 +116,8 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value, ..judged })
     }
 
-    /// Ranks of the moves played among all outputs of the network, legal or not: from 1, behind ties, 0 for
-    /// NaN. Empty unless the network was loaded by [`load_raw`](JudgedNetwork::load_raw).
+    /// Ranks of the played moves among all outputs, legal or not: from 1, behind ties, 0 for NaN. Empty unless loaded
+    /// by [`load_raw`](JudgedNetwork::load_raw).
     pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>> {
         let Some(session) = &mut self.raw else { return Ok(Vec::new()) };
         let Schemes { input, policy, .. } = session.schemes();

@@ -83,8 +83,8 @@ struct PartOfNetwork {
     rank: f64,
 }
 
-/// Asks every network for every position. Parts: each kind, each phase, and whether the side to move can win
-/// material by a capture.
+/// Evaluates every position with every network. Parts: each kind, each phase, and whether a capture wins material for
+/// the mover.
 pub fn measure(positions: &[TruthPosition], networks: &mut [JudgedNetwork]) -> Result<ValueReport> {
     let games: Vec<Game> = positions.iter().map(|position| position.game.clone()).collect();
     let mut answers = Vec::new();
@@ -203,8 +203,8 @@ fn error(wdl: &[Wdl], points: &[f64], chosen: &[usize], power: f64) -> f64 {
     chosen.iter().map(square).sum::<f64>() / chosen.len() as f64
 }
 
-/// The power of win, draw and loss with the least squared error of expected points, from 1/8 to 8: above 1
-/// the values are flatter than the truth, below 1 sharper.
+/// Exponent from 1/8 to 8 on the WDL that minimises the squared error of expected points. Above 1 the values are
+/// flatter than the truth, below 1 sharper.
 fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     let at = |log: f64| error(wdl, points, chosen, log.exp2());
     // A coarse look first, because the error need not have one minimum only.
@@ -218,8 +218,7 @@ fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     f64::midpoint(low, high).exp2()
 }
 
-/// Kendall's τ-b: the share of pairs in the same order less that of pairs in the opposite order, among the pairs that neither
-/// side ties (by the geometric mean of either side's number of them).
+/// Kendall's τ-b: concordant minus discordant pairs, divided by the geometric mean of each side's untied pairs.
 fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let (mut agreement, mut untied_a, mut untied_b) = (0.0, 0.0, 0.0);
     for i in 0..a.len() {
@@ -234,7 +233,7 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     agreement / f64::sqrt(untied_a * untied_b)
 }
 
-/// Whether a capture wins material at once: it takes a more valuable piece, or one that cannot be retaken.
+/// Whether a capture takes a more valuable piece, or one that cannot be recaptured.
 fn can_win_material(game: &Game) -> bool {
     let value = |role| match role {
         Role::Pawn => 1,

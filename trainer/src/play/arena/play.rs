@@ -52,8 +52,8 @@ pub struct MatchReport {
 
 /// Plays `first` against `second`. `bar` counts games; `counted` receives the results after every pair.
 ///
-/// Pairs are counted in order of their numbers up to the deciding one, so the order in which games finish
-/// does not matter. With one worker the same plan gives the same games.
+/// Pairs count in order of number up to the deciding one, whatever the order of finishing. With one worker a plan is
+/// reproducible.
 pub fn play_match(
     [first, second]: [&Contender; 2],
     plan: &MatchPlan,

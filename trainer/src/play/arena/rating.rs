@@ -6,10 +6,9 @@ use engine::apps::matches::{MatchResults, SIGMAS};
 
 /// Logarithm of the odds per Elo point.
 const LOGIT: f64 = std::f64::consts::LN_10 / 400.0;
-/// Virtual draws added for every two players that met. They keep the rating of a player finite who won every
-/// game.
+/// Virtual draws per pair of players that met, which keep the rating of an all-winning player finite.
 const PRIOR: f64 = 0.5;
-/// Small curvature that keeps a player in place whom no games connect to the anchor.
+/// Small curvature that fixes players unconnected to the anchor.
 const RIDGE: f64 = 1e-6;
 
 /// The results of one player against another.

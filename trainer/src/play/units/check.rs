@@ -1,5 +1,3 @@
-//! Checks that a file is the result of a unit.
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +16,7 @@ use crate::play::arena::{Contender, Side, check_match_game, match_setup, search_
 use crate::play::gameplay::OpeningsAndTables;
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlaySetup, check_game, network_of, search_again};
 
-/// Everything needed to check results of units of one kind and seed.
+/// Inputs for checking results of units of one kind and seed.
 pub struct ResultCheck {
     task: UnitTask,
     starts: StartPositions,
@@ -37,18 +35,17 @@ impl ResultCheck {
         Ok(ResultCheck { task, starts, tables, seed })
     }
 
-    /// The same with another task that has the same openings, tables and seed.
+    /// Replaces the task by one with the same openings, tables and seed.
     pub fn for_task(self, task: UnitTask) -> ResultCheck {
         ResultCheck { task, ..self }
     }
 }
 
-/// Checks a result and returns its games in order; the error says what is wrong.
+/// Checks a result and returns its games in order.
 ///
-/// The file must name this unit (whose name covers its networks, rules and seed) and hold all of its games;
-/// each game must replay from its start position by the rules to its stored result. If the network's answers
-/// are the same on every machine, one search of a self-play or match unit, a different one in each unit, is
-/// repeated.
+/// The file must name this unit (its name covers networks, rules and seed) and hold all of its games; each game must
+/// replay by the rules to its stored result. If the network is exact on every machine, one search of a self-play or
+/// match unit, which differs per unit, is repeated.
 pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec<GameRecord>> {
     let records = match unit.kind {
         UnitKind::Match => read_match(path, &unit.source(), &check.tables)?,
@@ -107,21 +104,21 @@ fn read_games(path: &Path, source: &str) -> Result<Vec<GameRecord>> {
     Ok((0..chunk.games()).map(|index| chunk.game(index)).collect())
 }
 
-/// True if both hold the same games, whatever their labels.
+/// True if both hold the same games, labels aside.
 fn is_labelled(games: &[GameRecord], original: &Chunk) -> bool {
     let bare = |game: GameRecord| GameRecord { evals: Vec::new(), searches: Vec::new(), ..game };
     let same = |(index, game): (usize, &GameRecord)| bare(game.clone()) == bare(original.game(index));
     games.len() == original.games() && games.iter().enumerate().all(same)
 }
 
-/// Repeats one search. A result of another network or of a broken program has a different one there.
+/// Repeats one search, which detects another network or a broken program.
 fn search_one_again(
     unit: &Unit,
     games: &[GameRecord],
     setup: SelfPlaySetup,
     networks: &SelfPlayNetworks,
 ) -> Result<()> {
-    // Proven mates and positions with a single move are the same for every network, so they prove nothing.
+    // Proven mates and single legal moves are the same for every network.
     let telling = |game: &GameRecord, ply: usize| {
         game.evals[ply].unsigned_abs() <= MAX_CENTIPAWNS.unsigned_abs() && game.searches[ply].shares.len() > 1
     };
@@ -144,7 +141,7 @@ fn search_one_again(
     Ok(())
 }
 
-/// Repeats one search of a match: another player or another setting would have another move there.
+/// Repeats one search of a match, which detects another player or setting.
 fn search_one_of_match_again(
     unit: &Unit,
     games: &[GameRecord],

@@ -1,4 +1,4 @@
-//! Compares settings of the search by matches of a network against itself, played as units of work.
+//! Compares search settings by a network's matches against itself, split into units of work.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub struct ComparisonPlan {
     #[serde(default = "pairs_per_unit")]
     pub pairs_per_unit: u64,
     pub matches: Vec<ComparedMatch>,
-    /// True if more plans follow; whoever does units then waits for them.
+    /// True if more plans follow; workers then wait for them.
     #[serde(default)]
     pub more: bool,
 }
@@ -61,7 +61,7 @@ pub struct ComparedMatch {
 /// The result of a match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MatchPoints {
-    /// The first player's score of each game in half points; it has White in the first game of each pair.
+    /// First player's score per game in half points. It has White in the first game of each pair.
     pub halves: Vec<u8>,
 }
 
@@ -108,9 +108,8 @@ struct MatchUnits {
     units: Vec<Unit>,
 }
 
-/// Plays the matches of a plan as units, which other machines find in the inbox. Results are kept in a
-/// folder, and those already there are not played again. `bar` counts games. Returns the matches in order, or
-/// `None` if it was interrupted.
+/// Plays a plan's matches as units, which other machines find in the inbox. Reuses results already in the folder.
+/// `bar` counts games. Returns the matches in order, or `None` if interrupted.
 pub fn compare_by_units(
     plan: &ComparisonPlan,
     inbox: &Inbox,
@@ -208,7 +207,7 @@ pub fn compare_by_units(
     Ok(Some(matches.iter().map(of).collect()))
 }
 
-/// The first player's score of each game of a unit in half points.
+/// First player's score per game of a unit, in half points.
 fn halves(games: &[GameRecord]) -> Vec<u8> {
     (0..).zip(games).map(|(number, game)| halves_of(number, game)).collect()
 }

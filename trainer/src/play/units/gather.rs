@@ -1,4 +1,4 @@
-//! Collects the results of units, from other machines and from this process's own threads.
+//! Collects results of units from other machines and from this process's threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::play::selfplay::{SelfPlayContext, SelfPlayNetworks};
 /// What becomes of a result file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Accepted: the file is removed. The other units named here became obsolete.
+    /// Accepted: the file is removed. The named other units are obsolete.
     Taken(Vec<String>),
     /// Not yet its turn: the file stays.
     Later,
@@ -35,7 +35,7 @@ pub struct OwnWork {
     pub threads: usize,
     /// Folder for units in progress.
     pub folder: PathBuf,
-    /// How long the own threads wait for results of other machines before they start.
+    /// Waiting time for other machines' results before own threads start.
     pub patience: Duration,
 }
 
@@ -55,7 +55,7 @@ pub struct GatherReport {
     pub evaluated: u64,
     /// Mean batch size of own threads.
     pub batch: f64,
-    /// The largest number of concurrent self-play games of own threads.
+    /// Maximum number of concurrent self-play games on own threads.
     pub boards: u64,
     pub seconds: f64,
 }
@@ -64,8 +64,8 @@ pub struct Gathering<'a> {
     /// Where results arrive.
     pub inbox: &'a Inbox,
     pub own: OwnWork,
-    /// Units wanted later, whose results stay in the inbox until then. If no other machine may do them, own
-    /// threads start those of self-play while the last games of the present units are played.
+    /// Units wanted later, whose results stay in the inbox until then. If no other machine may do them, own threads
+    /// start their self-play while the last games of the present units are played.
     pub ahead: &'a [Unit],
     /// Further fields of the list of wanted units.
     pub about: Value,
@@ -74,10 +74,10 @@ pub struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
-    /// Collects the results of all `units`. Own threads do them in this order unless other machines are
-    /// faster. `task` loads what a unit needs; self-play units must differ only in their game numbers, and
-    /// own threads play their games together. `admit` is called once with each unit and its file, and again
-    /// only after [`Admission::Later`]; `shown` is called after each round, to show progress.
+    /// Collects the results of all `units`. Own threads do them in order, unless other machines are faster. `task`
+    /// loads a unit's inputs. Self-play units must differ only in their game numbers; own threads play them together.
+    /// `admit` is called once per unit and file, and again only after [`Admission::Later`]; `shown` is called after
+    /// each round.
     pub fn run(
         self,
         units: &[Unit],
@@ -107,7 +107,7 @@ impl Gathering<'_> {
             }
             (context, _) => context,
         };
-        // Results already present are not made again, unless they are refused.
+        // Existing results are not made again unless refused.
         self.inbox.results()?.iter().for_each(|name| own.set_done(name));
         let games: u64 = units.iter().map(|unit| unit.count).sum();
         let (name, parts) = match &context {
@@ -115,7 +115,7 @@ impl Gathering<'_> {
             None => ("unit", units.len() as u64),
         };
         let threads = parts.min(self.own.threads as u64);
-        // If there are fewer games than places, they are shared evenly among the threads.
+        // With fewer games than boards, the threads share them evenly.
         let joint = context.as_ref().map(|context| {
             let each = usize::try_from(games.div_ceil(threads.max(1))).unwrap_or(usize::MAX);
             UnitGames::new(context, &own, &self.own.folder, each.min(context.rules().games))
@@ -138,7 +138,7 @@ impl Gathering<'_> {
             let mut collector = Collector { gathering: &self, units, own: &own, wanted };
             collector.collect(&messages, admit, shown, &mut report)
         });
-        // A unit that own threads began but somebody else finished is not needed any more.
+        // Begun units that others finished are no longer needed.
         if collected.is_ok() && !report.stopped {
             remove_all_but(self.ahead, &self.own.folder);
         }
@@ -182,7 +182,7 @@ fn networks_of(units: &[Unit], task: &UnitTask) -> Result<(SelfPlayRules, SelfPl
     Ok((rules.clone(), networks.clone()))
 }
 
-/// Empties a folder of units in progress, except for these units.
+/// Empties the folder of units in progress, except `kept`.
 fn remove_all_but(kept: &[Unit], folder: &Path) {
     let names: Vec<String> = kept.iter().map(Unit::name).collect();
     let Ok(entries) = std::fs::read_dir(folder) else { return };

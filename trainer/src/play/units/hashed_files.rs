@@ -1,4 +1,4 @@
-//! A folder of files that are named by the hash of their contents.
+//! A folder of files named by content hash.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::base::files::{make_folder, write_file};
 
-/// The file name for these contents: their xxh3-128 in hexadecimal, and an ending for the type.
+/// File name for these contents: xxh3-128 in hexadecimal plus `ending`.
 pub fn hash_of(bytes: &[u8], ending: &str) -> String {
     format!("{:032x}.{ending}", xxh3_128(bytes))
 }
@@ -23,7 +23,7 @@ pub struct HashedFiles {
 }
 
 impl HashedFiles {
-    /// Opens a folder, which need not exist. Without `keeps`, files are named but not stored.
+    /// Opens a folder, which need not exist. Without `keeps`, files get names but are not stored.
     pub fn new(folder: PathBuf, keeps: bool) -> HashedFiles {
         HashedFiles { folder, keeps }
     }
@@ -34,7 +34,6 @@ impl HashedFiles {
         self.add_bytes(&bytes, path.extension().and_then(|ending| ending.to_str()).unwrap_or("bin"))
     }
 
-    /// Stores a value as JSON and returns the file's name.
     pub fn add_json<T: Serialize>(&self, value: &T) -> Result<String> {
         self.add_bytes(&serde_json::to_vec(value).expect("numbers and text make JSON"), "json")
     }
@@ -49,7 +48,7 @@ impl HashedFiles {
         Ok(name)
     }
 
-    /// The path of a file, after checking that its contents match its name.
+    /// Returns a file's path after checking its hash.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         let path = self.folder.join(name);
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;

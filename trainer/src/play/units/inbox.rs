@@ -1,7 +1,6 @@
-//! The inbox: a folder shared by those who want results of units and those who make them.
-//!
-//! `wanted.json` lists the units, `files/` holds their inputs, `UNIT.h5` or `UNIT.json` are results (written
-//! atomically), and `refused/` holds invalid files, each with the reason beside it.
+//! The inbox: a folder shared by requesters and workers. `wanted.json` lists the units, `files/` holds inputs,
+//! `UNIT.h5` or `UNIT.json` are results (written atomically), and `refused/` holds invalid files with the reason for
+//! each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,13 +23,12 @@ pub struct Inbox {
     published: bool,
     /// The current contents of `wanted.json`.
     said: Mutex<String>,
-    /// Names of results that are no longer needed: accepted, or of obsolete units.
+    /// Results no longer needed: accepted ones and those of obsolete units.
     past: Mutex<BTreeSet<String>>,
 }
 
 impl Inbox {
-    /// Opens the inbox in a folder and creates it if needed. If `published`, other machines find the list of
-    /// units and their input files there.
+    /// Opens or creates the inbox. If `published`, it lists units and input files for other machines.
     pub fn open(folder: &Path, published: bool) -> Result<Inbox> {
         make_folder(folder)?;
         Ok(Inbox { folder: folder.to_owned(), published, said: Mutex::default(), past: Mutex::default() })
@@ -49,8 +47,8 @@ impl Inbox {
         HashedFiles::new(self.folder.join("files"), self.published)
     }
 
-    /// Publishes the wanted units, the most urgent first, with the fields of `more`, and removes input files
-    /// that none of them needs.
+    /// Publishes the wanted units, most urgent first, with the fields of `more`. Removes input files that no unit
+    /// needs.
     pub fn publish<'a>(&self, units: impl Iterator<Item = &'a Unit>, more: &Value) -> Result<()> {
         if !self.published {
             return Ok(());
@@ -120,7 +118,6 @@ impl Inbox {
         Ok(())
     }
 
-    /// Removes a result that was accepted or is a duplicate.
     pub fn remove(&self, name: &str) {
         _ = std::fs::remove_file(self.path(name));
     }
@@ -129,14 +126,15 @@ impl Inbox {
     pub fn refuse(&self, name: &str, reason: &str) -> Result<()> {
         let refused = self.folder.join("refused");
         make_folder(&refused)?;
-        // The file is moved first: whoever reads the reason may send a valid result under the same name.
+        // The file is moved before the reason appears, as its reader may then send a valid result under the same
+        // name.
         let moved = std::fs::rename(self.path(name), refused.join(name));
         moved.with_context(|| format!("cannot move {name} to {}", refused.display()))?;
         write_file(&refused.join(format!("{name}.txt")), format!("{reason}\n").as_bytes())
     }
 }
 
-/// The opening book that a rules file names; it is an input file too.
+/// The opening book named by a rules file; it is an input too.
 fn book_of(files: &HashedFiles, rules: &str) -> Option<String> {
     let rules: Value = files.json(rules).ok()?;
     let book = rules.get("book").or_else(|| rules.pointer("/rules/book"))?.as_str()?;

@@ -18,17 +18,16 @@ use crate::data::dataset::{self, Chunk, PendingGame, Store};
 
 /// Games per unit: about a minute at a thousand nodes per position.
 const BLOCK: usize = 64;
-/// Units that are wanted at once; later ones are listed behind them.
+/// Maximum number of units wanted at once; the next ones are listed as `ahead`.
 const WINDOW: usize = 256;
 
-/// A block of games, and the number of the first.
 struct Block {
     number: u64,
     games: Chunk,
 }
 
-/// Labels the games of `task` as units, which other machines find in the inbox, and stores them. The files
-/// are the same as those of [`run_tasks`](crate::data::datagen::run_tasks). `bar` counts positions.
+/// Labels the games of `task` as units, which other machines find in the inbox, and stores the same files as
+/// [`run_tasks`](crate::data::datagen::run_tasks). `bar` counts positions.
 pub fn label_by_units(
     (task, rules): (&Annotate, &AnnotateRules),
     inbox: &Inbox,
@@ -40,7 +39,6 @@ pub fn label_by_units(
     let rules_file = inbox.files().add_json(rules)?;
     let blocks = blocks(task, &store, stop)?;
     let scratch = tempfile::tempdir()?;
-    // A block's games become an input file of its unit.
     let unit = |block: &Block| -> Result<Unit> {
         let path = scratch.path().join("block.h5");
         dataset::write(&block.games, &path)?;

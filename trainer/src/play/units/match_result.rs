@@ -31,7 +31,7 @@ struct MatchFileGame {
     start: String,
 }
 
-/// The games of a unit as JSON, in order; the first player has White in the first game of each pair.
+/// A unit's games as JSON, in order; the first player has White in the first game of each pair.
 pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     let game = |game: &GameRecord| -> Result<MatchFileGame> {
         let moves: Vec<String> = played_moves(game)?.into_iter().map(|played| played.san).collect();
@@ -43,8 +43,8 @@ pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     Ok(serde_json::to_string(&file).expect("numbers and text make JSON") + "\n")
 }
 
-/// Reads and replays the games of a result, which must be of the unit `source`. A game that neither the rules
-/// nor the tables decide counts as adjudicated.
+/// Reads and replays the games of a result of unit `source`. A game undecided by rules and tables counts as
+/// adjudicated.
 pub fn read_match(path: &Path, source: &str, tables: &Tables) -> Result<Vec<GameRecord>> {
     let at = || path.display().to_string();
     let file: MatchFile = serde_json::from_slice(&std::fs::read(path).with_context(at)?)

@@ -18,7 +18,7 @@ use super::unit::Unit;
 /// How often an idle thread looks for work.
 pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
-/// Sent by an own thread when a result is in the inbox, or when the thread has failed.
+/// An own thread's message: a result is in the inbox, or the thread failed.
 pub type OwnReport = Result<()>;
 
 /// The queue, shared by own threads and the collector.
@@ -32,7 +32,7 @@ pub struct OwnUnits<'a> {
 
 struct OwnQueue {
     left: VecDeque<Unit>,
-    /// Names of results that are in the inbox or were accepted.
+    /// Results that are in the inbox or accepted.
     done: BTreeSet<String>,
     /// Names of those made by own threads.
     own: BTreeSet<String>,
@@ -53,7 +53,7 @@ impl<'a> OwnUnits<'a> {
 
     /// Runs `work` on an own thread and reports an error or a panic to the collector.
     pub fn reported(&self, work: impl FnOnce() -> Result<()>) {
-        // After a panic the units would never be finished. The panic has printed its own message.
+        // After a panic the units would never finish. The panic printed its own message.
         let done = catch_unwind(AssertUnwindSafe(work));
         let done = done.unwrap_or_else(|_| Err(anyhow!("a thread that works on units has panicked")));
         // The collector is gone only if it has ended the work.
@@ -80,7 +80,7 @@ impl<'a> OwnUnits<'a> {
         Ok(())
     }
 
-    /// The next unit to start; `None` if there is none at the moment.
+    /// Takes the next unit, or `None` if none is available now.
     pub fn take(&self) -> Option<Unit> {
         if !self.active.load(Ordering::Relaxed) {
             return None;
@@ -122,7 +122,6 @@ impl<'a> OwnUnits<'a> {
         self.lock().done.insert(name.to_owned());
     }
 
-    /// True if own threads made the result of this name.
     pub fn have_made(&self, name: &str) -> bool {
         self.lock().own.contains(name)
     }

@@ -1,4 +1,4 @@
-//! A unit with its inputs loaded, ready to be done.
+//! A unit with its inputs loaded.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl<'a> UnitFiles<'a> {
         UnitFiles { unit, folder }
     }
 
-    /// Opens the store of its games, with those already there.
+    /// Opens the unit's store with its existing games.
     pub fn open(&self) -> Result<Store> {
         self.open_for(self.unit.numbers())
     }
@@ -122,8 +122,8 @@ impl UnitTask {
         }
     }
 
-    /// Does a unit on one thread and returns the result file in `folder`. Returns `None` if interrupted; the
-    /// next call then continues from what is in the folder.
+    /// Does a unit on one thread and returns the result file in `folder`, or `None` if interrupted. The next call
+    /// continues from the files in the folder.
     pub fn finish(&self, unit: &Unit, folder: &Path, stop: &AtomicBool) -> Result<Option<PathBuf>> {
         make_folder(folder)?;
         let files = UnitFiles::of(unit, folder);

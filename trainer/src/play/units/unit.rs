@@ -38,16 +38,14 @@ impl UnitKind {
     }
 }
 
-/// A unit of work. With the same files every machine makes the same result, unless its network runtime rounds
-/// differently.
+/// A unit of work. Equal inputs give equal results on every machine, unless its network runtime rounds differently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {
     pub format: String,
     pub kind: UnitKind,
-    /// Names of input files by [`hash_of`](super::hash_of). `self-play`: the network, and a second one if
-    /// `share` is above 0; `arena` and `match`: two networks or names of classical players; `annotate`: the
-    /// games.
+    /// Input file names by [`hash_of`](super::hash_of). `self-play`: the network, and a second one if `share` > 0;
+    /// `arena` and `match`: two networks or names of classical players; `annotate`: the games.
     pub inputs: Vec<String>,
     /// Hash name of the rules file (JSON).
     pub rules: String,

@@ -1,8 +1,6 @@
-//! Plays the games of many self-play units together.
-//!
-//! The games of one unit are too few to keep batches full. Each thread therefore holds as many games as the
-//! rules say, from any units, and returns every finished game to its unit, which is stored when complete. A
-//! game depends only on its number, so a unit gets the same games as when it is played alone.
+//! Plays the games of many self-play units together, as one unit has too few to fill batches. Each thread holds as
+//! many games as the rules say, from any units, and returns finished ones to their units. A game depends only on its
+//! number, so results are the same as for a unit played alone.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +16,7 @@ use super::unit::Unit;
 use crate::data::dataset::{PendingGame, Store};
 use crate::play::selfplay::{FinishedGame, GameQueue, GameSource, SelfPlayContext, SelfPlayWorker};
 
-/// Shared by the threads that play units which differ only in their game numbers.
+/// State shared by the threads of units that differ only in their game numbers.
 pub struct UnitGames<'a> {
     context: &'a SelfPlayContext,
     queue: &'a OwnUnits<'a>,
@@ -57,18 +55,18 @@ impl<'a> UnitGames<'a> {
         UnitGames { context, queue, folder, at_once, state: Mutex::new(state) }
     }
 
-    /// Plays on the calling thread and waits when there are no units, until `halt` is raised. A failure
-    /// raises `halt`. Unfinished games are saved in the folder, and continued when their unit is taken again.
+    /// Plays on the calling thread until `halt` is raised, waiting while there are no units. A failure raises `halt`.
+    /// Unfinished games are saved in the folder and continue when their unit is taken again.
     pub fn work(&self, halt: &AtomicBool) -> Result<()> {
         let played = self.play(halt).inspect_err(|_| halt.store(true, Ordering::Relaxed));
-        // The last thread to leave saves the unfinished games of all.
+        // The last thread to leave saves all unfinished games.
         played.and(self.save(&mut self.lock()))
     }
 
     fn play(&self, halt: &AtomicBool) -> Result<()> {
         let mut worker = None;
         while !halt.load(Ordering::Relaxed) {
-            // A network takes memory and time to start, so it is not started before there is a game for it.
+            // A network starts only when it has a game, as it takes memory and time.
             if self.with_games(&mut self.lock())?.is_none() {
                 thread::sleep(POLL_EVERY);
                 continue;
@@ -91,7 +89,7 @@ impl<'a> UnitGames<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index of a begun unit with games left to start; begins the next unit if there is none.
+    /// Index of a begun unit with games left to start; begins the next unit if there is none.
     fn with_games(&self, state: &mut UnitGamesState) -> Result<Option<usize>> {
         loop {
             let is_left = |begun: &mut BegunUnit| !begun.left.is_empty() && self.queue.is_wanted(&begun.unit);
@@ -99,13 +97,12 @@ impl<'a> UnitGames<'a> {
                 return Ok(Some(index));
             }
             let Some(unit) = self.queue.take() else { return Ok(None) };
-            // A unit may be in progress already if somebody else's result for it was refused.
+            // A unit may already be in progress if another machine's result was refused.
             if state.begun.iter().any(|begun| begun.unit == unit) {
                 continue;
             }
             let mut store = UnitFiles::of(&unit, self.folder).open()?;
-            // The store's settings are saved before the first game: without them its games would not be
-            // continued.
+            // Without saved settings the store's games could not be continued.
             store.save()?;
             let left = GameQueue::of(&store, unit.count);
             let begun = BegunUnit { unit, store, left };
@@ -165,7 +162,7 @@ impl GameSource for UnitGames<'_> {
 }
 
 impl UnitGamesState {
-    /// Stores a game that is no longer played here, and returns the index of its unit.
+    /// Stores a game that left the board and returns its unit's index.
     fn take(&mut self, game: PendingGame) -> Result<usize> {
         let index = self.begun.iter().position(|begun| begun.unit.numbers().contains(&game.number));
         let index = index.expect("a unit is begun as long as its games are played");

@@ -62,7 +62,7 @@ pub struct AnnotateRules {
     pub options: Vec<(String, String)>,
     /// Limit per position: `depth 8` or `nodes 1000`.
     pub limit: String,
-    /// Seconds without an answer after which the engine is restarted.
+    /// Seconds without an answer before the engine is restarted.
     pub patience: u64,
     /// True to keep existing evaluations.
     pub keep_known: bool,
@@ -71,8 +71,7 @@ pub struct AnnotateRules {
 }
 
 impl AnnotateRules {
-    /// Parses the limit. Only depth and nodes are allowed, because they give the same result on every
-    /// machine.
+    /// Parses the limit. Only depth and nodes are reproducible on every machine.
     pub fn limit(&self) -> Result<Limit> {
         let parsed = self.limit.split_once(' ').and_then(|(kind, number)| match kind {
             "depth" => Some(Limit::Depth(number.parse().ok()?)),

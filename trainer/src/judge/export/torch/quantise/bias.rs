@@ -27,11 +27,9 @@ struct LayerOutput {
     channels_last: bool,
 }
 
-/// The fp32 model with biases corrected for its 8-bit form: the mean shift of each output channel that
-/// quantisation causes is subtracted from its bias. This is empirical bias correction (Nagel et al.,
-/// "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D), layer by
-/// layer in the order of the graph, with preceding layers already corrected. Layers without a bias are
-/// unchanged.
+/// Subtracts from each bias the mean shift of its output channel under quantisation: empirical bias correction (Nagel
+/// et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D), layer by
+/// layer with preceding layers already corrected. Returns the fp32 model; layers without a bias are unchanged.
 pub fn corrected(
     model: &ModelProto,
     plan: &QuantisationPlan,

@@ -142,8 +142,7 @@ fn error(position: &LabelledPosition, p: &Probabilities, q: &Probabilities) -> P
     }
 }
 
-/// The `count` positions with the largest errors, the largest first. KL and WDL error count alike, as in the
-/// limits.
+/// The `count` positions with the largest errors, in descending order. KL and WDL error count alike.
 pub fn worst(errors: &[PositionError], count: usize) -> Vec<PositionError> {
     let size = |error: &PositionError| error.policy_kl.max(error.wdl.unwrap_or(0.0));
     let mut sorted: Vec<&PositionError> = errors.iter().collect();
@@ -193,8 +192,8 @@ fn best(p: &[f32]) -> Option<usize> {
     (0..p.len()).max_by(|a, b| p[*a].total_cmp(&p[*b]))
 }
 
-/// Positions per second of each session: the median of `repeats` alternating measurements on one thread, in
-/// batches of [`SPEED_BATCH`].
+/// Positions per second of each session on one thread: the median of `repeats` alternating runs in batches of
+/// [`SPEED_BATCH`].
 pub fn speeds(
     sessions: [&mut OnnxSession; 2],
     positions: &[LabelledPosition],

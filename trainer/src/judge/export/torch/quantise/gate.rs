@@ -11,8 +11,7 @@ const HIGH: f64 = 0.1;
 /// Limit of the decrease of the top-1 accuracy (share of positions whose played move is preferred).
 const TOP1_LOSS: f64 = 0.005;
 
-/// A mean must exceed its limit by this many standard errors: a few positions are not enough to refuse a
-/// network.
+/// Standard errors by which a mean must exceed its limit: a few positions must not refuse a network.
 const CONFIDENCE: f64 = 2.0;
 
 /// The limits that `quality` exceeds, one message each; NaN exceeds every limit.

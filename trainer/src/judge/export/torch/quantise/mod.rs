@@ -1,9 +1,7 @@
-//! Quantisation to 8 bits after training.
-//!
-//! [`positions`] samples stored games; [`ranges`] calibrates the activations' ranges on them; [`plan`]
-//! chooses the layers and tensors to quantise; [`rounding`] quantises the weights (GPTQ); [`qdq`] writes the
-//! graph with QuantizeLinear and DequantizeLinear nodes; [`bias`] corrects the biases; [`compare`] measures
-//! error and speed; [`gate`] has the limits; [`sensitivity`] measures the error of each layer alone.
+//! Post-training quantisation to int8: [`positions`] samples games, [`ranges`] calibrates activations, [`plan`]
+//! chooses layers and tensors, [`rounding`] quantises weights (GPTQ), [`qdq`] writes the QDQ graph, [`bias`] corrects
+//! biases, [`compare`] measures error and speed, [`gate`] has the limits, and [`sensitivity`] measures each layer's
+//! error alone.
 
 mod positions;
 mod ranges;
@@ -65,8 +63,8 @@ pub struct QuantisedNetwork {
     pub sensitivities: Vec<LayerSensitivity>,
 }
 
-/// Quantises the bytes of an fp32 network file. It is calibrated on up to `calibration` positions of training
-/// games and compared on up to `held_out` positions of validation games.
+/// Quantises an fp32 network file. Calibrates on up to `calibration` positions of training games and compares on up
+/// to `held_out` positions of validation games.
 pub fn quantise(
     fp32: &[u8],
     games: &[PathBuf],
@@ -95,9 +93,8 @@ pub fn quantise(
     Ok(QuantisedNetwork { int8, quality, speeds, exceeded, worst, sensitivities })
 }
 
-/// The quick version for a network in training. It is calibrated on a small sample of positions and compared
-/// on other positions of the same games. Returns the bytes of the int8 file and the quantisation error, on
-/// which there is no limit.
+/// Quantises a network in training quickly: calibrates on a small sample and compares on other positions of the same
+/// games. Returns the int8 file and the quantisation error, which has no limit.
 pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, QuantisationQuality)> {
     let sample = positions::sample(games, 2 * QUICK)?;
     let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
@@ -148,7 +145,7 @@ impl Quantiser {
         layers
     }
 
-    /// The bytes of the network with only one layer in integers and the rest in fp32.
+    /// The network with only `layer` in integers and the rest in fp32.
     fn single_layer(&self, layer: usize) -> Vec<u8> {
         let plan = self.plan.single_layer(self.graph(), layer);
         qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()

@@ -1,5 +1,3 @@
-//! The quantisation plan: which layers are computed in integers, and which tensors are quantised to 8 bits.
-
 use std::collections::{HashMap, HashSet};
 
 use engine::nets::onnx_file::proto::{GraphProto, NodeProto};
@@ -25,8 +23,8 @@ const FLOAT_GATES: usize = 1;
 pub struct QuantisationPlan {
     /// Nodes of the layers computed in integers.
     pub layers: HashSet<usize>,
-    /// 1x1 convolutions whose output only goes through a transposition to squares × channels, with the index
-    /// of that node. They are written as matrix products, whose output need not be quantised.
+    /// 1x1 convolutions whose only consumer transposes to squares × channels, with that node's index. They become
+    /// matrix products, whose output needs no quantisation.
     pub products: HashMap<usize, usize>,
     /// Quantised to 8 bits, in the order of the graph.
     pub tensors: Vec<String>,

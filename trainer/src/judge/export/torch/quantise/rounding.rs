@@ -22,8 +22,7 @@ const BIAS_STEPS: f32 = (1 << 30) as f32;
 /// For a layer's input moments.
 const POSITIONS: usize = 2048;
 
-/// Added to the diagonal of the second-moment matrix, relative to its mean, because some inputs are always
-/// zero.
+/// Damping of the second-moment matrix relative to its mean diagonal, as some inputs are always zero.
 const DAMPING: f64 = 1e-3;
 
 #[derive(Clone, Debug, PartialEq)]
