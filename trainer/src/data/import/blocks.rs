@@ -11,11 +11,11 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::puzzles::PuzzleColumns;
 
-/// Bytes of text in a block: some hundred games, so that the cost per block does not matter.
+/// Bytes of text per block: some hundred games, to amortise the cost of a block.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Bytes of the longest first line of a table.
 const LONGEST_HEADER: u64 = 1 << 16;
-/// Bytes of the longest game, so that a file that is no PGN does not fill the memory.
+/// Limit on a game's bytes, so that a non-PGN file does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
 /// Bytes by which a file is recognised.
 const HEAD: u64 = 64;
@@ -43,7 +43,7 @@ impl Compression {
     }
 }
 
-/// What a file is that begins with these bytes but holds no text of games, and what to do with it.
+/// Explains the format of a file without game text, from its first bytes.
 fn explained(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x89, b'H', b'D', b'F', ..] => Some(
@@ -67,7 +67,7 @@ fn explained(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a path is that of a file which can be read more than once: no pipe, and not the standard input.
+/// Whether the path can be read more than once: no pipe and not standard input.
 pub(crate) fn is_regular(path: &Path) -> bool {
     path != Path::new(STANDARD_INPUT) && path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
@@ -79,8 +79,8 @@ pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Opens a file and decompresses it, in one reading, so that it may be a pipe; `-` is the standard input. `bytes_read`
-/// counts the compressed bytes that are read.
+/// Opens a file, or standard input for `-`, and decompresses it in one pass, so that pipes work. `bytes_read` counts
+/// compressed bytes.
 pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Read>> {
     let inner: Box<dyn Read> = if path == Path::new(STANDARD_INPUT) {
         Box::new(io::stdin().lock())
@@ -153,7 +153,7 @@ impl TextFormat {
         Ok(columns.map_or(TextFormat::Pgn, TextFormat::Puzzles))
     }
 
-    /// The last offset at which a text can be split so that both parts hold whole games.
+    /// The last offset that splits a text between whole games.
     fn last_start(self, text: &[u8]) -> Option<usize> {
         match self {
             TextFormat::Pgn => last_game_start(text),
@@ -190,12 +190,8 @@ impl<R: Read> TextBlocks<R> {
         TextBlocks { reader, file, next_line: 1, rest: Vec::new(), converted: 0, ended: false, format: None }
     }
 
-    /// The next block, `None` at the end of the file.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or decompressed, or a game is longer than 64 MiB. The next call then returns what was
-    /// read before as the last block: all complete games of a truncated archive are read.
+    /// Returns the next block, `None` at the end. Fails on unreadable data or a game over 64 MiB; the next call then
+    /// returns the complete text before it as the last block, so that a truncated archive is read as far as possible.
     pub fn next(&mut self) -> io::Result<Option<TextBlock>> {
         let mut wanted = BLOCK_BYTES;
         while !self.ended {

@@ -146,8 +146,8 @@ fn parse_puzzle(
         packed.push(PackedMove::new(m));
         position.play_unchecked(m);
     }
-    // Lichess's puzzles, as others, end with a move of the solver: without the columns by which it is recognised, the
-    // opponent's first move would be taken for the solver's.
+    // Every puzzle ends with a solver's move. An even number of moves here means that the opponent's first move would
+    // be taken for the solver's.
     if !columns.set_up && !packed.is_empty() && packed.len().is_multiple_of(2) {
         return Err(GameError::Text(SET_UP_UNNAMED.to_owned()));
     }
@@ -166,7 +166,7 @@ fn parse_puzzle(
     Ok(ParsedGame::Game(game, EvalCounts::default()))
 }
 
-/// The position in which the solver is to move, after the opponent's move `set_up` if there is one.
+/// The position with the solver to move, after the opponent's move `set_up` if any.
 fn puzzle_start(fen: &str, set_up: Option<&str>) -> Result<(Option<String>, Chess), GameError> {
     let mut game = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
     if let Some(text) = set_up {

@@ -223,8 +223,7 @@ pub fn read_games<E>(
     })
 }
 
-/// The games of a text in PGN, in its order, and what is wrong with others; those that the filters leave out, and games that
-/// equal an earlier one, are missing.
+/// The games of a PGN text in order, and errors for broken ones. Filtered and duplicate games are missing.
 pub(crate) fn games_of_text(text: &[u8], options: &ReadOptions) -> Vec<Result<GameRecord, BrokenGame>> {
     let text = unix_lines(text).into_owned();
     let block = TextBlock { file: 0, format: TextFormat::Pgn, first_line: 1, text };

@@ -14,8 +14,8 @@ pub struct EncodedInput {
 }
 
 impl EncodedInput {
-    /// Encodes the current position of `game`, whose legal moves are `moves`. With `boards`, only so many previous boards
-    /// are included, if the scheme has any.
+    /// Encodes the current position of `game` with the legal moves `moves`. `boards` limits the number of previous
+    /// boards.
     pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> EncodedInput {
         let keep = |masks: &[u64], scalars: &[f32]| EncodedInput {
             masks: masks.to_vec(),

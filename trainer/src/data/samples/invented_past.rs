@@ -29,8 +29,8 @@ pub(super) struct Past {
     pub moves: Vec<Move>,
 }
 
-/// Takes back up to `plies` moves that may have been played. The side not to move is never in check, castling rights are
-/// kept, and with an en-passant square the last move is the double push. Castling and promotion are not taken back.
+/// Takes back up to `plies` plausible moves, but no castling or promotion. The side not to move is never in check,
+/// castling rights stay, and an en-passant square makes the last move the double push.
 pub(super) fn invent(position: &Chess, plies: usize, rng: &mut Rng) -> Past {
     let mut start = position.to_setup(EnPassantMode::Legal);
     let mut moves = Vec::with_capacity(plies);

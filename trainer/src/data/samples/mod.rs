@@ -64,11 +64,8 @@ impl Default for SampleOptions {
 }
 
 impl GameView<'_> {
-    /// The sample of the position before ply `ply`; `seed` is that of the random numbers.
-    ///
-    /// # Panics
-    ///
-    /// If the game has no such ply.
+    /// Makes the sample of the position before ply `ply`, with random numbers from `seed`. Panics if there is no such
+    /// ply.
     pub fn sample(&self, ply: usize, options: &SampleOptions, seed: u64) -> Result<Sample, DamagedGame> {
         let mut rng = Rng::with_seed(seed);
         let initial = match self.start {

@@ -7,8 +7,8 @@ use crate::data::record::{NO_EVAL, wdl_of_eval};
 /// How a position's value target is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueTarget {
-    /// The weight of the result where a position has an evaluation; the evaluation has the rest. At 1 evaluations are
-    /// not used, also where the result is unknown.
+    /// Weight of the game result against the evaluation. At 1 evaluations are never used, not even for unknown
+    /// results.
     pub lambda: f32,
 }
 

@@ -18,8 +18,8 @@ pub enum Next<T> {
 pub trait BatchedGame {
     type Outcome;
 
-    /// Plays the move of the finished search and starts the next search, or ends the game. The first call
-    /// starts the first search.
+    /// Plays the finished search's move and starts the next search, or ends the game. The first call only starts a
+    /// search.
     fn advance(&mut self) -> Next<Self::Outcome>;
 
     /// The current search, to collect leaves and to apply evaluations.
@@ -85,7 +85,7 @@ fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Optio
     }
 }
 
-/// Collects a game's leaves and plays a move whenever a search ends. Returns false if the game is over.
+/// Collects a game's leaves and plays a move whenever a search ends. Returns false once the game is over.
 fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMut(G::Outcome)) -> bool {
     loop {
         slot.pending = slot.game.solo().gather(leaves);

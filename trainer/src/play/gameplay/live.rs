@@ -32,8 +32,7 @@ struct LiveBoards {
     written: Option<Instant>,
 }
 
-/// Starts to show the boards of this process in the folder of a run that ends after `iterations` and at
-/// `until`.
+/// Starts publishing this process's boards in a run's folder. The run ends after `iterations` and at `until`.
 pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) {
     let since_1970 = |time: SystemTime| Some(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64());
     let live = LiveBoards {

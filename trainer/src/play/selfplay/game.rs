@@ -65,8 +65,7 @@ impl SelfPlayGame {
         stream_rng(purpose, self.setup.seed, self.number, ply as u64)
     }
 
-    /// Records the finished search and plays a move. If `is_target`, the policy is recorded as a training
-    /// target.
+    /// Records the finished search and plays a move. Only with `is_target` is the policy recorded.
     fn finish_search(&mut self, is_target: bool) {
         let tree = self.solo.tree();
         let stats = tree.stats();
@@ -74,8 +73,7 @@ impl SelfPlayGame {
         let improved = self.solo.improved_policy().filter(|_| root.proof.is_none());
         let wdl = match (root.proof, stats.first()) {
             (Some(proof), _) => proof.wdl(),
-            // The mean over all visits is biased towards a draw, because it includes visits to inferior
-            // moves.
+            // The mean over all visits is biased by visits to inferior moves.
             (None, Some(best)) if best.visits > 0 && improved.is_none() => best.wdl,
             _ => root.wdl.flipped(),
         };
@@ -121,7 +119,7 @@ impl SelfPlayGame {
         if self.record.moves.len() < rules.plies { rules.opening } else { rules.later }
     }
 
-    /// If the game is over: its result, the flag of an adjudication, and the side that resigned.
+    /// If the game is over, returns its result, its adjudication flag, and the side that resigned.
     fn end(&self) -> Option<(GameResult, u16, Option<Color>)> {
         let rules = &self.setup.rules;
         if let Some((result, flag)) = known_result(&self.game, &self.setup.tables) {

@@ -95,8 +95,7 @@ impl SelfPlayContext {
         Ok(context.and_from(0, networks))
     }
 
-    /// Adds other networks for the games from number `first` on; `first` must be larger than in earlier
-    /// calls.
+    /// Adds other networks for games from number `first` on; `first` must increase from call to call.
     pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
         let network = self.index(&networks.network);
         let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
@@ -136,7 +135,7 @@ impl SelfPlayContext {
 
 /// Where workers get their games, and where they deliver them.
 pub trait GameSource: Sync {
-    /// The next game to start or to continue; `None` if there is none at the moment.
+    /// The next game to start or continue; `None` if none is available now.
     fn next(&self) -> Result<Option<PendingGame>>;
 
     /// Takes a finished game.
@@ -165,8 +164,7 @@ impl SelfPlayWorker<'_> {
         Ok(SelfPlayWorker { context, evaluators })
     }
 
-    /// Keeps `at_once` games of `source` running until it has no more, or until `halt` is raised. A failure
-    /// raises `halt`.
+    /// Keeps `at_once` games of `source` running until it has no more or `halt` is raised. A failure raises `halt`.
     pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
         let context = self.context;
         let failure = RefCell::new(None);
@@ -283,7 +281,7 @@ enum WorkerMessage {
     Failed(anyhow::Error),
 }
 
-/// The games of one store as a worker sees them; the collector stores what it sends.
+/// A worker's view of a store's games; the collector stores what it sends.
 struct StoredGames<'a> {
     queue: &'a Mutex<GameQueue>,
     /// Number of planned games that are unfinished; at 0 all workers stop.
@@ -298,7 +296,7 @@ impl GameSource for StoredGames<'_> {
     }
 
     fn finished(&self, game: FinishedGame) -> Result<()> {
-        // Counted here rather than in the collector, so that a single worker always stops at the same point.
+        // Counted here, not in the collector, so that a single worker always stops at the same point.
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.halt.store(true, Ordering::Relaxed);
         }
@@ -312,10 +310,8 @@ impl GameSource for StoredGames<'_> {
     }
 }
 
-/// Plays until `store` holds the planned number of games; `bar` counts them.
-///
-/// Raising `stop` ends it soon. Unfinished games are stored too, and the next call continues them. With one
-/// worker the same plan makes the same games.
+/// Plays until `store` holds the planned number of games; `bar` counts them. Raising `stop` ends it soon; unfinished
+/// games are stored and continue at the next call. With one worker a plan is reproducible.
 pub fn play(
     plan: &SelfPlayPlan,
     networks: &SelfPlayNetworks,
