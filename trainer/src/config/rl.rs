@@ -19,9 +19,8 @@ use super::train::TrainConfig;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RlConfig {
-    /// Initial weights: a checkpoint of `train` or of `export --weights`, whose model is used. If empty, the run
-    /// begins with
-    /// random weights and without a KL cost.
+    /// Initial weights: a checkpoint of `train` or of `export --weights`, whose model is used. If empty, the run begins
+    /// with random weights and without a KL cost.
     pub start: String,
     pub seed: u64,
     /// Evaluates positions in self-play and arena games.
@@ -32,8 +31,8 @@ pub struct RlConfig {
     /// Games per unit of work. A unit is stored whole, and a worker plays its games in parallel.
     pub games_per_unit: u64,
     /// Iterations by which the playing networks may lag behind: 0, or 1 so that other machines play the next games
-    /// while a
-    /// network learns, or, without an inbox, this machine begins them while the last games of an iteration are played.
+    /// while a network learns, or, without an inbox, this machine begins them while the last games of an iteration are
+    /// played.
     pub lag: u64,
     /// Share of the games played by the network in training; the best network so far plays the others.
     pub current_share: f64,
@@ -52,14 +51,12 @@ pub struct RlConfig {
     pub arena: ArenaRules,
     pub veto: VetoRules,
     /// Play ONNX Runtime games, including the arena's, with int8 networks as soon as there are games to calibrate on:
-    /// two to
-    /// three times as many games per second on CPUs with VNNI.
+    /// two to three times as many games per second on CPUs with VNNI.
     pub quantise: bool,
     /// Iterations between milestones, networks that are kept.
     pub milestone_every: u64,
     /// Maximum size of the run's folder in MiB. Beyond it milestones and then the oldest games are deleted, but never
-    /// the
-    /// games of the newest iteration.
+    /// the games of the newest iteration.
     pub disk: u64,
 }
 
@@ -334,7 +331,8 @@ impl RlSettings {
         config.with_context(|| layers::place(&files))
     }
 
-    /// Whether the run is of the family `sparse`: as `train.model.family` says, or else the network that it begins with.
+    /// Whether the run is of the family `sparse`: as `train.model.family` says, or else the network that it begins
+    /// with.
     fn is_sparse(&self) -> Result<bool> {
         let mut asked = json!({});
         // A run's own configuration that cannot be read is an error where its settings are needed.
@@ -572,8 +570,8 @@ impl Default for VetoRules {
     }
 }
 
-/// Weight of the policy's divergence in the loss, adaptive as in NeuralMatePlay: `weight` below the target,
-/// `weight · (1 + factor · excess)` above, at most `most`, with `excess = divergence / target − 1`.
+/// Weight of the policy's divergence in the loss, adaptive as in NeuralMatePlay: `weight` below the target, `weight ·
+/// (1 + factor · excess)` above, at most `most`, with `excess = divergence / target − 1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReferenceConfig {

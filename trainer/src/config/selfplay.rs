@@ -30,8 +30,7 @@ pub struct SelfPlayRules {
     /// Ply limit at which a game is cut off.
     pub max_plies: usize,
     /// Whether a game that is cut off counts as a draw. Otherwise it has no result, so that a weak network does not
-    /// learn that
-    /// everything is drawn.
+    /// learn that everything is drawn.
     pub cut_is_draw: bool,
     /// Folders of Syzygy tables, which adjudicate games that reach them; empty for none.
     pub syzygy: String,
@@ -84,8 +83,7 @@ impl Default for GumbelRules {
     }
 }
 
-/// A move is sampled in proportion to visits^(1/temperature). In Gumbel search the temperature scales the Gumbel
-/// noise.
+/// A move is sampled in proportion to visits^(1/temperature). In Gumbel search the temperature scales the Gumbel noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {

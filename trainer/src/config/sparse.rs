@@ -80,8 +80,7 @@ pub struct SparseSourceConfig {
     /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
     pub value_lambda: f64,
     /// Policy target where a search or an engine's best move is recorded: λ · move played + (1 − λ) · recorded, with λ
-    /// this
-    /// value.
+    /// this value.
     pub policy_lambda: f64,
     /// Share of the policy target spread evenly over the legal moves where the target is the move played alone.
     pub label_smoothing: f64,
@@ -90,8 +89,7 @@ pub struct SparseSourceConfig {
     pub policy_weight: f64,
     pub value_weight: f64,
     /// Network whose outputs replace the recorded targets: a file of the family `sparse`, or `embedded`; empty for
-    /// none.
-    /// Another source may use the same games.
+    /// none. Another source may use the same games.
     pub teacher: String,
     /// Maximum random moves made before the teacher labels a position.
     pub random_moves: usize,
@@ -184,8 +182,7 @@ pub struct SparseTrainConfig {
     pub plateau_patience: u64,
     pub adam: SparseAdam,
     /// Time constant of the averaged weights in samples. A run from random weights uses a tenth of the samples seen
-    /// where that
-    /// is less.
+    /// where that is less.
     pub average_samples: u64,
 
     pub report_every: u64,

@@ -31,8 +31,7 @@ pub struct TrainConfig {
     /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
     pub value_lambda: f64,
     /// Share of samples whose history is cut to zero, one or two of the three previous boards, so that the network
-    /// cannot tell
-    /// puzzles and other set-up positions by their missing history.
+    /// cannot tell puzzles and other set-up positions by their missing history.
     pub history_dropout: f64,
     /// Percentage of the games held out for validation. Another 1 % is always held out for testing.
     pub validation_percent: u64,
@@ -167,8 +166,7 @@ impl Default for TrainConfig {
 
 impl TrainConfig {
     /// Merges `files` over `preset`, each over the one before, and applies `overrides`: `key=value` with dots for
-    /// nesting
-    /// (`model.filters=96`) and a JSON value or bare text.
+    /// nesting (`model.filters=96`) and a JSON value or bare text.
     pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig> {
         let mut json = preset.json();
         lay_files(&mut json, files)?;

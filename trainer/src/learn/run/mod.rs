@@ -1,4 +1,4 @@
-//! A training run, whatever learns in it: its folder, its loop, its reports.
+//! The training loop, its folder and its reports, for any learner.
 
 pub mod metrics;
 pub mod folder;
@@ -19,51 +19,49 @@ pub use range_test::{LrSuggestion, RangeTestStep, range_test};
 use crate::config::{RunConfig, Schedule};
 use metrics::{Reporter, TrainReport, Validations};
 
-/// Maximal number of steps that are not finite, over consecutive reports in which at least half are not.
+/// Maximum non-finite steps over consecutive reports in which at least half of the steps are non-finite.
 const SKIPS: u64 = 10;
 
-/// A network with its optimiser, its averaged weights and its counters.
+/// A network with its optimiser, averaged weights and counters.
 pub trait Learner: Sized {
-    /// Where its samples come from.
+    /// Source of the training samples.
     type Feed: ?Sized;
-    /// The positions that it is validated on.
+    /// Validation positions.
     type HeldOut: ?Sized;
 
-    /// Makes one optimiser step at learning rate `lr` and returns the number of samples learnt from.
+    /// Makes an optimiser step at learning rate `lr`. Returns the number of samples learnt from.
     fn step(&mut self, feed: &mut Self::Feed, lr: f64, progress: &TrainProgress) -> Result<u64, TrainError>;
 
-    /// Means over the steps since the last call.
+    /// Returns means over the steps since the last call.
     fn report(&mut self) -> TrainReport;
 
     /// Whether there were steps since the last report.
     fn has_counted(&self) -> bool;
 
-    /// Measures the averaged weights.
+    /// Validates the averaged weights.
     fn validate(&self, held_out: &Self::HeldOut) -> Validations;
 
     /// Whether all averaged weights are finite.
     fn is_finite(&self) -> bool;
 
-    /// Begins to average anew, as a run of several parts does with each.
+    /// Restarts the average for a new part of the run.
     fn begin_part(&mut self);
 
-    /// Writes a checkpoint: all that is needed to go on as if nothing had happened.
+    /// Writes a checkpoint from which a resumed run continues as if uninterrupted.
     fn write(&self, path: &Path, progress: &TrainProgress, feed: &Self::Feed) -> Result<()>;
 }
 
-/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainEnd {
-    /// After all its samples or minutes, or by early stopping.
+    /// The run used all its samples or minutes, or stopped early.
     Finished,
-    /// On request; it can be resumed.
+    /// Stopped on request; the run can be resumed.
     Stopped,
 }
 
-/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// Too many steps, this number, were not finite: training has diverged, or the precision is insufficient.
+    /// This number of steps was not finite: training has diverged, or the precision is insufficient.
     #[error(
         "{0} steps were not finite (the last checkpoint is intact): use a lower lr, or set precision to fp32 where it is not"
     )]
@@ -73,18 +71,17 @@ pub enum TrainError {
     Failed(#[from] Error),
 }
 
-/// A training run and its folder.
 pub struct Run<L> {
     pub learner: L,
     pub progress: TrainProgress,
     config: RunConfig,
     folder: RunFolder,
-    /// Steps that were not finite in the reports since the last sound one.
+    /// Non-finite steps in the reports since the last one in which most steps were finite.
     streak: u64,
 }
 
 impl<L: Learner> Run<L> {
-    /// A run that goes on from `progress`. `settings` is the whole configuration, which `config.json` gets.
+    /// Continues from `progress` and writes `settings`, the whole configuration, to `config.json`.
     pub fn open(
         folder: RunFolder,
         settings: &impl Serialize,
@@ -96,13 +93,13 @@ impl<L: Learner> Run<L> {
         Ok(Run { learner, progress, config, folder, streak: 0 })
     }
 
-    /// The checkpoint to use: the best, or without validations the last.
+    /// Returns the best checkpoint, or without validations the last.
     pub fn result(&self) -> Option<PathBuf> {
         folder::best_or_last(self.folder.path())
     }
 
-    /// Begins a part of the run at the present step, if that is `from`: with an empty summary and a new average. Later in
-    /// the part this does nothing.
+    /// Begins a part of the run, with an empty summary and a new average, if the present step is `from`; later in the
+    /// part does nothing.
     pub fn begin_part(&mut self, from: u64) {
         if self.progress.step == from {
             self.progress.summary = metrics::TrainSummary::default();
@@ -111,10 +108,8 @@ impl<L: Learner> Run<L> {
         }
     }
 
-    /// Trains until the run is finished or `stop`, which is called before each step, returns true.
-    ///
-    /// # Errors
-    /// The feed fails, a file cannot be written, or too many steps are not finite. The last checkpoint is kept.
+    /// Trains until the run is finished or `stop`, called before each step, returns true. On an error the last
+    /// checkpoint is kept.
     pub fn train(
         &mut self,
         feed: &mut L::Feed,
@@ -140,7 +135,7 @@ impl<L: Learner> Run<L> {
             lr = self.config.learning_rate(self.progress.samples, done) * self.progress.plateau.factor;
             self.progress.samples += self.learner.step(feed, lr, &self.progress)?;
             self.progress.step += 1;
-            // Reports and the time left count the step that they come after.
+            // Reports and the time left include the step just made.
             self.progress.time_s = before + start.elapsed().as_secs_f64();
             reporter.tick(&self.progress);
             if self.progress.step.is_multiple_of(self.config.report_every) {
@@ -174,7 +169,6 @@ impl<L: Learner> Run<L> {
         Ok(ended)
     }
 
-    /// Reports the steps since the last report.
     fn report(&mut self, reporter: &mut Reporter, lr: f64) -> Result<(), TrainError> {
         let report = self.learner.report();
         self.progress.skipped += report.skipped;
@@ -190,7 +184,7 @@ impl<L: Learner> Run<L> {
         Ok(())
     }
 
-    /// Validates the averaged weights, and keeps them if they are the best so far.
+    /// Validates the averaged weights and writes them if they are the best so far.
     fn validate(&mut self, reporter: &mut Reporter, feed: &L::Feed, held_out: &L::HeldOut) -> Result<()> {
         let start = Instant::now();
         self.progress.validated = self.progress.step;
@@ -216,8 +210,8 @@ impl<L: Learner> Run<L> {
     }
 }
 
-/// Fails if a resumed run would split the games into training and validation in another way: it would learn from games
-/// that it was validated on, or be validated on games that it has learnt.
+/// Fails if a resumed run would split the games differently: it would train on held-out games, or validate on games
+/// that it has learnt.
 pub fn same_split(before: u64, now: u64) -> Result<()> {
     anyhow::ensure!(
         before == now,

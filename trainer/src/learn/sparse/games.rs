@@ -22,36 +22,33 @@ struct Head {
     recorded: bool,
 }
 
-/// Many games, compact: four bytes a ply, and nine more where policies are recorded.
+/// Compact games: four bytes per ply, and nine more where policies are recorded.
 #[derive(Clone, Debug, Default)]
 pub struct GameStore {
     heads: Vec<Head>,
     starts: Vec<String>,
     moves: Vec<u16>,
     evals: Vec<i16>,
-    /// Of the games with policies; their plies are counted apart.
+    /// Number of moves in each ply's policy, only for games with recorded policies.
     policies: Vec<u8>,
-    /// Of the same plies, the searches' q and d.
+    /// The search's q and d, for the same plies as `policies`.
     values: Vec<(i16, u16)>,
     shares: Vec<(u16, u16)>,
     policy_at: Vec<u64>,
     targets: u64,
 }
 
-/// How positions are made into samples.
+/// How a position becomes a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SparseRecipe {
-    /// What the value should answer.
     pub target: ValueTarget,
-    /// The weight of the move played in a policy target where a policy is recorded; that has the rest.
+    /// Policy weight of the move played where a policy is recorded, which gets the rest.
     pub policy_lambda: f32,
-    /// The share of samples that forget the game before them: as a position that was set up.
+    /// Share of samples without history, like set-up positions.
     pub forget: f64,
-    /// How much of a policy target is spread evenly over the legal moves, where it is the move played alone.
+    /// Share of the policy target spread evenly over the legal moves where the target is the move played alone.
     pub smoothing: f32,
-    /// How much policies count.
     pub policy_weight: f32,
-    /// How much values count.
     pub value_weight: f32,
 }
 
@@ -69,7 +66,6 @@ impl Default for SparseRecipe {
 }
 
 impl SparseSourceConfig {
-    /// How its positions are made into samples of training.
     pub fn recipe(&self) -> SparseRecipe {
         SparseRecipe {
             target: ValueTarget { lambda: self.value_lambda as f32 },
@@ -83,22 +79,19 @@ impl SparseSourceConfig {
 }
 
 impl GameStore {
-    /// Number of games.
     pub fn len(&self) -> usize {
         self.heads.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
 
-    /// Number of positions to be learnt, with those of puzzles' opponents left out.
+    /// Number of positions to learn from, without those of a puzzle's opponent.
     pub fn targets(&self) -> u64 {
         self.targets
     }
 
-    /// Adds a game.
     pub fn push(&mut self, game: &GameView<'_>) {
         let plies = game.moves.len().min(usize::from(u16::MAX));
         if plies == 0 {
@@ -132,8 +125,8 @@ impl GameStore {
         self.targets += self.positions(self.len() - 1) as u64;
     }
 
-    /// Number of positions of a game to be learnt: those with a policy, if such are recorded; else all, of a puzzle
-    /// every second.
+    /// Returns the number of a game's training positions: those with a policy if policies are recorded, else all, but
+    /// every second of a puzzle.
     pub fn positions(&self, game: usize) -> usize {
         let head = &self.heads[game];
         match self.recorded(game) {
@@ -142,16 +135,14 @@ impl GameStore {
         }
     }
 
-    /// Number of moves in each ply's policy, if policies are recorded.
+    /// Returns the number of moves in each ply's policy, if policies are recorded.
     fn recorded(&self, game: usize) -> Option<&[u8]> {
         let (head, at) = (&self.heads[game], self.policy_at[game] as usize);
         head.recorded.then(|| &self.policies[at..at + usize::from(head.plies)])
     }
 
-    /// Adds samples of a game to `out`: of those of its [positions](GameStore::positions) that `wanted` chooses, given
-    /// their index among them.
-    ///
-    /// A game with an illegal move ends there.
+    /// Adds samples of the game's training [positions](GameStore::positions) whose index `wanted` accepts. Stops at an
+    /// illegal move.
     pub fn sample(
         &self,
         game: usize,
@@ -172,8 +163,8 @@ impl GameStore {
         });
     }
 
-    /// Calls `each` with those [positions](GameStore::positions) of a game that `wanted` chooses, given their index among
-    /// them, with their plies and the shares recorded there, until it returns `None`.
+    /// Calls `each` with the game's training [positions](GameStore::positions) whose index `wanted` accepts, their
+    /// plies and recorded policies, until it returns `None`.
     pub fn walk(
         &self,
         game: usize,
@@ -206,7 +197,7 @@ impl GameStore {
         }
     }
 
-    /// The game's start; a puzzle's with an invented past.
+    /// Returns the start position; a puzzle gets an invented history.
     fn start(&self, head: &Head, rng: &mut Rng) -> Option<Game> {
         let Some(start) = (head.start as usize).checked_sub(1) else { return Some(Game::new()) };
         let fen = &self.starts[start];
@@ -214,10 +205,10 @@ impl GameStore {
     }
 }
 
-/// What is known of one position.
+/// Training labels of one position.
 struct Labels<'a> {
     eval: Option<i16>,
-    /// Win, draw and loss for the mover, by a search or an engine.
+    /// WDL for the side to move, by a search or an engine.
     searched: Option<[f32; 3]>,
     result: i8,
     played: PackedMove,
@@ -226,7 +217,7 @@ struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    /// Adds the sample; nothing if the move to be learnt is not legal.
+    /// Adds the sample. Returns `None` without adding if the target move is illegal.
     fn push(
         &self,
         game: &Game,
@@ -235,7 +226,7 @@ impl Labels<'_> {
         out: &mut SparseSamples,
     ) -> Option<()> {
         let recipe = self.recipe;
-        // Where the policy does not count, no moves are needed, which take most of the time.
+        // Move generation takes most of the time, so it is left out where the policy has no weight.
         let moves = if recipe.policy_weight > 0.0 { game.legal_moves() } else { MoveList::new() };
         let find = |m: PackedMove| {
             let m = m.to_legal_move(game.position());
@@ -287,7 +278,7 @@ impl Labels<'_> {
     }
 }
 
-/// `count` samples of games, every position as likely as any other, each at most once; always the same.
+/// Draws `count` samples uniformly from all positions without replacement; deterministic for a seed.
 pub fn choose(games: &GameStore, count: usize, recipe: &SparseRecipe, seed: u64) -> SparseSamples {
     let mut rng = Rng::with_seed(seed);
     // Selection sampling (Knuth, volume 2, 3.4.2, algorithm S).

@@ -6,8 +6,7 @@ use super::shape::SparseShape;
 use super::tensor::{SparseTensor, block_of};
 
 /// Maximum columns per block of an embedding. A block of all features has 1.7 MB, and the rows that a batch uses stay
-/// in
-/// the core's cache ([measured](../../../docs/results/speed.md)).
+/// in the core's cache ([measured](../../../docs/results/speed.md)).
 const BLOCK: usize = 128;
 
 /// Largest embedding weight: the sum over any position's features, times 255, fits into 16 bits.
@@ -17,14 +16,13 @@ const BIAS_CLIP: f32 = 4.0;
 const ROW_CLIP: f32 = 127.0 / SparseTensors::ROW_STEPS;
 const LAYER_CLIP: f32 = 8.0;
 
-/// A policy and a value network over sparse binary inputs, which share no weights.
-/// With `f` the active features, `a_m` and `b_m` the rows of move `m`, and `clip` to 0 … 1:
-/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` elementwise, and the logit of a move
-/// is
-/// `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
-/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the WDL logits for the
-/// side to
-/// move are `y · out + bias`.
+/// A policy and a value network over sparse binary inputs, which share no weights. With `f` the active features, `a_m`
+/// and `b_m` the rows of move `m`, and `clip` to 0 … 1:
+///
+/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` elementwise, and the logit of a move is
+///   `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
+/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the WDL logits for the side
+///   to move are `y · out + bias`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseModel {
     pub shape: SparseShape,
@@ -131,8 +129,7 @@ impl SparseModel {
 
     /// Spreads the weights of a quantised network at random within their rounding steps. Rounding again gives the same
     /// integers, but a change below half a step moves a proportional share of them by one, so that a short training is
-    /// not
-    /// lost. Tensors that are not all integers stay as they are.
+    /// not lost. Tensors that are not all integers stay as they are.
     pub fn dithered(mut self, seed: u64) -> SparseModel {
         let mut rng = fastrand::Rng::with_seed(seed);
         for tensor in self.tensors_mut() {
@@ -146,9 +143,10 @@ impl SparseModel {
         self
     }
 
-    /// Widens the layers to `shape`. New units have random weights but no influence, so that all outputs stay the
-    /// same.
+    /// Widens the layers to `shape`. New units have random weights but no influence, so that all outputs stay the same.
+    ///
     /// # Panics
+    ///
     /// If a layer of `shape` is narrower.
     pub fn widened(self, shape: SparseShape, seed: u64) -> SparseModel {
         assert!(self.shape.fits_into(&shape), "{:?} does not fit into {shape:?}", self.shape);
@@ -232,7 +230,9 @@ impl SparseModel {
     }
 
     /// Moves the weights a fraction `share` of the way to those of `other`.
+    ///
     /// # Panics
+    ///
     /// If `other` has another shape.
     pub fn approach(&mut self, other: &SparseModel, share: f32) {
         assert_eq!(self.shape, other.shape, "the same shape");

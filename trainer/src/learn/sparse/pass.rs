@@ -1,4 +1,4 @@
-//! Forward and backward through a network, for the samples of a batch.
+//! Forward and backward passes over a batch.
 
 use std::ops::Range;
 
@@ -12,33 +12,29 @@ use super::samples::SparseBatch;
 use super::tensor::SparseTensor;
 use crate::base::parallel;
 
-/// Samples that one task works on; sums over a batch are made shard by shard, so that they don't depend on the threads.
+/// Samples per task. Sums over a batch are made shard by shard, so that the result does not depend on the threads.
 pub const SHARD: usize = 512;
 
-/// Losses and accuracies of a pass, as sums over its samples.
+/// Sums of losses and hits over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SparseTally {
-    /// Cross-entropy of the policy, weighted.
+    /// Weighted policy cross-entropy.
     pub policy_loss: f64,
-    /// The weights of the policies.
     pub policy_weight: f64,
-    /// Cross-entropy of the value, weighted.
+    /// Weighted value cross-entropy.
     pub value_loss: f64,
-    /// The weights of the values.
     pub value_weight: f64,
-    /// Samples.
     pub samples: u64,
     /// Samples with moves.
     #[serde(default)]
     pub policies: u64,
     /// Samples whose best move has the greatest logit.
     pub top1: u64,
-    /// Samples whose best move is among the five greatest.
+    /// Samples whose best move is among the five greatest logits.
     pub top5: u64,
 }
 
 impl SparseTally {
-    /// Adds another.
     pub fn add(&mut self, other: &SparseTally) {
         self.policy_loss += other.policy_loss;
         self.policy_weight += other.policy_weight;
@@ -50,18 +46,18 @@ impl SparseTally {
         self.top5 += other.top5;
     }
 
-    /// Mean cross-entropy of the policy.
+    /// Mean policy cross-entropy.
     pub fn policy(&self) -> f64 {
         self.policy_loss / self.policy_weight.max(f64::MIN_POSITIVE)
     }
 
-    /// Mean cross-entropy of the value.
+    /// Mean value cross-entropy.
     pub fn value(&self) -> f64 {
         self.value_loss / self.value_weight.max(f64::MIN_POSITIVE)
     }
 }
 
-/// Gradients of the parameters that every sample uses, of the mean losses of a batch.
+/// Gradients of a batch's mean losses by the parameters that every sample uses.
 #[derive(Clone, Debug)]
 pub struct SharedGradients {
     /// `[P]`
@@ -101,27 +97,25 @@ impl SharedGradients {
     }
 }
 
-/// What a pass computes for each sample; its memory is reused for the next batch.
-///
-/// Sums and hidden units lie in blocks of columns, each `[samples, block]`.
+/// Activations of a batch, whose memory the next batch reuses. Sums and hidden units lie in blocks of columns, each
+/// `[samples, block]`.
 #[derive(Clone, Debug, Default)]
 pub struct SparsePass {
-    /// The policy's embedding sums; after a backward pass their gradient.
+    /// Policy embedding sums; after a backward pass their gradient.
     pub policy: Vec<f32>,
-    /// The value's embedding sums; after a backward pass their gradient.
+    /// Value embedding sums; after a backward pass their gradient.
     pub value: Vec<f32>,
-    /// The policy's hidden units, in blocks as the moves' rows.
+    /// Hidden units of the policy, in the same blocks as the moves' rows.
     pub hidden: Vec<f32>,
-    /// The logit of each move; after a backward pass its gradient.
+    /// One logit per move; after a backward pass its gradient.
     pub logits: Vec<f32>,
-    /// Probabilities of win, draw and loss; zero where the value does not count.
+    /// WDL probabilities; zero where the value has no weight.
     pub wdl: Vec<[f32; 3]>,
 }
 
-/// A shard's part of a [`SparsePass`].
 struct Shard<'a> {
     samples: Range<usize>,
-    /// Where its moves begin in the batch.
+    /// Index in the batch of the shard's first move.
     move_offset: usize,
     policy: Vec<&'a mut [f32]>,
     value: Vec<&'a mut [f32]>,
@@ -131,8 +125,8 @@ struct Shard<'a> {
 }
 
 impl SparsePass {
-    /// Runs the network on a batch: losses and accuracies, and for a backward pass the gradients. Of a batch without
-    /// policies that count only the value is computed.
+    /// Returns losses and accuracies, and gradients if `backward`. Computes only the value if no policy of the batch
+    /// has weight.
     pub fn run(
         &mut self,
         network: &SparseModel,
@@ -144,7 +138,7 @@ impl SparsePass {
             embed(&network.policy_embedding, &network.policy_bias, batch, &mut self.policy, threads);
             self.hidden.resize(batch.len() * network.shape.half(), 0.0);
         } else {
-            // Without blocks there is nothing to do for the policy.
+            // Without blocks the policy's loops do nothing.
             self.policy.clear();
             self.hidden.clear();
         }
@@ -152,7 +146,7 @@ impl SparsePass {
         self.logits.resize(batch.rows_a.len(), 0.0);
         self.wdl.clear();
         self.wdl.resize(batch.len(), [0.0; 3]);
-        // The value's first layer by its outputs, for the gradient of its inputs.
+        // The gradient of the first value layer's inputs reads its weights by output.
         let transposed = transposed(&network.value_l1_weight);
         let worker = Worker { network, batch, backward, transposed };
         let work = |shard| lanes::vectorized(ShardPass { worker: &worker, shard });
@@ -196,7 +190,7 @@ impl SparsePass {
     }
 }
 
-/// For each shard its part of every block.
+/// Returns each shard's part of every block.
 fn split(blocked: &mut [f32], n: usize, block: usize) -> Vec<Vec<&mut [f32]>> {
     let mut shards: Vec<Vec<&mut [f32]>> = (0..n.div_ceil(SHARD)).map(|_| Vec::new()).collect();
     for columns in blocked.chunks_mut(n * block) {
@@ -207,7 +201,7 @@ fn split(blocked: &mut [f32], n: usize, block: usize) -> Vec<Vec<&mut [f32]>> {
     shards
 }
 
-/// `out = bias + Σ embedding[f]` over each sample's features, in the embedding's blocks.
+/// Computes `out = bias + Σ embedding[f]` over each sample's features, in the embedding's blocks.
 fn embed(
     embedding: &SparseTensor,
     bias: &SparseTensor,
@@ -228,7 +222,7 @@ fn embed(
     });
 }
 
-/// Adds up a block of columns of the samples from `first` on.
+/// Sums a block of columns for the samples from `first` on.
 struct Embed<'a> {
     table: &'a [f32],
     bias: &'a [f32],
@@ -254,7 +248,7 @@ fn transposed(matrix: &SparseTensor) -> Vec<f32> {
     (0..width).flat_map(|column| (0..rows).map(move |row| matrix.w[row * width + column])).collect()
 }
 
-/// The `index`-th row of a shard's blocks, in one piece.
+/// Copies row `index` of a shard's blocks into `out`.
 #[inline(always)]
 fn gather(out: &mut [f32], blocks: &[&mut [f32]], index: usize) {
     let block = out.len() / blocks.len();
@@ -263,7 +257,7 @@ fn gather(out: &mut [f32], blocks: &[&mut [f32]], index: usize) {
     }
 }
 
-/// The reverse of [`gather`].
+/// Writes what [`gather`] reads.
 #[inline(always)]
 fn scatter(row: &[f32], blocks: &mut [&mut [f32]], index: usize) {
     let block = row.len() / blocks.len();
@@ -277,7 +271,7 @@ fn clip(x: f32) -> f32 {
     x.clamp(0.0, 1.0)
 }
 
-/// The slope of [`clip`].
+/// The derivative of [`clip`].
 #[inline(always)]
 fn slope(x: f32) -> f32 {
     if x > 0.0 && x < 1.0 { 1.0 } else { 0.0 }
@@ -291,7 +285,6 @@ struct Worker<'a> {
     transposed: Vec<f32>,
 }
 
-/// A shard's pass.
 struct ShardPass<'a> {
     worker: &'a Worker<'a>,
     shard: Shard<'a>,
@@ -339,7 +332,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The logit of each move. Block by block, so that the rows' columns stay in the cache.
+    /// Computes the logit of each move, block by block, so that the rows' columns stay in the cache.
     #[inline(always)]
     fn logits(&self, shard: &mut Shard<'_>) {
         let Worker { network: SparseModel { rows_a, rows_b, row_bias_a, row_bias_b, .. }, batch, .. } = self;
@@ -361,7 +354,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts a sample's policy. For a backward pass the logits become their gradient.
+    /// Adds a sample's policy loss and hits to `tally`. In a backward pass the logits become their gradient.
     #[inline(always)]
     fn policy_loss(&self, sample: usize, shares: &[f32], logits: &mut [f32], tally: &mut SparseTally) {
         let best = logits[usize::from(self.batch.best[sample])];
@@ -382,7 +375,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Turns the policy's sums into their gradient.
+    /// Replaces the policy embedding sums by their gradient.
     #[inline(always)]
     fn policy_backward(&self, shard: &mut Shard<'_>, shared: &mut SharedGradients) {
         let Worker { network: SparseModel { rows_a, rows_b, .. }, batch, .. } = self;
@@ -486,7 +479,7 @@ impl Worker<'_> {
     }
 }
 
-/// `sum += aᵀ · b` with `a` `[n, rows]` and `b` `[n, width]`.
+/// Computes `sum += aᵀ · b` with `a` `[n, rows]` and `b` `[n, width]`.
 #[inline(always)]
 fn add_products(sum: &mut [f32], a: &[f32], b: &[f32], rows: usize, width: usize) {
     const AT_ONCE: usize = 8;

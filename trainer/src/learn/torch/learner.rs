@@ -1,4 +1,4 @@
-//! A network in training: its weights, their average, the optimiser and the training metrics.
+//! A network in training, with its average, optimiser and metrics.
 
 use anyhow::Result;
 use engine::nets::eval::ValueScheme;
@@ -18,45 +18,38 @@ use crate::learn::torch::regularise::HardPositions;
 use crate::learn::torch::regularise::ewc::ElasticPenalty;
 use crate::learn::torch::regularise::reference::{PolicyDivergenceSums, Reference};
 
-/// A network in training.
 pub struct Learner {
-    /// The network's structure.
     pub net: Net,
-    /// The weights in training.
     pub weights: Weights,
-    /// Running average of `weights`, in fp32, which is validated and exported; with `ema` 0 the same tensors as `weights`.
+    /// Running average of `weights` in fp32, which is validated and exported. With `ema` 0 it shares the tensors of
+    /// `weights`.
     pub averaged: Weights,
-    /// The optimiser and its moments.
     pub optimiser: Optimiser,
-    /// Whether `averaged` is a tensor of its own.
+    /// Whether `averaged` has tensors of its own.
     averages: bool,
     config: TrainConfig,
     expander: Expander,
-    /// The penalty of elastic weight consolidation, if it is used.
+    /// EWC penalty.
     pub elastic: Option<ElasticPenalty>,
-    /// The reference network of the KL penalty, if it is used.
+    /// Reference network of the KL penalty.
     pub reference: Option<Reference>,
-    /// The policy's divergence from the reference since the last report.
+    /// Policy divergence from the reference since the last report.
     pub drift: PolicyDivergenceSums,
-    /// Number of steps in the arithmetic average, plus one; 0 while the average is exponential.
+    /// Steps in the arithmetic average, plus one; 0 while the average is exponential.
     pub swa_steps: u64,
     /// The feed's position at the checkpoint that was resumed.
     pub position: serde_json::Value,
-    /// The buffer of tactical replay.
+    /// Buffer of tactical replay.
     pub hard: HardPositions,
     /// Fingerprint of the training games that `hard` refers to.
     pub sources: Option<u64>,
-    /// The factor on the loss in fp16.
+    /// Factor on the loss in fp16.
     pub(super) loss_scale: LossScale,
     /// `[6]` on the device: sums over steps of the four measures, number of finite steps, number of steps.
     pub(super) totals: Tensor,
 }
 
 impl Learner {
-    /// A network with initial weights on `device`.
-    ///
-    /// # Errors
-    /// The model's configuration is invalid.
     pub fn new(config: &TrainConfig, device: Device) -> Result<Learner> {
         let kind = config.precision.kind(device);
         let net = Net::new(&config.model)?;
@@ -82,7 +75,6 @@ impl Learner {
         })
     }
 
-    /// The configuration of the run.
     pub fn config(&self) -> &TrainConfig {
         &self.config
     }
@@ -92,16 +84,15 @@ impl Learner {
         self.totals.get(5).double_value(&[]) > 0.0
     }
 
-    /// One optimiser step with the mean gradient of `batches`, without synchronising with the device.
-    ///
-    /// Returns each batch's policy losses, `[n]`, on the device.
+    /// Makes an optimiser step with the mean gradient of `batches`, without synchronising with the device. Returns each
+    /// batch's policy losses, `[n]`, on the device.
     pub fn step(&mut self, batches: &[Batch], lr: f64) -> Vec<Tensor> {
         let share = 1.0 / batches.len() as f64;
         let stats = tch::no_grad(|| self.weights.stats.copy());
         let mut sums: Option<(Vec<Tensor>, [Tensor; 2])> = None;
         let mut policy_losses = Vec::with_capacity(batches.len());
         for (i, batch) in batches.iter().enumerate() {
-            // The dropout depends on the step's number only, so that a resumed run equals an uninterrupted one.
+            // Dropout depends only on the seed and the step, so that a resumed run equals an uninterrupted one.
             let draw = (self.optimiser.steps << 20) + i as u64;
             let seed = (self.config.seed ^ draw).cast_signed();
             let batch = self.expander.upload(batch);
@@ -127,7 +118,7 @@ impl Learner {
         }
         let done = self.optimiser.step(&mut self.weights, &gradient, &loss, lr, &self.config);
         self.loss_scale.update(&done);
-        // A forward pass that was not finite has already updated BatchNorm's statistics.
+        // A non-finite forward pass has already updated BatchNorm's statistics.
         if self.weights.stats.numel() > 0 {
             let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
             self.weights.stats.copy_(&kept);
@@ -139,8 +130,8 @@ impl Learner {
         policy_losses
     }
 
-    /// The gradient of `share` times the loss (times the loss scale) in consecutive pieces, and the losses. `seed`
-    /// determines the dropout.
+    /// Returns the gradient of `share` · loss · loss scale in consecutive pieces, and the losses. `seed` determines the
+    /// dropout.
     fn gradient(&self, batch: &DeviceBatch, seed: i64, share: f64) -> (Vec<Tensor>, Losses) {
         let scaled = |total: Tensor| match (self.loss_scale.fixed(), share) {
             (true, 1.0) => total,
@@ -170,7 +161,7 @@ impl Learner {
         (self.weights.gradient_pieces(&scaled(total)), losses)
     }
 
-    /// `loss` plus the KL penalty of the last step's policy, if there is a reference.
+    /// Adds the KL penalty of the last step's policy if there is a reference.
     fn with_reference_penalty(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
         match &self.reference {
             Some(reference) => loss + reference.penalty(&self.net, batch, &answer.legal_logits, &self.drift),
@@ -182,7 +173,7 @@ impl Learner {
         self.config.model.dropouts().iter().any(|(_, share)| *share > 0.0)
     }
 
-    /// Makes `averaged` a tensor of its own, if it is not.
+    /// Gives `averaged` tensors of its own.
     pub(super) fn own_average(&mut self) {
         if !self.averages {
             self.averaged = self.weights.copy(self.weights.device(), Kind::Float);
@@ -190,7 +181,6 @@ impl Learner {
         }
     }
 
-    /// Whether `averaged` differs from the weights.
     pub(super) fn averages(&self) -> bool {
         self.averages
     }
@@ -206,7 +196,7 @@ impl Learner {
         self.own_average();
         let decay = match &mut self.swa_steps {
             0 => {
-                // At first a faster decay, because the average would be dominated by the initial weights.
+                // A faster decay at first keeps the initial weights from dominating the average.
                 let steps = self.optimiser.steps as f64;
                 self.config.ema.min((1.0 + steps) / (10.0 + steps))
             }
@@ -219,17 +209,17 @@ impl Learner {
         _ = self.averaged.stats.lerp_(&self.weights.stats, 1.0 - decay);
     }
 
-    /// From now on the averaged weights are the arithmetic mean over the following steps (stochastic weight averaging,
-    /// Izmailov et al. 2018, but BatchNorm's statistics are averaged too instead of recomputed).
+    /// Switches the average to the arithmetic mean over the following steps (stochastic weight averaging, Izmailov et
+    /// al. 2018, but BatchNorm's statistics are averaged instead of recomputed).
     pub fn start_swa(&mut self) {
         self.swa_steps = self.swa_steps.max(1);
     }
 
-    /// Means since the last call; synchronises with the device.
+    /// Returns means since the last call; synchronises with the device.
     pub fn report(&mut self) -> TrainReport {
         let sums = Vec::<f32>::try_from(&self.totals).expect("six numbers");
         _ = self.totals.zero_();
-        // NaN where no step was finite.
+        // NaN if no step was finite.
         let done = f64::from(sums[4]);
         let mean = |i: usize| f64::from(sums[i]) / done;
         TrainReport {
@@ -244,13 +234,13 @@ impl Learner {
         }
     }
 
-    /// Validates the averaged weights, in fp32.
+    /// Validates the averaged weights in fp32.
     pub fn validate(&self, held_out: &HeldOut) -> Validations {
         validation::validate(&self.net, &self.averaged, held_out, &self.config)
     }
 }
 
-/// `[4]`: the four measures of a batch, of the last step.
+/// `[4]`: the four measures of the last recursive step's output for a batch.
 fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
     let losses = losses.last();
     let hits =

@@ -21,8 +21,7 @@ pub struct StepLosses {
     /// `[n]`: policy cross-entropy, with the configured masking and label smoothing.
     pub policy: Tensor,
     /// `[n]`: WDL cross-entropy, or the squared error of a scalar value; zero without a target and for a network
-    /// without a
-    /// value head. Distillation mixes in the teacher's value, also where the game gives none.
+    /// without a value head. Distillation mixes in the teacher's value, also where the game gives none.
     pub wdl: Tensor,
     /// Scalar: mean of `wdl` over the samples that have a target.
     pub mean_wdl: Tensor,

@@ -1,6 +1,5 @@
 //! Expands batches of compact samples to input tensors on the device. A sample is uploaded as bit masks (about 1.2 kB
-//! with
-//! legal moves for `planes72/1`) instead of floats (18 kB).
+//! with legal moves for `planes72/1`) instead of floats (18 kB).
 
 use crate::data::loader::{Batch, PolicyShares, TeacherTargets};
 use engine::nets::encoding::{Input, onehot832, planes72};
@@ -65,7 +64,9 @@ pub struct Expander {
 
 impl Expander {
     /// `kind` is the dtype of the inputs.
+    ///
     /// # Panics
+    ///
     /// If no trainable family uses the input scheme.
     pub fn new(device: Device, kind: Kind, schemes: Schemes) -> Expander {
         let trainable = !matches!(schemes.input, Input::Lc0112 | Input::Planes119);

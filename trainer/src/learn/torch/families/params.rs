@@ -1,6 +1,5 @@
 //! All parameters of a network in one flat tensor, so that the optimiser, clipping, averaging and checkpoints need a
-//! few
-//! operations instead of hundreds. The forward pass uses views into it.
+//! few operations instead of hundreds. The forward pass uses views into it.
 
 use tch::{Device, Kind, Tensor};
 
@@ -256,8 +255,7 @@ impl Weights {
     }
 
     /// Returns the gradients of `loss` by the parameters and by each of `inputs`; zero where `loss` does not depend on
-    /// a
-    /// tensor.
+    /// a tensor.
     pub(crate) fn gradient_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Tensor, Vec<Tensor>) {
         let (pieces, by_inputs) = self.pieces_with(loss, inputs);
         (tch::no_grad(|| Tensor::cat(&pieces, 0)), by_inputs)
