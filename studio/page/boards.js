@@ -1,5 +1,5 @@
 /**
- * Boards that are being played on. The server sends those in view.
+ * Live boards. The server sends only those in view.
  *
  * @import {Api} from '@lichess-org/chessground/api'
  * @import {Key} from '@lichess-org/chessground/types'

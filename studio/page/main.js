@@ -1,5 +1,5 @@
 /**
- * The page: its rooms, and the stream that fills them.
+ * The page: its rooms and the event stream.
  *
  * @import {Message} from './types.js'
  */

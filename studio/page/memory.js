@@ -1,6 +1,6 @@
-/** What forms were last filled in with, kept in the browser. */
+/** The last values of forms, kept in the browser. */
 
-/** @typedef {Record<string, string>} Values by the fields' names; a box that is ticked has `on`, one that is not is empty */
+/** @typedef {Record<string, string>} by field name; a ticked box is `on`, an unticked one empty */
 
 /** @param {string} form @returns {Values} */
 export function recall(form) {
@@ -22,7 +22,7 @@ export function remember(form, values) {
 }
 
 /**
- * The values of a form's fields; those that it does not show now keep what they were.
+ * The values of a form's fields; hidden fields keep their previous values.
  *
  * @param {HTMLFormElement} form
  * @param {Values} before

@@ -97,18 +97,16 @@ impl Search {
         self.infos().last().expect("there is an info")
     }
 
-    /// The word after `key` in the last `info`.
+    /// The word after `key` in the last of `infos`.
     pub fn field(&self, key: &str) -> Option<&str> {
         field(self.last(), key)
     }
 }
 
-/// The word after `key`.
 pub fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split(' ').skip_while(|word| *word != key).nth(1)
 }
 
-/// A number after `key`.
 pub fn number(line: &str, key: &str) -> i64 {
     let text = field(line, key).unwrap_or_else(|| panic!("no {key} in {line}"));
     text.parse().unwrap_or_else(|_| panic!("{key} {text} is no whole number"))

@@ -1,5 +1,5 @@
 /**
- * The board: chessground, told what to show and which moves there are.
+ * The board, drawn by chessground.
  *
  * @import {Api} from '@lichess-org/chessground/api'
  * @import {DrawShape} from '@lichess-org/chessground/draw'

@@ -1,5 +1,5 @@
 /**
- * The pieces that a side has captured, by what the board lacks.
+ * Captured pieces, from what the board lacks.
  *
  * @import {Side} from '../types.js'
  */
@@ -25,7 +25,7 @@ function material(fen, side) {
 }
 
 /**
- * What `side` has captured between two positions of a game. A pawn that became a piece is not captured.
+ * What `side` has captured between two positions of a game. A promoted pawn does not count as captured.
  *
  * @param {string} start
  * @param {string} now
@@ -35,7 +35,7 @@ function material(fen, side) {
 export function captured(start, now, side) {
   const other = side === 'white' ? 'black' : 'white';
   const lost = KINDS.map(([letter]) => count(start, letter, other) - count(now, letter, other));
-  // More pieces than at the start were pawns.
+  // Pieces beyond the initial number are promoted pawns.
   const promoted = lost.slice(1).reduce((sum, missing) => sum + Math.max(0, -missing), 0);
   lost[0] -= promoted;
   /** @type {string[]} */

@@ -1,5 +1,5 @@
 /**
- * The clocks, which run on between two messages of the server.
+ * The clocks, which run on between messages of the server.
  *
  * @import {GameView, Side} from '../types.js'
  */

@@ -1,5 +1,5 @@
 /**
- * What stands around the board: players, buttons, the board as text.
+ * The players, the buttons, and the board as text.
  *
  * @import {GameView, Side} from '../types.js'
  */

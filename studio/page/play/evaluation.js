@@ -1,5 +1,5 @@
 /**
- * The evaluation, when it is asked for: a bar beside the board, the best lines, and what the search knows of the moves.
+ * The evaluation: a bar beside the board, the best lines, and the root statistics.
  *
  * @import {GameView, MoveThought, Score, ThoughtLine, Thoughts} from '../types.js'
  * @import {Arrow} from './board.js'
@@ -24,7 +24,7 @@ export function scoreText(score) {
 function expected({ score, wdl }) {
   if (wdl) return (wdl[0] + wdl[1] / 2) / 10;
   if ('mate' in score) return score.mate > 0 ? 100 : 0;
-  // Of an engine without win, draw and loss: the curve of lichess.
+  // Lichess's curve for engines without WDL.
   return 100 / (1 + Math.exp(-0.00368208 * score.cp));
 }
 
@@ -67,7 +67,7 @@ export function evaluationBar(thoughts, turned) {
 }
 
 /**
- * The thoughts about the game's present position.
+ * The evaluation of the game's current position.
  *
  * @param {GameView} game
  * @param {Thoughts | null} thoughts
@@ -78,7 +78,7 @@ export function present(game, thoughts) {
 }
 
 /**
- * How hot each square is: by the sum of the priors of the moves that end there, from 1 to 5.
+ * The heat of each square, 1 to 5, by the sum of the priors of the moves to it.
  *
  * @param {MoveThought[]} moves
  * @returns {Map<string, number>}
@@ -94,7 +94,7 @@ export function heatOf(moves) {
 }
 
 /**
- * The moves with the greatest priors, as arrows of that width.
+ * The moves with the highest priors as arrows whose width shows the prior.
  *
  * @param {MoveThought[]} moves
  * @returns {Arrow[]}

@@ -1,5 +1,5 @@
 /**
- * Games as files: saved, loaded, dropped on the page.
+ * Saving, loading and dropping game files.
  *
  * @import {GameView, Headline} from '../types.js'
  */
@@ -39,7 +39,7 @@ export function acceptFiles(dropped) {
   });
 }
 
-/** The games of the file that was loaded last. */
+/** The games of the last loaded file. */
 export class FileGames {
   /** @type {Headline[]} */
   #games = [];

@@ -27,7 +27,7 @@ export function playersOf({ white, black }) {
 }
 
 /**
- * The indices of the games in which every word occurs, in capitals or not.
+ * The indices of the games that contain every word, ignoring case.
  *
  * @param {string[]} texts what each game can be found by
  * @param {string} words

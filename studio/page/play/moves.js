@@ -7,7 +7,7 @@ import { html, nothing } from '../vendor/lit-html.js';
 
 /**
  * @param {GameView} game
- * @param {number} shown plies of the position on the board
+ * @param {number} shown ply of the position on the board
  * @param {Map<number, {mark: string, name: string, className: string}>} marks of a review, by the move's index
  * @param {(ply: number) => void} go
  */

@@ -6,10 +6,10 @@
  */
 import { html, nothing } from '../vendor/lit-html.js';
 
-/** Seconds that an engine may think about a move, in a game without a clock. */
+/** Choices of seconds per engine move in a game without a clock. */
 const MOVE_TIMES = ['0.1', '0.5', '1', '3', '10'];
 
-/** The form's fields before anybody has filled it in. @type {Values} */
+/** Default values of the form. @type {Values} */
 const DEFAULTS = { side: 'white', start: 'standard', minutes: '10', increment: '5', move_time: '1' };
 
 /** @param {Values} values @param {string} name */

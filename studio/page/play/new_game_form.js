@@ -11,7 +11,7 @@ import { act, openings } from '../server.js';
 import { nothing } from '../vendor/lit-html.js';
 import { newGameAction, newGameDialog } from './new_game.js';
 
-/** Asks whether the game on the board may be replaced, if it is not over. @param {GameView | null} game */
+/** Asks before an unfinished game is replaced. @param {GameView | null} game */
 export async function mayReplace(game) {
   if (!game?.at_stake) return true;
   const moves = Math.ceil(game.moves.length / 2);
@@ -68,7 +68,7 @@ export class NewGameForm {
   async #find(name) {
     this.#sought = name;
     const found = await openings(name);
-    // Answers may overtake each other: only the one to what was typed last counts.
+    // Answers may arrive out of order: only the last query's counts.
     if (!this.#chosen || this.#sought !== name) return;
     this.#chosen = { ...this.#chosen, openings: found };
     this.#changed();

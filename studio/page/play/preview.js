@@ -1,5 +1,5 @@
 /**
- * A line that is played on the board while one points at it.
+ * Plays a line on the board while the pointer is over it.
  *
  * @import {ThoughtLine} from '../types.js'
  * @import {Preview} from './board.js'

@@ -1,5 +1,5 @@
 /**
- * The choice of a piece for a pawn on the last rank.
+ * The choice of a promotion piece.
  *
  * @import {Side} from '../types.js'
  */

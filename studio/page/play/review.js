@@ -6,13 +6,13 @@
  */
 import { html, nothing } from '../vendor/lit-html.js';
 
-/** Nodes that a position can be given. */
+/** Choices of nodes per position. */
 const NODES = [2_000, 20_000, 100_000];
 
 /** What marks mean, for the list of moves. @type {Record<string, string>} */
 const CLASSES = { '!!': 'brilliant', '!': 'good', '?!': 'inaccuracy', '?': 'mistake', '??': 'blunder' };
 
-/** The review, if it is of this game. @param {GameView | null} game @param {Review | null} review */
+/** The review if it belongs to this game. @param {GameView | null} game @param {Review | null} review */
 export function reviewOf(game, review) {
   return game && review && review.key === game.key ? review : null;
 }

@@ -1,5 +1,5 @@
 /**
- * The room in which one plays.
+ * The room for playing.
  *
  * @import {GameView, LegalMove, Review, Side, ThoughtLine, Thoughts} from '../types.js'
  * @import {Overlay} from './board.js'
@@ -23,7 +23,7 @@ import { sideName, spoken } from './words.js';
 /** How often running clocks are drawn, in milliseconds. */
 const CLOCK_MS = 100;
 
-/** Nodes for each position of a game that is dropped on the page. */
+/** Nodes per position in the review of a dropped game. */
 const DROPPED_NODES = 20_000;
 
 export class PlayRoom {
@@ -37,7 +37,7 @@ export class PlayRoom {
   #thoughts = null;
   /** @type {Review | null} */
   #review = null;
-  /** Plies of the position on the board; null follows the game. @type {number | null} */
+  /** Ply of the position on the board; null follows the game. @type {number | null} */
   #shown = null;
   #flipped = false;
   /** @type {string | null} */
@@ -45,7 +45,7 @@ export class PlayRoom {
   /** A promotion that waits for its piece. @type {LegalMove[]} */
   #promotions = [];
   #form = new NewGameForm(() => this.#draw());
-  /** Whether the person has to confirm resigning; anything else that is done disarms it. */
+  /** Resigning waits for confirmation; any other action cancels it. */
   #resigning = false;
   /** Whether priors are drawn on the board. */
   #heat = false;
@@ -86,7 +86,7 @@ export class PlayRoom {
       this.#preview.end();
       this.#resigning = false;
       this.#promotions = [];
-      // What went wrong was said of the position before.
+      // The message was about the previous position.
       this.#error = null;
     }
     this.#tree.follow(game);
@@ -193,7 +193,7 @@ export class PlayRoom {
       f: () => this.#flip(),
       '/': () => this.#root.querySelector('input')?.focus(),
     };
-    // In an empty field for moves, the arrows are free.
+    // In an empty move field, the arrow keys move through the game.
     const isEmptyField = target instanceof HTMLInputElement && target.id === 'typed' && target.value === '';
     if (!(event.key in keys) || (typing && !(isEmptyField && event.key.length > 1))) return;
     event.preventDefault();
@@ -252,7 +252,7 @@ export class PlayRoom {
     input.value = '';
   }
 
-  /** Asks before a game that is not over is replaced. @param {File} file */
+  /** Asks before an unfinished game is replaced. @param {File} file */
   async #loadFile(file) {
     if (!(await mayReplace(this.#game))) return false;
     this.#error = await loadPgn(file, true);
@@ -291,7 +291,7 @@ export class PlayRoom {
     }
   }
 
-  /** What is drawn on the board besides the pieces. @param {GameView} game @returns {Overlay} */
+  /** Arrows, heat and preview on the board. @param {GameView} game @returns {Overlay} */
   #overlay(game) {
     const isPresent = this.#ply() === game.moves.length;
     const known = isPresent && this.#heat && game.analysis ? present(game, this.#thoughts)?.moves ?? [] : [];
