@@ -271,7 +271,9 @@ fn filters_and_duplicates() {
     assert!(stdout.contains("4 (duplicates)"), "{stdout}");
     assert_eq!(folder.import(&pgn, &["--min-elo", "2400"]).0.games(), 1, "unrated games are kept");
     assert_eq!(folder.import(&pgn, &["--rated-only"]).0.games(), 1);
-    assert_eq!(folder.import(&pgn, &["--decisive-only"]).0.games(), 1);
+    let (chunk, stdout, _) = folder.import(&pgn, &["--decisive-only"]);
+    assert_eq!(chunk.games(), 1);
+    assert!(stdout.contains("(drawn: --decisive-only)"), "{stdout}");
     assert_eq!(folder.import(&pgn, &["--min-plies", "6"]).0.games(), 1);
     assert_eq!(folder.import(&pgn, &["--max-games", "1"]).0.games(), 1);
 }

@@ -223,7 +223,8 @@ impl UciOption {
                 Ok((number != clamped).then(|| self.clamped(text, &clamped)))
             }
             OptionKind::Text(none, _, set) => {
-                let text = given()?;
+                // Cute Chess sends an empty string as no value at all.
+                let text = value.unwrap_or_default();
                 let is = |word: &str| text.eq_ignore_ascii_case(word);
                 let empty = is("") || is("<empty>") || is(none);
                 set(settings, (!empty).then(|| text.to_owned()));
@@ -391,9 +392,9 @@ mod tests {
         assert_eq!((resolved.c, resolved.deviation), (0.72, 1.0));
         set(&mut settings, "CPuct", Some("Auto")).unwrap();
         assert_eq!([true, false].map(|native| settings.search_params(native).puct.c), [0.72, 1.745]);
-        for none in ["", "<empty>", "<embedded>", "<EMBEDDED>"] {
+        for none in [None, Some(""), Some("<empty>"), Some("<embedded>"), Some("<EMBEDDED>")] {
             settings.weights = Some("x".into());
-            set(&mut settings, "WeightsFile", Some(none)).unwrap();
+            set(&mut settings, "WeightsFile", none).unwrap();
             assert_eq!(settings.weights, None);
         }
     }

@@ -77,8 +77,10 @@ pub enum Exclusion {
     /// Too few plies, or none.
     TooShort,
     TooLong,
-    /// A draw or an unknown result that the filters exclude.
-    Result,
+    /// A draw, with [`Filters::draws`] off.
+    Drawn,
+    /// `*` or no result, without [`Filters::unknown_results`].
+    NoResult,
     Unpopular,
     Untried,
     /// The same start and moves as an earlier game.
@@ -93,7 +95,8 @@ impl fmt::Display for Exclusion {
             Exclusion::Unrated => "unrated",
             Exclusion::TooShort => "too short",
             Exclusion::TooLong => "too long",
-            Exclusion::Result => "result excluded",
+            Exclusion::Drawn => "drawn: --decisive-only",
+            Exclusion::NoResult => "no result: --unknown-results keeps such games",
             Exclusion::Unpopular => "unpopular puzzles",
             Exclusion::Untried => "rarely played puzzles",
             Exclusion::Duplicate => "duplicates",

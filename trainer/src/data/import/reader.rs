@@ -78,15 +78,11 @@ impl Filters {
 
     /// Whether length or result exclude a game, and why.
     pub(super) fn exclude(&self, game: &GameRecord) -> Option<Exclusion> {
-        if let Some(why) = self.exclude_length(game.moves.len()) {
-            Some(why)
-        } else if game.result == GameResult::Draw && !self.draws
-            || game.result == GameResult::Unknown && !self.unknown_results
-        {
-            Some(Exclusion::Result)
-        } else {
-            None
-        }
+        self.exclude_length(game.moves.len()).or(match game.result {
+            GameResult::Draw if !self.draws => Some(Exclusion::Drawn),
+            GameResult::Unknown if !self.unknown_results => Some(Exclusion::NoResult),
+            _ => None,
+        })
     }
 }
 
