@@ -278,6 +278,17 @@ fn filters_and_duplicates() {
     assert_eq!(folder.import(&pgn, &["--max-games", "1"]).0.games(), 1);
 }
 
+/// Games that other readers were reported to misread; each names its report.
+#[test]
+fn games_that_other_readers_misread_are_read_whole() {
+    let folder = Folder::new();
+    let pgn = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/pgn_reports.pgn");
+    let (chunk, _, stderr) = folder.import(pgn, &["--unknown-results"]);
+    assert!(!stderr.contains("skipped"), "{stderr}");
+    let plies: Vec<usize> = (0..chunk.games()).map(|game| chunk.game(game).moves.len()).collect();
+    assert_eq!(plies, [4, 13, 3, 5, 9, 2, 5, 4, 24, 7, 17, 11]);
+}
+
 #[test]
 fn chess960_is_kept_and_other_variants_are_left_out() {
     let folder = Folder::new();
