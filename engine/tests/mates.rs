@@ -1,5 +1,5 @@
-//! The search for forced mates: mates that can be checked by hand, draws that are no mates, laws, and a sample whose
-//! proofs are played out against every defence.
+//! The mate search: hand-checked mates, draws, properties, and a sample whose proofs are played out against every
+//! defence.
 
 mod mate_sample;
 
@@ -40,7 +40,7 @@ fn game(fen: &str) -> Game {
     Game::from_fen(fen).unwrap_or_else(|error| panic!("{fen}: {error}"))
 }
 
-/// Plays the proofs of `search` against every reply until it is mate; counts the positions with the attacker to move.
+/// Plays a proof against every reply until mate.
 fn play_out(search: &mut MateSearch, game: &Game, plies: u16, done: &mut HashSet<(u64, u16)>) {
     if !done.insert((game.key(), plies)) {
         return;
@@ -64,7 +64,7 @@ fn play_out(search: &mut MateSearch, game: &Game, plies: u16, done: &mut HashSet
     }
 }
 
-/// Whether the side to move mates within so many moves: the definition, without any pruning.
+/// Whether the side to move mates within `moves` moves, by unpruned search.
 fn mates_within(game: &Game, moves: u8) -> bool {
     game.legal_moves().into_iter().any(|m| {
         let mut replied = game.clone();
@@ -83,12 +83,12 @@ fn mates_within(game: &Game, moves: u8) -> bool {
     })
 }
 
-/// A game from `fen` with moves, of which the last is by the defender.
+/// The last of `moves` is the defender's.
 fn played(fen: &str, moves: &str) -> Game {
     Game::from_uci(Some(fen), moves.split_whitespace()).unwrap_or_else(|error| panic!("{fen}: {error}"))
 }
 
-/// Pieces at random: kings, up to four white and two black pieces; any side to move, counters up to 99.
+/// Random kings and up to four white and two black pieces; any side to move, counters up to 99.
 fn sparse_position(random: &mut SmallRng) -> Game {
     loop {
         let mut board = Board::empty();
@@ -120,7 +120,7 @@ fn sparse_position(random: &mut SmallRng) -> Game {
     }
 }
 
-/// The position with the colours exchanged, or with the files in reverse order; without castling and en passant.
+/// Swaps the colours or the files; without castling and en passant.
 fn reflected(game: &Game, files: bool) -> Game {
     let mut setup = game.position().to_setup(shakmaty::EnPassantMode::Legal);
     if files {
@@ -175,7 +175,7 @@ fn a_mate_must_come_before_the_hundred_plies_are_over() {
     let clock = |clock: u32| game(&format!("7k/8/5K2/8/8/8/6R1/8 w - - {clock} 80"));
     assert_eq!(mate(&clock(97), within(5)).plies_at_most, 3, "mate on the hundredth ply counts");
     assert!(matches!(search(&clock(98), within(5)), MateResult::NoMate { .. }));
-    // The results of one counter say nothing about another.
+    // Results for one counter say nothing about another.
     let mut search = MateSearch::new(TABLE);
     for plies in [97, 98, 0, 98, 97] {
         let result = search.search(&clock(plies), within(3), &mut || false);
@@ -185,7 +185,7 @@ fn a_mate_must_come_before_the_hundred_plies_are_over() {
 
 #[test]
 fn a_third_occurrence_is_no_mate() {
-    // White mates in two by Kf7. Where that position has occurred twice, it would be the third time.
+    // White mates in two by Kf7, unless that position has occurred twice.
     let fen = "7k/5K2/8/8/8/8/6R1/8 b - - 0 1";
     let once = played(fen, "h8h7 f7f6 h7h8");
     assert_eq!(line(&mate(&once, within(2))), ["f6f7", "h8h7", "g2h2"]);
@@ -193,7 +193,7 @@ fn a_third_occurrence_is_no_mate() {
     assert_eq!(twice.hash(), once.hash());
     assert!(!mates_within(&twice, 2));
     assert!(matches!(search(&twice, within(2)), MateResult::NoMate { moves: 2.. }));
-    // One table for both: the results are kept apart.
+    // One table must keep both results apart.
     let mut search = MateSearch::new(TABLE);
     for _ in 0..2 {
         assert!(matches!(search.search(&once, within(2), &mut || false), MateResult::Mate(_)));
@@ -309,7 +309,7 @@ fn short_searches_continue_one_another() {
     let slice = MateLimits { nodes: 100, ..MateLimits::default() };
     let found = (0..2000).find(|_| matches!(search.search(&game, slice, &mut || false), MateResult::Mate(_)));
     assert!(found.expect("found in the end") > 2, "not in one slice");
-    // Another game in between does not disturb it, and a mate that was found is there at once.
+    // A search of another game in between does no harm, and a mate found is there at once.
     search.search(&Game::new(), slice, &mut || false);
     assert!(matches!(search.search(&game, slice, &mut || false), MateResult::Mate(_)));
     search.clear();

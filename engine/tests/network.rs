@@ -1,5 +1,5 @@
-//! Unusable network files are refused with one line that gives the reason, and a shipped network reproduces
-//! its card's answers.
+//! Unusable network files are refused with the reason in one line, and a shipped network reproduces its golden
+//! answers.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,6 @@ fn shipped(name: &str) -> Vec<u8> {
     std::fs::read(nets.join(name)).expect("the shipped network")
 }
 
-/// A file in the target folder, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -42,7 +41,6 @@ impl Drop for Scratch {
     }
 }
 
-/// Why a file of these bytes is refused.
 fn rejection(name: &str, bytes: &[u8]) -> NetError {
     let file = Scratch::new(name, bytes);
     let Err(NetError::InFile(path, reason)) = Network::load(&file.0) else { panic!("{name} was loaded") };
@@ -51,7 +49,7 @@ fn rejection(name: &str, bytes: &[u8]) -> NetError {
     *reason
 }
 
-/// Replaces a text by another of the same length, which keeps the file's structure.
+/// Equal lengths keep the file's structure.
 fn patched(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = resnet_bytes();
@@ -102,7 +100,7 @@ fn other_schemes_and_tensors_are_named_with_what_was_expected() {
 
 #[test]
 fn wrong_golden_answers_are_noticed() {
-    // A valid network whose answers differ from its card's.
+    // A valid network with other answers than its card's.
     let text = String::from_utf8_lossy(&resnet_bytes()).into_owned();
     let start = text.find("\"wdl\":[0.").expect("golden answers");
     let digits = &text[start..start + 11];
@@ -165,7 +163,7 @@ fn damaged_bytes_are_refused_or_run() {
     for seed in 0..60 {
         let random = &mut SmallRng::seed_from_u64(seed);
         let mut bytes = sound.clone();
-        // At either end, where the structure is, or anywhere.
+        // At the ends, where the structure is, or anywhere.
         let end = if seed % 2 == 0 { 2000 } else { sound.len() };
         let at = random.random_range(0..end);
         let at = if seed % 4 < 2 { at } else { sound.len() - 1 - at };
@@ -237,7 +235,6 @@ fn both_precisions_are_one_network() {
     assert_ne!(answers[0], answers[1]);
 }
 
-/// The chosen precision, and the note.
 fn choice(pair: &NetworkPair, wanted: Option<Precision>, cache: &PrecisionCache) -> (String, Option<String>) {
     let chosen = pair.choose(wanted, 8, cache).expect("a network");
     (chosen.network.card().precision.clone(), chosen.note)
@@ -282,7 +279,6 @@ fn the_other_precision_replaces_a_damaged_one() {
     let (chosen, note) = choice(&NetworkPair::beside(&good.0).expect("files"), None, &cache);
     assert_eq!(chosen, "fp32");
     assert!(note.is_some_and(|note| note.contains("half.int8.onnx") && note.ends_with("playing in fp32")));
-    // The file that was named, or the precision that was requested, must be usable.
     assert!(NetworkPair::beside(&damaged.0).expect("files").choose(None, 8, &cache).is_err());
     let int8 = NetworkPair::beside(&good.0).expect("files").choose(Some(Precision::Int8), 8, &cache);
     assert!(int8.is_err());

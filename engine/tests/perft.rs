@@ -1,11 +1,11 @@
-//! Perft counts of other move generators, reproduced through [`Game`].
+//! Perft counts of other move generators, reproduced by [`Game`].
 
 use std::path::Path;
 
 use engine::apps::bench::perft;
 use engine::chess::position::Game;
 
-/// The largest count of a case, so that all take seconds.
+/// Keeps each case within seconds.
 const MOST: u64 = 500_000;
 
 fn read(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! Sparse networks in integers against floating-point arithmetic, and between instruction sets.
+//! Integer kernels against floating point, and instruction sets against one another.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::moves1::{self, Rows};
@@ -36,7 +36,6 @@ fn softmax(logits: &[f64]) -> Vec<f64> {
     powers.into_iter().map(|power| power / sum).collect()
 }
 
-/// The bias plus the features' rows of a table.
 fn sums(bias: &[f32], table: &[f32], features: &[u16]) -> Vec<f64> {
     let mut sums: Vec<f64> = bias.iter().map(|x| f64::from(*x)).collect();
     for feature in features {
@@ -92,7 +91,7 @@ fn evaluate(evaluator: &mut impl Evaluator, games: &[Game]) -> Vec<(Wdl, Vec<f32
     answers.collect()
 }
 
-/// Largest and mean error of the priors, then of win, draw and loss.
+/// Largest and mean error of the priors, then of the WDL.
 fn errors(tensors: &SparseTensors) -> [f64; 4] {
     let games = positions(200);
     let answers = evaluate(&mut SparseNetwork::new(tensors).unwrap().evaluator(), &games);
@@ -112,7 +111,7 @@ fn errors(tensors: &SparseTensors) -> [f64; 4] {
 fn integers_are_close_to_floating_point_numbers() {
     let mut tensors = SparseTensors::random(768, 256, 5);
     let any = errors(&tensors);
-    // Rounding errors of random weights don't cancel as those of trained ones do.
+    // Random weights' rounding errors do not cancel as trained ones' do.
     assert!(any[0] < 0.05 && any[1] < 0.001 && any[2] < 0.05 && any[3] < 0.005, "{any:?}");
     // With weights in whole steps, only the hidden units are rounded.
     let round =
@@ -140,7 +139,6 @@ fn the_values_layer_may_have_any_width() {
         let columns = |of: &[f32]| -> Vec<f32> { (0..width).map(|unit| of[unit % given]).collect() };
         let mut tensors = SparseTensors { layer_width: width, ..few.clone() };
         tensors.value_l1_weight = few.value_l1_weight.chunks(given).flat_map(columns).collect();
-        // Another bias than before.
         tensors.value_l1_bias =
             (0..width).map(|unit| few.value_l1_bias[unit % given] - unit as f32 / 99.0).collect();
         let outputs = (0..3 * width).map(|index| few.value_out_weight[index % (3 * given)] / 2.0);
@@ -183,7 +181,6 @@ fn value_and_policy_can_be_asked_for_alone() {
         let mut alone = vec![0.0; legal.len()];
         evaluator.policy(&game, &legal, 1.0, &mut alone);
         assert_eq!((evaluator.value(&game), &alone), (wdl, &both));
-        // Priors of some moves are shares of the rest.
         let some = &legal[..legal.len().div_ceil(2)];
         let mut priors = vec![0.0; some.len()];
         evaluator.policy(&game, some, 1.0, &mut priors);
@@ -223,7 +220,6 @@ fn the_shipped_network_answers_the_same_in_onnx_runtime() {
     }
     assert!(worst > 0.0 && worst < 0.02, "{worst}");
     assert!(same >= 396, "{same} of 400 positions have the same best move");
-    // Only some of the legal moves may be requested.
     let (game, legal) = (&games[0], games[0].legal_moves());
     let some = Request { game, moves: &legal[..legal.len().min(3)] };
     assert_eq!(reference.evaluate(&[some]).unwrap()[0].priors.len(), some.moves.len());

@@ -1,6 +1,6 @@
-//! `philidor encode`: encodes a position or a move in any scheme, and decodes. Planes are printed as lines `plane value
-//! squares`, `onehot832/1` as lines `index value`, `sparse/1` as a list of features. Squares are the tensor's: a1 is
-//! the first number of a plane, whichever way the scheme turns the board.
+//! `philidor encode`: encodes a position or move in any scheme, and decodes. Prints planes as `plane value squares`,
+//! `onehot832/1` as `index value`, `sparse/1` as a list of features. Squares are the tensor's: a1 is a plane's first
+//! number, however the scheme turns the board.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -61,14 +61,11 @@ pub enum EncodeError {
     Index(String, &'static str, usize),
     #[error("{0} is not a pair of rows: {name} has two for a move, such as '37 225'", name = moves1::NAME)]
     NotAPair(String),
-    /// A move was given to an input scheme.
     #[error("{0} encodes positions: give a FEN, or moves with --moves")]
     NotAPosition(&'static str),
-    /// `--decode` with a policy scheme, which has no planes.
     #[error("{0} encodes moves: give an index without --decode, which takes one of {names}, sparse/1",
         names = Input::ALL.map(Input::name).join(", "))]
     NoPlanes(String),
-    /// An invalid line of planes or features.
     #[error("{file}, line {line}: {text}; expected {expected} as philidor encode prints them")]
     Line { file: String, line: usize, text: String, expected: String },
     #[error(transparent)]
@@ -108,7 +105,7 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
         let name = path.display().to_string();
         let text = if name == "-" { io::read_to_string(stdin) } else { std::fs::read_to_string(path) };
         let text = text.map_err(|error| EncodeError::File(name.clone(), error))?;
-        // Windows editors begin a file with a byte-order mark.
+        // Windows editors write a byte-order mark.
         let text = text.trim_start_matches('\u{feff}');
         return match scheme {
             Scheme::Input(input) => print_position(input, &name, text, out),
@@ -142,13 +139,12 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
     }
 }
 
-/// Returns whether `text` is one or more indices.
+/// Whether `text` is one or more indices.
 fn numbers(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit();
     text.bytes().any(is_digit) && text.bytes().all(|byte| is_digit(byte) || byte.is_ascii_whitespace())
 }
 
-/// Parses an index below `size`.
 fn index(text: &str, scheme: &'static str, size: usize) -> Result<u16, EncodeError> {
     let index = text.parse().ok().filter(|index| usize::from(*index) < size);
     index.ok_or_else(|| EncodeError::Index(text.to_owned(), scheme, size - 1))
@@ -159,7 +155,6 @@ fn legal(game: &Game, text: &str) -> Result<Move, EncodeError> {
     read_move(game, text).ok_or_else(illegal)
 }
 
-/// Prints the non-zero numbers of the input tensor.
 fn print_planes(input: Input, game: &Game, out: &mut impl Write) -> io::Result<()> {
     let tensor = input.tensor(std::slice::from_ref(game));
     writeln!(out, "# {} {:?} of {}", input.name(), input.shape(), game.fen())?;
@@ -185,7 +180,7 @@ fn print_planes(input: Input, game: &Game, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// The features with their meanings; invalid features are skipped.
+/// Invalid features are skipped.
 fn meanings(features: &[u16]) -> impl Iterator<Item = (u16, Feature)> {
     features.iter().filter_map(|feature| Some((*feature, Feature::of(*feature)?)))
 }
@@ -200,7 +195,6 @@ fn print_meanings(features: &str, out: &mut impl Write) -> Result<(), EncodeErro
     Ok(())
 }
 
-/// Prints the position of a list of features and the meaning of each.
 fn print_featured(file: &str, text: &str, out: &mut impl Write) -> Result<(), EncodeError> {
     let mut features = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -242,8 +236,7 @@ fn print_position(input: Input, file: &str, text: &str, out: &mut impl Write) ->
     Ok(print_decoded(input.name(), unit, &decode(input, &tensor)?, out)?)
 }
 
-/// Prints the position, the assumed parts of the FEN, and the planes, indices or features that come from earlier
-/// positions.
+/// Prints the FEN, its assumed parts, and what comes from earlier positions.
 fn print_decoded(scheme: &str, unit: &str, decoded: &Decoded, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", decoded.fen)?;
     if !decoded.assumed.is_empty() {
@@ -256,7 +249,6 @@ fn print_decoded(scheme: &str, unit: &str, decoded: &Decoded, out: &mut impl Wri
     Ok(())
 }
 
-/// Sets the numbers of a line; `None` if it is invalid.
 fn read_line(input: Input, line: &str, tensor: &mut [f32]) -> Option<()> {
     let mut words = line.split_whitespace();
     let index: usize = words.next()?.parse().ok()?;
@@ -295,7 +287,7 @@ fn print_indices(
         Some(text) => legal(game, text).map(|m| vec![(index_of(&m), Some(m))])?,
     };
     moves.sort_by_key(|(index, _)| index.0);
-    // AlphaZero's form: 73 move types from each square, as the scheme turns the board.
+    // AlphaZero's form: 73 move types per square, as the scheme turns the board.
     let typed = [az4672::NAME, gym4672::NAME].contains(&policy.name());
     writeln!(out, "index move{}", if typed { " origin type" } else { "" })?;
     for (index, m) in moves {
@@ -314,7 +306,6 @@ fn name(m: Option<Move>) -> String {
     m.map_or("none-legal".to_owned(), |m| Game::uci(m, false))
 }
 
-/// Prints the rows of every legal move, or those of the given move or pair of rows with their meanings.
 fn print_rows(game: &Game, asked: Option<&str>, out: &mut impl Write) -> Result<(), EncodeError> {
     let header = "move row-a row-b";
     let rows_of = |moves: &[Move]| {
@@ -386,7 +377,6 @@ mod tests {
             encoded(Some("e7e5"), "gym4672/1", "e2e4").unwrap(),
             "index move origin type\n804 e7e5 d2 1\n"
         );
-        // The third move of a1's 23 labels.
         let corner = "7k/8/8/8/8/8/8/R6K w - - 0 1";
         let all = encoded(Some(corner), "uci1968/1", "").unwrap();
         assert!(all.starts_with("index move\n0 a1b1\n1 a1c1\n2 a1d1\n"), "{all}");
@@ -477,7 +467,7 @@ mod tests {
     fn lists_of_features_and_rows_are_those_of_their_encoders() {
         let text = encoded(None, "sparse/1", "").unwrap();
         let features: Vec<usize> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
-        // 32 pieces, four castling rights, the buckets of the half-move clock and of the piece count.
+        // Pieces, castling rights, and the buckets of half-move clock and piece count.
         assert_eq!(features.len(), 32 + 4 + 2);
         assert_eq!(features[32..], [3072, 3073, 3074, 3075, 3279, 3296]);
         let text = encoded(None, "moves/1", "").unwrap();
@@ -506,7 +496,6 @@ mod tests {
                     assert_eq!(String::from_utf8(out).unwrap(), format!("{header}\n{line}\n"));
                 }
             }
-            // The first index beyond the range, and one that exceeds 16 bits.
             for beyond in [policy.size().to_string(), "99999".to_owned()] {
                 let error = encoded(Some(&beyond), policy.name(), "").unwrap_err().to_string();
                 let last = policy.size() - 1;
@@ -564,9 +553,9 @@ mod tests {
 
     #[test]
     fn features_lead_back_to_the_position_and_words() {
-        // Ranks and files are mirrored for Black: the king c8 is on f1 (5), the rook h8 on a1 (0). White's king e1 is
-        // on d8 (59), the rook comes from g8 (62) and is on h8 (63). Rooks defend both kings: own king 1536 + 64 · 5 +
-        // 5, their king 1536 + 64 · 11 + 59; rooks 64 · 3 and 64 · 9 + 63.
+        // For Black, ranks and files are mirrored: king c8 is on f1 (5), rook h8 on a1 (0). White's king e1 is on d8
+        // (59); the rook went from g8 (62) to h8 (63). Rooks defend both kings: 1536 + 64 · 5 + 5 and 1536 + 64 · 11
+        // + 59; rooks 64 · 3 and 64 · 9 + 63.
         let fen = "2k4r/8/8/8/8/8/8/1R2K3 w - - 20 40";
         let text = encoded(Some(fen), "sparse/1", "b1a1").unwrap();
         assert_eq!(text, "192 639 1861 2299 3146 3211 3283 3289\n");
@@ -581,7 +570,7 @@ mod tests {
         assert_eq!(decoded("sparse/1", &text).unwrap(), expected);
         let text = encoded(Some("3278 0"), "sparse/1", "").unwrap();
         assert_eq!(text, "feature meaning\n3278 the mover is in check\n0 own pawn a1\n");
-        // The castling right is the outermost rook's; the features do not say so.
+        // The right is the outermost rook's, which the features do not say.
         let text = encoded(Some("4k3/8/8/8/8/8/8/4KR1R w H - 0 1"), "sparse/1", "").unwrap();
         let back = decoded("sparse/1", &text).unwrap();
         assert!(back.starts_with("4k3/8/8/8/8/8/8/4KR1R w K - 0 1\n"), "{back}");
@@ -594,7 +583,7 @@ mod tests {
         let error = encoded(Some("3297"), "sparse/1", "").unwrap_err().to_string();
         assert_eq!(error, "3297 is no index of sparse/1: its indices are 0 to 3296");
         assert!(encoded(Some("e2e4"), "sparse/1", "").unwrap_err().to_string().contains("give a FEN"));
-        // Kings e1 and e8, the buckets of the half-move clock and of the piece count.
+        // Kings e1 and e8, buckets of half-move clock and piece count.
         assert!(
             decoded("sparse/1", "324 764 # kings\n3279 3289")
                 .unwrap()

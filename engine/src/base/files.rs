@@ -1,11 +1,10 @@
-//! Files written aside, then renamed: no reader sees half of one, and a failed write leaves the earlier file as it was.
+//! Writes files aside, then renames them: readers never see half a file, and a failed write keeps the old one.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 pub use tempfile::NamedTempFile;
 
-/// Writes a file under another name, flushes it to the disk, and renames it.
 pub fn write_aside<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
     let mut file = temporary(path)?;
     let mut out = BufWriter::new(file.as_file_mut());
@@ -21,13 +20,13 @@ pub fn can_write_aside(path: &Path) -> io::Result<()> {
     temporary(path).map(drop)
 }
 
-/// An empty file `NAME.RANDOM.tmp` in the folder of `path`, which is removed when it is dropped.
+/// An empty `NAME.RANDOM.tmp` beside `path`, removed when dropped.
 pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");
-    // Readable as any other new file: the default is for the owner alone.
+    // As readable as other new files; the default is owner-only.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -8,13 +8,11 @@ use std::sync::{Arc, LazyLock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The exit code of the last signal, 128 and its number; 0 before the first.
+/// 128 plus the number of the last signal; 0 before the first.
 static CODE: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// A flag that the first SIGINT (Ctrl-C) or SIGTERM (service managers, `timeout`, batch systems) sets. The second signal
-/// ends the program at once: files are written under temporary names and renamed, so none is left incomplete.
-///
-/// SIGHUP keeps its meaning, so that `nohup` works.
+/// A flag that the first SIGINT or SIGTERM sets. The second ends the program at once; files are written aside and
+/// renamed, so none is left incomplete. SIGHUP keeps its meaning for `nohup`.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -27,7 +25,7 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// How the program ends: 130 or 143 after a signal that [`flag`] caught, else 0 if it is `done`, and 1 if it failed.
+/// 130 or 143 after a signal that [`flag`] caught, else 0 if `done`, or 1.
 pub fn exit_code(done: bool) -> ExitCode {
     match CODE.load(Ordering::Relaxed) {
         0 if done => ExitCode::SUCCESS,

@@ -1,13 +1,11 @@
-//! Large arrays in large pages.
-//!
-//! Random reads of a large array miss the TLB with pages of 4 KiB. Linux backs the array with huge pages where it is asked
-//! to (`madvise`); other systems may not.
+//! Large arrays in huge pages, because random reads miss the TLB with pages of 4 KiB. Linux grants them on request
+//! (`madvise`); other systems may not.
 
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use hugealloc::HugeAlloc;
 
-/// An array of a fixed length, in huge pages from 2 MiB on. Alignment may waste up to 2 MiB before it.
+/// Fixed length; huge pages from 2 MiB on, where alignment may waste up to 2 MiB.
 pub(crate) type LargeArray<T> = Box<[T], HugeAlloc>;
 
 /// Copies the values into an array.
@@ -18,7 +16,7 @@ pub(crate) type LargeArray<T> = Box<[T], HugeAlloc>;
 pub(crate) fn large_copy<T>(values: impl ExactSizeIterator<Item = T>) -> LargeArray<T> {
     let mut copy = Vec::with_capacity_in(values.len(), HugeAlloc);
     copy.extend(values);
-    // Room to spare would be given back, and what this allocator does for that is not sound below 2 MiB.
+    // Spare capacity would be shrunk, which is unsound in this allocator below 2 MiB.
     assert_eq!(copy.len(), copy.capacity());
     copy.into_boxed_slice()
 }

@@ -1,5 +1,5 @@
-//! Every encoding against planes, indices and labels of other projects, against rows made by hand where those
-//! are silent, and against properties on random games.
+//! Encodings against other projects' planes, indices and labels, against rows made by hand, and properties on random
+//! games.
 
 mod inputs;
 mod lc0;
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// A label's move as `turn` plays it on an empty board, by a queen or a pawn; ranks are mirrored for Black.
+/// A label's move by a queen or pawn of `turn` on an empty board; ranks are mirrored for Black.
 fn labelled(label: &str, turn: Color) -> Move {
     let square = |text: &str| {
         let square: Square = text.parse().expect("a square");

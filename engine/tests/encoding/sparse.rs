@@ -1,5 +1,4 @@
-//! `sparse/1` and `moves/1` against plain encoders that ask shakmaty square by square, and laws on random
-//! games.
+//! `sparse/1` and `moves/1` against plain square-by-square encoders, and properties on random games.
 
 use std::collections::HashSet;
 
@@ -24,7 +23,6 @@ fn features(game: &Game) -> Vec<u16> {
     features
 }
 
-/// The square as seen.
 fn seen(game: &Game) -> impl Fn(Square) -> usize + use<> {
     let king = game.position().board().king_of(game.turn()).unwrap();
     let ranks = if game.turn().is_white() { 0 } else { 56 };
@@ -115,13 +113,11 @@ fn exchange(game: &Game, m: Move) -> i32 {
     taken + promoted - recapture(&board, !us, to, worth(piece), &seen)
 }
 
-/// Exchange, check and capture, as the rows say.
 fn flags(rows: Rows) -> (bool, bool, bool) {
     assert_eq!(rows.a & 1, rows.b & 1, "both rows tell the same exchange");
     (rows.b & 1 != 0, rows.b & 2 != 0, rows.b & 4 != 0)
 }
 
-/// The laws that every position obeys.
 fn obeys(game: &Game) {
     let fen = game.fen();
     let features = features(game);
@@ -150,7 +146,7 @@ fn obeys(game: &Game) {
     assert_eq!(triples.len(), legal.len(), "two moves share a row in {fen}");
 }
 
-/// From features back to the position, and from rows back to moves.
+/// Decodes features to the position and rows to moves.
 fn leads_back(game: &Game) {
     let given = features(game);
     let decoded = decode_features(&given).unwrap_or_else(|error| panic!("{error} of {}", game.fen()));
@@ -188,7 +184,7 @@ fn leads_back(game: &Game) {
     }
 }
 
-/// Rows of all legal moves; castling only on request, because its target changes with the mirror.
+/// Castling only on request, because mirroring changes its target.
 fn sorted_rows(game: &Game, castling: bool) -> Vec<(u16, u16)> {
     let moves: Vec<Move> = game.legal_moves().into_iter().filter(|m| castling || !m.is_castle()).collect();
     let mut rows: Vec<_> = rows(game, &moves).into_iter().map(|row| (row.a, row.b)).collect();
@@ -208,7 +204,7 @@ fn ranks_swapped(m: Move) -> Move {
     }
 }
 
-/// The position with files a and h, b and g … swapped, without history.
+/// Mirrors the files, without history.
 fn files_swapped(game: &Game) -> Game {
     let mut setup = game.position().to_setup(EnPassantMode::Always);
     setup.board.flip_horizontal();

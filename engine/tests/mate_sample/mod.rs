@@ -1,10 +1,8 @@
-//! The committed sample of mates.
-
 use std::path::Path;
 
 use engine::chess::position::Game;
 
-/// The positions with the moves to the shortest mate.
+/// Positions with the moves to their shortest mate.
 pub fn sample() -> Vec<(Game, u8)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/mates.tsv");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! Forced mates, found by a mate search beside the visits.
+//! Forced mates, found by the mate search beside the visits.
 
 use engine::chess::position::Game;
 use engine::nets::eval::Evaluator;
@@ -10,7 +10,7 @@ use super::solver::sample_of_mates;
 use super::split::split;
 use super::support::*;
 
-/// With an uninformed evaluator, in the visits of half a second.
+/// The evaluator knows no chess; the visits take about half a second.
 #[test]
 fn mates_are_reported_with_a_line_that_ends_in_mate() {
     for (game, moves) in sample_of_mates(1..=3) {
@@ -55,7 +55,6 @@ fn batches_are_helped_too() {
     assert!(matches!(outcome.report.lines[0].score, Score::Mate(_)), "{:?}", outcome.report.lines[0]);
 }
 
-/// A `mate` search ends when the mate is found or refuted.
 #[test]
 fn a_wanted_mate_is_found_or_excluded() {
     let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
@@ -82,7 +81,7 @@ fn mates_are_whole(fen: &str, report: &Report) -> usize {
     mates
 }
 
-/// Missing parts of a proof by the mate search below the root are found again.
+/// The part of a proof that the tree lacks is searched again.
 #[test]
 fn a_proven_mate_has_its_whole_line() {
     for fen in ["8/8/8/1P2k2p/1K2q1p1/6PP/8/2r5 w - - 1 50", "1k6/1PP4R/8/4b3/1PK4p/5B1P/8/8 b - - 0 54"] {

@@ -6,13 +6,12 @@ use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
 
 pub const NAME: &str = "az4672/1";
 
-/// 64 origin squares times [`TYPES`].
 pub const SIZE: usize = 64 * TYPES;
 
 /// Per origin square: 56 queen-like moves, 8 knight moves, 9 under-promotions.
 pub const TYPES: usize = 73;
 
-/// (file, rank) steps of the queen-like types' directions: N NE E SE S SW W NW.
+/// (file, rank) steps of the queen-like types: N NE E SE S SW W NW.
 const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
 
 /// (file, rank) steps of types 56–63.
@@ -20,7 +19,7 @@ const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2),
 
 pub(super) const UNDERPROMOTIONS: u16 = 64;
 
-/// [`NO_MOVE`] for squares that no queen's or knight's move joins.
+/// [`NO_MOVE`] for squares that no queen or knight move joins.
 pub(super) static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -48,9 +47,8 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
     table
 }
 
-/// Of a legal move of the side `turn`. A queen promotion has the index of its queen-like move. Castling is
-/// the king's two-square step if the king is on the e-file and the rook on the a- or h-file, else king takes
-/// rook.
+/// A queen promotion has its queen-like move's index. Castling is the king's two-square step if the king is on the
+/// e-file and the rook on the a- or h-file, else king takes rook.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = squares(m);
     let (from, to) = (seen_by(turn, from), seen_by(turn, to));
@@ -64,7 +62,7 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
     }
 }
 
-/// The piece of an under-promotion: N B R = 0 1 2.
+/// Under-promotions: N B R = 0 1 2.
 pub(super) fn underpromotion(m: Move) -> Option<u16> {
     match m.promotion() {
         Some(Role::Knight) => Some(0),

@@ -15,7 +15,7 @@ pub const SIZE: usize = PROMOTIONS as usize + 66;
 /// The first promotion, `a7a8q`.
 const PROMOTIONS: u16 = 1792;
 
-/// [`NO_MOVE`] for squares that no queen's or knight's move joins.
+/// [`NO_MOVE`] for squares that no queen or knight move joins.
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -39,7 +39,6 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
     table
 }
 
-/// Of a legal move of the side `turn`.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = king_takes_rook(m);
     let (from, to) = (seen_by(turn, from), seen_by(turn, to));
@@ -49,7 +48,7 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
         Some(Role::Bishop) => 2,
         _ => return joined(&SQUARES_TO_INDEX, from, to),
     };
-    // Each file of origin has three targets, the a-file two.
+    // Each file has three targets, the a-file two.
     let pair = 2 * from.file() as u16 + to.file() as u16;
     PolicyIndex(PROMOTIONS + 3 * pair + promotion)
 }

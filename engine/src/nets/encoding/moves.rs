@@ -1,10 +1,9 @@
-//! What the policy schemes share: the index type, and a move's origin and target.
+//! The policy schemes' index type, and a move's origin and target.
 
 use shakmaty::{Color, File, Move, Square};
 
 use crate::chess::position::is_standard_castling;
 
-/// An index of a policy output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyIndex(pub u16);
 
@@ -14,18 +13,17 @@ impl PolicyIndex {
     }
 }
 
-/// Marks two squares that no queen's or knight's move joins in a table of indices.
+/// Marks squares that no queen or knight move joins.
 pub(super) const NO_MOVE: u16 = u16::MAX;
 
-/// The index for two squares, which a move must join.
 pub(super) fn joined(table: &[[u16; 64]; 64], from: Square, to: Square) -> PolicyIndex {
     let index = table[from as usize][to as usize];
     debug_assert_ne!(index, NO_MOVE, "{from}{to} is not a move of a queen or a knight");
     PolicyIndex(index)
 }
 
-/// Origin and target in all schemes but Leela's: castling is the king's two-square step if the king is on the
-/// e-file and the rook on the a- or h-file, else king takes rook.
+/// Origin and target in all schemes but lc0's. Castling is the king's two-square step if the king is on the e-file
+/// and the rook on the a- or h-file, else king takes rook.
 pub(super) fn squares(m: Move) -> (Square, Square) {
     match m {
         Move::Castle { king, rook } if is_standard_castling(king, rook) => {
@@ -36,7 +34,7 @@ pub(super) fn squares(m: Move) -> (Square, Square) {
     }
 }
 
-/// Origin and target, with castling as king takes rook.
+/// Castling is king takes rook.
 pub(super) fn king_takes_rook(m: Move) -> (Square, Square) {
     match m {
         Move::Castle { king, rook } => (king, rook),
@@ -45,7 +43,7 @@ pub(super) fn king_takes_rook(m: Move) -> (Square, Square) {
     }
 }
 
-/// In the mover's view: ranks are mirrored for Black, files are not.
+/// Mover's view: ranks are mirrored for Black, files are not.
 pub(super) fn seen_by(turn: Color, square: Square) -> Square {
     if turn.is_white() { square } else { square.flip_vertical() }
 }

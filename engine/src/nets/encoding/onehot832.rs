@@ -10,7 +10,6 @@ use crate::chess::position::Game;
 
 pub const NAME: &str = "onehot832/1";
 
-/// States per square.
 pub const STATES: usize = 13;
 
 pub const INPUT_SIZE: usize = 64 * STATES;
@@ -24,7 +23,6 @@ pub fn encode(game: &Game) -> [u64; STATES] {
     masks
 }
 
-/// Writes the tensor `[832]`. Panics unless `out` holds [`INPUT_SIZE`] floats.
 pub fn write(masks: &[u64; STATES], out: &mut [f32]) {
     assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
     out.fill(0.0);

@@ -17,13 +17,13 @@ pub(super) const fn whole(set: bool) -> u64 {
     if set { u64::MAX } else { 0 }
 }
 
-/// The boards of a game, the current one first, each with the number of earlier occurrences of its position.
+/// The boards of a game, latest first, each with its number of earlier occurrences.
 pub(super) fn boards(game: &Game) -> impl Iterator<Item = (&Board, u32)> {
     let past = game.past().iter().rev().map(|past| (&past.board, past.repetitions));
     [(game.position().board(), game.repetitions())].into_iter().chain(past)
 }
 
-/// Whole planes for the mover's rights to castle to the first and the second of `sides`, then the opponent's.
+/// Whole planes: the mover's rights to castle to both `sides`, then the opponent's.
 pub(super) fn castling(game: &Game, sides: [CastlingSide; 2]) -> [u64; 4] {
     let us = game.turn();
     let [first, second] = sides;
@@ -31,8 +31,7 @@ pub(super) fn castling(game: &Game, sides: [CastlingSide; 2]) -> [u64; 4] {
         .map(|(color, side)| whole(game.position().castles().has(color, side)))
 }
 
-/// Writes planes of zeros and ones, `[planes, 8, 8]`, a1 first. Panics unless `out` holds 64 floats for each
-/// mask.
+/// Writes planes of zeros and ones, `[planes, 8, 8]`, a1 first.
 pub(super) fn write_all(masks: &[u64], out: &mut [f32]) {
     assert_eq!(out.len(), masks.len() * 64, "one input tensor");
     masks.iter().zip(out.as_chunks_mut().0).for_each(|(mask, plane)| write(*mask, 1.0, plane));
@@ -48,7 +47,7 @@ pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
     }
 }
 
-/// Eight squares at a time, which the compiler vectorises.
+/// Eight squares at a time, for vectorisation.
 #[inline]
 fn spread(mask: u64, value: f32, plane: &mut [f32; 64]) {
     for (squares, byte) in plane.as_chunks_mut::<8>().0.iter_mut().zip(mask.to_le_bytes()) {

@@ -24,7 +24,6 @@ pub const PLANES: usize = 119;
 
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Planes per board.
 const BOARD: usize = 14;
 
 const REPEATED: usize = 12;
@@ -35,14 +34,14 @@ const CLOCK: usize = 118;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes119 {
-    /// The squares of each plane, a1 = bit 0, rotated for Black; all ones for a constant plane.
+    /// a1 = bit 0, rotated for Black; all ones for a constant plane.
     pub masks: [u64; PLANES],
     /// Planes 113 and 118: full-move number, half-move clock in plies.
     pub scalars: [f32; 2],
 }
 
 impl Planes119 {
-    /// Writes the tensor `[119, 8, 8]`, a1 first. Panics unless `out` holds [`INPUT_SIZE`] floats.
+    /// Writes the tensor `[119, 8, 8]`, a1 first.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {

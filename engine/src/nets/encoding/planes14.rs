@@ -13,12 +13,12 @@ use crate::chess::position::Game;
 
 pub const NAME: &str = "planes14/1";
 
-/// Of the tensor `[14, 8, 8]`, which networks flatten to 896 numbers.
+/// Networks flatten the tensor to 896 numbers.
 pub const PLANES: usize = 14;
 
 const REPEATED: usize = 12;
 
-/// The squares of each plane, a1 = bit 0, rotated for Black.
+/// a1 = bit 0, rotated for Black.
 pub fn encode(game: &Game) -> [u64; PLANES] {
     let us = game.turn();
     let mut masks = [0; PLANES];

@@ -15,14 +15,13 @@ use crate::chess::position::Game;
 
 pub const NAME: &str = "planes19/1";
 
-/// Of the tensor `[19, 8, 8]`.
 pub const PLANES: usize = 19;
 
 const REPEATED: usize = 12;
 const CASTLING: usize = 14;
 const BLACK: usize = 18;
 
-/// The squares of each plane, a1 = bit 0, mover's view.
+/// a1 = bit 0, mover's view.
 pub fn encode(game: &Game) -> [u64; PLANES] {
     let (position, us) = (game.position(), game.turn());
     let mut masks = [0; PLANES];

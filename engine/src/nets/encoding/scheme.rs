@@ -1,4 +1,4 @@
-//! The schemes by the names that a network's card gives.
+//! The schemes, by their names in cards.
 
 use shakmaty::{Color, Move, Position};
 
@@ -9,7 +9,6 @@ use super::{
 };
 use crate::chess::position::Game;
 
-/// The encoding of a position as a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     Planes72,
@@ -45,7 +44,7 @@ impl Input {
         Input::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// Of one position's tensor, without the batch axis.
+    /// Without the batch axis.
     pub const fn shape(self) -> &'static [usize] {
         match self {
             Input::Planes72 => &[planes72::PLANES, 8, 8],
@@ -57,12 +56,10 @@ impl Input {
         }
     }
 
-    /// Floats per position.
     pub fn size(self) -> usize {
         self.shape().iter().product()
     }
 
-    /// Writes the tensor of `game`'s current position. Panics unless `out` holds [`Input::size`] floats.
     pub fn write(self, game: &Game, out: &mut [f32]) {
         match self {
             Input::Planes72 => planes72::encode(game).write(out),
@@ -74,8 +71,8 @@ impl Input {
         }
     }
 
-    /// Passes the bit masks, and the values other than 0 and 1, of the current position to `read`. Two
-    /// positions have the same of both if and only if their tensors are equal.
+    /// Passes the current position's bit masks, and the values other than 0 and 1, to `read`. They are equal if and
+    /// only if the tensors are.
     pub fn read<T>(self, game: &Game, read: impl FnOnce(&[u64], &[f32]) -> T) -> T {
         match self {
             Input::Planes72 => {
@@ -96,7 +93,6 @@ impl Input {
         }
     }
 
-    /// The tensor `[n] + shape`.
     pub fn tensor(self, games: &[Game]) -> Vec<f32> {
         let mut tensor = vec![0.0; games.len() * self.size()];
         games.iter().zip(tensor.chunks_exact_mut(self.size())).for_each(|(game, out)| self.write(game, out));
@@ -104,7 +100,6 @@ impl Input {
     }
 }
 
-/// The mapping of moves to indices of the policy output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     Az4672,
@@ -141,7 +136,6 @@ impl Policy {
         }
     }
 
-    /// `m` is a legal move of the side `turn`.
     pub fn index(self, turn: Color, m: Move) -> PolicyIndex {
         match self {
             Policy::Az4672 => az4672::index(turn, m),
@@ -152,7 +146,6 @@ impl Policy {
         }
     }
 
-    /// The legal move of `game` with this index.
     pub fn find(self, game: &Game, index: PolicyIndex) -> Option<Move> {
         let turn = game.position().turn();
         game.legal_moves().into_iter().find(|m| self.index(turn, *m) == index)

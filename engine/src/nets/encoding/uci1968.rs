@@ -16,7 +16,6 @@ pub const NAME: &str = "uci1968/1";
 /// Ranks mirrored for Black.
 pub const MIRRORED: &str = "uci1968m/1";
 
-/// Of either scheme.
 pub const SIZE: usize = PROMOTIONS as usize + 22 * 4 * 2;
 
 /// The first promotion, `a2a1q`.
@@ -25,7 +24,7 @@ const PROMOTIONS: u16 = 1792;
 /// (file, rank) steps of a knight.
 const KNIGHT_STEPS: [(i8, i8); 8] = [(-2, -1), (-1, -2), (-2, 1), (1, -2), (2, -1), (-1, 2), (2, 1), (1, 2)];
 
-/// [`NO_MOVE`] for squares that no queen's or knight's move joins.
+/// [`NO_MOVE`] for squares that no queen or knight move joins.
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -82,7 +81,7 @@ fn between(from: Square, to: Square, promotion: Option<Role>) -> PolicyIndex {
         _ => return joined(&SQUARES_TO_INDEX, from, to),
     };
     let file = from.file() as u16;
-    // Each file of origin has three targets, the a- and the h-file two: nothing to the left of the a-file.
+    // Each file has three targets, the a- and h-file two.
     let (targets, earlier) =
         (if matches!(from.file(), File::A | File::H) { 2 } else { 3 }, (3 * file).saturating_sub(1));
     let target = match to.file() as i16 - from.file() as i16 {

@@ -7,10 +7,8 @@ use thiserror::Error;
 
 use crate::nets::encoding::{Input, Policy};
 
-/// The only version that this engine reads.
 pub const FORMAT: &str = "1";
 
-/// The family does not affect how a network is run.
 const FAMILIES: [&str; 5] = ["resnet", "mlp", "linear", "trm", "lc0"];
 
 pub const MIN_GOLDEN: usize = 4;
@@ -25,7 +23,6 @@ pub struct Card {
     pub precision: String,
     /// JSON.
     pub config: String,
-    /// Answers that the network must reproduce when it is loaded.
     pub golden: Vec<Golden>,
 }
 
@@ -64,7 +61,6 @@ impl Schemes {
     pub const LC0: Schemes =
         Schemes { input: Input::Lc0112, policy: Policy::Lc01858, value: ValueScheme::Wdl };
 
-    /// `property` looks a property up by name.
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Schemes, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
         known(get, "philidor.format", &[FORMAT])?;
@@ -79,7 +75,6 @@ impl Schemes {
     }
 }
 
-/// The property's value, which must be one of `known`.
 fn known(
     get: impl Fn(&'static str) -> Result<String, CardError>,
     property: &'static str,
@@ -97,24 +92,22 @@ fn known(
     Err(CardError::Unknown { property, found, expected })
 }
 
-/// The network's output for one position, computed by its exporter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Golden {
-    /// Of the start of the game.
+    /// The start of the game.
     pub fen: String,
-    /// UCI moves from there, separated by spaces.
+    /// UCI moves, separated by spaces.
     pub moves: String,
-    /// For the mover; ignored for a network without a value.
+    /// For the mover; ignored without a value output.
     #[serde(default)]
     pub wdl: [f32; 3],
-    /// Probabilities of all legal moves by UCI move.
+    /// Probabilities of all legal moves.
     pub policy: BTreeMap<String, f32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CardError {
-    /// The file is not one of ours.
     #[error("not a Philidor network: the ONNX metadata lack {0}")]
     Missing(&'static str),
     #[error("{property} is {}, expected {expected}", quoted(found))]
@@ -124,7 +117,7 @@ pub enum CardError {
     Golden(String),
 }
 
-/// In quotes on one line, however long and odd a file's text is.
+/// Quotes on one line, shortened.
 fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
@@ -134,7 +127,6 @@ fn quoted(text: &str) -> String {
 }
 
 impl Card {
-    /// `property` looks a property up by name.
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Card, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
         let schemes = Schemes::read(&property)?;
@@ -148,7 +140,7 @@ impl Card {
         })
     }
 
-    /// A card for the files of lc0's own converter, which have none and no golden answers.
+    /// lc0's converter writes no card and no golden answers.
     pub(crate) fn of_lc0(name: String) -> Card {
         Card {
             name,

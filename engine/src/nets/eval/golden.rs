@@ -1,4 +1,4 @@
-//! The check of a network against its card's golden answers.
+//! Checks a network against its card's golden answers.
 
 use thiserror::Error;
 
@@ -10,13 +10,12 @@ use crate::chess::position::Game;
 pub enum GoldenError {
     #[error(transparent)]
     Evaluation(#[from] EvalError),
-    /// A golden position is invalid, or an answer differs by more than the tolerance.
     #[error("{0}")]
     Wrong(String),
 }
 
-/// Evaluates the card's golden positions in one batch and compares the answers within [`Card::tolerance`]. A
-/// card without golden answers has the initial position evaluated.
+/// Compares the card's golden positions, in one batch, within [`Card::tolerance`]. Without any, it evaluates the
+/// initial position.
 pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenError> {
     compare(evaluator, &card.golden, card.schemes.value, card.tolerance())
 }
@@ -30,7 +29,7 @@ pub fn compare(
 ) -> Result<(), GoldenError> {
     let mut games: Vec<Game> = golden.iter().map(game).collect::<Result<_, _>>()?;
     if games.is_empty() {
-        // The network must run even if there is nothing to compare with.
+        // Even without golden answers the network must run.
         games.push(Game::new());
     }
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();

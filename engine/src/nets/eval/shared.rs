@@ -1,4 +1,4 @@
-//! One evaluator for several workers: a GPU is fast only in large batches.
+//! Shares one evaluator among workers: a GPU is fast only in large batches.
 
 use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,9 +11,7 @@ use shakmaty::Move;
 use super::{Answer, EvalError, Evaluator, Request};
 use crate::chess::position::Game;
 
-/// One worker's handle on an evaluator that runs on its own thread. What the workers request while it is busy
-/// becomes its next batch.
-///
+/// One worker's handle on an evaluator in its own thread. Requests that arrive while it is busy form its next batch.
 /// The thread ends when all handles are dropped.
 pub struct SharedEvaluator {
     tasks: Sender<Task>,
@@ -70,7 +68,7 @@ impl Evaluator for SharedEvaluator {
     }
 }
 
-/// Answers tasks, as many at once as are waiting, until all handles are dropped.
+/// Answers all waiting tasks in batches, until all handles are dropped.
 fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
     let max_batch = evaluator.max_batch();
     let mut first = tasks.recv().ok();
@@ -87,7 +85,7 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
         }
         let positions = together.iter().flat_map(|task| &task.positions);
         let requests: Vec<Request<'_>> = positions.map(|(game, moves)| Request { game, moves }).collect();
-        // Goes on after a panic, as the workers' own evaluators do.
+        // A panic must not end the thread.
         let evaluated = catch_unwind(AssertUnwindSafe(|| evaluator.evaluate(&requests)));
         let failed = |_| Err(EvalError("the evaluator panicked".into()));
         let mut answers = evaluated.unwrap_or_else(failed).map(Vec::into_iter);
@@ -96,7 +94,7 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
                 Ok(answers) => Ok(answers.by_ref().take(task.positions.len()).collect()),
                 Err(error) => Err(error.clone()),
             };
-            // The worker may have stopped waiting.
+            // The worker may be gone.
             let _ = task.answers.send(own);
         }
         first = first.or_else(|| tasks.recv().ok());
@@ -110,7 +108,6 @@ mod tests {
     use super::*;
     use crate::nets::eval::HashedEvaluator;
 
-    /// Reports the size of each batch, and answers when told to.
     struct Gated {
         sizes: Sender<usize>,
         open: Receiver<Result<(), EvalError>>,
@@ -128,7 +125,6 @@ mod tests {
         }
     }
 
-    /// `count` positions, each after another first move.
     fn positions(from: usize, count: usize) -> Vec<(Game, Vec<Move>)> {
         let start = Game::new();
         let after = |m: &Move| {

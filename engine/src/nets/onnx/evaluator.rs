@@ -1,4 +1,4 @@
-//! One worker's evaluator: it encodes positions, runs a session of its own and reads the legal moves' priors.
+//! One worker's evaluator, with its own session.
 
 use shakmaty::{Move, MoveList};
 
@@ -35,15 +35,13 @@ impl OnnxEvaluator {
         }
     }
 
-    /// Runs a recurrent network step by step on the positions of `batch`, whose tensors are in `self.input`.
-    /// Positions that have settled leave the batch, which makes the remaining steps cheaper; positions do not
-    /// affect one another.
+    /// Runs a recurrent network step by step on `batch`, whose tensors are in `self.input`. Settled positions leave
+    /// the batch, which saves time; positions do not affect one another.
     fn run_steps(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         let schemes = self.session.schemes();
         let (steps, epsilon) = (self.max_steps(), self.limits.epsilon);
         let may_settle = epsilon > 0.0 && steps > 1;
-        // Whether a position has settled depends on all legal moves, even if the priors of only some are
-        // requested.
+        // Settling depends on all legal moves, even if only some priors are requested.
         let legal: Vec<MoveList> =
             batch.iter().filter(|_| may_settle).map(|request| request.game.legal_moves()).collect();
         let mut previous: Vec<Option<StepProbabilities>> = vec![None; batch.len()];
@@ -93,7 +91,6 @@ impl Evaluator for OnnxEvaluator {
         let scheme = self.session.schemes().input;
         self.input.resize(batch.len() * scheme.size(), 0.0);
         for (request, input) in batch.iter().zip(self.input.chunks_exact_mut(scheme.size())) {
-            // The input depends on all legal moves, even if the priors of only some are requested.
             scheme.write(request.game, input);
         }
         let answers = self.run_steps(batch)?;
@@ -116,10 +113,8 @@ impl<'a> Logits<'a> {
     }
 }
 
-/// For one position.
 struct PositionOutput<'a> {
     scheme: Policy,
-    /// Logits over the scheme's indices.
     policy: &'a [f32],
     wdl: Option<Wdl>,
 }

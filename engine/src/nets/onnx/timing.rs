@@ -1,4 +1,4 @@
-//! The measurement that chooses between fp32 and int8 on this machine.
+//! Measures whether fp32 or int8 is faster on this machine.
 
 use std::time::{Duration, Instant};
 
@@ -6,33 +6,31 @@ use super::session::OnnxSession;
 use crate::chess::position::Game;
 use crate::nets::eval::{EvalError, Precision};
 
-/// The median times of a batch.
+/// Median times of a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrecisionTiming {
     pub fp32_ms: f64,
     pub int8_ms: f64,
 }
 
-/// A lower speed-up isn't worth int8's lower accuracy.
+/// A lower speed-up is not worth int8's lower accuracy.
 const MIN_SPEEDUP: f64 = 1.1;
 
-/// Of the measurement, unless a batch takes longer.
+/// The measurement's time, unless batches take longer.
 const TIME: Duration = Duration::from_millis(60);
 
-/// Of each precision.
+/// Per precision.
 const MIN_RUNS: usize = 3;
 
 /// Larger batches take longer and compare no differently.
 const LARGEST_BATCH: usize = 32;
 
-/// The size of the measured batches, for an evaluator of batches of up to `batch`.
 pub fn measured_batch(batch: usize) -> usize {
     batch.clamp(1, LARGEST_BATCH)
 }
 
 impl PrecisionTiming {
-    /// Runs both sessions alternately and takes the medians, so that changes of the machine's speed affect
-    /// both alike.
+    /// Alternates between the sessions and takes medians, so that a change of clock speed affects both.
     pub fn measure(
         fp32: &mut OnnxSession,
         int8: &mut OnnxSession,
@@ -40,7 +38,7 @@ impl PrecisionTiming {
     ) -> Result<PrecisionTiming, EvalError> {
         let positions = vec![Game::new(); measured_batch(batch)];
         let input = fp32.schemes().input.tensor(&positions);
-        // A session's first run allocates its memory.
+        // The first run allocates memory.
         fp32.run(&input, |_| ())?;
         int8.run(&input, |_| ())?;
         let (mut slow, mut fast) = (Vec::new(), Vec::new());
@@ -55,7 +53,6 @@ impl PrecisionTiming {
         Ok(PrecisionTiming { fp32_ms: median(&mut slow), int8_ms: median(&mut fast) })
     }
 
-    /// int8 if it is at least a tenth faster.
     pub fn better(self) -> Precision {
         if self.int8_ms * MIN_SPEEDUP <= self.fp32_ms { Precision::Int8 } else { Precision::Fp32 }
     }

@@ -1,6 +1,5 @@
 //! ONNX files without ONNX Runtime: their metadata and constant tensors.
 
-/// The messages of ONNX's protobuf schema.
 pub mod proto;
 
 use std::collections::HashMap;
@@ -9,31 +8,28 @@ use prost::Message;
 
 use proto::{FLOAT, INT8, INT16, ModelProto, TensorProto};
 
-/// The metadata and the constant tensors of a file, by name.
 pub(super) struct OnnxFile {
     pub metadata: HashMap<String, String>,
     pub initialisers: HashMap<String, Initialiser>,
 }
 
-/// A constant tensor.
 pub(super) struct Initialiser {
-    /// Of a file with a negative dimension: 0 in its place.
+    /// A negative dimension becomes 0.
     pub shape: Vec<usize>,
     pub values: Values,
 }
 
-/// A tensor's numbers, row-major.
+/// Row-major.
 pub(super) enum Values {
     F32(Vec<f32>),
     I16(Vec<i16>),
     I8(Vec<i8>),
-    /// `TensorProto.DataType` of a type that no weight has.
+    /// A `TensorProto.DataType` that no weight has.
     Other(i32),
-    /// The number of bytes of a tensor that ends within a number.
+    /// The byte count of a tensor that ends within a number.
     Torn(usize),
 }
 
-/// What any ONNX file says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileContents {
     pub metadata: HashMap<String, String>,
@@ -42,7 +38,6 @@ pub struct FileContents {
 }
 
 impl FileContents {
-    /// Reads a file's bytes; the error says why they are not an ONNX model.
     pub fn read(bytes: &[u8]) -> Result<FileContents, String> {
         let OnnxFile { metadata, initialisers } = OnnxFile::read(bytes)?;
         let numbers =
@@ -52,7 +47,6 @@ impl FileContents {
 }
 
 impl OnnxFile {
-    /// Reads a file's bytes; the error says why they are not an ONNX model.
     pub fn read(bytes: &[u8]) -> Result<OnnxFile, String> {
         let model = ModelProto::decode(bytes).map_err(|error| error.to_string())?;
         let graph = model.graph.ok_or("there is no graph")?;
@@ -91,7 +85,6 @@ pub(super) mod tests {
     use super::proto::{GraphProto, StringStringEntryProto};
     use super::*;
 
-    /// A file with these weights and metadata, as an exporter writes it.
     pub fn file(tensors: &[(&str, &[usize], &[f32])], metadata: &[(&str, &str)]) -> Vec<u8> {
         let initializer = tensors.iter().map(|(name, shape, values)| TensorProto {
             dims: shape.iter().map(|dim| *dim as i64).collect(),

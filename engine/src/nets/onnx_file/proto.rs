@@ -7,17 +7,11 @@
 
 use prost::Message;
 
-/// `TensorProto.DataType.FLOAT`
 pub const FLOAT: i32 = 1;
-/// `TensorProto.DataType.UINT8`
 pub const UINT8: i32 = 2;
-/// `TensorProto.DataType.INT8`
 pub const INT8: i32 = 3;
-/// `TensorProto.DataType.INT16`
 pub const INT16: i32 = 5;
-/// `TensorProto.DataType.INT32`
 pub const INT32: i32 = 6;
-/// `TensorProto.DataType.INT64`
 pub const INT64: i32 = 7;
 
 #[derive(Clone, PartialEq, Message)]

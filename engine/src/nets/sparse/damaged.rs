@@ -18,7 +18,6 @@ fn property<'a>(model: &'a mut ModelProto, key: &str) -> &'a mut StringStringEnt
     model.metadata_props.iter_mut().find(|property| property.key == key).expect("a property of the card")
 }
 
-/// Returns what the error must name.
 fn damage_card(model: &mut ModelProto, random: &mut SmallRng) -> String {
     let keys = ["format", "family", "input", "policy", "value", "golden"];
     let key = format!("philidor.{}", keys.choose(random).expect("keys"));
@@ -41,7 +40,6 @@ fn property_is(model: &ModelProto, key: &str, is: impl Fn(&str) -> bool) -> bool
     model.metadata_props.iter().any(|property| property.key == key && is(&property.value))
 }
 
-/// Returns what the error must name.
 fn damage_golden(model: &mut ModelProto, random: &mut SmallRng) -> String {
     let text = &mut property(model, "philidor.golden").value;
     let mut golden: serde_json::Value = serde_json::from_str(text).expect("golden answers");
@@ -66,13 +64,12 @@ fn damage_golden(model: &mut ModelProto, random: &mut SmallRng) -> String {
     name.to_owned()
 }
 
-/// Returns the tensor's name.
 fn damage_tensor(model: &mut ModelProto, random: &mut SmallRng) -> String {
     let tensors = &mut graph(model).initializer;
     let index = random.random_range(0..tensors.len());
     let tensor = &mut tensors[index];
     let name = tensor.name.clone();
-    // The last layer may have any finite number, which is left to the golden answers.
+    // Only the golden answers check finite numbers in the last layer.
     let odd = [f32::NAN, f32::INFINITY, -1e30, 1e9];
     let odd = if name.starts_with("value_out") { &odd[..2] } else { &odd[..] };
     match random.random_range(0..8) {
@@ -117,7 +114,7 @@ fn every_damage_is_refused_and_named() {
             panic!("seed {seed}: {name} is damaged and the network was read");
         };
         let error = error.to_string();
-        // A bias says how wide its layer is: a tensor of that layer may be named instead.
+        // A bias determines its layer's width, so that layer's tensor may be named instead.
         let named = error.contains(&name)
             || widths.contains(&name.as_str())
                 && is_tensor(&sound, error.split(' ').next().unwrap_or_default());
@@ -125,7 +122,6 @@ fn every_damage_is_refused_and_named() {
             named && error.lines().count() == 1,
             "seed {seed}: {name} is damaged, and the error is: {error}"
         );
-        // The card alone is read or refused, whatever the rest.
         if let Err(error) = FileCard::read(&bytes) {
             assert!(error.to_string().contains("philidor."), "seed {seed}: {error}");
         }
@@ -139,7 +135,7 @@ fn damaged_bytes_are_read_or_refused() {
     for seed in 0..300 {
         let random = &mut SmallRng::seed_from_u64(seed);
         let mut bytes = sound.clone();
-        // Half of the damage where the structure is: at either end, not within the large tensors.
+        // Half of the damage is at either end, where the structure is.
         let place = |random: &mut SmallRng| match random.random_range(0..4) {
             0 => random.random_range(0..200),
             1 => sound.len() - 1 - random.random_range(0..4000),

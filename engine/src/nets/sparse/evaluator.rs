@@ -1,5 +1,4 @@
-//! The evaluator. It takes one position at a time, in a single function that is compiled for each instruction
-//! set.
+//! The evaluator of single positions: one function, compiled for each instruction set.
 
 use std::sync::Arc;
 
@@ -23,7 +22,6 @@ pub struct SparseEvaluator {
     scratch: Scratch,
 }
 
-/// Buffers that every evaluation reuses.
 #[derive(Clone, Debug)]
 struct Scratch {
     sums: Vec<Lanes>,
@@ -34,7 +32,7 @@ struct Scratch {
     powers: Vec<f32>,
 }
 
-/// No known position has more than 218 moves; the buffers grow if one does.
+/// No known position has more than 218 moves; the buffers could grow.
 const MOVES: usize = 256;
 
 impl SparseEvaluator {
@@ -50,13 +48,11 @@ impl SparseEvaluator {
         SparseEvaluator { weights, level, scratch }
     }
 
-    /// Of the kernels.
     pub fn instructions(&self) -> &'static str {
         self.level.name()
     }
 
-    /// The value of the current position; writes the priors of `moves`, all or some of the legal ones. Panics
-    /// unless `priors` is as long as `moves`.
+    /// Returns the value, and writes the priors of `moves`, all or some of the legal ones.
     pub fn evaluate_into(&mut self, game: &Game, moves: &[Move], priors: &mut [f32]) -> Wdl {
         self.ask(game, Question::Both(moves, priors)).expect("the value is asked for")
     }
@@ -103,14 +99,12 @@ impl SplitEvaluator for SparseEvaluator {
     }
 }
 
-/// What is asked of a position, with the place for the priors.
 enum Question<'a> {
     Value,
     Policy { moves: &'a [Move], temperature: f32, priors: &'a mut [f32] },
     Both(&'a [Move], &'a mut [f32]),
 }
 
-/// A question for one instruction set.
 struct Job<'a, S> {
     simd: S,
     weights: &'a Weights,

@@ -5,7 +5,7 @@ use crate::nets::encoding::moves1::Rows;
 use super::integers::{Bytes, LAYER_SUM_STEPS, Lanes, UNITS, Weights};
 use super::simd::{PlacedNumbers, Simd};
 
-/// 1.0 in steps of the embeddings, where sums are clipped.
+/// 1.0 in embedding steps, where sums are clipped.
 const ONE: i16 = 255;
 
 /// Adds the features' embeddings to the bias, for the [`Lanes`] from `start` on.
@@ -42,7 +42,7 @@ fn add_up<const N: usize>(weights: &Weights, features: &[u16], place: usize, out
     N
 }
 
-/// The clipped sums of the policy's first half times those of the second, 0 to 127.
+/// Products of the clipped sums of the policy's two halves, 0 to 127.
 #[inline(always)]
 pub(super) fn hidden(sums: &[Lanes], hidden: &mut [Bytes<u8>]) {
     let (first, second) = sums.split_at(sums.len() / 2);
@@ -58,7 +58,7 @@ pub(super) fn hidden(sums: &[Lanes], hidden: &mut [Bytes<u8>]) {
     }
 }
 
-/// One logit per move, in steps of 1 / [`LOGIT_STEPS`](super::integers::LOGIT_STEPS).
+/// One per move, in steps of 1 / [`LOGIT_STEPS`](super::integers::LOGIT_STEPS).
 #[inline(always)]
 pub(super) fn logits<S: Simd>(
     simd: S,
@@ -88,7 +88,6 @@ pub(super) fn squares(sums: &mut [Lanes]) {
     }
 }
 
-/// The logits of win, draw and loss.
 #[inline(always)]
 pub(super) fn value<S: Simd>(
     simd: S,
@@ -104,7 +103,6 @@ pub(super) fn value<S: Simd>(
     let mut logits = weights.output_bias;
     let mut done = 0;
     while done < weights.layer_lanes {
-        // As in `accumulate`.
         done += match weights.layer_lanes - done {
             4.. => add_units::<S, 4>(simd, weights, pairs, done, &mut logits),
             2.. => add_units::<S, 2>(simd, weights, pairs, done, &mut logits),
@@ -114,8 +112,7 @@ pub(super) fn value<S: Simd>(
     logits
 }
 
-/// Adds the contribution of N times [`UNITS`] units of the value's first layer, from `place` on, to the
-/// logits.
+/// Adds the logit contributions of N · [`UNITS`] units of the value's first layer, from `place` on.
 #[inline(always)]
 fn add_units<S: Simd, const N: usize>(
     simd: S,

@@ -1,13 +1,13 @@
-//! Probabilities from logits, the same to the bit on every machine: sums have a fixed order, and no function
-//! of the system's library is called.
+//! Probabilities from logits, bit-identical on every machine: sums have a fixed order, and no system library is
+//! called.
 
-/// Partial sums, which the compiler vectorises.
+/// Partial sums, for vectorisation.
 const PARTS: usize = 16;
 
-/// e to the power of `x` ≤ 0, to about 2e-7 of the result; 0 below −87.
+/// eˣ for `x` ≤ 0 with a relative error of about 2e-7; 0 below −87.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    // Adding it rounds to an integer, which the lowest bits then hold.
+    // Adding it rounds to an integer in the lowest bits.
     const MAGIC: f32 = 12_582_912.0;
     // ln 2 in two parts; products of the first part with small integers are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
@@ -15,7 +15,7 @@ fn exp(x: f32) -> f32 {
     let shifted = x_or_least * std::f32::consts::LOG2_E + MAGIC;
     let whole = shifted - MAGIC;
     let rest = x_or_least - whole * LN_2[0] - whole * LN_2[1];
-    // e^rest for −0.35 to 0.35 by its Taylor series.
+    // Taylor series of e^rest for −0.35 to 0.35.
     let mut fraction = 1.0 / 5040.0;
     for factorial in [720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0] {
         fraction = fraction * rest + 1.0 / factorial;
@@ -24,10 +24,7 @@ fn exp(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { fraction * power }
 }
 
-/// The softmax of logits in steps of 1 / `steps`.
-///
-/// `scratch` is overwritten; it must hold the logits, rounded up to a multiple of 16. Panics unless `out` is
-/// as long as `logits`.
+/// The softmax of logits in steps of 1 / `steps`. `scratch` must hold the logits, rounded up to a multiple of 16.
 #[inline(always)]
 pub(super) fn softmax(logits: &[i32], steps: f64, scratch: &mut [f32], out: &mut [f32]) {
     let largest = logits.iter().copied().max().unwrap_or(0);
