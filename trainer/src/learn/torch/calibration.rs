@@ -1,36 +1,36 @@
-//! Calibration of win, draw and loss: predicted probabilities against results.
+//! Calibration of the WDL output against results.
 
 use tch::{Device, Kind, Tensor};
 
 use crate::learn::run::metrics::{BINS, Calibration, diagram};
 
-/// The number of bins as libtorch takes it.
+/// [`BINS`] as libtorch takes it.
 const COUNT: i64 = BINS as i64;
 
-/// Sums over batches for reliability diagrams, on the device.
+/// Sums for reliability diagrams, on the device.
 pub struct CalibrationCounts {
-    /// `[4, COUNT, 3]`: for score, win, draw and loss, each bin's number of samples, sum of predictions, sum of outcomes.
+    /// `[4, COUNT, 3]`: the number of samples, sum of predictions and sum of outcomes per bin of score, win, draw and
+    /// loss.
     sums: Tensor,
 }
 
 impl CalibrationCounts {
-    /// No samples.
     pub fn new(device: Device) -> CalibrationCounts {
         CalibrationCounts { sums: Tensor::zeros([4, COUNT, 3], (Kind::Float, device)) }
     }
 
-    /// Adds predictions and outcomes, both `[n, 3]`: win, draw, loss; all three are 0 for an unknown outcome.
+    /// Adds WDL predictions and outcomes, both `[n, 3]`. An unknown outcome is all zero and does not count.
     pub fn add(&mut self, predicted: &Tensor, outcome: &Tensor) {
         let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float).unsqueeze(2);
         let [predicted, outcome] = [predicted, outcome].map(with_score);
         let bins = (&predicted * COUNT as f64).nan_to_num(0.0, 0.0, 0.0).floor().clamp(0, COUNT - 1);
         let owner = bins.to_kind(Kind::Int64).one_hot(COUNT).to_kind(Kind::Float);
         let sample = Tensor::stack(&[predicted.ones_like(), predicted, outcome], 2) * known;
-        // [4, COUNT, n] times [4, n, 3]
+        // [4, COUNT, n] times [4, n, 3].
         _ = self.sums.g_add_(&owner.permute([1, 2, 0]).bmm(&sample.permute([1, 0, 2])));
     }
 
-    /// The reliability diagrams; synchronises with the device.
+    /// Returns the reliability diagrams; synchronises with the device.
     pub fn calibration(&self) -> Calibration {
         let diagram = |quantity: i64| {
             let sums = self.sums.get(quantity).reshape([-1]).to_kind(Kind::Double);
@@ -40,7 +40,7 @@ impl CalibrationCounts {
     }
 }
 
-/// `[n, 4]`: score, win, draw, loss.
+/// Returns `[n, 4]`: score, win, draw, loss.
 fn with_score(wdl: &Tensor) -> Tensor {
     let score = wdl.select(1, 0) + wdl.select(1, 1) / 2.0;
     Tensor::cat(&[score.unsqueeze(1), wdl.shallow_clone()], 1)
@@ -53,12 +53,11 @@ mod tests {
 
     #[test]
     fn predictions_are_compared_with_outcomes_by_bin() {
-        // Twice "85 % win": won once and lost once; once a certain draw that was one.
-        // And a game with an unknown result.
+        // "85 % win" twice, won once and lost once; a certain draw, drawn; and a game with an unknown result.
         let predicted = [0.85f32, 0.1, 0.05, 0.85, 0.1, 0.05, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0];
         let outcome = [1f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         let mut counts = CalibrationCounts::new(Device::Cpu);
-        // In two batches, as in a validation.
+        // Two batches, as in a validation.
         for rows in [0..6, 6..12] {
             let part = |all: &[f32]| Tensor::from_slice(&all[rows.clone()]).view([-1, 3]);
             counts.add(&part(&predicted), &part(&outcome));

@@ -1,9 +1,9 @@
 //! Checkpoints: safetensors files of named fp32 tensors.
 //!
-//! A full checkpoint contains `weights/`, `stats/`, `ema/`, `ema_stats/`, `first/`, `second/`, each followed by a
-//! parameter's name, with elastic weight consolidation also `anchor/` and `importance/`, and the learner's counters
-//! `totals`, `loss_scale` and `drift`. A small checkpoint, for distribution, contains `weights/` and `stats/` only. The
-//! metadata contain the configuration and the progress as JSON.
+//! A full checkpoint has the groups `weights/`, `stats/`, `ema/`, `ema_stats/`, `first/`, `second/` and, with elastic
+//! weight consolidation, `anchor/` and `importance/`, with one tensor per parameter, and the counters `totals`,
+//! `loss_scale` and `drift`. A small checkpoint, for distribution, has `weights/` and `stats/` only. The metadata hold
+//! the configuration and the progress as JSON.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::learn::torch::regularise::tactical_replay::HardPositions;
 
 const FORMAT: &str = "philidor-checkpoint/1";
 
-/// A run's progress, and what the learner needs besides its tensors.
+/// The run's progress and the learner's state outside of tensors.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Stored {
@@ -38,21 +38,15 @@ struct Stored {
     hard: HardPositions,
 }
 
-/// A checkpoint in memory.
 pub struct Checkpoint {
-    /// The run's configuration.
     pub config: TrainConfig,
-    /// The run's progress.
     pub progress: TrainProgress,
     stored: Stored,
     tensors: HashMap<String, Tensor>,
     path: PathBuf,
 }
 
-/// Writes everything that is needed to resume a run.
-///
-/// # Errors
-/// The file cannot be written; an existing file is then unchanged.
+/// Writes everything that a resumed run needs.
 pub fn save(
     path: &Path,
     learner: &Learner,
@@ -76,10 +70,7 @@ pub fn save(
     write(path, tensors, config, &stored)
 }
 
-/// Writes weights and running statistics only, which suffices for an export or to initialise another run.
-///
-/// # Errors
-/// The file cannot be written.
+/// Writes weights and running statistics only, which suffices to export or to initialise a run.
 pub fn save_weights(
     path: &Path,
     weights: &Weights,
@@ -96,7 +87,7 @@ pub fn save_weights(
     )
 }
 
-/// The flat tensors of a full checkpoint by the names of their groups.
+/// Returns the flat tensors of a full checkpoint, by group name.
 fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
     let mut groups = vec![
         ("weights", &learner.weights.flat),
@@ -112,12 +103,12 @@ fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
     groups
 }
 
-/// The learner's counters between reports.
+/// Returns the learner's counters since the last report.
 fn counters(learner: &Learner) -> [(&'static str, &Tensor); 3] {
     [("totals", &learner.totals), ("loss_scale", &learner.loss_scale.state), (DRIFT, &learner.drift.sums)]
 }
 
-/// A counter that older checkpoints lack; it is then left at zero.
+/// A counter that older checkpoints lack; it then stays zero.
 const DRIFT: &str = "drift";
 
 fn views(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
@@ -155,10 +146,7 @@ fn write(path: &Path, tensors: Vec<StoredTensor>, config: &TrainConfig, progress
 }
 
 impl Checkpoint {
-    /// Reads a full or small checkpoint.
-    ///
-    /// # Errors
-    /// The file cannot be read, is truncated, or is not a checkpoint of this version.
+    /// Reads a full or a small checkpoint.
     pub fn load(path: &Path) -> Result<Checkpoint> {
         Checkpoint::read(path).with_context(|| path.display().to_string())
     }
@@ -184,10 +172,7 @@ impl Checkpoint {
         Ok(Checkpoint { config, progress, stored, tensors, path: path.to_owned() })
     }
 
-    /// Restores the whole state of `learner`: weights, averages, the optimiser's moments, counters.
-    ///
-    /// # Errors
-    /// A tensor is missing or has another shape.
+    /// Restores the whole state of `learner`.
     pub fn restore(&self, learner: &mut Learner) -> Result<()> {
         let weight = learner.config().ewc.weight;
         if weight > 0.0 {
@@ -221,10 +206,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Restores weights and running statistics: the averaged ones with `averaged`, if the checkpoint has any.
-    ///
-    /// # Errors
-    /// A tensor is missing or has another shape.
+    /// Restores weights and running statistics. With `averaged` they are the averaged ones if the checkpoint has any.
     pub fn restore_weights(&self, weights: &mut Weights, averaged: bool) -> Result<()> {
         let has_average = self.tensors.keys().any(|name| name.starts_with("ema/"));
         let [group, stats] =

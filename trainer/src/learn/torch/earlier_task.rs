@@ -1,4 +1,4 @@
-//! Elastic weight consolidation for the configured games of an earlier task.
+//! Elastic weight consolidation for the games of an earlier task.
 
 use std::path::Path;
 
@@ -9,11 +9,8 @@ use crate::config::{TeacherConfig, TrainConfig};
 use crate::learn::torch::families::{Net, Weights};
 use crate::learn::torch::regularise::ElasticPenalty;
 
-/// The penalty of elastic weight consolidation around `weights`, whose importance is measured on the games of
-/// `ewc.sources`; a temporary copy of these goes to `folder`.
-///
-/// # Errors
-/// The games cannot be read, or `folder` cannot be written.
+/// Returns a penalty around `weights`, whose importance is measured on the games of `ewc.sources`. `folder` gets a
+/// temporary copy of these games.
 pub fn earlier_task(
     config: &TrainConfig,
     folder: &Path,

@@ -16,18 +16,17 @@ const MLP: &str = r#"{ "model": { "family": "mlp", "hidden": [64, 32] } }"#;
 const POLICY_ONLY: &str = r#"{ "model": { "family": "mlp", "hidden": [64, 32], "value": false } }"#;
 
 fn config(text: &str) -> TrainConfig {
-    // Threads do not pay for networks this small.
+    // More threads only slow down networks this small.
     tch::set_num_threads(1);
     let common = ["precision=fp32", "batch=33", "warmup_steps=2", "ema=0.9", "weight_decay=0"];
     TrainConfig::parse(text, &common.map(str::to_owned)).unwrap()
 }
 
-/// The positions of one game as a batch for the configured network.
 fn opera(config: &TrainConfig) -> Batch {
     opera_game_batch(&config.model.schemes())
 }
 
-/// The weights of a linear network `[1968, 832]` and its biases `[1968]`: views into `flat`.
+/// Returns the weights `[1968, 832]` and biases `[1968]` of a linear network as views into `flat`.
 fn matrix(learner: &Learner, flat: &Tensor) -> [Tensor; 2] {
     let mut named = learner.net.layout().named_params(flat);
     assert_eq!((named[0].0.as_str(), named[1].0.as_str()), ("out.weight", "out.bias"));
@@ -35,7 +34,7 @@ fn matrix(learner: &Learner, flat: &Tensor) -> [Tensor; 2] {
     [named.pop().unwrap().1, bias]
 }
 
-/// The gradient of the mean cross-entropy by weights and biases, in closed form: (p − y)·xᵀ and p − y.
+/// Returns the gradient of the mean cross-entropy in closed form: (p − y)·xᵀ for the weights, p − y for the biases.
 fn closed_gradient([weight, bias]: &[Tensor; 2], x: &Tensor, played: &Tensor) -> [Tensor; 2] {
     let logits = x.matmul(&weight.tr()) + bias;
     let p = logits.softmax(-1, Kind::Float);

@@ -1,5 +1,4 @@
-//! Dynamic loss scaling for fp16 (Micikevicius et al. 2018): the loss is multiplied by a factor so that small gradients
-//! do not underflow.
+//! Dynamic loss scaling for fp16 (Micikevicius et al. 2018): a factor on the loss keeps small gradients from underflow.
 
 use tch::{Device, Kind, Tensor};
 
@@ -7,36 +6,35 @@ use tch::{Device, Kind, Tensor};
 const START: f64 = 65536.0;
 const LEAST: f64 = 1.0;
 const MOST: f64 = 16_777_216.0;
-/// Finite steps after which the factor is doubled; a step that is not finite halves it.
+/// Finite steps after which the factor doubles. A step that is not finite halves it.
 const GROWTH_STEPS: f64 = 1000.0;
 
 /// The factor, kept on the device so that no step synchronises with it.
 pub struct LossScale {
-    /// `[2]`, fp32: the factor, and the number of finite steps since it changed. The factor is always 1 for a dtype that
-    /// needs no scaling.
+    /// `[2]`, fp32: the factor, and the finite steps since it changed. The factor stays 1 for a dtype that needs no
+    /// scaling.
     pub state: Tensor,
     fixed: bool,
 }
 
 impl LossScale {
-    /// Loss scaling for computations of dtype `kind`.
+    /// Scales losses for computations of dtype `kind`.
     pub fn new(kind: Kind, device: Device) -> LossScale {
         let fixed = kind != Kind::Half;
         let factor = if fixed { 1.0 } else { START };
         LossScale { state: Tensor::from_slice(&[factor as f32, 0.0]).to_device(device), fixed }
     }
 
-    /// Whether the factor is always 1.
+    /// Returns whether the factor is always 1.
     pub fn fixed(&self) -> bool {
         self.fixed
     }
 
-    /// The factor, a scalar.
     pub fn factor(&self) -> Tensor {
         self.state.get(0)
     }
 
-    /// Updates the factor after a step: `done` is 1 if it was finite, otherwise 0.
+    /// Updates the factor after a step; `done` is 1 if the step was finite, else 0.
     pub fn update(&mut self, done: &Tensor) {
         if self.fixed {
             return;

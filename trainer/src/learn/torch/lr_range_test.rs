@@ -8,10 +8,7 @@ use super::learner::Learner;
 use crate::config::TrainConfig;
 use crate::learn::run::{self, RangeTestStep};
 
-/// [`run::range_test`] of a configuration.
-///
-/// # Errors
-/// The configuration is invalid, or the feed fails.
+/// Runs [`run::range_test`] for a configuration.
 pub fn range_test(
     config: &TrainConfig,
     device: Device,

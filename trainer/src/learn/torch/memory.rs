@@ -1,16 +1,13 @@
-//! Settings of the C library's memory allocator.
-
-/// Settings of glibc's allocator: no separate mappings for large tensors, and freed memory is kept.
+/// Settings of glibc's allocator that avoid separate mappings for large tensors and keep freed memory.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const SETTINGS: [(&str, &str); 2] =
     [("MALLOC_MMAP_THRESHOLD_", "8589934592"), ("MALLOC_TRIM_THRESHOLD_", "17179869184")];
 
-/// Restarts this program with an allocator that keeps freed memory, unless one of its settings is in the environment
-/// already.
+/// Restarts this program with an allocator that keeps freed memory, unless the environment has one of its settings.
 ///
-/// A training step frees and allocates the same hundreds of megabytes each time. By default glibc returns them to the
-/// system, which then has to clear every page: a quarter of the time of a step on a CPU. glibc reads these settings
-/// before `main`, hence the restart.
+/// Every training step allocates and frees hundreds of megabytes. By default glibc returns them to the system, which
+/// must clear every page again: a quarter of a step's time on a CPU. glibc reads these settings before `main`, hence
+/// the restart.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn keep_freed_memory() {
     use std::os::unix::process::CommandExt;

@@ -1,23 +1,14 @@
-//! Training: losses, optimisers, schedules, checkpoints and metrics.
+//! Training with libtorch: networks, losses, optimisers, checkpoints.
 
-/// The network families.
 pub mod families;
-/// The source of batches.
 pub mod feed;
-/// Loss functions and accuracy.
 pub mod loss;
-/// Optimisers over the flat tensor of parameters.
 pub mod optimiser;
 mod loss_scale;
-/// Regularisers that keep a network near what it has learnt before.
 pub mod regularise;
-/// Calibration of win, draw and loss.
 pub mod calibration;
-/// Metrics on held-out samples.
 pub mod validation;
-/// A network, its averaged weights and its optimiser.
 pub mod learner;
-/// Checkpoint files.
 pub mod checkpoint;
 mod memory;
 mod precision;

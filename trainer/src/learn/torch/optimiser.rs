@@ -1,5 +1,5 @@
-//! Optimisers over the flat tensor of all parameters, with gradient clipping. On a GPU a step does not synchronise with
-//! the device; on a CPU it passes over the parameters once, in parts that stay in the cache.
+//! Optimisers over the flat tensor of all parameters, with gradient clipping. A step on a GPU does not synchronise with
+//! the device; on a CPU it updates the parameters in one pass, in parts that fit the cache.
 
 use crate::config::OptimiserKind;
 use crate::config::TrainConfig;
@@ -7,30 +7,29 @@ use crate::learn::torch::families::Weights;
 use crate::learn::torch::families::params::Class;
 use tch::{Device, Kind, Tensor};
 
-/// Parameters that are updated at a time on a CPU: four arrays of so many fp32 numbers fit into a core's second cache.
+/// Parameters per part on a CPU. Four fp32 arrays of this length fit into a core's L2 cache.
 const PART: i64 = 1 << 15;
 
-/// The state of an optimiser, with the layout of [`Weights::flat`].
+/// Optimiser state with the layout of [`Weights::flat`].
 pub struct Optimiser {
-    /// `[parameters]`: AdamW's first moment, or the momentum buffer of `sgd`.
+    /// `[parameters]`: AdamW's first moment, or SGD's momentum buffer.
     pub first: Tensor,
-    /// `[parameters]`: AdamW's second moment; zero with `sgd`.
+    /// `[parameters]`: AdamW's second moment; zero with SGD.
     pub second: Tensor,
-    /// Number of steps, for the bias correction of the moments.
+    /// Steps so far, for the bias correction of the moments.
     pub steps: u64,
 }
 
 impl Optimiser {
-    /// Zero moments for `weights`.
     pub fn new(weights: &Weights) -> Optimiser {
         Optimiser { first: weights.flat.zeros_like(), second: weights.flat.zeros_like(), steps: 0 }
     }
 
-    /// One step along the negative `gradient` of `loss` (scalar). The gradient is fp32 and in consecutive one-dimensional
-    /// pieces, which together have the layout of [`Weights::flat`].
+    /// Makes a step along the negative fp32 `gradient` of the scalar `loss`. The pieces of `gradient` are
+    /// one-dimensional and together have the layout of [`Weights::flat`].
     ///
-    /// If either is not finite, nothing changes. Returns a scalar on the device, 1 if the step was finite and otherwise
-    /// 0; reading it on a GPU would synchronise with the device.
+    /// A gradient or loss that is not finite changes nothing. Returns a scalar on the device: 1 if the step was made,
+    /// else 0. Reading it on a GPU would synchronise with the device.
     pub fn step(
         &mut self,
         weights: &mut Weights,
@@ -93,7 +92,7 @@ impl Optimiser {
         if config.nesterov { gradient + &self.first * config.momentum } else { self.first.copy() }
     }
 
-    /// The same on a CPU, where reading a number costs nothing.
+    /// Makes the same step on a CPU, where reading a scalar costs nothing.
     fn step_in_parts(
         &mut self,
         weights: &Weights,
@@ -120,7 +119,7 @@ impl Optimiser {
                     _ = part.g_mul_scalar_(1.0 - lr * config.weight_decay);
                 }
                 let gradient = piece.narrow(0, at - start, length);
-                // Not in place: pieces of one gradient may be the same tensor.
+                // Not in place, because pieces of one gradient may be the same tensor.
                 let gradient = if scale < 1.0 { gradient * scale } else { gradient };
                 self.update_part(&mut part, &gradient, at, lr, config);
                 at += length;
@@ -130,7 +129,7 @@ impl Optimiser {
         Tensor::ones([], (Kind::Float, Device::Cpu))
     }
 
-    /// Updates `part`, the parameters from index `at` on, and their moments.
+    /// Updates `part`, which starts at parameter `at`, and its moments.
     fn update_part(&mut self, part: &mut Tensor, gradient: &Tensor, at: i64, lr: f64, config: &TrainConfig) {
         let mut first = self.first.narrow(0, at, gradient.size()[0]);
         let update = match config.optimiser {
@@ -187,7 +186,7 @@ mod tests {
         let done =
             adam.step(&mut weights, &[gradient], &Tensor::from(1f32), 0.1, &config(OptimiserKind::AdamW));
         assert_eq!(done.double_value(&[]), 1.0);
-        // Adam's first step is lr · sign; the weight first shrinks by lr · decay · 2 = 0.1.
+        // Adam's first step is lr · sign. The weight shrinks by lr · decay · 2 = 0.1 before it.
         let got = numbers(&weights.flat);
         assert!((got[0] - 1.8).abs() < 1e-5 && (got[1] - 2.1).abs() < 1e-5, "{got:?}");
     }
@@ -224,7 +223,7 @@ mod tests {
         }
     }
 
-    /// The formulas of both optimisers in 64 bits, number by number: weights and first moment after `steps`.
+    /// Computes both optimisers in fp64: the weights and the first moment after `steps`.
     fn plainly(
         config: &TrainConfig,
         lr: f64,
@@ -263,7 +262,7 @@ mod tests {
 
     #[test]
     fn both_ways_of_a_step_are_the_plain_formula() {
-        // More than two parts, a boundary of decay within a part, and pieces of several parts.
+        // More than two parts, the end of weight decay within a part, and pieces of several parts.
         let [matrix, biases] = [2 * PART + 1234, 567];
         let mut layout = ParamLayout::default();
         layout.param("w".to_owned(), Class::Weight, &[matrix], Init::Normal(1.0));

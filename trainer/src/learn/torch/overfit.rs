@@ -1,4 +1,4 @@
-//! `overfit`: a test that a configuration can learn at all, by overfitting a few positions.
+//! `overfit`: tests that a configuration can learn at all, by overfitting a few positions.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -13,19 +13,17 @@ use crate::config::TrainConfig;
 use crate::data::loader::Batch;
 use crate::learn::run::metrics::{Measures, TrainReport};
 
-/// The top-1 accuracy that counts as overfitted.
+/// Top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;
-/// Number of points of the curve, …
+/// Least number of points of the learning curve.
 const LINES: u64 = 20;
-/// … or one after this time if that is sooner.
+/// Longest time between two points.
 const SILENCE: Duration = Duration::from_secs(8);
-/// Maximal number of batches in which distinct positions are searched.
+/// Most batches in which distinct positions are sought.
 const LOOKS: usize = 100;
 
-/// A batch of `samples` distinct positions; two different moves of one position could not both be learnt.
-///
-/// # Errors
-/// The feed fails, or the games have too few distinct positions.
+/// Returns a batch of `samples` distinct positions, because two moves of the same position could not both be learnt.
+/// Fails if the first `LOOKS` batches have too few.
 pub fn distinct_positions(feed: &mut dyn Feed, samples: usize) -> Result<Batch> {
     let mut seen = HashSet::new();
     let mut batch = Batch::default();
@@ -45,18 +43,16 @@ pub fn distinct_positions(feed: &mut dyn Feed, samples: usize) -> Result<Batch> 
     bail!("the games have only {} distinct positions: use fewer --samples", batch.size)
 }
 
-/// A point of the learning curve.
 #[derive(Clone, Copy, Debug)]
 pub struct OverfitPoint {
-    /// Number of steps.
     pub step: u64,
     lr: f64,
     /// Means over the steps since the last point, in training mode.
     training: TrainReport,
-    /// Measures in inference mode: no dropout, running statistics, no label smoothing. The WDL loss is relative to its
-    /// minimum, the entropy of the targets; a scalar value has 0.
+    /// Measures in inference mode: no dropout, running statistics, no label smoothing. The WDL loss is the excess over
+    /// [`OverfitPoint::wdl_floor`].
     evaluated: Measures,
-    /// The minimum of the WDL loss.
+    /// The minimum of the WDL loss: the entropy of the targets, or 0 for a scalar value.
     wdl_floor: f64,
 }
 
@@ -66,7 +62,7 @@ impl OverfitPoint {
         known.top1 >= TOP1 && known.policy_loss < bound && known.wdl_loss.is_none_or(|loss| loss < bound)
     }
 
-    /// What to change in the configuration; none if the positions are overfitted.
+    /// Returns what to change in the configuration, or none if the positions are overfitted.
     pub fn advice(&self, config: &TrainConfig, bound: f64) -> Option<String> {
         let (seen, known) = (&self.training.measures, &self.evaluated);
         if self.is_overfitted(bound) {
@@ -119,21 +115,18 @@ impl std::fmt::Display for OverfitPoint {
     }
 }
 
-/// The WDL loss as text; a dash for a network without a value head.
+/// Formats the WDL loss, a dash without a value head.
 fn wdl(loss: Option<f64>) -> String {
     loss.map_or("–".into(), |loss| format!("{loss:.3}"))
 }
 
-/// The network's dropout probabilities, as items of a list.
+/// Formats the dropout probabilities as items of a list.
 fn dropouts(config: &TrainConfig) -> String {
     config.model.dropouts().iter().map(|(key, share)| format!(", model.{key} ({share})")).collect()
 }
 
-/// Trains on `batch` alone until it is overfitted with losses below `bound` (nat), for at most `steps` steps. `curve` is
-/// called with about 20 points of the learning curve, of which the last is returned.
-///
-/// # Errors
-/// The configuration is invalid.
+/// Trains on `batch` alone until its losses are below `bound` (nats) and the top-1 accuracy suffices, for at most
+/// `steps` steps. Calls `curve` with about 20 points of the learning curve and returns the last.
 pub fn overfit(
     config: &TrainConfig,
     device: Device,
@@ -151,7 +144,7 @@ pub fn overfit(
             .map(|source| source.to_string())
             .collect(),
     };
-    // A target sums to one, or to zero where it is missing.
+    // A target sums to 1, or to 0 where it is missing.
     let valued: f32 = batch.wdl.iter().sum();
     let scalar = config.model.has_scalar_value();
     let wdl_floor = if scalar { 0.0 } else { entropy(&batch.wdl) / f64::from(valued.max(1.0)) };
@@ -176,7 +169,7 @@ pub fn overfit(
     }
 }
 
-/// The sum of the targets' entropies (nat).
+/// Returns the sum of the targets' entropies in nats.
 fn entropy(targets: &[f32]) -> f64 {
     targets.iter().map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
 }
@@ -186,7 +179,7 @@ mod tests {
     use super::*;
     use crate::data::loader::Origin;
 
-    /// Repeats the same batch of three positions, one of them twice.
+    /// Repeats a batch of three positions, one of them twice.
     struct RepeatedPositions;
 
     impl Feed for RepeatedPositions {

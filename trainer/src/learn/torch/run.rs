@@ -18,14 +18,10 @@ use crate::learn::run;
 use crate::learn::run::metrics::{TrainReport, Validations};
 use crate::learn::run::{Run, RunFolder, TrainError, TrainProgress};
 
-/// A run of a libtorch family.
 pub type TorchRun = Run<Learner>;
 
 impl TorchRun {
-    /// Starts a run. The initial weights are those of `init` if given.
-    ///
-    /// # Errors
-    /// The folder already contains a run, or the architecture of `init` differs.
+    /// Starts a run, from the weights of `init` if given. The folder must not contain a run.
     pub fn start(
         folder: RunFolder,
         config: &TrainConfig,
@@ -41,10 +37,7 @@ impl TorchRun {
         Run::open(folder, config, config.run(), learner, TrainProgress::default())
     }
 
-    /// Resumes a run from its last readable checkpoint.
-    ///
-    /// # Errors
-    /// There is none, or it does not match the configuration.
+    /// Resumes a run from its newest readable checkpoint.
     pub fn resume(folder: RunFolder, config: &TrainConfig, device: Device) -> Result<TorchRun> {
         let checkpoint = folder.resumed(Checkpoint::load)?;
         run::same_split(checkpoint.config.validation_percent, config.validation_percent)?;
@@ -59,8 +52,8 @@ impl TorchRun {
 }
 
 impl Learner {
-    /// Must be called before training where tactical replay is used: empties its buffer if it refers to other games than
-    /// those of `sources`.
+    /// Empties the replay buffer if it refers to other games than those of `sources`. Tactical replay needs this call
+    /// before training.
     pub fn set_sources(&mut self, sources: &Sources) {
         let fingerprint = Some(sources.fingerprint(self.config().seed));
         if self.sources != fingerprint {
@@ -72,7 +65,7 @@ impl Learner {
         }
     }
 
-    /// The batches of the next step: new samples and, with tactical replay, repeated ones.
+    /// Returns the batches of the next step: new samples and, with tactical replay, repeated ones.
     fn batches(&self, feed: &mut dyn Feed, step: u64) -> Result<Vec<Batch>> {
         let config = self.config();
         let next = |part: usize| {

@@ -1,4 +1,4 @@
-//! The configured sources of games, split into training and validation games.
+//! The configured sources of games, split into training and held-out games.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,28 +17,24 @@ use crate::data::record::GameView;
 use crate::data::samples::{SampleOptions, ValueTarget};
 use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
 
-/// The seed of held-out batches, which does not depend on the run's seed, so that runs can be compared.
+/// Seed of the held-out batches. It does not depend on the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
 
-/// The order of the samples: 2 is by position; 1, which checkpoints did not name, was by game.
+/// Version of the sample order in checkpoints: 2 orders by position; 1, by game, was not stored.
 const ORDER: u64 = 2;
 
-/// All sources of a run, split into training and validation games.
 #[derive(Clone, Default)]
 pub struct Sources {
     train: Vec<Source>,
     validation: Vec<Source>,
     names: Vec<String>,
-    /// For each source, the number of samples of one epoch.
+    /// Samples per epoch of each source.
     epochs: Vec<f64>,
 }
 
 impl Sources {
-    /// Reads the games of every source into temporary files in `folder`; `validation` percent of them are held out for
-    /// validation. Duplicate games, within a source or between sources, are used once, where they occur first.
-    ///
-    /// # Errors
-    /// A pattern matches no file, the folder cannot be written, or there are no sources.
+    /// Copies the games of every source to temporary files in `folder` and holds out `validation` percent of them. A
+    /// duplicate game counts only for the source where it occurs first.
     pub fn load(configs: &[SourceConfig], validation: u64, folder: &Path) -> Result<Sources> {
         ensure!(
             !configs.is_empty(),
@@ -68,7 +64,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Scales the sources' weights so that those with games sum to `total`.
+    /// Scales the weights of the sources that have games, so that they sum to `total`.
     pub fn share(&mut self, total: f64) {
         let with_games = self.train.iter().filter(|source| source.corpus.games() > 0);
         let sum: f64 = with_games.map(|source| source.weight).sum();
@@ -77,7 +73,6 @@ impl Sources {
         }
     }
 
-    /// Adds a source that is not in the configuration.
     pub fn add(&mut self, name: &str, weight: f64, train: Corpus, validation: Corpus) {
         self.epochs.push(epoch(&train, 0));
         self.train.push(Source { corpus: Arc::new(train), weight });
@@ -85,24 +80,23 @@ impl Sources {
         self.names.push(name.to_owned());
     }
 
-    /// A fingerprint of the training games, in their order, and `seed`: where it differs, an [`Origin`] means another
-    /// position.
+    /// Returns a hash of the training games in order and of `seed`. An [`Origin`] is valid only for the same hash.
     pub fn fingerprint(&self, seed: u64) -> u64 {
         let games = self.train.iter().flat_map(|source| [source.corpus.games(), source.corpus.digest()]);
         let step = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
         [seed, ORDER].into_iter().chain(games).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
-    /// The number of samples of an epoch, which, mixed by weight, passes over every source at least once.
+    /// Returns the samples of an epoch. Mixed by weight, an epoch passes over every source at least once.
     pub fn epoch(&self) -> f64 {
         let used = || self.train.iter().zip(&self.epochs).filter(|(source, _)| source.corpus.games() > 0);
         let total: f64 = used().map(|(source, _)| source.weight).sum();
         used().map(|(source, epoch)| epoch * total / source.weight).fold(0.0, f64::max)
     }
 
-    /// Sets `samples` and `validate_every` where the configuration gives them in epochs.
+    /// Computes `samples` and `validate_every` if the configuration gives them in epochs.
     pub fn resolve_epochs(&self, config: &mut TrainConfig) {
-        // Replayed samples count as samples, but not towards an epoch.
+        // Replayed samples count towards `samples`, but not towards an epoch.
         let epoch = self.epoch() * config.batch as f64 / config.new_samples() as f64;
         if config.epochs > 0.0 {
             config.samples = ((config.epochs * epoch).ceil() as u64).max(1);
@@ -113,10 +107,7 @@ impl Sources {
         }
     }
 
-    /// An endless feed of training batches from batch number `first` on.
-    ///
-    /// # Errors
-    /// There are no training games, or the teacher cannot be loaded.
+    /// Returns an endless feed of training batches that begins with batch number `first`.
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch> {
         let recipe = recipe(config, config.history_dropout);
         let fresh = config.new_samples();
@@ -130,16 +121,13 @@ impl Sources {
         Prefetch::with_teacher(plan, first, threads, &|batch| Backend::evaluator(&teacher, batch))
     }
 
-    /// The number of held-out samples, equally many from every source, before one of the sources repeats.
+    /// Returns the number of held-out samples, equally many per source, before the smallest source repeats.
     pub fn held_out_samples(&self) -> u64 {
         let positions = self.validation.iter().map(|source| source.corpus.positions()).filter(|n| *n > 0);
         positions.clone().min().unwrap_or(0) * positions.count() as u64
     }
 
-    /// The held-out batches, with equal weight for every source; none if nothing is held out.
-    ///
-    /// # Errors
-    /// The games cannot be read or are damaged.
+    /// Returns the held-out batches, in which all sources have the same weight.
     pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut> {
         let recipe = recipe(config, 0.0);
         let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
@@ -153,14 +141,13 @@ impl Sources {
     }
 }
 
-/// How samples are made for the configured network.
 fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
     let Schemes { input, policy, .. } = config.model.schemes();
     let target = ValueTarget { lambda: config.value_lambda as f32 };
     SampleOptions { input, policy, target, history_dropout }
 }
 
-/// The number of samples of one epoch of a source: all its positions, or `most` a game if that is fewer and not 0.
+/// Returns the samples per epoch of a source: all positions, or at most `most` per game unless `most` is 0.
 fn epoch(corpus: &Corpus, most: u64) -> f64 {
     let all = corpus.positions();
     (if most == 0 { all } else { all.min(corpus.games().saturating_mul(most)) }) as f64
@@ -172,7 +159,7 @@ impl GameSink for CorpusBuilder {
     }
 }
 
-/// The training and the validation games of a source, copied to unnamed files in `folder`.
+/// Copies the training and held-out games of a source to unnamed files in `folder`.
 fn read(
     config: &SourceConfig,
     percent: u64,
@@ -207,10 +194,7 @@ impl Feed for Prefetch {
     }
 }
 
-/// The batch number in a checkpoint's feed position.
-///
-/// # Errors
-/// The position is in another order of samples.
+/// Returns the batch number of a checkpoint's feed position, or an error if the sample order has changed since.
 pub fn batch_number(position: &serde_json::Value) -> Result<u64> {
     let batch = position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0);
     ensure!(
@@ -221,8 +205,8 @@ pub fn batch_number(position: &serde_json::Value) -> Result<u64> {
     Ok(batch)
 }
 
-/// A checkpoint's feed position, in batches of `before` samples, as one in batches of `now` samples: no sample is
-/// repeated, and fewer than `now` are skipped. A position that is not a batch number stays as it is.
+/// Converts a feed position from batches of `before` samples to batches of `now` samples. No sample repeats, and fewer
+/// than `now` are skipped. A position without a batch number stays unchanged.
 pub(super) fn rescaled(position: &serde_json::Value, before: u64, now: u64) -> serde_json::Value {
     if position.get("batch").is_none() {
         return position.clone();
@@ -241,7 +225,7 @@ mod tests {
     use crate::data::record::GameRecord;
     use engine::chess::position::{Game as Board, PackedMove};
 
-    /// Writes a file of games of four plies; a game's number determines its first two moves.
+    /// Writes games of four plies. A game's number determines its first two moves.
     fn write(folder: &Path, name: &str, numbers: std::ops::Range<usize>) -> SourceConfig {
         let mut writer = ChunkWriter::new(folder, name, "a test", 1_000_000).unwrap();
         for number in numbers.clone() {

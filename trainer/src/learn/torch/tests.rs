@@ -35,8 +35,8 @@ use tch::{Device, Kind, Tensor};
 const OPERA: &str = "e2e4 e7e5 g1f3 d7d6 d2d4 c8g4 d4e5 g4f3 d1f3 d6e5 f1c4 g8f6 f3b3 d8e7 b1c3 c7c6 \
     c1g5 b7b5 c3b5 c6b5 c4b5 b8d7 e1c1 a8d8 d1d7 d8d7 h1d1 e7e6 b5d7 f6d7 b3b8 d7b8 d1d8";
 
-/// All positions of one game in order as a batch for these schemes, with the move played and the result; White's moves
-/// are one source, Black's another.
+/// Returns all positions of the game in order, with the move played and the result. White's moves are one source,
+/// Black's another.
 pub(super) fn opera_game_batch(schemes: &Schemes) -> Batch {
     let mut game = Game::new();
     let mut batch = Batch::default();
@@ -66,12 +66,10 @@ pub(super) fn opera_game_batch(schemes: &Schemes) -> Batch {
     batch
 }
 
-/// The batch for the residual network.
 fn opera() -> Batch {
     opera_game_batch(&ModelConfig::default().schemes())
 }
 
-/// A batch of that game as held-out samples.
 pub(super) fn held_out_game(batch: Batch) -> HeldOut {
     HeldOut { batches: vec![batch], names: vec!["white".into(), "black".into()] }
 }
@@ -114,15 +112,15 @@ impl Feed for CyclingFeed {
     }
 }
 
-/// `[n, 72, 8, 8]` of pseudo-random values between 0 and 1. Not from libtorch's generator, which is global and used by
-/// dropout in other tests.
+/// Returns `[n, 72, 8, 8]` of pseudo-random values in 0..=1. libtorch's generator is global, and dropout in other tests
+/// draws from it.
 fn some_planes(n: i64) -> Tensor {
     let numbers = Tensor::arange(n * 72 * 64, (Kind::Float, Device::Cpu)).square().sin();
     ((numbers + 1.0) / 2.0).view([n, 72, 8, 8])
 }
 
 fn tiny() -> TrainConfig {
-    // Threads do not pay for a network this small.
+    // More threads only slow down a network this small.
     tch::set_num_threads(1);
     let overrides = r#"{
         "model": {"filters": 16, "blocks": 2, "se_ratio": 4, "value_channels": 2, "value_hidden": 16},
@@ -132,7 +130,6 @@ fn tiny() -> TrainConfig {
     TrainConfig::parse(overrides, &[]).unwrap()
 }
 
-/// The residual network of a configuration.
 fn resnet(config: &mut TrainConfig) -> &mut ResnetConfig {
     match &mut config.model {
         ModelConfig::Resnet(model) => model,
@@ -243,7 +240,7 @@ fn a_change_of_the_flat_tensor_changes_the_answers() {
 fn the_gradient_is_laid_out_like_the_parameters() {
     let config = tiny();
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
-    // Away from the start, where the zero scale of each block hides the gradient of its kernels.
+    // Three steps first, because the initial zero scale of each block hides the gradient of its kernels.
     for _ in 0..3 {
         learner.step(&[opera()], 1e-3);
     }
@@ -286,7 +283,7 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     let halves = fresh_folder("halves");
     let mut run = TorchRun::start(open(&halves), &config, Device::Cpu, None).unwrap();
     run.learner.reference = reference();
-    // Between two reports.
+    // Step 13 is between two reports.
     let stop = |progress: &TrainProgress| progress.step == 13;
     assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &stop).unwrap(), TrainEnd::Stopped);
     drop(run);
@@ -391,7 +388,7 @@ fn resuming_a_finished_run_changes_nothing() {
 #[test]
 fn accumulated_batches_equal_one_batch() {
     let mut config = TrainConfig { clip: 0.0, ..tiny() };
-    // BatchNorm would see two halves where it saw one whole.
+    // BatchNorm would use the statistics of two halves instead of the whole.
     resnet(&mut config).norm = serde_json::from_value("group".into()).unwrap();
     let flat = |batches: &[Batch]| {
         let mut learner = Learner::new(&config, Device::Cpu).unwrap();
@@ -449,7 +446,7 @@ fn each_part_of_a_run_is_averaged_over_its_own_end() {
         if step > 12 {
             sum += run.learner.weights.flat.detach();
         }
-        // Resumed, it is the same part.
+        // A resumed run is still in the same part.
         drop(run);
         run = TorchRun::resume(open(&folder), &parts[1], Device::Cpu).unwrap();
     }
@@ -462,7 +459,7 @@ fn each_part_of_a_run_is_averaged_over_its_own_end() {
 fn hard_captures_are_replayed_and_survive_a_resumption() {
     let mut config = tiny();
     config.tactical_replay = crate::config::TacticalReplay { share: 0.4, capacity: 8, threshold: 1.0 };
-    // Four of eleven samples are replayed once the buffer has as many.
+    // Four of eleven samples are replayed once the buffer has that many.
     let fresh = config.new_samples();
     assert_eq!(fresh, 7);
     let held_out = held_out();
@@ -524,7 +521,7 @@ fn a_plateau_lowers_the_learning_rate_and_then_ends_the_run() {
     let mut config = tiny();
     let text = serde_json::to_string(&config).unwrap();
     config = TrainConfig::parse(&text, &overrides.map(str::to_owned)).unwrap();
-    // The weights hardly change, so that no validation improves.
+    // The weights hardly change, so no validation improves.
     let folder = fresh_folder("plateau");
     let held_out = held_out();
     let mut run = TorchRun::start(open(&folder), &config, Device::Cpu, None).unwrap();

@@ -1,4 +1,4 @@
-//! Validation: loss, accuracy and calibration on held-out samples, by source and by phase of the game.
+//! Validation: loss, accuracy and calibration on held-out samples, by source and by game phase.
 
 use super::calibration::CalibrationCounts;
 use super::loss;
@@ -11,16 +11,14 @@ use crate::learn::torch::families::{DeviceBatch, Expander, Net, Output, Weights}
 use engine::nets::eval::ValueScheme;
 use tch::{Kind, Tensor};
 
-/// Held-out samples and the names of their sources.
 #[derive(Default)]
 pub struct HeldOut {
-    /// The samples.
     pub batches: Vec<Batch>,
-    /// The names of the sources, in the order of [`Batch::source`].
+    /// Names of the sources, in the order of [`Batch::source`].
     pub names: Vec<String>,
 }
 
-/// Measures `weights` (fp32) on the samples.
+/// Measures `weights` (fp32) on held-out samples.
 pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &TrainConfig) -> Validations {
     let _guard = tch::no_grad_guard();
     let device = weights.device();
@@ -57,13 +55,13 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
     }
 }
 
-/// Columns per sample, …
+/// Columns per sample.
 const MEASURED: i64 = 8;
-/// … and per step.
+/// Further columns per step of a recursive model.
 const STEP: i64 = 3;
 
-/// `[n, 8 + 3 · steps]`: one, policy loss, WDL loss, top-1, top-5, raw top-1, raw top-5, whether there is a value target;
-/// for each step policy loss, top-1 and top-5.
+/// Returns `[n, 8 + 3 · steps]`: 1, policy loss, WDL loss, top-1, top-5, raw top-1, raw top-5, 1 with a value target or
+/// else 0; then policy loss, top-1 and top-5 of each step.
 fn measures(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let losses = loss::losses(output, batch, config);
     let legal = |step: &StepLosses| loss::hits(&step.legal_logits, &batch.policy);
@@ -90,7 +88,7 @@ fn validation(sums: &Tensor, has_value: bool) -> Validation {
         measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },
         raw_top1: Some(mean(5)),
         raw_top5: Some(mean(6)),
-        // With a single step this would repeat the measures above.
+        // A single step would repeat the measures above.
         steps: if steps.len() > 1 { steps } else { Vec::new() },
     }
 }

@@ -1,4 +1,4 @@
-//! Evaluation of positions by libtorch for self-play and matches, in large batches on a GPU.
+//! Evaluation by libtorch for self-play and matches, in large batches on a GPU.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,9 +15,7 @@ use crate::base::network::Backend;
 use crate::config::ModelConfig;
 use crate::data::loader::Batch;
 
-/// A network that is evaluated by libtorch on a device.
-///
-/// A GPU is used best by one worker with many games, whose positions are evaluated in one batch.
+/// A network evaluated on a device. A GPU is used best by one worker with many games, which fill one batch.
 pub struct Torch {
     model: ModelConfig,
     weights: Mutex<Weights>,
@@ -27,10 +25,9 @@ pub struct Torch {
 }
 
 impl Torch {
-    /// The network of `net` and `weights` on `device`.
     pub fn new(net: &Net, weights: Weights, device: Device) -> Torch {
-        // Not bf16, as in training: on 512 positions of engine games the shipped network's expected score differs from
-        // fp32's by 0.012 in bf16 and by 0.001 in fp16.
+        // Not bf16 as in training: on 512 positions of engine games the expected score of the shipped network differs
+        // from fp32 by 0.012 in bf16, by 0.001 in fp16.
         let kind = if device.is_cuda() { Kind::Half } else { Kind::Float };
         Torch { model: net.config().clone(), weights: Mutex::new(weights), device, kind }
     }
@@ -50,7 +47,7 @@ impl Backend for Torch {
     }
 }
 
-/// The evaluator of one worker, with its own copy of the weights; its outputs equal ONNX Runtime's.
+/// The evaluator of one worker, with its own copy of the weights. Its outputs equal ONNX Runtime's.
 struct TorchEvaluator {
     net: Net,
     weights: Weights,
@@ -59,14 +56,14 @@ struct TorchEvaluator {
 }
 
 impl TorchEvaluator {
-    /// The logits of all requests' moves, concatenated, followed by three value logits per position if the network has
-    /// a value head: only these are copied from the device.
+    /// Returns the logits of all requests' moves, concatenated, and then three value logits per position if there is a
+    /// value head. Nothing else is copied from the device.
     fn logits(&self, batch: &[Request<'_>]) -> Vec<f32> {
         let Schemes { input, policy, .. } = self.net.schemes();
         let mut positions = Batch { size: batch.len(), ..Batch::default() };
         let mut places: Vec<i64> = Vec::new();
         for (row, request) in batch.iter().enumerate() {
-            // The input depends on all legal moves, even if only some of them are requested.
+            // The input depends on all legal moves, even if only some are requested.
             input.read(request.game, |masks, scalars| {
                 positions.masks.extend_from_slice(masks);
                 positions.scalars.extend_from_slice(scalars);
@@ -104,7 +101,7 @@ impl Evaluator for TorchEvaluator {
             policy = others;
             let mut priors = own.to_vec();
             softmax(&mut priors);
-            // A network without a value has none for any position.
+            // Without a value head, the material gives the value.
             let wdl = wdl
                 .next()
                 .map_or_else(|| material::wdl(request.game.position()), |wdl| Wdl::from_logits(*wdl));
@@ -127,7 +124,7 @@ impl Evaluator for TorchEvaluator {
     }
 }
 
-/// The first line of a panic's message.
+/// Returns the first line of a panic's message.
 fn first_line(why: &(dyn Any + Send)) -> &str {
     let text = why.downcast_ref::<String>().map(String::as_str).or(why.downcast_ref::<&str>().copied());
     text.and_then(|text| text.lines().next()).unwrap_or("an error")

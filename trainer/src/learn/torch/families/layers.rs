@@ -1,7 +1,5 @@
-//! Layers: their parameters and their forward pass in libtorch.
-//!
-//! Activations are `[batch, channels, 8, 8]` in channels-last memory format and of dtype [`Weights::kind`];
-//! normalisations compute in fp32 internally.
+//! Layers in libtorch. Activations are `[batch, channels, 8, 8]` in channels-last memory format and of dtype
+//! [`Weights::kind`]; normalisations compute in fp32.
 
 use super::params::{Class, Init, ParamId, ParamLayout, StatId, Weights};
 use crate::config::model::ResnetConfig;
@@ -10,19 +8,18 @@ use tch::{Device, Kind, Tensor};
 
 /// Added to the variance in normalisations.
 pub(crate) const EPSILON: f64 = 1e-5;
-/// BatchNorm's momentum: the weight of a batch in the running statistics.
+/// Weight of a batch in BatchNorm's running statistics.
 const MOMENTUM: f64 = 0.1;
 
-/// The context of a forward pass.
 pub(crate) struct ForwardPass<'a> {
     pub weights: &'a Weights,
     pub train: bool,
-    /// Quantisation-aware training: what `quantise` stores in 8 bits is rounded; only with `train`.
+    /// Enables quantisation-aware training together with `train`: values that `quantise` stores in 8 bits are rounded.
     pub rounding: bool,
 }
 
 impl ForwardPass<'_> {
-    /// `x` with dropout of probability `p`, in training only.
+    /// Applies dropout with probability `p`, in training only.
     pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
         let cut = (256.0 * p).round();
         if !self.train || p == 0.0 {
@@ -34,21 +31,21 @@ impl ForwardPass<'_> {
         }
     }
 
-    /// Activations `x`; with quantisation-aware training rounded to 256 levels (one scale for the whole tensor).
+    /// Rounds activations to 256 levels with one scale per tensor, in quantisation-aware training only.
     pub fn rounded(&self, x: Tensor) -> Tensor {
         if !(self.train && self.rounding) {
             return x;
         }
         let step = tch::no_grad(|| {
             let [low, high] = [x.min(), x.max()];
-            // Symmetric around zero if there are negative values, as `quantise` does.
+            // Symmetric around zero if there are negative values, as in `quantise`.
             let steps = 255.0 - 128.0 * low.lt(0.0).to_kind(x.kind());
             high.maximum(&-low) / steps
         });
         straight_through(&x, &step)
     }
 
-    /// A layer's weights `[out, …]`; with quantisation-aware training rounded to −127..127 times one scale per output.
+    /// Returns weights `[out, …]`. Quantisation-aware training rounds them to −127..127 times one scale per output.
     fn rounded_weight(&self, id: ParamId) -> Tensor {
         let weight = self.weights.get(id);
         if !(self.train && self.rounding) {
@@ -60,8 +57,8 @@ impl ForwardPass<'_> {
     }
 }
 
-/// Zero for `cut` of 256 elements of `x`, and what keeps the mean for the others. libtorch draws a 64-bit number for each
-/// element, one after the other, which was a tenth of a step of the family `trm`; eight elements share one here.
+/// Returns 0 for `cut` of 256 elements and a factor that keeps the mean for the others. Eight elements share a 64-bit
+/// random number: libtorch draws one per element, sequentially, which took a tenth of a step of the family `trm`.
 fn dropout_mask(x: &Tensor, cut: f64) -> Tensor {
     let _guard = tch::no_grad_guard();
     let elements = x.numel() as i64;
@@ -70,8 +67,8 @@ fn dropout_mask(x: &Tensor, cut: f64) -> Tensor {
     bytes.narrow(0, 0, elements).view(&x.size()[..]).ge(cut).to_kind(x.kind()) * (256.0 / (256.0 - cut))
 }
 
-/// `x` rounded to multiples of `step` with the straight-through gradient estimator (Bengio, Léonard and Courville 2013;
-/// for 8 bits Jacob et al. 2018).
+/// Rounds `x` to multiples of `step`, with a straight-through gradient (Bengio et al. 2013; Jacob et al. 2018 for 8
+/// bits).
 fn straight_through(x: &Tensor, step: &Tensor) -> Tensor {
     let moved = tch::no_grad(|| {
         let step = step.clamp_min(1e-12);
@@ -89,7 +86,7 @@ impl Activation {
     }
 }
 
-/// A 2D convolution over the board with `same` padding.
+/// A 2D convolution with `same` padding.
 pub(crate) struct Convolution {
     pub weight: ParamId,
     pub bias: Option<ParamId>,
@@ -114,7 +111,6 @@ impl Convolution {
     }
 }
 
-/// A fully connected layer.
 pub(crate) struct Linear {
     pub weight: ParamId,
     pub bias: ParamId,
@@ -134,7 +130,7 @@ impl Linear {
     }
 }
 
-/// BatchNorm or GroupNorm over channels.
+/// BatchNorm or GroupNorm.
 pub(crate) struct Norm {
     pub gamma: ParamId,
     pub beta: ParamId,
@@ -189,7 +185,6 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// A convolution without bias followed by a normalisation.
 pub(crate) struct ConvNorm {
     pub conv: Convolution,
     pub norm: Norm,
@@ -214,7 +209,7 @@ impl ConvNorm {
     }
 }
 
-/// Squeeze-and-excitation (Hu et al. 2018): each channel is scaled by a gate computed from all channels' means.
+/// Squeeze-and-excitation (Hu et al. 2018): scales each channel by a gate computed from the means of all channels.
 pub(crate) struct SqueezeExcitation {
     pub reduce: Linear,
     pub expand: Linear,
@@ -244,7 +239,7 @@ impl SqueezeExcitation {
     }
 }
 
-/// LayerNorm: each token normalised over its channels, scaled and shifted.
+/// LayerNorm over the channels of each token.
 pub(crate) struct LayerNorm {
     pub gamma: ParamId,
     pub beta: ParamId,
@@ -258,28 +253,28 @@ impl LayerNorm {
         LayerNorm { gamma: param("gamma", 1.0), beta: param("beta", 0.0) }
     }
 
-    /// `x` is `[…, channels]`; computed in fp32.
+    /// Normalises `x` `[…, channels]` in fp32.
     pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (gamma, beta) = (pass.weights.get(self.gamma), pass.weights.get(self.beta));
         let normed = |x: &Tensor| x.layer_norm(gamma.size(), Some(gamma), Some(beta), EPSILON, true);
-        // On a CPU libtorch computes in fp32 internally.
+        // libtorch's CPU kernel computes in fp32 internally.
         if x.device().is_cuda() { normed(&x.to_kind(Kind::Float)).to_kind(x.kind()) } else { normed(x) }
     }
 }
 
-/// Scaled dot-product attention; all tensors are `[batch, heads, n, width]`.
+/// Scaled dot-product attention over tensors `[batch, heads, n, width]`.
 fn attend(query: &Tensor, key: &Tensor, value: &Tensor) -> Tensor {
     if query.device().is_cuda() {
         let none = None::<Tensor>;
         return Tensor::scaled_dot_product_attention(query, key, value, none, 0.0, false, None, false);
     }
-    // libtorch's CPU implementation does a separate product for each head of each sample, which is slower.
+    // libtorch's CPU implementation multiplies each head of each sample separately, which is slower.
     let scale = (query.size()[3] as f64).sqrt().recip();
     let scores = (query * scale).matmul(&key.transpose(2, 3));
     scores.softmax(-1, query.kind()).matmul(value)
 }
 
-/// Pre-norm multi-head self-attention over tokens, for example the squares.
+/// Pre-norm multi-head self-attention.
 pub(crate) struct Attention {
     pub norm: LayerNorm,
     pub qkv: Linear,
@@ -298,16 +293,16 @@ impl Attention {
         }
     }
 
-    /// `x` `[batch, channels, 8, 8]` plus its attention over the 64 squares.
+    /// Adds to `x` `[batch, channels, 8, 8]` its attention over the 64 squares.
     pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (batch, channels) = (x.size()[0], x.size()[1]);
-        // In channels-last memory format this is a view: [batch, squares, channels].
+        // A view in channels-last memory format: [batch, squares, channels].
         let tokens = x.permute([0, 2, 3, 1]).reshape([batch, 64, channels]);
         let tokens = &tokens + self.residual(pass, &tokens);
         tokens.view([batch, 8, 8, channels]).permute([0, 3, 1, 2])
     }
 
-    /// The residual branch of `tokens` `[batch, n, channels]`, of the same shape.
+    /// Returns the residual branch of `tokens` `[batch, n, channels]`, of the same shape.
     pub fn residual(&self, pass: &ForwardPass, tokens: &Tensor) -> Tensor {
         let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
         let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));
@@ -325,7 +320,7 @@ mod tests {
     use crate::learn::torch::families::net::Net;
     use tch::Device;
 
-    /// The largest distance of `tensor` from multiples of `step`, in steps.
+    /// Returns the largest distance from a multiple of `step`, in steps.
     fn rounding_error(tensor: &Tensor, step: f64) -> f64 {
         let steps = tensor / step;
         (&steps - steps.round()).abs().max().double_value(&[])
@@ -336,7 +331,7 @@ mod tests {
         let net = Net::new(&ModelConfig::default()).unwrap();
         let weights = &Weights::new(net.layout(), Device::Cpu, Kind::Float, 1);
         let rounds = ForwardPass { weights, train: true, rounding: true };
-        // 0 to 255 steps without negative values, otherwise −127 to 127.
+        // The range is 0 to 255 steps without negative values, otherwise −127 to 127.
         let positive = Tensor::from_slice(&[0.0f32, 0.4, 100.3, 255.0]);
         assert_eq!(rounds.rounded(positive.copy()), Tensor::from_slice(&[0.0f32, 0.0, 100.0, 255.0]));
         let signed = Tensor::from_slice(&[-254.0f32, -0.9, 1.1, 100.3]);
@@ -393,12 +388,12 @@ mod tests {
         let x = Tensor::ones([100, 1001], (Kind::Float, Device::Cpu));
         tch::manual_seed(3);
         let dropped = &x * dropout_mask(&x, 77.0);
-        // 77 of 256 are zero, the others 256/179: within five standard deviations of 0.0014 each.
+        // 77 of 256 are zero, the others 256/179. The bounds are five standard deviations (0.0014 each).
         let zeros = dropped.eq(0.0).to_kind(Kind::Float).mean(Kind::Float).double_value(&[]);
         assert!((zeros - 77.0 / 256.0).abs() < 0.0075, "{zeros}");
         assert!((dropped.mean(Kind::Float).double_value(&[]) - 1.0).abs() < 0.011);
         assert!((dropped.max().double_value(&[]) - 256.0 / 179.0).abs() < 1e-6);
-        // Every byte of a word is used, the sign's too: no column of eight differs.
+        // Every byte of a word, the top one too, gives the same share of zeros.
         let columns = dropout_mask(&Tensor::ones([20_000, 8], (Kind::Float, Device::Cpu)), 77.0);
         let shares = columns.eq(0.0).to_kind(Kind::Float).mean_dim([0i64].as_slice(), false, Kind::Float);
         assert!((shares - 77.0 / 256.0).abs().max().double_value(&[]) < 0.017);

@@ -1,5 +1,5 @@
-//! The family `mlp`: a multi-layer perceptron with ReLU from a board to a policy, in gym-chess's encodings or the linear
-//! model's, and, optionally, to win, draw and loss.
+//! The family `mlp`: a multi-layer perceptron with ReLU from a board, in gym-chess's encodings or the linear model's,
+//! to a policy and optionally WDL.
 
 use super::layers::{ForwardPass, Linear};
 use super::net::Output;
@@ -8,7 +8,6 @@ use tch::Tensor;
 
 use crate::config::model::MlpConfig;
 
-/// The structure of a multi-layer perceptron.
 pub(crate) struct Mlp {
     pub hidden: Vec<Linear>,
     pub policy: Linear,
@@ -31,7 +30,7 @@ impl Mlp {
         }
     }
 
-    /// The outputs for `input` `[batch, 14, 8, 8]` or `[batch, 832]`.
+    /// Returns the outputs for `input` `[batch, 14, 8, 8]` or `[batch, 832]`.
     pub fn forward(&self, pass: &ForwardPass, input: &Tensor) -> Output {
         let flat = input.flatten(1, -1);
         let x = self.hidden.iter().fold(flat, |x, layer| layer.forward(pass, &x).relu());

@@ -1,5 +1,3 @@
-//! A network of any family: its structure and its outputs.
-
 use anyhow::Result;
 use engine::nets::eval::Schemes;
 use tch::Tensor;
@@ -12,14 +10,13 @@ use super::resnet::Resnet;
 use super::trm::Trm;
 use crate::config::ModelConfig;
 
-/// The structure of a network; its parameters are in [`Weights`].
+/// The structure of a network of any family. Its parameters are in [`Weights`].
 pub struct Net {
     config: ModelConfig,
     layout: ParamLayout,
     pub(crate) body: Body,
 }
 
-/// The structure of each family.
 pub(crate) enum Body {
     Resnet(Box<Resnet>),
     Mlp(Mlp),
@@ -27,36 +24,27 @@ pub(crate) enum Body {
     Trm(Trm),
 }
 
-/// The outputs of a network. A recursive model has one per step, of which the last is used at inference.
+/// The outputs of a network. A recursive model has one per step, of which inference uses the last.
 pub struct Output {
     /// For each step `[batch, size]`: logits over the policy scheme, in the compute dtype.
     pub policy: Vec<Tensor>,
-    /// For each step `[batch, 3]`: logits of win, draw, loss for the mover, in the compute dtype; empty for a network
-    /// without a value head.
+    /// For each step `[batch, 3]`: WDL logits for the side to move, in the compute dtype; empty without a value head.
     pub wdl: Vec<Tensor>,
 }
 
 impl Output {
-    /// `[batch, size]`: the policy logits of the last step.
-    ///
-    /// # Panics
-    ///
-    /// If there is no output, which no network produces.
+    /// Returns the policy logits `[batch, size]` of the last step.
     pub fn last_policy(&self) -> &Tensor {
         self.policy.last().expect("a network has at least one output")
     }
 
-    /// `[batch, 3]`: the value logits of the last step, if the network has a value head.
+    /// Returns the value logits `[batch, 3]` of the last step if there is a value head.
     pub fn last_wdl(&self) -> Option<&Tensor> {
         self.wdl.last()
     }
 }
 
 impl Net {
-    /// The structure of the network that `config` describes.
-    ///
-    /// # Errors
-    /// `config` is invalid.
     pub fn new(config: &ModelConfig) -> Result<Net> {
         config.check()?;
         let mut layout = ParamLayout::default();
@@ -70,22 +58,19 @@ impl Net {
         Ok(Net { config: config.clone(), layout, body })
     }
 
-    /// The network's configuration.
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
         self.config.schemes()
     }
 
-    /// The layout of its parameters.
     pub fn layout(&self) -> &ParamLayout {
         &self.layout
     }
 
-    /// The recursive model, if it is configured to compute its gradient with activation checkpointing.
+    /// Returns the recursive model if it computes its gradient with activation checkpointing.
     pub(crate) fn checkpointed(&self) -> Option<&Trm> {
         match &self.body {
             Body::Trm(trm) => Some(trm).filter(|trm| trm.config.group() < trm.config.steps),
@@ -93,8 +78,8 @@ impl Net {
         }
     }
 
-    /// The outputs for `input` `[batch]` + the shape of the input scheme, of any dtype. With `train`, BatchNorm uses the
-    /// batch's statistics (and updates the running ones) and dropout is active.
+    /// Returns the outputs for `input`, which is a batch of the input scheme's shape, of any dtype. With `train`,
+    /// dropout is active and BatchNorm uses the batch's statistics and updates the running ones.
     pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
         let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
         let pass = &ForwardPass { weights, train, rounding };

@@ -1,5 +1,5 @@
-//! Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on the distance of the weights from those
-//! of an earlier task, weighted by their importance for it.
+//! Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on the distance of the weights from
+//! those of an earlier task, weighted by their importance for that task.
 
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
@@ -7,9 +7,8 @@ use crate::learn::torch::families::{Expander, Net, Weights};
 use crate::learn::torch::loss;
 use tch::{Kind, Tensor};
 
-/// The earlier weights and the importance of each.
 pub struct ElasticPenalty {
-    /// `[parameters]`: the earlier task's weights.
+    /// `[parameters]`: the weights after the earlier task.
     pub anchor: Tensor,
     /// `[parameters]`: the diagonal of the Fisher information, at least 0.
     pub importance: Tensor,
@@ -17,15 +16,14 @@ pub struct ElasticPenalty {
 }
 
 impl ElasticPenalty {
-    /// A penalty around `anchor` with `importance`, scaled by `weight`.
     pub fn new(anchor: Tensor, importance: Tensor, weight: f64) -> ElasticPenalty {
         ElasticPenalty { anchor, importance, weight }
     }
 
-    /// A penalty around `weights` with importances estimated from `batches`.
+    /// Returns a penalty around `weights` with importances estimated from `batches`.
     ///
-    /// The Fisher information is the mean square of single samples' gradients. It is estimated from whole batches: the
-    /// mean of n independent gradients with mean zero has 1/n of their mean square.
+    /// The Fisher information is the mean square of single-sample gradients. It is estimated from whole batches,
+    /// because the mean of n independent zero-mean gradients has 1/n of their mean square.
     pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> ElasticPenalty {
         let device = weights.device();
         let expander = Expander::new(device, Kind::Float, net.schemes());
@@ -41,7 +39,7 @@ impl ElasticPenalty {
         ElasticPenalty::new(weights.flat.detach().copy(), importance, config.ewc.weight)
     }
 
-    /// The gradient of the penalty `weight/2 · Σ importance · (θ − anchor)²` at `flat`.
+    /// Returns the gradient of the penalty `weight/2 · Σ importance · (θ − anchor)²` at θ = `flat`.
     pub fn gradient(&self, flat: &Tensor) -> Tensor {
         (flat - &self.anchor) * &self.importance * self.weight
     }

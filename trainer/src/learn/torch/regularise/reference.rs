@@ -1,4 +1,4 @@
-//! A penalty for the Kullback–Leibler divergence of the policy from that of a reference network.
+//! A penalty on the KL divergence of the policy from that of a reference network.
 
 use crate::config::ReferenceConfig;
 use crate::data::loader::Batch;
@@ -8,20 +8,18 @@ use crate::learn::torch::families::{Net, Weights};
 use crate::learn::torch::loss::ILLEGAL;
 use tch::{Device, Kind, Tensor};
 
-/// The reference network and the weight of the penalty.
 pub struct Reference {
     weights: Weights,
     config: ReferenceConfig,
 }
 
-/// Sums over batches: divergence and weight where they are finite, the number of these batches, and of the others.
+/// Sums over batches with a finite divergence: divergence, penalty weight, their number; and the number of the others.
 pub struct PolicyDivergenceSums {
     /// `[4]` on the device.
     pub(crate) sums: Tensor,
 }
 
 impl PolicyDivergenceSums {
-    /// No batches.
     pub fn new(device: Device) -> PolicyDivergenceSums {
         PolicyDivergenceSums { sums: Tensor::zeros([4], (Kind::Float, device)) }
     }
@@ -35,12 +33,11 @@ impl PolicyDivergenceSums {
         _ = self.sums.shallow_clone().g_add_(&measured);
     }
 
-    /// Resets the sums to zero.
     pub fn clear(&self) {
         _ = self.sums.shallow_clone().zero_();
     }
 
-    /// Means over the batches; synchronises with the device.
+    /// Returns means over the batches; synchronises with the device.
     pub fn mean(&self) -> PolicyDivergence {
         let sums = Vec::<f32>::try_from(&self.sums).expect("four numbers");
         let batches = f64::from(sums[2]).max(1.0);
@@ -50,15 +47,14 @@ impl PolicyDivergenceSums {
 }
 
 impl Reference {
-    /// A penalty for divergence from `weights`, which have the learner's architecture.
+    /// `weights` must have the learner's architecture.
     pub fn new(weights: Weights, config: ReferenceConfig) -> Reference {
         Reference { weights, config }
     }
 
-    /// The mean divergence (nat) of the policy of `weights` (fp32) from the reference's on these batches, both in
-    /// inference mode.
-    ///
-    /// [`Reference::penalty`] uses the network in training mode, with the batch's own BatchNorm statistics.
+    /// Returns the mean divergence in nats of the policy of `weights` (fp32) from the reference's on `batches`, both in
+    /// inference mode. [`Reference::penalty`] instead runs the learner in training mode, with the batch's own BatchNorm
+    /// statistics.
     pub fn measure(&self, net: &Net, weights: &Weights, batches: &[Batch]) -> f64 {
         let _guard = tch::no_grad_guard();
         let device = weights.device();
@@ -73,7 +69,8 @@ impl Reference {
         batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
     }
 
-    /// The penalty of a batch, a scalar with a gradient, for the learner's `legal_logits`; it is added to `sums`.
+    /// Returns the penalty of a batch for the learner's `legal_logits`, a scalar with a gradient, and adds it to
+    /// `sums`.
     pub fn penalty(
         &self,
         net: &Net,
@@ -91,20 +88,20 @@ impl Reference {
     }
 }
 
-/// `[n, size]`: the policy logits of these weights in inference mode, masked for illegal moves.
+/// Returns the policy logits `[n, size]` in inference mode, masked for illegal moves.
 fn masked_logits(net: &Net, weights: &Weights, batch: &DeviceBatch) -> Tensor {
     let output = net.forward(weights, &batch.input, false);
     output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
 }
 
-/// `[n]`: Kullback–Leibler divergence (nat) of the policy of `logits` from that of `reference`.
+/// Returns the KL divergence in nats `[n]` of the policy of `logits` from that of `reference`.
 pub fn divergence(logits: &Tensor, reference: &Tensor) -> Tensor {
     let log = logits.log_softmax(-1, Kind::Float);
     let terms = log.exp() * (&log - reference.log_softmax(-1, Kind::Float));
     terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
 }
 
-/// The weight of the penalty at this divergence, a scalar.
+/// Returns the weight of the penalty at this divergence, a scalar.
 fn adapted_weight(divergence: &Tensor, config: &ReferenceConfig) -> Tensor {
     let excess = (divergence / config.target.max(1e-9) - 1.0).clamp_min(0.0);
     ((excess * config.factor + 1.0) * config.weight).clamp_max(config.most.max(config.weight))

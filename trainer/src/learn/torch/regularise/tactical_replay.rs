@@ -1,5 +1,4 @@
-//! Tactical replay (NeuralMatePlay): captures, checks and promotions with a high policy loss are kept in a buffer and
-//! repeated.
+//! Tactical replay (NeuralMatePlay): a buffer repeats captures, checks and promotions that had a high policy loss.
 
 use crate::config::TacticalReplay;
 use crate::data::loader::{Batch, Origin};
@@ -13,25 +12,23 @@ use std::collections::HashSet;
 pub struct HardPositions(Vec<Origin>);
 
 impl HardPositions {
-    /// Number of positions.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Up to `count` random positions without repetition.
+    /// Returns up to `count` random positions without repetition.
     pub fn draw(&self, count: usize, seed: u64) -> Vec<Origin> {
         Rng::with_seed(seed).choose_multiple(self.0.iter().copied(), count)
     }
 
     /// Updates the buffer after a step on `batch`, whose last `shown` samples were drawn from it.
     ///
-    /// `losses` are the samples' policy losses (nat). Repeated positions whose loss has fallen below the threshold are
-    /// removed, new tactical positions above it are added, and beyond the capacity the oldest are dropped.
+    /// `losses` are the policy losses of the samples in nats. Repeated positions whose loss fell below the threshold
+    /// leave, new tactical positions at or above it enter, and the oldest beyond the capacity are dropped.
     pub fn update(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
         let is_hard = |row: usize| f64::from(losses[row]) >= config.threshold;
         let fresh = batch.size - shown;

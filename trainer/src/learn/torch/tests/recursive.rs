@@ -8,7 +8,6 @@ use crate::learn::torch::overfit::overfit;
 use crate::learn::torch::tests::{held_out_game, opera_game_batch};
 use tch::Device;
 
-/// The positions of one game as a batch for the recursive model.
 fn opera() -> Batch {
     opera_game_batch(&trm::SCHEMES)
 }

@@ -8,18 +8,15 @@ use crate::config::model::resnet::{Activation, PolicyHead, ValueHead};
 use engine::nets::encoding::{az4672, planes72};
 use tch::Tensor;
 
-/// Planes of the input.
 const INPUT_PLANES: i64 = planes72::PLANES as i64;
 /// Move types per square.
 const MOVE_TYPES: i64 = az4672::TYPES as i64;
-/// Number of policy logits.
 const POLICY: i64 = az4672::SIZE as i64;
 
-/// The logits of win, draw and loss of a scalar value `v`: `v · factor + offset`. Their softmax is a win with
-/// `(1 + tanh v) / 2`, a loss else, and hardly ever a draw.
+/// Maps a scalar value `v` to WDL logits, each `v · factor + offset`. Their softmax is a win with `(1 + tanh v) / 2`, a
+/// loss otherwise, and almost never a draw.
 pub(crate) const SCALAR_WDL: [(f32, f32); 3] = [(1.0, 0.0), (0.0, -20.0), (-1.0, 0.0)];
 
-/// The structure of a residual network.
 pub(crate) struct Resnet {
     pub config: ResnetConfig,
     pub stem: ConvNorm,
@@ -28,7 +25,7 @@ pub(crate) struct Resnet {
     pub value: ValueHeadLayers,
 }
 
-/// A residual block: two convolutions, optionally squeeze-and-excitation and self-attention.
+/// Two convolutions, optionally squeeze-and-excitation and self-attention.
 pub(crate) struct ResidualBlock {
     pub first: ConvNorm,
     pub second: ConvNorm,
@@ -36,13 +33,11 @@ pub(crate) struct ResidualBlock {
     pub attention: Option<Attention>,
 }
 
-/// The layers of the policy head.
 pub(crate) enum PolicyHeadLayers {
     Conv { hidden: ConvNorm, out: Convolution },
     Dense { hidden: ConvNorm, out: Linear },
 }
 
-/// The layers of the value head.
 pub(crate) struct ValueHeadLayers {
     pub squeeze: ConvNorm,
     pub hidden: Linear,
@@ -76,7 +71,7 @@ impl Resnet {
         Resnet { config: config.clone(), stem, blocks, policy, value }
     }
 
-    /// The outputs for `planes` `[batch, 72, 8, 8]`.
+    /// Returns the outputs for `planes` `[batch, 72, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         let act = self.config.activation;
         let channels_last = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
@@ -94,7 +89,7 @@ impl Resnet {
             PolicyHeadLayers::Conv { hidden, out } => {
                 let hidden = pass.rounded(act.forward(&hidden.forward(pass, x)));
                 let hidden = pass.dropped(hidden, dropout);
-                // In channels-last memory format this is a view: index = square · 73 + type.
+                // A view in channels-last memory format: index = square · 73 + type.
                 out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
             }
             PolicyHeadLayers::Dense { hidden, out } => {
@@ -106,7 +101,7 @@ impl Resnet {
 
     fn wdl(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let act = self.config.activation;
-        // The value head is not quantised.
+        // `quantise` leaves the value head in floating point.
         let pass = &ForwardPass { rounding: false, ..*pass };
         let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
         let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
@@ -130,14 +125,14 @@ impl ResidualBlock {
         let attends = index >= config.blocks - config.attention_blocks;
         ResidualBlock {
             first: ConvNorm::new(layout, &name("first"), [c, c, 3], config, 1.0),
-            // Zero, so that the block is initially the identity.
+            // The scale is zero, so that the block starts as the identity.
             second: ConvNorm::new(layout, &name("second"), [c, c, 3], config, 0.0),
             squeeze: (config.se_ratio > 0).then(|| {
                 let hidden = c / config.se_ratio;
                 SqueezeExcitation::new(layout, &name("squeeze"), c, hidden, config.se_activation)
             }),
             attention: attends.then(|| {
-                // Small, so that the attention is initially almost the identity.
+                // The gain is small, so that the attention starts almost as the identity.
                 Attention::new(layout, &name("attention"), c, config.attention_heads, 0.01)
             }),
         }

@@ -1,10 +1,10 @@
-//! The gradient of a loss over all steps with activation checkpointing (Chen et al. 2016, "Training Deep Nets with
-//! Sublinear Memory Cost").
+//! Activation checkpointing for the loss over all steps (Chen et al. 2016, "Training Deep Nets with Sublinear Memory
+//! Cost").
 //!
 //! The forward pass stores `y` and `z` at the start of each group of
-//! [`TrmConfig::kept_steps`](super::TrmConfig::kept_steps) steps. The backward pass recomputes the groups from the last to
-//! the first and passes the gradients of each group's initial `y` and `z` to the previous group. Dropout uses the same
-//! random numbers both times, so the gradient equals that of a single pass up to the order of summation.
+//! [`TrmConfig::kept_steps`](super::TrmConfig::kept_steps) steps. The backward pass recomputes the groups from last to
+//! first and passes the gradients of a group's initial `y` and `z` to the previous group. Dropout draws the same random
+//! numbers both times, so the gradient equals that of a single pass up to the order of summation.
 
 use crate::learn::torch::families::layers::ForwardPass;
 use crate::learn::torch::families::params::Weights;
@@ -12,7 +12,7 @@ use crate::learn::torch::families::trm::{StepAnswer, StepState, Trm};
 use tch::Tensor;
 
 impl StepState {
-    /// A detached copy that is a leaf of the graph.
+    /// Returns a detached copy that is a leaf of the autograd graph.
     fn leaf(&self) -> StepState {
         let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
         StepState { y: leaf(&self.y), z: leaf(&self.z) }
@@ -24,9 +24,8 @@ impl StepState {
 }
 
 impl Trm {
-    /// The gradient `[parameters]`, fp32, of a loss that is a sum over steps: `loss(step, answer)` is the
-    /// term of a step, counted from 0. It is called once per step; later groups come before earlier ones. `seed`
-    /// determines the dropout.
+    /// Returns the gradient `[parameters]` in fp32 of the sum of `loss(step, answer)` over the steps, counted from 0.
+    /// `loss` is called once per step, later groups first. `seed` determines the dropout.
     pub fn gradient(
         &self,
         weights: &Weights,
@@ -84,7 +83,7 @@ impl Trm {
         sum.expect("at least one group")
     }
 
-    /// A step whose dropout depends on `seed` and `step` only, so that it can be recomputed.
+    /// Runs a step whose dropout depends only on `seed` and `step`, so that it can be recomputed.
     fn seeded_step(
         &self,
         pass: &ForwardPass,

@@ -1,8 +1,8 @@
 //! The family `trm` (ChessTRM): a small transformer applied recursively.
 //!
-//! The 64 squares of a position are the tokens `x`; the latent state `z` has a token per square, and `y` is the answer
-//! token. A step applies the transformer to `y` and `x + z`, which gives the next `y` and `z`. Policy and value are
-//! computed from `y` after every step, and every step has a loss term (deep supervision).
+//! The 64 squares are the tokens `x`, the latent state `z` has a token per square, and `y` is the answer token. A step
+//! applies the transformer to `y` and `x + z` and updates `y` and `z`. The heads read `y` after every step, and every
+//! step has a loss term (deep supervision).
 
 mod backward;
 
@@ -14,14 +14,11 @@ use tch::Tensor;
 
 use crate::config::model::TrmConfig;
 
-/// Planes of the input, the features of a square.
+/// Input planes, which are the features of a square.
 pub(crate) const PLANES: i64 = planes19::PLANES as i64;
-/// Number of policy logits.
 pub(crate) const POLICY: i64 = uci1968::SIZE as i64;
-/// Number of squares.
 pub(crate) const SQUARES: i64 = 64;
 
-/// The structure of a recursive model; its parameters are in [`Weights`].
 pub(crate) struct Trm {
     pub(crate) config: TrmConfig,
     pub(crate) embed: Linear,
@@ -44,26 +41,24 @@ pub(crate) struct TransformerLayer {
     pub out: Linear,
 }
 
-/// The recurrent state between steps.
 #[derive(Debug)]
 pub(crate) struct StepState {
     /// `[n, 1, width]`: the answer token.
     pub y: Tensor,
-    /// `[n, 64, width]`: the latent state, a token per square.
+    /// `[n, 64, width]`: the latent state, one token per square.
     pub z: Tensor,
 }
 
-/// The outputs after one step.
 #[derive(Debug)]
 pub(crate) struct StepAnswer {
-    /// `[n, 1968]` logits over `uci1968m/1`, in the compute dtype.
+    /// `[n, 1968]`: logits over `uci1968m/1`, in the compute dtype.
     pub policy: Tensor,
-    /// `[n, 3]` logits of win, draw, loss for the mover, in the compute dtype.
+    /// `[n, 3]`: WDL logits for the side to move, in the compute dtype.
     pub wdl: Tensor,
 }
 
 impl Trm {
-    /// Adds the parameters of the network that `config` describes to `layout`.
+    /// Adds the network's parameters to `layout`.
     pub fn new(layout: &mut ParamLayout, config: &TrmConfig) -> Trm {
         let (l, width) = (layout, config.width);
         let embed = Linear::new(l, "embed", PLANES, width, 1.0);
@@ -74,7 +69,8 @@ impl Trm {
         Trm {
             embed,
             positions: learnt(l, "positions", SQUARES, 0.5),
-            // Small relative to the first step's update; otherwise the initial outputs hardly depend on the position.
+            // Small relative to the first step's update. Otherwise the initial outputs would hardly depend on the
+            // position.
             first_answer: learnt(l, "first_answer", 1, 0.02),
             layers: (0..config.layers).map(|index| TransformerLayer::new(l, index, config)).collect(),
             norm: LayerNorm::new(l, "norm", width),
@@ -85,7 +81,6 @@ impl Trm {
         }
     }
 
-    /// The initial state of `n` positions.
     pub fn initial_state(&self, weights: &Weights, n: i64) -> StepState {
         let width = self.config.width;
         StepState {
@@ -94,13 +89,13 @@ impl Trm {
         }
     }
 
-    /// `[n, 64, width]`: embeddings of the squares' features, from `planes` `[n, 19, 8, 8]`, and of their positions.
+    /// Embeds `planes` `[n, 19, 8, 8]` and the position of each square as `[n, 64, width]`.
     fn embed(&self, pass: &ForwardPass, planes: &Tensor) -> Tensor {
         let squares = planes.flatten(2, 3).transpose(1, 2).to_kind(pass.weights.kind());
         self.embed.forward(pass, &squares) + pass.weights.get(self.positions)
     }
 
-    /// One step from `state` for the positions `x` `[n, 64, width]`.
+    /// Applies one step to `x` `[n, 64, width]`.
     fn step(&self, pass: &ForwardPass, x: &Tensor, state: &StepState) -> StepState {
         let mut tokens = Tensor::cat(&[&state.y, &(x + &state.z)], 1);
         for layer in &self.layers {
@@ -109,22 +104,21 @@ impl Trm {
         let tokens = self.norm.forward(pass, &tokens);
         let proposed = tokens.narrow(1, 1, SQUARES);
         let gate = self.gate.forward(pass, &proposed).sigmoid();
-        // A gated interpolation, so that the state stays bounded for any number of steps.
+        // The gate interpolates, so that the state stays bounded for any number of steps.
         StepState { y: tokens.narrow(1, 0, 1), z: state.z.lerp_tensor(&proposed, &gate) }
     }
 
-    /// Policy and value logits of a state.
     fn answer(&self, pass: &ForwardPass, state: &StepState) -> StepAnswer {
         let y = state.y.squeeze_dim(1);
         StepAnswer { policy: self.policy.forward(pass, &y), wdl: self.wdl.forward(pass, &y) }
     }
 
-    /// The outputs of each of the configured steps for `planes` `[n, 19, 8, 8]`.
+    /// Returns the outputs after each configured step for `planes` `[n, 19, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         self.forward_steps(pass, planes, self.config.steps)
     }
 
-    /// The outputs of each of `steps` steps.
+    /// Returns the outputs after each of `steps` steps.
     fn forward_steps(&self, pass: &ForwardPass, planes: &Tensor, steps: usize) -> Output {
         let x = self.embed(pass, planes);
         let mut state = self.initial_state(pass.weights, planes.size()[0]);

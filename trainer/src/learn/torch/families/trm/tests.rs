@@ -1,5 +1,3 @@
-//! Tests of the recursive model.
-
 use crate::config::model::TrmConfig;
 use crate::learn::torch::families::layers::ForwardPass;
 use crate::learn::torch::families::params::{ParamLayout, Weights};
@@ -85,7 +83,7 @@ fn outputs_stay_bounded_over_many_steps() {
     assert!(largest(&answer[199].policy) < 10.0 * largest(&answer[4].policy).max(1.0));
 }
 
-/// The checkpointed gradient against that of one graph over all steps.
+/// Compares the checkpointed gradient with that of one graph over all steps.
 #[test]
 fn recomputing_steps_gives_the_same_gradient() {
     let planes = planes();
@@ -117,7 +115,7 @@ fn dropout_is_the_same_when_steps_are_recomputed() {
         let (trm, weights) = small(&format!(r#"{{"dropout": 0.3, "kept_steps": {kept}}}"#));
         trm.gradient(&weights, &planes, seed, |_, answer| policy_loss(answer))
     };
-    // libtorch's generator is global, so draws of other tests may interfere.
+    // libtorch's generator is global, so other tests may draw from it in between.
     let agree = |a: &Tensor, b: &Tensor| largest(&(a - b)) < 1e-4 * largest(a);
     let same = (0..5).any(|seed| {
         let whole = gradient(0, seed);
