@@ -6,7 +6,8 @@ results are put beside them. This driver hands each unit to a free core of the c
 which runs `philidor-trainer work`, and writes what comes back aside, flushes and renames
 it. It remembers nothing: after a kill the same command goes on from what the inbox
 holds. Units that are lost with a machine are done again elsewhere; as a unit has the same
-result wherever it is done, doing it twice harms nobody.
+result wherever it is done, doing it twice harms nobody. A machine that fails three times
+in a row, or sends results that are refused, is left out for a while and named with the reason.
 
 What follows `--` is the learner's command line, which runs beside the driver, on a GPU's
 machine where the cluster has one, and is started again with --resume when it is killed.
@@ -32,7 +33,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import deque
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,11 +51,17 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 # Units that are handed out for each core: one that is being done, one that waits, which
 # Ray's autoscaler takes as demand.
 PENDING = 2
-# Failures of a unit, at the same program, after which it is given up.
+# Failures of a unit after which it is given up, if they are of as many machines (or all there are) that work otherwise.
 GIVEN_UP = 3
-# Seconds between looks at the inbox, between reports, and until a result that was put there
-# and is wanted still is taken to have been refused.
-POLL, REPORT, REFUSED = 0.2, 10.0, 15.0
+# Failures in a row after which a machine is left out, for how many seconds at first and at most.
+LEFT_OUT, PAUSE, LONGEST_PAUSE = 3, 30.0, 600.0
+# The machines that a report names at most.
+NAMED = 6
+# Seconds between looks at the inbox, at the machines, between reports, and until a result that was
+# put there and is wanted still is taken to have been refused.
+POLL, LOOK, REPORT, REFUSED = 0.2, 2.0, 10.0, 15.0
+# Seconds of results that the rate is counted from.
+RECENT = 300.0
 # A unit that takes this many times as long as the longest one so far, and as many seconds at
 # least, is handed out a second time: its machine may be cut off without Ray having noticed.
 LATE, LATE_AT_LEAST = 3, 30.0
@@ -84,12 +91,16 @@ def cache():
 def write(path, data, mode=0o644):
     """Aside, flushed, renamed: a file is there as a whole or not at all."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(aside, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.chmod(mode)
-    aside.replace(path)
+    try:
+        with open(aside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.chmod(mode)
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
 
 
 def have(name, reference, mode=0o644):
@@ -105,30 +116,41 @@ def sweep(folder):
     """Removes what a killed process left, and files that no unit has used for a day."""
     for path in folder.iterdir():
         with contextlib.suppress(OSError):
-            if path.name.startswith("work-"):
-                if not Path(f"/proc/{path.name.split('-')[1]}").exists():
-                    shutil.rmtree(path)
+            writer = path.name.split("-")[1] if path.name.startswith("work-") else None
+            writer = path.name.split(".")[-2] if path.name.endswith(".tmp") else writer
+            if writer is not None:
+                if not Path(f"/proc/{writer}").exists():
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
             elif path.stat().st_mtime < time.time() - 86_400:
                 path.unlink()
 
 
 @ray.remote(num_cpus=1, max_retries=-1)
 def work(unit, program, library, files):
-    """Does a unit: the bytes of its result, or None and what the program said."""
-    sweep(cache())
-    with tempfile.TemporaryDirectory(prefix=f"work-{os.getpid()}-", dir=cache()) as scratch:
-        scratch = Path(scratch)
-        (scratch / "files").mkdir()
-        for name, reference in files.items():
-            (scratch / "files" / name).symlink_to(have(name, reference))
-        (scratch / "unit.json").write_text(json.dumps(unit), encoding="utf-8")
-        command = [have(*program, 0o755), "work", scratch / "unit.json", "--out", scratch / "result"]
-        more = {"ORT_DYLIB_PATH": str(have(*library))} if library else {}
-        process = child(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **more})
-        said = process.communicate()[1]
-        if process.returncode:
-            return None, f"status {process.returncode}: {said.strip()[-500:]}"
-        return (scratch / "result").read_bytes(), ""
+    """Does a unit: the node, and the bytes of its result, or None and what is wrong."""
+    node = ray.get_runtime_context().get_node_id()
+    try:
+        sweep(cache())
+        with tempfile.TemporaryDirectory(prefix=f"work-{os.getpid()}-", dir=cache()) as scratch:
+            return node, *done(Path(scratch), unit, program, library, files)
+    except (OSError, RayError) as error:
+        return node, None, f"{type(error).__name__} in {tempfile.gettempdir()}: {error}"
+
+
+def done(scratch, unit, program, library, files):
+    """The bytes of a unit's result, or None and what the program said."""
+    (scratch / "files").mkdir()
+    for name, reference in files.items():
+        (scratch / "files" / name).symlink_to(have(name, reference))
+    (scratch / "unit.json").write_text(json.dumps(unit), encoding="utf-8")
+    command = [have(*program, 0o755), "work", scratch / "unit.json", "--out", scratch / "result"]
+    more = {"ORT_DYLIB_PATH": str(have(*library))} if library else {}
+    process = child(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
+                    env={**os.environ, **more})
+    said = process.communicate()[1]
+    if process.returncode:
+        return None, f"status {process.returncode}: {said.strip()[-500:]}"
+    return (scratch / "result").read_bytes(), ""
 
 
 @ray.remote(max_restarts=-1, max_task_retries=-1)
@@ -141,9 +163,9 @@ class Learner:
             begun = time.monotonic()
             resume = run and (Path(folder) / run / "state.json").exists() and "--resume" not in command
             status = child(resumed(command) if resume else command, cwd=folder).wait()
-            # One that ends by itself at once may have met the last one, which is being killed.
-            short = short + 1 if time.monotonic() - begun < 10 else 0
-            if status == 0 or (status > 0 and (short == 0 or short > 3)):
+            # One that resumes and ends at once may have met the last one, which is being killed.
+            short = short + 1 if resume and time.monotonic() - begun < 10 else 0
+            if status in (0, 2) or (status > 0 and (short == 0 or short > 3)):
                 return status
             say(f"the learner ended with status {status}; it is started again")
             time.sleep(1)
@@ -160,6 +182,85 @@ def resumed(command):
 # --- The driver ---------------------------------------------------------------------
 
 
+class Machine:
+    """A node of the cluster, and how it fares."""
+
+    def __init__(self, node):
+        self.name = node["NodeManagerHostname"]
+        if node["NodeName"] != node["NodeManagerAddress"]:
+            self.name = node["NodeName"]
+        self.address, self.cores = node["NodeManagerAddress"], node["Resources"].get("CPU", 0)
+        # Failures since a result was accepted, how often it was left out since then, and until when.
+        self.row, self.pauses, self.until = 0, 0, 0.0
+        self.done, self.why = 0, ""
+
+    def __str__(self):
+        return f"{self.name} ({self.address})"
+
+    def is_left_out(self):
+        return time.monotonic() < self.until
+
+    def failed(self, why):
+        """Counts a failure, unless the machine is left out, when it fails units that it had been given before."""
+        self.why = why
+        if self.is_left_out():
+            return
+        self.row += 1
+        if self.row >= LEFT_OUT:
+            pause = min(PAUSE * 2**self.pauses, LONGEST_PAUSE)
+            self.pauses, self.until = self.pauses + 1, time.monotonic() + pause
+            say(f"machine {self} is left out for {pause:.0f} s after {self.row} failures in a row, the last: {why}")
+
+    def succeeded(self):
+        self.row, self.pauses, self.until = 0, 0, 0.0
+
+
+class Machines:
+    """The nodes with cores, by their names in Ray."""
+
+    def __init__(self):
+        self.there, self.gone, self.looked = {}, {}, 0.0
+
+    def look(self):
+        """Tells which machines have joined or left."""
+        if time.monotonic() - self.looked < LOOK:
+            return
+        first, self.looked = not self.looked, time.monotonic()
+        alive = {node["NodeID"]: node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0)}
+        joined = {name: self.gone.pop(name, None) or Machine(node) for name, node in alive.items() if name not in self.there}
+        for name in [name for name in self.there if name not in alive]:
+            machine = self.gone[name] = self.there.pop(name)
+            say(f"machine {machine} has left; its units are done elsewhere")
+        self.there |= joined
+        if first and joined:
+            say("machines: " + ", ".join(f"{machine}, {machine.cores:g} cores" for machine in joined.values()))
+        elif joined:
+            for machine in joined.values():
+                say(f"machine {machine}, {machine.cores:g} cores, has joined")
+
+    def of(self, node):
+        return self.there.get(node) or self.gone.get(node)
+
+    def left_out(self):
+        """The names in Ray of the nodes that get nothing for now."""
+        return [name for name, machine in self.there.items() if machine.is_left_out()]
+
+    def cores(self):
+        return sum(machine.cores for machine in self.there.values() if not machine.is_left_out())
+
+    def are_hopeless(self):
+        """True if each machine failed again after it had been left out."""
+        return bool(self.there) and all(machine.pauses > 1 for machine in self.there.values())
+
+    def report(self):
+        """The machines with the fewest results last, and those that are left out."""
+        by_results = sorted(self.there.values(), key=lambda machine: -machine.done)
+        said = [f"{machine.name} {machine.done}" + (" (left out)" if machine.is_left_out() else "") for machine in by_results]
+        if len(said) > NAMED:
+            said = [*said[:NAMED // 2], f"{len(said) - NAMED} more", *said[-NAMED // 2:]]
+        return ", ".join(said) or "no machine"
+
+
 class Driver:
     """Hands out what is wanted and puts what comes back into the inbox."""
 
@@ -169,8 +270,11 @@ class Driver:
         self.library = self.shipped(library) if library.exists() else None
         # Files by name and units in progress, as Ray knows them; when a result was put there.
         self.references, self.pending, self.put = {}, {}, {}
-        self.failures = Counter()
-        self.done, self.longest = 0, 0.0
+        self.machines = Machines()
+        # The nodes that a unit has failed on, one for each failure; which node made a
+        # result that was put there, and why an earlier one was refused.
+        self.failures, self.made = {}, {}
+        self.accepted, self.longest, self.recent = 0, 0.0, deque()
 
     @staticmethod
     def shipped(path):
@@ -197,7 +301,18 @@ class Driver:
             return None
         return {name: self.references[name] for name in names}
 
-    def hand_out(self, wanted, most):
+    def is_given_up(self, name):
+        """True if the unit is at fault, not a machine: it fails on several that work otherwise."""
+        failures = self.failures.get(name, [])
+        sound = {node for node in failures if (machine := self.machines.of(node)) and machine.row < LEFT_OUT}
+        return len(failures) >= GIVEN_UP and len(sound) >= min(GIVEN_UP, max(1, len(self.machines.there)))
+
+    def hand_out(self, wanted):
+        most = max(PENDING * int(self.machines.cores()), 2 * PENDING)
+        left_out = self.machines.left_out()
+        if left_out and len(left_out) == len(self.machines.there):
+            return
+        place = {"label_selector": {"ray.io/node-id": f"!in({','.join(left_out)})"}} if left_out else {}
         there = {entry.name for entry in os.scandir(self.inbox)}
         late = time.monotonic() - max(LATE_AT_LEAST, LATE * self.longest)
         handed = [name for name, _, _ in self.pending.values()]
@@ -205,14 +320,58 @@ class Driver:
         for name, entry in wanted.items():
             if len(self.pending) >= most:
                 break
-            if name in there or name in busy or self.failures[name] >= GIVEN_UP:
+            if name in there or name in busy or self.is_given_up(name):
                 continue
             if time.monotonic() - self.put.get(name, -REFUSED) < REFUSED:
                 continue
             if (files := self.files(entry["files"])) is not None:
-                reference = work.remote(entry["unit"], self.program, self.library, files)
+                reference = work.options(**place).remote(entry["unit"], self.program, self.library, files)
                 self.pending[reference] = (name, entry["files"], time.monotonic())
                 handed.append(name)
+
+    def judge(self, wanted):
+        """Finds out what became of the results that were put into the inbox."""
+        for name, (node, before) in list(self.made.items()):
+            if (self.inbox / name).exists():
+                continue
+            machine = self.machines.of(node)
+            if name not in wanted:
+                self.accepted += 1
+                if machine:
+                    machine.succeeded()
+            elif (reason := self.reason(name)) and reason != before:
+                self.put.pop(name, None)
+                if machine:
+                    machine.done -= 1
+                self.fail(name, node, f"its result is refused: {one_line(reason[1])}")
+            else:
+                continue
+            del self.made[name]
+
+    def reason(self, name):
+        """Why a result of a unit was refused, and what tells the reason from an earlier one; None if none was."""
+        with contextlib.suppress(FileNotFoundError):
+            path = self.inbox / "refused" / f"{name}.txt"
+            state = path.stat()
+            return (state.st_ino, state.st_mtime_ns), path.read_text(encoding="utf-8", errors="replace")
+
+    def fail(self, name, node, why):
+        """Notes that a unit has failed on a node, None where Ray does not tell which."""
+        self.failures.setdefault(name, []).append(node)
+        machine = self.machines.of(node)
+        if machine is None or not machine.is_left_out():
+            say(f"{name} failed{f' on {machine}' if machine else ''}: {why}")
+        if machine:
+            machine.failed(why)
+        if self.is_given_up(name):
+            say(f"{name} is given up here after {len(self.failures[name])} failures; the learner does it")
+
+    def despair(self):
+        """Ends the driver when nothing that the machines do is of use."""
+        if not self.accepted and not self.made and self.machines.are_hopeless():
+            machine = next(iter(self.machines.there.values()))
+            sys.exit(f"fleet.py: stopped: nothing that a machine did was good, and each failed again after a pause. "
+                     f"{machine}: {machine.why}")
 
     def call_off(self, wanted):
         """Ends units that are not wanted any more, and forgets files that none of them names."""
@@ -232,26 +391,55 @@ class Driver:
         for reference in ready:
             name, _, begun = self.pending.pop(reference)
             try:
-                result, said = ray.get(reference)
+                node, result, said = ray.get(reference)
             except TaskCancelledError:
                 continue
             except RayError as error:
-                result, said = None, str(error).splitlines()[0]
+                node, result, said = None, None, f"{type(error).__name__}: {error}"
             if result is None:
-                self.failures[name] += 1
-                what = "is given up here" if self.failures[name] >= GIVEN_UP else "failed"
-                say(f"{name} {what}: {said}")
+                self.fail(name, node, one_line(said))
                 continue
-            write(self.inbox / name, result)
-            self.put[name] = time.monotonic()
+            self.keep(name, node, result)
             self.longest = max(self.longest, time.monotonic() - begun)
-            self.done += 1
+
+    def keep(self, name, node, result):
+        """Puts a result into the inbox."""
+        before = self.reason(name)
+        try:
+            write(self.inbox / name, result)
+        except OSError as error:
+            sys.exit(f"fleet.py: stopped: cannot write {self.inbox / name}: {error}; the same command goes on")
+        self.put[name] = time.monotonic()
+        self.made[name] = (node, before)
+        self.recent.append(time.monotonic())
+        if machine := self.machines.of(node):
+            machine.done += 1
 
     def report(self, wanted, begun):
-        cores, minutes = ray.cluster_resources().get("CPU", 0), (time.monotonic() - begun) / 60
-        given_up = sum(count >= GIVEN_UP for count in self.failures.values())
-        say(f"{self.done} units done, {self.done / max(minutes, 1e-3):.1f} a minute; {len(wanted)} wanted, "
-            f"{len(self.pending)} handed out, {given_up} given up; {cores:g} cores")
+        now = time.monotonic()
+        while self.recent and self.recent[0] < now - RECENT:
+            self.recent.popleft()
+        rate = 60 * len(self.recent) / max(min(now - begun, RECENT), 1e-3)
+        given_up = sum(map(self.is_given_up, wanted))
+        done = sum(machine.done for machine in [*self.machines.there.values(), *self.machines.gone.values()])
+        left = f", {span(60 * len(wanted) / rate)} left for these" if wanted and rate else ""
+        say(f"{done} units done, {rate:.1f} a minute; {len(wanted)} wanted{left}; {len(self.pending)} handed out"
+            f"{f', {given_up} given up' if given_up else ''}; {self.machines.report()}")
+
+
+def one_line(text):
+    """What a program or Ray said, without line breaks and Ray's frames."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    if lines and "ray::" in text and len(lines) > 1:
+        lines = [lines[0], lines[-1]]
+    return " ".join(lines)[-500:]
+
+
+def span(seconds):
+    """A time to wait, as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def start_learner(arguments):
@@ -288,8 +476,14 @@ def parse(argv):
     arguments.inbox = arguments.inbox.resolve()
     arguments.program = arguments.program.resolve()
     arguments.learner_program = (arguments.learner_program or arguments.program).resolve()
-    if not arguments.program.exists():
-        parser.error(f"{arguments.program} is missing: cargo build --release, or name another with --program")
+    for program in (arguments.program, arguments.learner_program):
+        if not program.exists():
+            parser.error(f"{program} is missing: cargo build --release, or name another")
+    for before, word in zip(["", *arguments.learner], arguments.learner):
+        config = word if before == "--config" else word.removeprefix("--config=") if word.startswith("--config=") else None
+        if config is not None and not Path(config).exists():
+            parser.error(f"the learner's --config {config} is missing (docs/self-play.md shows one); "
+                         "--preset tiny needs none")
     return arguments
 
 
@@ -307,14 +501,29 @@ def connect(address):
             time.sleep(POLL)
 
 
+def start_here(cpus):
+    """Starts Ray on this machine, whatever runs here or was killed."""
+    head = os.environ.pop("RAY_ADDRESS", None) or running_head()
+    if head:
+        say(f"a Ray head was started on this machine ({head}): --address {head} works there; this run starts its own")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Results are small: a large object store would only take memory.
+    ray.init("local", num_cpus=cpus, include_dashboard=False, object_store_memory=256 << 20, log_to_driver=True)
+
+
+def running_head():
+    """The address of the head that `ray start` last noted here, which may have been killed."""
+    with contextlib.suppress(OSError):
+        return Path("/tmp/ray/ray_current_cluster").read_text(encoding="utf-8").strip() or None
+
+
 def main():
     arguments = parse(sys.argv[1:])
     arguments.inbox.mkdir(parents=True, exist_ok=True)
     if arguments.address:
         connect(arguments.address)
     else:
-        # Results are small: a large object store would only take memory.
-        ray.init(num_cpus=arguments.cpus, include_dashboard=False, object_store_memory=256 << 20, log_to_driver=True)
+        start_here(arguments.cpus)
     # What an earlier driver did not finish writing.
     for left in arguments.inbox.glob(".*.tmp"):
         left.unlink(missing_ok=True)
@@ -325,9 +534,12 @@ def main():
     status = 0
     while True:
         wanted, finished = driver.wanted()
+        driver.machines.look()
         driver.call_off(wanted)
-        driver.hand_out(wanted, max(PENDING * int(ray.cluster_resources().get("CPU", 0)), 2 * PENDING))
+        driver.judge(wanted)
+        driver.hand_out(wanted)
         driver.collect()
+        driver.despair()
         if time.monotonic() - shown >= REPORT:
             shown = time.monotonic()
             driver.report(wanted, begun)

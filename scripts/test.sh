@@ -96,5 +96,6 @@ step timeout 120 python3 tests/clients/analyse_example.py
 step timeout 300 python3 tests/clients/review.py
 # Three nodes of Ray on this machine, with the philidor-trainer that the tests have built.
 step timeout 600 .deps/fleet/bin/python tests/fleet/cluster.py
+step timeout 600 .deps/fleet/bin/python tests/fleet/machines.py
 report >&2
 printf '\ntest: all passed\n' >&2
