@@ -1,10 +1,9 @@
 //! Philidor's trainer: from games to networks.
 //!
-//! The modules are floors, in the order in which data flows through them. A floor imports only from those above it in this
-//! list, and a room of a floor only from the rooms listed before it.
+//! The modules are listed in the order of data flow. A module imports only from those above it in this list, and its
+//! submodules only from the submodules listed before them.
 //!
-//! Without the feature `libtorch`, which is on by default, the parts that need libtorch are left out, and so are the
-//! commands that use them.
+//! Without the feature `libtorch`, which is on by default, the parts and commands that need libtorch are left out.
 
 /// Files, progress bars, and networks to evaluate with.
 pub mod base;

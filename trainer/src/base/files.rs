@@ -1,4 +1,4 @@
-//! Files written aside and renamed, with errors that name them; folders, and file names.
+//! Atomic writes, folders and file names, with errors that name the path.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,13 +7,12 @@ use anyhow::Context;
 use engine::base::files::NamedTempFile;
 pub(crate) use engine::base::files::{persist, temporary};
 
-/// Writes `bytes` to a file under a temporary name, flushes it to the disk, and renames it. After an error an earlier file
-/// is unchanged.
+/// Writes a temporary file, flushes it to disk and renames it, so that after an error an earlier file is unchanged.
 pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| Ok(file.write_all(bytes)?))
 }
 
-/// [`write_file`] with what `write` writes.
+/// As [`write_file`], with the output of `write`.
 pub fn write_with<T>(
     path: &Path,
     write: impl FnOnce(&mut NamedTempFile) -> anyhow::Result<T>,
@@ -32,17 +31,15 @@ pub fn make_folder_of(file: &Path) -> anyhow::Result<()> {
     file.parent().map_or(Ok(()), make_folder)
 }
 
-/// Creates a folder, with its parents, unless it exists.
 pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
-/// A file's name without its folder.
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// A file's name up to its first dot; "games" if there is nothing before it.
+/// Returns a file's name up to its first dot, or "games" if that is empty.
 pub fn stem(path: &Path) -> String {
     let name = file_name(path);
     let stem = name.split('.').next().unwrap_or_default();

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A lock file that names the process holding it; dropping this removes it.
-///
-/// The lock of a dead process is taken over, because the system releases the file's lock with the process. A
-/// lock of another host cannot be checked from here and is respected.
+/// A lock file that names its holder and is removed on drop. The system releases a dead process's lock, which is then
+/// taken over. The lock of another host cannot be checked and is respected.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -17,11 +15,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock `path`.
-    ///
-    /// # Errors
-    ///
-    /// Another process holds it, or may hold it on another host; the message names both.
+    /// Takes the lock `path`, or fails if another process holds it or, on another host, may hold it.
     pub fn take(path: &Path) -> Result<Lock> {
         let cannot = || format!("cannot lock {}", path.display());
         loop {
@@ -35,7 +29,7 @@ impl Lock {
             let held = match file.try_lock() {
                 Ok(()) => false,
                 Err(TryLockError::WouldBlock) => true,
-                // A file system without locks: only the process id decides.
+                // On a file system without locks only the process id decides.
                 Err(TryLockError::Error(_)) => false,
             };
             let mut holder = String::new();
@@ -57,7 +51,6 @@ impl Drop for Lock {
     }
 }
 
-/// Fails if `holder`, the text of the lock, names a live process.
 fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
     let place = path.parent().unwrap_or(path).display();
     let parsed = holder.strip_prefix("process ").and_then(|text| text.split_once(" on "));
@@ -78,13 +71,13 @@ fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
     Ok(())
 }
 
-/// True if the file system supports locks. A lock that could then be taken was stale, whichever process has
-/// its id now.
+/// Returns whether the file system supports locks. If it does, a lock that could be taken was stale, even if the
+/// process id is in use again.
 fn can_lock(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| !matches!(file.try_lock(), Err(TryLockError::Error(_))))
 }
 
-/// True if the file was removed or replaced between opening and locking it.
+/// Returns whether the file was removed or replaced between opening and locking it.
 #[cfg(unix)]
 fn is_gone(path: &Path, file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -102,7 +95,6 @@ fn lives(process: u32) -> bool {
     Path::new("/proc/self").exists() && Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// The machine's name, from the system or else from the shell.
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .or_else(|_| std::fs::read_to_string("/etc/hostname"));

@@ -1,5 +1,3 @@
-//! Loads any network file and evaluates with the runtime that fits.
-
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -10,22 +8,22 @@ use engine::nets::sparse::{SparseFile, SparseNetwork};
 use engine::search::{SteppedSearch, check_answers};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A network and its runtime: all that games need.
+/// A network and the runtime that evaluates it.
 pub trait Backend: Send + Sync {
-    /// The input scheme, which keys a cache of evaluations: the answers depend on nothing else. `None` if a
+    /// Returns the input scheme, on which alone the answers depend, as the key of an evaluation cache; none if a
     /// look-up would cost more than an evaluation.
     fn cached_input(&self) -> Option<Input>;
 
     /// Creates an evaluator of up to `max_batch` positions at once, for one worker.
     fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
 
-    /// True if the answers are bit-identical on every machine and in every batch.
+    /// Returns whether the answers are bit-identical on every machine and in every batch.
     fn is_exact(&self) -> bool {
         false
     }
 }
 
-/// ONNX Runtime, on the worker's own thread.
+/// Runs ONNX Runtime on the worker's own thread.
 impl Backend for Network {
     fn cached_input(&self) -> Option<Input> {
         Some(self.schemes().input)
@@ -36,7 +34,7 @@ impl Backend for Network {
     }
 }
 
-/// The engine's own kernels, one position at a time.
+/// Runs the engine's own kernels, one position at a time.
 impl Backend for SparseNetwork {
     fn cached_input(&self) -> Option<Input> {
         None
@@ -51,16 +49,13 @@ impl Backend for SparseNetwork {
     }
 }
 
-/// A network file with its runtime.
 pub enum LoadedNet {
-    /// Runs in ONNX Runtime.
     Onnx(Box<Network>),
-    /// Family `sparse`, runs in the engine's own kernels.
+    /// Family `sparse`, which runs in the engine's own kernels.
     Native(SparseNetwork),
 }
 
 impl LoadedNet {
-    /// The name on its model card.
     pub fn name(&self) -> &str {
         match self {
             LoadedNet::Onnx(network) => network.name(),
@@ -68,7 +63,6 @@ impl LoadedNet {
         }
     }
 
-    /// One line for human readers.
     pub fn describe(&self) -> String {
         match self {
             LoadedNet::Onnx(network) => network.describe(),
@@ -83,7 +77,7 @@ impl LoadedNet {
         }
     }
 
-    /// A hash of its answers for some positions, which differs between networks.
+    /// Returns a hash of answers for some positions, which identifies the network.
     pub fn fingerprint(&self) -> u64 {
         match self {
             LoadedNet::Onnx(network) => {
@@ -101,8 +95,8 @@ impl LoadedNet {
         }
     }
 
-    /// The network, if ONNX Runtime runs it. A network of the family `sparse` is an error that names `what`
-    /// as unavailable for it.
+    /// Returns the network if ONNX Runtime runs it. Otherwise the error says that `what` is unavailable for the family
+    /// `sparse`.
     pub fn onnx(self, what: &str) -> Result<Network> {
         match self {
             LoadedNet::Onnx(network) => Ok(*network),
@@ -133,8 +127,8 @@ impl Backend for LoadedNet {
     }
 }
 
-/// Loads a network file, or the built-in network for the name `embedded`. Networks of the family `sparse`
-/// (fp32 or integers) run in the engine's own kernels, all others in ONNX Runtime.
+/// Loads a network file, or the built-in network for the name `embedded`. Networks of the family `sparse` (fp32 or
+/// integers) run in the engine's own kernels, all others in ONNX Runtime.
 pub fn load_network(name: &Path) -> Result<LoadedNet> {
     if name == Path::new("embedded") {
         return Ok(LoadedNet::Native(SparseNetwork::embedded()));
@@ -147,7 +141,7 @@ pub fn load_network(name: &Path) -> Result<LoadedNet> {
     Ok(LoadedNet::Onnx(Box::new(Network::load(name)?)))
 }
 
-/// Finishes a search that shares its evaluator with no other; a batch has up to `leaves` positions.
+/// Finishes a search with batches of up to `leaves` positions, none shared with another search.
 pub fn search_alone(
     search: &mut SteppedSearch,
     leaves: usize,

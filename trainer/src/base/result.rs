@@ -12,7 +12,7 @@ pub enum GameResult {
 }
 
 impl GameResult {
-    /// The code in `games/1`: 1 White, 0 draw, −1 Black, 2 unknown.
+    /// Returns the code in `games/1`: 1 White, 0 draw, −1 Black, 2 unknown.
     pub fn code(self) -> i8 {
         match self {
             GameResult::White => 1,
@@ -22,7 +22,6 @@ impl GameResult {
         }
     }
 
-    /// The inverse of [`GameResult::code`].
     pub fn from_code(code: i8) -> Option<GameResult> {
         match code {
             1 => Some(GameResult::White),
@@ -37,7 +36,7 @@ impl GameResult {
         winner.fold_wb(GameResult::White, GameResult::Black)
     }
 
-    /// The winner; `None` for a draw or an unknown result.
+    /// Returns the winner; none for a draw or an unknown result.
     pub fn winner(self) -> Option<Color> {
         match self {
             GameResult::White => Some(Color::White),

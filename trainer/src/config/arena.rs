@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::bounds;
 use super::selfplay::tree_memory;
 
-/// How the games of a match are played.
+/// Rules for the games of a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatchRules {
     /// Opening book (EPD, FEN, or the final positions of a PGN's games); empty for the initial position.
     pub book: String,
-    /// Random plies played from there. Searches are deterministic: only openings make games differ.
+    /// Random plies after the opening. Searches are deterministic, so only openings make games differ.
     pub random_plies: u32,
-    /// Most plies of a game; it is a draw then.
+    /// Most plies of a game, which is then a draw.
     pub max_plies: usize,
     /// Folders of Syzygy tables, which adjudicate games that reach them; empty for none.
     pub syzygy: String,
     /// A position counts as lost if its Q is below minus this; 1 or more for never.
     pub resign_threshold: f32,
-    /// Number of consecutive lost positions of a side after which it resigns.
+    /// Consecutive lost positions after which a side resigns.
     pub resign_moves: usize,
-    /// Temperature of the networks' policy; above 1 flattens it.
+    /// Policy temperature of the networks; above 1 flattens the policy.
     pub policy_temperature: f32,
     /// Games at once in each worker.
     pub games: usize,
@@ -49,7 +49,7 @@ impl Default for MatchRules {
 }
 
 impl MatchRules {
-    /// The search's parameters: those of play, without tree reuse and with batches of one.
+    /// Returns the search parameters of play, but without tree reuse and with batches of one.
     pub fn params(&self) -> Params {
         Params {
             policy_temperature: self.policy_temperature,
@@ -61,22 +61,13 @@ impl MatchRules {
         }
     }
 
-    /// Checks the values, and whether searches of so many visits fit into the memory.
-    ///
-    /// # Errors
-    ///
-    /// A value is out of range; the message begins with its key.
+    /// Checks the values, and whether searches of `visits` visits fit into memory.
     pub fn check_visits(&self, visits: u64) -> Result<()> {
         self.check()?;
         bounds::in_range(&[("visits", 1, visits, bounds::MAX_VISITS)])?;
         bounds::fit_together(self.games, 1, self.workers, tree_memory(visits))
     }
 
-    /// Checks the values.
-    ///
-    /// # Errors
-    ///
-    /// A value is out of range; the message begins with its key.
     pub fn check(&self) -> Result<()> {
         bounds::in_range(&[
             ("games", 1, self.games as u64, bounds::MAX_AT_ONCE),

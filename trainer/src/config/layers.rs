@@ -1,16 +1,12 @@
-//! Configurations in JSON: files merged over one another, and single keys set on the command line.
+//! Configurations in JSON: files merged over one another, and keys set on the command line.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// The configuration files of a run, lowest first: a `resumed` run keeps its own configuration, over which `config` is
-/// merged, unless a preset is named, which then takes the place of the run's own.
-///
-/// # Errors
-///
-/// A preset would change nothing, because the run's own configuration has every key.
+/// Returns the configuration files of a run, lowest first. A `resumed` run keeps its own configuration below `config`;
+/// a `preset` replaces its own. A preset without `config` is an error, because it would change nothing.
 pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>> {
     let own = resumed.map(|run| run.join("config.json"));
     match (own, config) {
@@ -23,10 +19,6 @@ pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Res
 }
 
 /// Merges JSON files over `below`, each over the one before it.
-///
-/// # Errors
-///
-/// A file cannot be read, or is no JSON.
 pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
     for path in files {
         lay_over(below, read(path)?);
@@ -34,11 +26,7 @@ pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// `below` with `files`, each merged over the one before it, and overrides `key=value`.
-///
-/// # Errors
-///
-/// A file cannot be read or is no JSON, or an override is malformed.
+/// Returns `below` with `files` merged over it in order, then overrides `key=value`.
 pub fn merged(mut below: Value, files: &[PathBuf], overrides: &[String]) -> Result<Value> {
     lay_files(&mut below, files)?;
     set(&mut below, overrides)?;
@@ -57,10 +45,6 @@ pub fn give_defaults(json: &mut Value) {
 }
 
 /// Reads a JSON file, without its `comment`.
-///
-/// # Errors
-///
-/// It cannot be read, or is no JSON.
 pub fn read(path: &Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut json = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
@@ -68,18 +52,18 @@ pub fn read(path: &Path) -> Result<Value> {
     Ok(json)
 }
 
-/// Removes the key `comment` of a configuration, which says where its numbers or games are from.
+/// Removes the key `comment`, which documents where numbers or games are from.
 pub(crate) fn uncomment(json: &mut Value) {
     json.as_object_mut().and_then(|json| json.remove("comment"));
 }
 
-/// The name of the configuration in error messages: that of its last file.
+/// Returns the name of the configuration in error messages: that of its last file.
 pub fn place(files: &[PathBuf]) -> String {
     files.last().map_or("the configuration".into(), |path| path.display().to_string())
 }
 
-/// Merges `above` over `below`. Objects are merged key by key, unless they are networks of different families, whose
-/// keys differ; a list replaces the one below, but its items are merged over those of the same `name`.
+/// Merges `above` over `below`. Objects are merged key by key, except networks of different families. A list replaces
+/// the one below, but its items are merged over those of the same `name`.
 pub fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -105,12 +89,7 @@ pub fn lay_over(below: &mut Value, above: Value) {
     }
 }
 
-/// Applies overrides, each `key=value` with dots in the key for nesting (`model.filters=96`) and a JSON value (or bare
-/// text).
-///
-/// # Errors
-///
-/// An override is not of that form, or its key is nested inside a value that is no object.
+/// Applies overrides `key=value`, with dots for nesting (`model.filters=96`) and a JSON value or bare text.
 pub fn set(json: &mut Value, overrides: &[String]) -> Result<()> {
     for entry in overrides {
         let (key, value) =

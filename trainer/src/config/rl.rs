@@ -118,7 +118,6 @@ impl LearnerConfig {
         }
     }
 
-    /// Whether there are pretraining games.
     fn has_sources(&self) -> bool {
         match self {
             LearnerConfig::Torch(config) => !config.sources.is_empty(),
@@ -186,7 +185,7 @@ pub struct ArenaRules {
     pub veto_score: f64,
     /// Games each against the random mover and UCT, which are only logged.
     pub sanity_games: u64,
-    /// Divergence from which the network is tested immediately.
+    /// Random games per move of the UCT opponent; 0 for none.
     pub uct_visits: u64,
 }
 
@@ -315,7 +314,7 @@ impl RlSettings {
 
     pub fn config(&self) -> Result<RlConfig> {
         let sparse = self.is_sparse()?;
-        // The defaults of RlConfig, not those of its parts, are below everything.
+        // The defaults of RlConfig, not those of its parts, are the lowest layer.
         let below = if sparse { RlConfig::sparse() } else { RlConfig::default() };
         let mut json = serde_json::to_value(below).expect("numbers and text make JSON");
         layers::lay_over(&mut json, self.preset.json(sparse));
@@ -331,11 +330,10 @@ impl RlSettings {
         config.with_context(|| layers::place(&files))
     }
 
-    /// Whether the run is of the family `sparse`: as `train.model.family` says, or else the network that it begins
-    /// with.
+    /// Returns whether the run is of the family `sparse`, from `train.model.family` or else from the initial network.
     fn is_sparse(&self) -> Result<bool> {
         let mut asked = json!({});
-        // A run's own configuration that cannot be read is an error where its settings are needed.
+        // An unreadable own configuration is reported where its settings are needed.
         if let Some(own) = self.own.as_ref().and_then(|own| layers::read(own).ok()) {
             layers::lay_over(&mut asked, own);
         }
@@ -346,13 +344,9 @@ impl RlSettings {
         }
     }
 
-    /// The keys of `train.model` that were asked for, by a preset, file or single key.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`RlSettings::config`].
+    /// Returns the keys of `train.model` that a preset, file or single key sets.
     pub fn model_keys(&self) -> Result<Value> {
-        // Keys of another family are dropped where one is named; the default family is no key that was asked for.
+        // Naming a family drops the keys of others. The default family is not a set key.
         let sparse = self.is_sparse()?;
         let usual = json!({ "family": if sparse { "sparse" } else { "resnet" } });
         let mut json = json!({ "train": { "model": usual } });
@@ -378,7 +372,6 @@ fn refuse_overwritten(layer: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Removes keys that the loop overwrites.
 fn remove_overwritten(json: &mut Value) {
     if let Some(train) = json.get_mut("train").and_then(Value::as_object_mut) {
         SET_BY_THE_LOOP.iter().for_each(|(key, _)| _ = train.remove(*key));
@@ -386,7 +379,7 @@ fn remove_overwritten(json: &mut Value) {
 }
 
 impl RlConfig {
-    /// The defaults of a run of the family `sparse`.
+    /// Returns the defaults of a run of the family `sparse`.
     pub fn sparse() -> RlConfig {
         let own = SparseSourceConfig {
             name: "self-play".to_owned(),
@@ -437,27 +430,18 @@ impl RlConfig {
         Ok(())
     }
 
-    /// Merges `files` over the preset, each over the one before it, and applies `overrides` (`play.visits=100`).
-    ///
-    /// # Errors
-    ///
-    /// As those of [`RlSettings::config`].
+    /// Merges `files` in order over the preset and applies `overrides` (`play.visits=100`).
     pub fn load(preset: RlPreset, files: &[PathBuf], overrides: &[String]) -> Result<RlConfig> {
         RlSettings { preset, own: None, files: files.to_owned(), overrides: overrides.to_owned() }.config()
     }
 
-    /// The configuration as a file holds it: every key but those that the loop sets itself.
+    /// Returns every key except those that the loop sets itself.
     pub fn to_json(&self) -> Value {
         let mut json = serde_json::to_value(self).expect("numbers and text make JSON");
         remove_overwritten(&mut json);
         json
     }
 
-    /// Checks the values.
-    ///
-    /// # Errors
-    ///
-    /// A value is out of range, or two do not fit together; the message names the key.
     pub fn check(&self) -> Result<()> {
         self.play.check().map_err(|why| anyhow!("play.{why:#}"))?;
         self.train.check().map_err(|why| anyhow!("train.{why:#}"))?;
@@ -536,19 +520,19 @@ impl RlConfig {
     }
 }
 
-/// How a veto changes training, in four levels for consecutive vetoes. The defaults are NeuralMatePlay's.
+/// Effects of consecutive vetoes on training, in four levels. The defaults are NeuralMatePlay's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VetoRules {
-    /// Level 1: share of the buffer's positions that is purged, the newest.
+    /// Level 1: purges this share of the buffer, the newest positions.
     pub purge: f64,
-    /// Level 1: what is added to the share of the pretraining games.
+    /// Level 1: adds this to the share of the pretraining games.
     pub mix_step: f64,
-    /// Level 2: factor of the learning rate, at every veto.
+    /// Level 2: factor on the learning rate, at every veto.
     pub lr_factor: f64,
     /// Level 3: share of the games that the current network plays instead of the best one.
     pub explore: f64,
-    /// Level 4: share of the buffer's positions that is purged instead.
+    /// Level 4: purges this share of the buffer instead.
     pub critical_purge: f64,
     /// Level 4: share of the pretraining games.
     pub critical_mix: f64,
@@ -577,9 +561,9 @@ impl Default for VetoRules {
 pub struct ReferenceConfig {
     /// Weight beside the policy loss; 0 for none.
     pub weight: f64,
-    /// Divergence above which the weight grows, nat.
+    /// Divergence in nats above which the weight grows.
     pub target: f64,
-    /// How fast it grows.
+    /// Growth of the weight per relative excess.
     pub factor: f64,
     /// Largest weight.
     pub most: f64,
@@ -683,7 +667,7 @@ mod tests {
             config.map(|config| config.arena.games).map_err(|error| format!("{error:#}"))
         };
         assert_eq!(load(&["arena.games=62"]), Ok(62));
-        // Pairs are completed.
+        // The number of games is rounded up to pairs.
         assert_eq!(load(&["arena.games=61"]), Ok(61));
         let error = load(&["arena.games=60"]).unwrap_err();
         assert!(error.contains("arena.games is 60, must be at least 62"), "{error}");
@@ -728,7 +712,7 @@ mod tests {
         let error = format!("{:#}", RlConfig::load(RlPreset::Tiny, &[file], &[]).unwrap_err());
         assert!(error.contains("rl.json: rl would overwrite train.epochs ("), "{error}");
         assert!(error.contains("train.seed (set seed)"), "{error}");
-        // What the user says of the model is known, to be compared with a network that is there already.
+        // The user's model keys are known, to be compared with a network that is there already.
         let settings = |overrides: &[&str]| RlSettings {
             preset: RlPreset::Tiny,
             overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
@@ -756,12 +740,12 @@ mod tests {
         assert_eq!((temperature.opening, temperature.plies, temperature.later), (1.0, 60, 0.1));
         let pretraining = crate::config::train::TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
         assert_eq!(train.model, pretraining.model);
-        // What the document has not.
+        // Settings that the document does not have.
         assert!(!config.play.prune && config.play.resign.threshold >= 1.0);
         assert_eq!((config.recent_weight, train.history_dropout, train.value_lambda), (1.0, 0.0, 1.0));
         let json = RlPreset::Neuralmateplay.json(false);
         assert_eq!(json["pretrain_mix_ratio"], 0.5);
-        // What it does not say is as the preset's comment has it.
+        // Settings that it leaves open follow the preset's comment.
         assert_eq!(
             (config.play.max_plies, config.play.cut_is_draw, config.play.search.fpu),
             (400, true, 0.33)
@@ -782,7 +766,7 @@ mod tests {
         assert_eq!((config.play.visits, config.train.torch().unwrap().batch), (800, 1024));
         assert_eq!((config.buffer_size, config.arena.every, config.kl.cost.weight), (500_000, 5, 0.1));
         assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));
-        // Except for more games: NeuralMatePlay's hundred would leave slots of the batch empty.
+        // More games than NeuralMatePlay's hundred, which would leave slots of the batch empty.
         assert!(config.play.games * config.play.leaves >= 256 && config.games_per_iteration >= 2 * 256);
         assert_eq!((config.play.workers, config.arena.rules.games), (0, 256));
     }

@@ -1,4 +1,4 @@
-//! The keys that every training run has, whatever learns in it.
+//! The keys of every training run, for any learner.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,6 @@ pub enum Schedule {
     /// Cosine decay from `lr` to `min_lr` over `samples` or `minutes`, whichever ends first.
     #[default]
     Cosine,
-    /// `lr` throughout.
     Constant,
     /// Exponential decay from `lr` to `min_lr`.
     Exponential,
@@ -19,7 +18,7 @@ pub enum Schedule {
     Plateau,
 }
 
-/// When a run reports, validates, saves and ends, and its learning rate: the common part of a family's configuration.
+/// The learning rate of a run, and when it reports, validates, saves and ends: the common part of every configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunConfig {
     pub samples: u64,
@@ -29,7 +28,7 @@ pub struct RunConfig {
     pub min_lr: f64,
     /// Samples over which the learning rate rises linearly from zero.
     pub warmup_samples: u64,
-    /// Samples of an optimiser step.
+    /// Samples per optimiser step.
     pub step_samples: u64,
     pub schedule: Schedule,
     pub plateau_factor: f64,
@@ -44,12 +43,12 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
-    /// The share of the run that is done after `samples` samples and `seconds` seconds, 0 to 1.
+    /// Returns the completed share (0 to 1) of the run after `samples` samples and `seconds` seconds.
     pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
         self.progress_since(0, samples, seconds)
     }
 
-    /// [`RunConfig::progress`] of the part of the run that began after `start` samples.
+    /// Returns [`RunConfig::progress`] of the part of the run that began after `start` samples.
     pub fn progress_since(&self, start: u64, samples: u64, seconds: f64) -> f64 {
         let by_samples =
             samples.saturating_sub(start) as f64 / self.samples.saturating_sub(start).max(1) as f64;
@@ -57,7 +56,8 @@ impl RunConfig {
         by_samples.max(by_time).min(1.0)
     }
 
-    /// The learning rate of the step after `samples` samples, with `done` (0 to 1) of the run done.
+    /// Returns the learning rate of the step after `samples` samples, with the share `done` (0 to 1) of the run
+    /// completed.
     pub fn learning_rate(&self, samples: u64, done: f64) -> f64 {
         let rise = match self.warmup_samples {
             0 => 1.0,
@@ -74,10 +74,6 @@ impl RunConfig {
         }
     }
 
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// A value is out of range; the error names its key.
     pub fn check(&self) -> Result<()> {
         ensure!(self.lr.is_finite() && self.lr > 0.0, "lr is {}, must be positive", self.lr);
         for (key, value, most) in

@@ -1,36 +1,33 @@
-//! Which games of a file are used.
+//! Selects games of a file.
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::base::result::GameResult;
 
-/// What to do with games in which a rating is unknown, where ratings are bounded.
+/// Treatment of games with an unknown rating if ratings are bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownElo {
-    /// Use them if the other rating fits.
+    /// Uses them if the other rating fits.
     #[default]
     Keep,
-    /// Leave them out.
+    /// Leaves them out.
     Drop,
 }
 
-/// A kind of game. A game may be of several kinds; [`GameKind::Standard`] is one of no other kind.
+/// A kind of game. A game may be of several kinds, but [`GameKind::Standard`] excludes the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GameKind {
-    /// Played by people or engines, from the initial position or one set up.
+    /// Played by people or engines, from the initial position or another.
     Standard,
-    /// Chess960.
     Chess960,
-    /// A puzzle.
     Puzzle,
-    /// Self-play.
     SelfPlay,
 }
 
-/// Which games are used: bounds, both ends included. The default is all games.
+/// Bounds of the games to use, both ends included. The default is all games.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
@@ -38,19 +35,15 @@ pub struct Selection {
     pub min_elo: u16,
     /// Highest rating of either player, or of a puzzle.
     pub max_elo: u16,
-    /// Games in which a rating is unknown.
     pub unknown_elo: UnknownElo,
-    /// Fewest plies.
     pub min_plies: u16,
-    /// Most plies.
     pub max_plies: u16,
     /// First date, yyyymmdd; unknown parts of a game's date are zeros. Games without a date fit only if this is 0.
     pub since: u32,
     /// Last date, yyyymmdd.
     pub until: u32,
-    /// Results that are used.
     pub results: Vec<GameResult>,
-    /// Kinds that are used: every kind of a game must be among them.
+    /// Accepted kinds. Every kind of a game must be among them.
     pub kinds: Vec<GameKind>,
 }
 
@@ -71,11 +64,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Checks that the bounds are in order.
-    ///
-    /// # Errors
-    ///
-    /// A lower bound is above its upper bound; the message names the keys.
+    /// Checks that no lower bound is above its upper bound.
     pub fn check(&self) -> Result<()> {
         let ranges = [
             ("min_elo", "max_elo", u32::from(self.min_elo), u32::from(self.max_elo)),

@@ -4,11 +4,10 @@ use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
-/// Its input and output schemes.
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: ValueScheme::None };
 
-/// Configuration of a linear model, which has no options.
+/// A linear model has no options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearConfig {}

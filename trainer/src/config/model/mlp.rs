@@ -5,26 +5,24 @@ use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
-/// What goes in and what comes out.
+/// Input and policy schemes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MlpEncoding {
-    /// gym-chess's: `planes14/1` to `gym4672/1`.
+    /// gym-chess's: `planes14/1` and `gym4672/1`.
     #[default]
     Gym,
-    /// The linear model's: `onehot832/1` to `uci1968/1`.
+    /// The linear model's: `onehot832/1` and `uci1968/1`.
     Squares,
 }
 
-/// Configuration of a multi-layer perceptron.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpConfig {
-    /// What goes in and what comes out.
     pub encoding: MlpEncoding,
-    /// Number of units of each hidden layer, from the input to the output.
+    /// Units of each hidden layer, from input to output.
     pub hidden: Vec<i64>,
-    /// Whether there is a value head (win, draw, loss) on the last hidden layer; otherwise the network has a policy only.
+    /// Whether there is a WDL value head on the last hidden layer; otherwise the network has a policy only.
     pub value: bool,
 }
 
@@ -35,7 +33,6 @@ impl Default for MlpConfig {
 }
 
 impl MlpConfig {
-    /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
         let (input, policy) = match self.encoding {
             MlpEncoding::Gym => (Input::Planes14, Policy::Gym4672),
@@ -44,10 +41,6 @@ impl MlpConfig {
         Schemes { input, policy, value: if self.value { ValueScheme::Wdl } else { ValueScheme::None } }
     }
 
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// There is no hidden layer, or one without units.
     pub fn check(&self) -> Result<()> {
         ensure!(
             !self.hidden.is_empty(),

@@ -1,4 +1,4 @@
-//! Configuration of a network's architecture. Every key has a default; an unknown key is an error.
+//! Configuration of a network's architecture.
 
 pub mod linear;
 pub mod mlp;
@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The architecture of a network. In JSON the key `family` selects the variant (default: `resnet`); the other keys
-/// are that family's.
+/// The architecture of a network. The JSON key `family` selects the variant (default: `resnet`); the other keys belong
+/// to the family.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "family", rename_all = "lowercase", try_from = "Map<String, Value>")]
 pub enum ModelConfig {
@@ -24,9 +24,9 @@ pub enum ModelConfig {
     Resnet(ResnetConfig),
     /// Multi-layer perceptron.
     Mlp(MlpConfig),
-    /// Softmax regression: a single matrix and a bias.
+    /// Softmax regression: a matrix and a bias.
     Linear(LinearConfig),
-    /// Recursive model: a small transformer applied repeatedly.
+    /// A small transformer applied recursively.
     Trm(TrmConfig),
 }
 
@@ -56,7 +56,7 @@ fn read<T: DeserializeOwned>(keys: Map<String, Value>) -> Result<T, String> {
 }
 
 impl ModelConfig {
-    /// The family's name, as in a network's card.
+    /// Returns the family's name, as on a network's card.
     pub fn family(&self) -> &'static str {
         match self {
             ModelConfig::Resnet(_) => "resnet",
@@ -66,7 +66,6 @@ impl ModelConfig {
         }
     }
 
-    /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
         match self {
             ModelConfig::Resnet(_) => resnet::SCHEMES,
@@ -76,8 +75,7 @@ impl ModelConfig {
         }
     }
 
-    /// The same network with the training-only option `rounding` of `other`, which changes neither the weights' shapes
-    /// nor the outputs at inference.
+    /// Takes the training-only option `rounding` from `other`. It changes neither shapes nor the outputs at inference.
     pub fn trained_as(mut self, other: &ModelConfig) -> ModelConfig {
         if let (ModelConfig::Resnet(own), ModelConfig::Resnet(other)) = (&mut self, other) {
             own.rounding = other.rounding;
@@ -85,10 +83,6 @@ impl ModelConfig {
         self
     }
 
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// A value is invalid; the error names its key.
     pub fn check(&self) -> anyhow::Result<()> {
         match self {
             ModelConfig::Resnet(config) => config.check(),
@@ -98,7 +92,7 @@ impl ModelConfig {
         }
     }
 
-    /// The weight in the loss of each of the network's outputs, one per step, in the order of the model's `Output::policy`.
+    /// Returns the loss weight of each output, one per step, in the order of the model's `Output::policy`.
     pub fn step_weights(&self) -> Vec<f64> {
         match self {
             ModelConfig::Resnet(_) | ModelConfig::Mlp(_) | ModelConfig::Linear(_) => vec![1.0],
@@ -106,12 +100,12 @@ impl ModelConfig {
         }
     }
 
-    /// Whether the value is learnt as one number instead of win, draw and loss.
+    /// Returns whether the value head has one number instead of WDL.
     pub fn has_scalar_value(&self) -> bool {
         matches!(self, ModelConfig::Resnet(config) if config.value_head == resnet::ValueHead::Scalar)
     }
 
-    /// The keys of the dropout probabilities and their values.
+    /// Returns the keys and values of the dropout probabilities.
     pub fn dropouts(&self) -> Vec<(&'static str, f64)> {
         match self {
             ModelConfig::Resnet(config) => {

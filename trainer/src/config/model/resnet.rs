@@ -5,7 +5,6 @@ use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
-/// Its input and output schemes.
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Planes72, policy: Policy::Az4672, value: ValueScheme::Wdl };
 
@@ -20,7 +19,6 @@ pub enum NormKind {
     Group,
 }
 
-/// The activation function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
@@ -42,47 +40,43 @@ pub enum PolicyHead {
     Dense,
 }
 
-/// What the value head says.
+/// Output of the value head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueHead {
-    /// Logits of win, draw and loss, learnt by cross-entropy.
+    /// WDL logits, trained with cross-entropy.
     #[default]
     Wdl,
-    /// One number v, learnt by the squared error of tanh v against win minus loss, as in AlphaZero. The file has the
-    /// logits of win, draw and loss that mean the same: v, a draw that never happens, −v.
+    /// A number v, trained with the squared error of tanh v against win minus loss, as in AlphaZero. The network file
+    /// has equivalent WDL logits: v, a draw that never happens, −v.
     Scalar,
 }
 
-/// Configuration of a residual network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResnetConfig {
     /// Channels of the residual tower.
     pub filters: i64,
-    /// Number of residual blocks.
     pub blocks: i64,
     /// Squeeze-and-excitation with `filters / se_ratio` hidden channels; 0 for none.
     pub se_ratio: i64,
     /// Normalisation after each convolution.
     pub norm: NormKind,
-    /// Groups of [`NormKind::Group`]; a head uses the greatest common divisor of this and its channels.
+    /// Groups of [`NormKind::Group`]. A head uses the greatest common divisor of this and its channels.
     pub groups: i64,
     /// Activation function of tower and heads.
     pub activation: Activation,
     /// Activation function inside squeeze-and-excitation.
     pub se_activation: Activation,
-    /// The number of blocks, counted from the last, that are followed by self-attention over the 64 squares.
+    /// Number of blocks, counted from the last, that are followed by self-attention over the 64 squares.
     pub attention_blocks: i64,
     /// Attention heads; must divide `filters`.
     pub attention_heads: i64,
-    /// Architecture of the policy head.
     pub policy_head: PolicyHead,
     /// Channels before the fully connected layer of a dense policy head.
     pub policy_channels: i64,
     /// Dropout probability before the last layer of the policy head.
     pub policy_dropout: f64,
-    /// What the value head says.
     pub value_head: ValueHead,
     /// Channels before the fully connected layers of the value head.
     pub value_channels: i64,
@@ -90,8 +84,8 @@ pub struct ResnetConfig {
     pub value_hidden: i64,
     /// Dropout probability before the last layer of the value head.
     pub value_dropout: f64,
-    /// Quantisation-aware training: what `quantise` will store in 8 bits is rounded to 8 bits in the training forward
-    /// pass.
+    /// Quantisation-aware training: the training forward pass rounds to 8 bits whatever `quantise` will store in 8
+    /// bits.
     pub rounding: bool,
 }
 
@@ -120,10 +114,6 @@ impl Default for ResnetConfig {
 }
 
 impl ResnetConfig {
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// A value is out of range or does not divide `filters`; the error names its key.
     pub fn check(&self) -> Result<()> {
         let positive = [
             ("filters", self.filters),

@@ -5,28 +5,26 @@ use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
-/// Its input and output schemes.
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl };
 
-/// The weight in the loss of each of the steps t = 1 to T; the weights are normalised to sum to one.
+/// Loss weights of the steps t = 1 to T, normalised to sum to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepWeights {
     /// `t / T`: the last step counts most.
     #[default]
     Linear,
-    /// The same for every step.
     Uniform,
     /// `0.8^(t − 1)`: the first step counts most.
     Decaying,
 }
 
-/// The factor from step to step of [`StepWeights::Decaying`].
+/// Ratio of successive weights of [`StepWeights::Decaying`].
 const DECAY: f64 = 0.8;
 
 impl StepWeights {
-    /// The weights of `steps` steps, which sum to one.
+    /// Returns the weights of `steps` steps, which sum to 1.
     pub fn of(self, steps: usize) -> Vec<f64> {
         let weight = |step: usize| match self {
             StepWeights::Linear => (step + 1) as f64 / steps as f64,
@@ -38,7 +36,6 @@ impl StepWeights {
     }
 }
 
-/// Configuration of a recursive model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrmConfig {
@@ -46,19 +43,19 @@ pub struct TrmConfig {
     pub width: i64,
     /// Attention heads; must divide `width`.
     pub heads: i64,
-    /// Layers of the transformer, which all steps share.
+    /// Transformer layers, shared by all steps.
     pub layers: i64,
     /// Hidden units of a layer's feed-forward network, as a multiple of `width`.
     pub expansion: i64,
     /// Dropout probability of the residual branches (attention and feed-forward).
     pub dropout: f64,
-    /// Number of steps, each of which has its own loss term (deep supervision).
+    /// Number of steps, each with its own loss term (deep supervision).
     pub steps: usize,
-    /// The steps' weights in the loss.
+    /// Loss weights of the steps.
     pub step_weights: StepWeights,
-    /// Activation checkpointing: the activations of this many steps are in memory at a time; between such groups only
-    /// `y` and `z` are stored, and the rest is recomputed in the backward pass. 0 stores everything, which is fastest
-    /// and needs memory proportional to the steps. The gradient is the same.
+    /// Activation checkpointing: only the activations of this many steps are in memory at a time. Between such groups
+    /// only `y` and `z` are stored, and the rest is recomputed in the backward pass. 0 stores everything, which is
+    /// fastest and needs memory proportional to the steps. The gradient is the same.
     pub kept_steps: usize,
 }
 
@@ -78,10 +75,6 @@ impl Default for TrmConfig {
 }
 
 impl TrmConfig {
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// A value is out of range or does not divide `width`; the error names its key.
     pub fn check(&self) -> Result<()> {
         let positive = [
             ("width", self.width),
@@ -107,7 +100,7 @@ impl TrmConfig {
         Ok(())
     }
 
-    /// Steps in a checkpointing group: all steps if everything is stored.
+    /// Returns the steps per checkpointing group, all steps if everything is stored.
     pub fn group(&self) -> usize {
         if self.kept_steps == 0 { self.steps } else { self.kept_steps.min(self.steps) }
     }

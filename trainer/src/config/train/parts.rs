@@ -3,34 +3,32 @@
 use crate::config::Selection;
 use serde::{Deserialize, Serialize};
 
-/// The optimiser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptimiserKind {
     /// AdamW (Loshchilov and Hutter 2019).
     #[default]
     AdamW,
-    /// Stochastic gradient descent with momentum, by default Nesterov's (Sutskever et al. 2013). Its learning rates
-    /// are about a hundred times AdamW's.
+    /// Stochastic gradient descent with momentum, by default Nesterov's (Sutskever et al. 2013). Its learning rates are
+    /// about a hundred times AdamW's.
     Sgd,
 }
 
-/// One source of training games.
+/// A source of training games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
-    /// Its name in metrics.
+    /// Name in metrics.
     pub name: String,
     /// Paths of `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,
-    /// Its share of the samples, relative to the other sources' weights.
+    /// Share of the samples, relative to the other sources' weights.
     #[serde(default = "one")]
     pub weight: f64,
-    /// Filter of the games.
     #[serde(default)]
     pub select: Selection,
-    /// Bounds the length of an epoch: at most so many samples for each game of the source; 0 for all its positions, each
-    /// once. Positions are drawn at random from all games, whatever their length.
+    /// Bounds the length of an epoch: at most this many samples per game of the source; 0 for every position once.
+    /// Positions are drawn at random from all games, whatever their length.
     #[serde(default)]
     pub positions_per_game: u64,
 }
@@ -39,8 +37,8 @@ fn one() -> f64 {
     1.0
 }
 
-/// Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on changes of the weights that an
-/// earlier task needs.
+/// Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on changes of weights that an earlier
+/// task needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EwcConfig {
@@ -58,15 +56,15 @@ impl Default for EwcConfig {
     }
 }
 
-/// Tactical replay: tactical positions with a high loss are repeated.
+/// Tactical replay: repeats tactical positions with a high loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TacticalReplay {
-    /// Their maximal share of a batch; 0 for none.
+    /// Largest share of a batch; 0 for none.
     pub share: f64,
-    /// Size of the replay buffer.
+    /// Positions in the replay buffer.
     pub capacity: usize,
-    /// Minimal policy loss (nat) of a capture, check or promotion that is repeated.
+    /// Least policy loss in nats of a capture, check or promotion that is repeated.
     pub threshold: f64,
 }
 
@@ -80,9 +78,9 @@ impl Default for TacticalReplay {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeacherConfig {
-    /// The teacher's network file, any that the engine loads; empty for no teacher.
+    /// The teacher's network file, of any family; empty for no teacher.
     pub net: String,
-    /// Weight of the distillation terms in policy and value loss; the rest is the game's.
+    /// Weight of the distillation terms in policy and value loss. The game's targets get the rest.
     pub alpha: f64,
     /// Softmax temperature of both policies in the distillation loss.
     pub temperature: f64,

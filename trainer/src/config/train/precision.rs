@@ -1,12 +1,10 @@
-//! Number format of a training run.
-
 use serde::{Deserialize, Serialize};
 
-/// Number format of convolutions and matrix products; parameters, normalisations and losses are always fp32.
+/// Number format of convolutions and matrix products. Parameters, normalisations and losses are always fp32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// bf16 on a GPU, and on a CPU on which it is faster than fp32; otherwise fp32.
+    /// bf16 on a GPU, and on a CPU if it is faster there than fp32; otherwise fp32.
     #[default]
     Auto,
     /// 8 bits of significand, the range of fp32.

@@ -32,18 +32,14 @@ pub enum TrainPreset {
 }
 
 impl TrainPreset {
-    /// Merges `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. The key
-    /// `source_defaults` holds defaults of every source.
-    ///
-    /// # Errors
-    /// The text is not JSON, a key is unknown, or a value is invalid.
+    /// Merges `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. The key `source_defaults`
+    /// has defaults for every source.
     pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig> {
         let mut json = self.json();
         lay_over(&mut json, serde_json::from_str(text)?);
         resolve(json, overrides)
     }
 
-    /// Its keys.
     pub fn json(self) -> Value {
         let text = match self {
             TrainPreset::Philidor => "{}",
@@ -62,7 +58,6 @@ impl TrainPreset {
     }
 }
 
-/// Applies `overrides` and parses the result.
 pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig> {
     set(&mut json, overrides)?;
     give_defaults(&mut json);
@@ -86,11 +81,11 @@ mod tests {
         let ModelConfig::Resnet(model) = &config.model else { panic!("{}", config.model.family()) };
         assert_eq!((config.batch, model.filters, model.blocks), (7, 96, 3));
         assert_eq!((config.lr, config.accumulation, model.attention_blocks), (5e-5, 1, 2));
-        // The document's table.
+        // From the document's table.
         let own = TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
         assert_eq!((own.batch, own.epochs, own.label_smoothing, own.value_weight), (640, 5.0, 0.05, 1.5));
         assert_eq!((own.value_lambda, model.se_activation), (1.0, Activation::Gelu));
-        // What its comment calls ours.
+        // The values that the preset's comment calls ours.
         assert_eq!((own.optimiser, own.betas, own.weight_decay), (OptimiserKind::AdamW, [0.9, 0.98], 2e-4));
         assert_eq!((own.clip, own.warmup_steps, own.min_lr, own.ema), (1.0, 500, 2e-5, 0.999));
         assert_eq!(

@@ -9,21 +9,18 @@ use crate::base::files::{make_folder, write_file};
 use crate::base::lock::Lock;
 
 const LAST: &str = "last.safetensors";
-/// The one before, for a `last` that turns out to be damaged.
+/// The previous checkpoint, in case the last is damaged.
 const BEFORE: &str = "last-1.safetensors";
 const BEST: &str = "best.safetensors";
 
-/// The folder of a run, which no other process writes to meanwhile.
+/// The folder of a run, locked against other processes.
 pub struct RunFolder {
     path: PathBuf,
     _lock: Lock,
 }
 
 impl RunFolder {
-    /// Creates the folder if it does not exist, takes its lock, and removes what a killed process left half written.
-    ///
-    /// # Errors
-    /// Another process uses the folder, or it cannot be written.
+    /// Creates the folder if needed, locks it, and removes files that a killed process left unfinished.
     pub fn open(path: &Path) -> Result<RunFolder> {
         let checkpoints = path.join("checkpoints");
         make_folder(&checkpoints)?;
@@ -47,10 +44,8 @@ impl RunFolder {
         Ok(())
     }
 
-    /// What `read` makes of the newest checkpoint that it can read.
-    ///
-    /// # Errors
-    /// There is none; the error is that of the newest.
+    /// Returns the result of `read` for the newest checkpoint that it can read. If there is none, the error is that of
+    /// the newest.
     pub fn resumed<T>(&self, read: impl Fn(&Path) -> Result<T>) -> Result<T> {
         let mut newest = None;
         for path in list(&self.path).iter().rev() {
@@ -66,24 +61,22 @@ impl RunFolder {
         Err(newest.unwrap_or_else(none)).with_context(|| format!("{} cannot be resumed", self.path.display()))
     }
 
-    /// Writes the resolved configuration.
     pub fn write_config(&self, config: &impl Serialize) -> Result<()> {
         let text = serde_json::to_string_pretty(config)?;
         write_file(&self.path.join("config.json"), (text + "\n").as_bytes())
     }
 
-    /// Where the best checkpoint is.
     pub fn best(&self) -> PathBuf {
         self.path.join("checkpoints").join(BEST)
     }
 
-    /// Writes the last checkpoint and keeps the one before. There is a complete one at any moment.
+    /// Writes the last checkpoint and keeps the previous one. A complete one exists at any moment.
     pub fn write_last(&self, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let folder = self.path.join("checkpoints");
         let (last, before) = (folder.join(LAST), folder.join(BEFORE));
         if last.exists() {
             _ = std::fs::remove_file(&before);
-            // A file system without hard links keeps the last one only.
+            // A file system without hard links keeps only the last one.
             _ = std::fs::hard_link(&last, &before);
         }
         write(&last)?;
@@ -94,20 +87,20 @@ impl RunFolder {
     }
 }
 
-/// The checkpoints of the run in `folder`, oldest first, without the best.
+/// Returns the checkpoints of the run in `folder`, oldest first, without the best.
 pub fn list(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.join("checkpoints");
     let named = [BEFORE, LAST].map(|name| folder.join(name));
     numbered(&folder).into_iter().chain(named).filter(|path| path.exists()).collect()
 }
 
-/// The best checkpoint of the run in `folder`; without validations the last.
+/// Returns the best checkpoint of the run in `folder`, or the last without validations.
 pub fn best_or_last(folder: &Path) -> Option<PathBuf> {
     let best = folder.join("checkpoints").join(BEST);
     if best.exists() { Some(best) } else { list(folder).pop() }
 }
 
-/// Checkpoints as earlier versions named them, `step-0000000123.safetensors`.
+/// Returns checkpoints named as in earlier versions, `step-0000000123.safetensors`, oldest first.
 fn numbered(checkpoints: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(checkpoints).into_iter().flatten().flatten();
     let is_numbered = |path: &PathBuf| {

@@ -1,11 +1,11 @@
-//! How far a run is, and what follows from it: the share that is done, the learning rate, the time left.
+//! The progress of a run, and the time left that follows from it.
 
 use serde::{Deserialize, Serialize};
 
 use super::metrics::TrainSummary;
 use crate::config::RunConfig;
 
-/// How far a training run is.
+/// The progress of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainProgress {
@@ -13,7 +13,7 @@ pub struct TrainProgress {
     pub step: u64,
     /// Training samples.
     pub samples: u64,
-    /// Seconds of training, validations included, loading the games excluded.
+    /// Seconds of training and validation, without loading games.
     pub time_s: f64,
     /// Steps that were skipped because they were not finite.
     pub skipped: u64,
@@ -21,17 +21,16 @@ pub struct TrainProgress {
     pub best: Option<f64>,
     /// Validations since the best one.
     pub since_best: u64,
-    /// The step of the last validation.
+    /// Step of the last validation.
     pub validated: u64,
-    /// State of a plateau schedule.
     pub plateau: Plateau,
-    /// Samples at which the present [part](super::Run::begin_part) of the run began.
+    /// Samples at which the current [part](super::Run::begin_part) of the run began.
     pub part: u64,
-    /// Means over the steps of the present part.
+    /// Means over the steps of the current part.
     pub summary: TrainSummary,
 }
 
-/// State of a plateau schedule.
+/// State of the schedule `plateau`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Plateau {
@@ -59,7 +58,8 @@ impl Plateau {
 }
 
 impl TrainProgress {
-    /// Notes the loss of a validation; returns whether it is the best so far. A loss that is not finite never is.
+    /// Stores the loss of a validation and returns whether it is the best so far, which a loss that is not finite never
+    /// is.
     pub fn note_validation(&mut self, loss: f64) -> bool {
         let best = self.best.filter(|best| best.is_finite());
         let is_best = loss.is_finite() && best.is_none_or(|best| loss < best);
@@ -68,7 +68,7 @@ impl TrainProgress {
         is_best
     }
 
-    /// Seconds until the run ends by samples or minutes, whichever comes first, given its rate in samples per second.
+    /// Returns the seconds until the run ends by samples or minutes, at `rate` samples per second.
     pub fn seconds_left(&self, config: &RunConfig, rate: f64) -> f64 {
         let by_samples = config.samples.saturating_sub(self.samples) as f64 / rate.max(1e-9);
         let by_time = if config.minutes > 0.0 { 60.0 * config.minutes - self.time_s } else { f64::INFINITY };

@@ -8,23 +8,18 @@ const INERTIA: f64 = 0.9;
 /// The loss has diverged when its moving average exceeds its minimum by this factor.
 const DIVERGED: f64 = 4.0;
 
-/// One step of a range test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeTestStep {
-    /// Its learning rate.
     pub lr: f64,
     /// The loss before the step.
     pub loss: f64,
-    /// The bias-corrected exponential moving average of the losses up to this one.
+    /// Bias-corrected exponential moving average of the losses up to this step.
     pub smooth: f64,
 }
 
 /// Trains with a learning rate that rises exponentially from `from` to `to` in `steps` steps, until the loss diverges.
-/// `step` makes a step at a learning rate and returns the loss before it, or none if that is not finite; `observer` is
+/// `step` makes a step at a learning rate and returns the loss before it, or none if that is not finite. `observer` is
 /// called after each step.
-///
-/// # Errors
-/// `step` fails.
 pub fn range_test(
     [from, to]: [f64; 2],
     steps: u64,
@@ -50,7 +45,6 @@ pub fn range_test(
     Ok(trials)
 }
 
-/// The result of a range test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LrSuggestion {
     /// A tenth of the learning rate at the minimum of the smoothed loss.
@@ -60,10 +54,10 @@ pub struct LrSuggestion {
 }
 
 impl LrSuggestion {
-    /// The suggestion of a range test; none if the loss never fell.
+    /// Returns none if the loss never fell.
     pub fn of(trials: &[RangeTestStep]) -> Option<LrSuggestion> {
         let least = trials.iter().min_by(|a, b| a.smooth.total_cmp(&b.smooth))?;
-        // The slope over a tenth of the test; without its start, where the average still fluctuates with every batch.
+        // The slope over a tenth of the test, without its start, where the average still fluctuates with every batch.
         let reach = (trials.len() / 10).max(1);
         let slope = |part: &[RangeTestStep]| {
             (part[reach].smooth - part[0].smooth) / (part[reach].lr / part[0].lr).ln()

@@ -1,4 +1,4 @@
-//! The games of a configured source, selected and split, for every learner.
+//! Selects and splits the games of a configured source, for every learner.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,37 +11,33 @@ use crate::config::Selection;
 use crate::data::dataset;
 use crate::data::record::{GameView, Split, split_at};
 
-/// A collection that games are added to.
 pub trait GameSink {
     fn add(&mut self, game: &GameView<'_>) -> io::Result<()>;
 }
 
-/// The games of a source. Test games are left out.
+/// The games of a source, without test games.
 pub struct SplitGames<S> {
     pub train: S,
     pub validation: S,
-    /// Games that the selection excluded.
+    /// Number of games excluded by the selection.
     pub unwanted: u64,
-    /// Games that were seen before, in this source or another.
+    /// Number of games that occurred before, in this source or another.
     pub duplicates: u64,
 }
 
-/// What a source takes from its files.
+/// Selects games from a source's files.
 pub struct GameFilter<'a> {
     /// The source's name, for messages.
     pub name: &'a str,
     pub paths: &'a [String],
     pub select: &'a Selection,
-    /// Percentage of the games that are held out for validation.
+    /// Percentage of games held out for validation.
     pub validation_percent: u64,
 }
 
 impl<S: GameSink> SplitGames<S> {
-    /// Reads a source's games, on `threads` threads, into `train` and `validation`. `seen` holds the identities of the games
-    /// read before; a game is used once, where it occurs first. An unreadable file is logged and skipped.
-    ///
-    /// # Errors
-    /// A pattern matches no file, or a game cannot be added.
+    /// Reads a source's games on `threads` threads into `train` and `validation`. `seen` holds the identities of the
+    /// games read before, which are left out. An unreadable file is logged and skipped.
     pub fn read(
         filter: &GameFilter<'_>,
         [train, validation]: [S; 2],
@@ -50,7 +46,7 @@ impl<S: GameSink> SplitGames<S> {
     ) -> Result<SplitGames<S>> {
         let mut games = SplitGames { train, validation, unwanted: 0, duplicates: 0 };
         let paths = dataset::matching(filter.name, filter.paths)?;
-        // As many files at a time as threads, so that few are in memory as a whole.
+        // As many files at a time as threads, so that few are in memory.
         for paths in paths.chunks(threads.max(1)) {
             let chunks =
                 parallel::map(threads, paths.to_vec(), |path: PathBuf| dataset::read_replayed(&path));

@@ -1,4 +1,4 @@
-//! A learner's state in a file (safetensors).
+//! A learner's state as a safetensors file.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,23 +14,22 @@ use super::tensor::SparseTensor;
 use crate::base::files::write_file;
 use crate::config::sparse::safetensors_format;
 
-/// The version of a checkpoint.
+/// Format of a checkpoint.
 const FORMAT: &str = "sparse-checkpoint/1";
-/// The version of a file of weights alone.
+/// Format of a file of weights alone.
 const WEIGHTS: &str = "sparse-weights/1";
 
-/// A network with its moments, a running average of its weights, and the rest of a run's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseCheckpoint {
-    /// The network in training.
+    /// The network in training, with moments.
     pub network: SparseModel,
-    /// The running average of its weights; its moments are of no meaning.
+    /// The running average of its weights. Its moments are meaningless.
     pub average: SparseModel,
-    /// What else the trainer needs to resume, JSON.
+    /// The trainer's other state, as JSON.
     pub state: String,
 }
 
-/// A row-major table of fp32.
+/// A row-major fp32 table.
 struct Table {
     shape: [usize; 2],
     bytes: Vec<u8>,
@@ -55,20 +54,12 @@ impl View for Table {
 }
 
 impl SparseCheckpoint {
-    /// Writes a checkpoint under a temporary name, flushes it to the disk, and renames it.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written; an existing file of that name is unchanged then.
+    /// Writes a checkpoint under a temporary name, flushes it to disk, and renames it.
     pub fn write(&self, path: &Path) -> Result<()> {
         self.write_as(path, FORMAT)
     }
 
-    /// Writes the averaged weights alone, which a run can begin with: a quarter of a checkpoint.
-    ///
-    /// # Errors
-    ///
-    /// As [`SparseCheckpoint::write`].
+    /// Writes only the averaged weights, a quarter of a checkpoint. A run can begin with them.
     pub fn write_weights(&self, path: &Path) -> Result<()> {
         self.write_as(path, WEIGHTS)
     }
@@ -89,16 +80,12 @@ impl SparseCheckpoint {
         write_file(path, &safetensors::serialize(tables, &Some(metadata))?)
     }
 
-    /// Whether a file is a checkpoint or holds the weights of this family; a file that cannot be read does not.
+    /// Returns whether the file is a checkpoint or weights of this family; false if it cannot be read.
     pub fn recognises(path: &Path) -> bool {
         safetensors_format(path).is_some_and(|format| [FORMAT, WEIGHTS].contains(&format.as_str()))
     }
 
-    /// Reads a checkpoint, or a file of weights: then the network is their average, without moments.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is no checkpoint of this family.
+    /// Reads a checkpoint or a file of weights. Weights alone become both network and average, without moments.
     pub fn read(path: &Path) -> Result<SparseCheckpoint> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         parse(&bytes).with_context(|| format!("{}: not a checkpoint of a sparse network", path.display()))
@@ -106,12 +93,8 @@ impl SparseCheckpoint {
 }
 
 impl SparseModel {
-    /// Reads the weights of a checkpoint (the averaged ones), of a file of weights, or of a network file (ONNX); from
-    /// integers they are as exact as those are.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or holds no network of this family.
+    /// Reads the averaged weights of a checkpoint, a file of weights, or an ONNX network. Integer weights keep their
+    /// quantisation error.
     pub fn load(path: &Path) -> Result<SparseModel> {
         if SparseCheckpoint::recognises(path) {
             return Ok(SparseCheckpoint::read(path)?.average);

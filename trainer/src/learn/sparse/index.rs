@@ -1,6 +1,4 @@
-//! The rows of a table that a batch uses, with where it uses them.
-
-/// For each row the entries that use it, in their order.
+/// For each row of a table, the entries of a batch that use it, in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowIndex<T> {
     at: Vec<u32>,
@@ -8,7 +6,7 @@ pub struct RowIndex<T> {
 }
 
 impl<T: Copy + Default> RowIndex<T> {
-    /// Sorts `count` entries by their row: `entry(i)` is the `i`-th one's, `rows` the table's size.
+    /// Groups `entries` by row. `used` has the row of each entry, `rows` is the table's size.
     pub fn new(rows: usize, used: &[u16], entries: impl Iterator<Item = T>) -> RowIndex<T> {
         let mut at = vec![0u32; rows + 1];
         used.iter().for_each(|row| at[usize::from(*row) + 1] += 1);
@@ -25,7 +23,6 @@ impl<T: Copy + Default> RowIndex<T> {
         RowIndex { at, entries: sorted }
     }
 
-    /// The entries that use `row`.
     #[inline(always)]
     pub fn of(&self, row: usize) -> &[T] {
         &self.entries[self.at[row] as usize..self.at[row + 1] as usize]

@@ -1,24 +1,19 @@
-//! Loops over rows of numbers that the compiler turns into vector instructions.
+//! Loops over rows that the compiler vectorises.
 //!
-//! Every sum has an order of its own, written out here and the same for every instruction set, so a result is the
-//! same to the bit on every machine. Multiplications and additions stay apart (no fused multiply-add) for the same
-//! reason.
+//! Every sum has a fixed order, the same for every instruction set, and no fused multiply-add, so results are
+//! bit-identical on every machine.
 
 use pulp::{Arch, NullaryFnOnce};
 
-/// Numbers that a sum of products adds up side by side: rows of a multiple of this leave no rest.
+/// Partial sums of a dot product. Rows whose length is a multiple of this leave no remainder.
 pub const LANES: usize = 32;
 
-/// Runs `work` compiled for the best instruction set that this machine has; what it calls must be inlined.
+/// Runs `work` compiled for the machine's best instruction set. Everything it calls must be inlined.
 pub fn vectorized<F: NullaryFnOnce>(work: F) -> F::Output {
     Arch::new().dispatch(work)
 }
 
-/// Adds to `sum` the rows of `table` that `rows` names; a row has as many numbers as `sum`.
-///
-/// # Panics
-///
-/// If `table` has no such row.
+/// Adds `rows` of `table` to `sum`. A row is as long as `sum`.
 #[inline(always)]
 pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
     let n = sum.len();
@@ -35,7 +30,7 @@ pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
     }
 }
 
-/// The same for rows that come with a factor, which does not matter here.
+/// As [`add_rows`], ignoring the factor of each row.
 #[inline(always)]
 pub fn add_rows_of(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
     let n = sum.len();

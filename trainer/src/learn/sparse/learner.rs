@@ -1,4 +1,4 @@
-//! Steps of training.
+//! Training steps.
 
 use pulp::NullaryFnOnce;
 
@@ -11,26 +11,27 @@ use super::tensor::{SparseAdamStep, SparseTensor, TensorPart};
 use crate::base::parallel;
 use crate::config::SparseAdam;
 
-/// Rows of a table that one task updates.
+/// Rows of a table per task.
 const ROWS: usize = 256;
 
-/// How the gradient of a table's row follows from the samples that use it, which come with a factor.
+/// How a table row's gradient follows from the (sample, factor) entries that use the row. The slices are blocked
+/// per-sample rows.
 #[derive(Clone, Copy)]
 enum Gradient<'a> {
-    /// The sum of their rows of these blocks, times their factors.
+    /// Sum of factor · sample row.
     Weighted(&'a [f32]),
-    /// The sum of their rows of these blocks.
+    /// Sum of sample rows.
     Sum(&'a [f32]),
-    /// The sum of their factors.
+    /// Sum of factors.
     Bias,
 }
 
-/// A step of some rows of a table.
+/// Updates some rows of a table.
 struct UpdateRows<'a> {
     part: TensorPart<'a>,
     index: &'a RowIndex<(u32, f32)>,
     kind: Gradient<'a>,
-    /// Samples of the batch.
+    /// Samples in the batch.
     samples: usize,
     step: &'a SparseAdamStep,
 }
@@ -60,28 +61,24 @@ impl NullaryFnOnce for UpdateRows<'_> {
     }
 }
 
-/// A network in training. Its steps are the same to the bit on any number of threads.
+/// A network in training. Its steps are bit-identical for any number of threads.
 #[derive(Clone, Debug)]
 pub struct SparseLearner {
-    /// The network.
     pub network: SparseModel,
-    /// The optimiser.
     pub adam: SparseAdam,
     /// Steps made.
     pub steps: u64,
-    /// Threads to work on.
     pub threads: usize,
     pass: SparsePass,
 }
 
 impl SparseLearner {
-    /// A learner before its first step.
     pub fn new(network: SparseModel, adam: SparseAdam, threads: usize) -> SparseLearner {
         SparseLearner { network, adam, steps: 0, threads, pass: SparsePass::default() }
     }
 
-    /// One step along the gradient of the mean policy loss plus the mean value loss of a batch, at learning rate
-    /// `rate`; returns the batch's losses before the step. Where no policy counts, the policy stays as it is.
+    /// Makes a step on mean policy loss + mean value loss and returns the losses before it. Without policy weights in
+    /// the batch the policy parameters do not change.
     pub fn step(&mut self, batch: &SparseBatch, rate: f32) -> SparseTally {
         let (tally, shared) = self.pass.run(&self.network, batch, true, self.threads);
         self.steps += 1;

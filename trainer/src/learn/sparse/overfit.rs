@@ -1,4 +1,4 @@
-//! `overfit` for this family: a test that a configuration can learn at all, by overfitting a few positions.
+//! `overfit` for this family: tests that a configuration can learn at all, by overfitting a few positions.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -10,17 +10,15 @@ use super::samples::SparseBatch;
 use crate::config::SparseTrainConfig;
 use crate::learn::run::metrics::Measures;
 
-/// The top-1 accuracy that counts as overfitted.
+/// Top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;
-/// Number of points of the curve, …
+/// Least number of points of the learning curve.
 const LINES: u64 = 20;
-/// … or one after this time if that is sooner.
+/// Longest time between two points.
 const SILENCE: Duration = Duration::from_secs(8);
 
-/// A point of the learning curve.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseOverfitPoint {
-    /// Number of steps.
     pub step: u64,
     lr: f32,
     /// Both losses are relative to their minimum, the entropy of the targets.
@@ -28,13 +26,13 @@ pub struct SparseOverfitPoint {
 }
 
 impl SparseOverfitPoint {
-    /// Whether the positions are overfitted, with losses below `bound` (nat).
+    /// Returns whether the positions are overfitted, with losses below `bound` (nats).
     pub fn is_overfitted(&self, bound: f64) -> bool {
         let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
         top1 >= TOP1 && policy_loss < bound && wdl_loss.is_none_or(|loss| loss < bound)
     }
 
-    /// What to change in the configuration if they are not.
+    /// Returns what to change in the configuration if they are not.
     pub fn advice(&self, config: &SparseTrainConfig) -> String {
         let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
         format!(
@@ -56,14 +54,14 @@ impl fmt::Display for SparseOverfitPoint {
     }
 }
 
-/// The sum of the entropies (nat) of distributions, whose probabilities come in any order.
+/// Returns the sum of `−p · ln p` in nats.
 fn entropy<'a>(probabilities: impl Iterator<Item = &'a f32>) -> f64 {
     probabilities.map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
-/// Trains on `batch` alone until it is overfitted with losses below `bound` (nat), for at most `steps` steps, which the
-/// learning-rate schedule spans. `curve` is called with about 20 points of the learning curve, of which the last is
-/// returned.
+/// Trains on `batch` alone until its losses are below `bound` (nats) and the top-1 accuracy suffices, for at most
+/// `steps` steps, which the learning-rate schedule spans. Calls `curve` with about 20 points of the learning curve and
+/// returns the last.
 pub fn overfit(
     config: &SparseTrainConfig,
     batch: &SparseBatch,

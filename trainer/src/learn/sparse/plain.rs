@@ -1,4 +1,4 @@
-//! A network's answer for one position, computed as its definition says: the reference for faster forms.
+//! A network's answer for one position, computed in fp64 from its definition: the reference for faster forms.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::moves1::{self, Rows};
@@ -8,12 +8,12 @@ use engine::nets::eval::softmax;
 use super::network::SparseModel;
 use super::tensor::SparseTensor;
 
-/// An answer for one position, as logits or as probabilities.
+/// Logits or probabilities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseAnswer {
     /// One per move.
     pub policy: Vec<f32>,
-    /// Win, draw and loss for the mover.
+    /// WDL for the side to move.
     pub wdl: [f32; 3],
 }
 
@@ -40,7 +40,7 @@ fn product(x: &[f64], matrix: &SparseTensor, bias: &[f32]) -> Vec<f64> {
 }
 
 impl SparseModel {
-    /// Its answer for a position, as probabilities; one per legal move, in the order of [`Game::legal_moves`].
+    /// Returns probabilities, one per legal move in the order of [`Game::legal_moves`].
     pub fn probabilities(&self, game: &Game) -> SparseAnswer {
         let (view, legal) = (View::of(game), game.legal_moves());
         let mut rows = vec![Rows::default(); legal.len()];
@@ -52,7 +52,7 @@ impl SparseModel {
         answer
     }
 
-    /// Its answer as logits for a position with these active features, for moves with these pairs of rows.
+    /// Returns logits for active features and the pairs of rows of the moves.
     pub fn evaluate(&self, features: &[u16], moves: &[[u16; 2]]) -> SparseAnswer {
         let body = sums(&self.policy_embedding, &self.policy_bias.w, features);
         let (left, right) = body.split_at(self.shape.half());

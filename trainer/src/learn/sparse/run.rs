@@ -20,7 +20,6 @@ use crate::learn::run::{Learner, Run, RunFolder, TrainError, TrainProgress};
 /// Steps between updates of the averaged weights.
 const AVERAGE_EVERY: u64 = 16;
 
-/// A run of the family `sparse`.
 pub type SparseRun = Run<SparseTrainer>;
 
 /// A network in training with its averaged weights.
@@ -28,29 +27,29 @@ pub struct SparseTrainer {
     config: SparseTrainConfig,
     learner: SparseLearner,
     average: SparseModel,
-    /// Whether it began with [`InitialWeights::Trained`].
+    /// Whether the run began with [`InitialWeights::Trained`].
     trained: bool,
-    /// How far the games were read at the checkpoint that was resumed.
+    /// How far the games were read at the resumed checkpoint.
     cursor: StreamCursor,
-    /// Of the steps since the last report.
+    /// Sums over the steps since the last report.
     tally: SparseTally,
 }
 
-/// The weights that a run begins with.
+/// The initial weights of a run.
 #[derive(Clone, Debug)]
 pub enum InitialWeights {
     Random,
-    /// These, which have learnt nothing: the averaged weights soon forget them.
+    /// Weights that have learnt nothing. The averaged weights soon forget them.
     Untrained(SparseModel),
-    /// Those of a trained network, which the averaged weights go on from.
+    /// Weights of a trained network. The averaged weights continue from them.
     Trained(SparseModel),
 }
 
-/// What a checkpoint holds besides the weights.
+/// The state in a checkpoint besides the weights.
 #[derive(Serialize, Deserialize)]
 struct RunState {
     progress: Stored,
-    /// Of the steps since the last report.
+    /// Sums over the steps since the last report.
     tally: SparseTally,
     config: SparseTrainConfig,
 }
@@ -65,10 +64,7 @@ struct Stored {
 }
 
 impl SparseRun {
-    /// Starts a run. The sizes of the initial network may be smaller than the configured ones ([`SparseModel::widened`]).
-    ///
-    /// # Errors
-    /// The folder already contains a run, or the initial network has larger sizes.
+    /// Starts a run. The initial network may be smaller than configured ([`SparseModel::widened`]), but not larger.
     pub fn start(folder: RunFolder, config: &SparseTrainConfig, init: InitialWeights) -> Result<SparseRun> {
         folder.ensure_empty()?;
         let expected = config.shape();
@@ -95,11 +91,8 @@ impl SparseRun {
         Run::open(folder, config, config.run(), learner, TrainProgress::default())
     }
 
-    /// Resumes a run with the same samples and the same losses.
-    ///
-    /// # Errors
-    /// There is no readable checkpoint, or it does not match the configuration: sizes, batch, block, seed, held-out games
-    /// and names of the sources must be the run's.
+    /// Resumes a run so that samples and losses are the same as without the break. Model, batch, block, seed, held-out
+    /// games and the names of the sources must not have changed.
     pub fn resume(folder: RunFolder, config: &SparseTrainConfig) -> Result<SparseRun> {
         let (checkpoint, state) = read(&folder, config)?;
         let names = |config: &SparseTrainConfig| -> Vec<String> {
@@ -117,11 +110,8 @@ impl SparseRun {
         resumed(folder, config, checkpoint, state)
     }
 
-    /// Continues a run with other games and settings; the network's sizes must be the run's.
-    ///
-    /// # Errors
-    /// There is no readable checkpoint, the network has other sizes, or `batch` or `block` changes though the seed, and so
-    /// the order of the samples, is the same.
+    /// Continues a run with other games and settings. The model must be the run's, and with the same seed, and so the
+    /// same sample order, also batch and block.
     pub fn go_on(folder: RunFolder, config: &SparseTrainConfig) -> Result<SparseRun> {
         let (checkpoint, state) = read(&folder, config)?;
         if state.config.seed == config.seed {
@@ -164,20 +154,16 @@ fn resumed(
 }
 
 impl SparseTrainer {
-    /// Number of the network's parameters.
     pub fn parameters(&self) -> usize {
         self.learner.network.parameters()
     }
 
-    /// The averaged weights, which are validated and exported.
+    /// Returns the averaged weights, which are validated and exported.
     pub fn averaged(&self) -> &SparseModel {
         &self.average
     }
 
-    /// The training samples, from where the run is.
-    ///
-    /// # Errors
-    /// There are no games, or too few positions in them.
+    /// Returns the training samples from the run's position on.
     pub fn feed(&self, games: Vec<SampleSource>) -> Result<SampleStream> {
         let config = &self.config;
         let sizes = StreamSizes { batch: config.batch, block: config.block };
@@ -194,7 +180,7 @@ impl SparseTrainer {
     /// Moves the averaged weights towards the network's, `samples` samples after the start.
     fn average(&mut self, samples: u64) {
         let step = self.learner.steps;
-        // At first the average of random weights is the network itself.
+        // During the first steps from untrained weights the average follows the network at every step.
         if !step.is_multiple_of(AVERAGE_EVERY) && (self.trained || step >= AVERAGE_EVERY) {
             return;
         }
@@ -259,7 +245,8 @@ impl Learner for SparseTrainer {
     }
 }
 
-/// The configuration and progress of the run that wrote a checkpoint; of weights alone, as those of `rl`, their sizes.
+/// Returns the configuration and progress of the run that wrote a checkpoint. A file of weights alone gives only its
+/// sizes.
 pub fn run_of(checkpoint: &SparseCheckpoint) -> Result<(SparseTrainConfig, TrainProgress)> {
     if checkpoint.state.is_empty() {
         let model = checkpoint.network.shape.config();

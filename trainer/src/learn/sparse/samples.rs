@@ -5,22 +5,21 @@ use std::ops::Range;
 
 use crate::data::samples::Phase;
 
-/// What one position teaches, besides its features and moves.
+/// The targets of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SparseTargets {
-    /// The index of the best move among the legal ones: the one with the greatest share.
+    /// Index among the legal moves of the move with the greatest target probability.
     pub best: u16,
-    /// Target probabilities of win, draw and loss for the mover.
+    /// Target WDL for the side to move.
     pub wdl: [f32; 3],
-    /// How much its policy counts.
+    /// Weight of the policy loss.
     pub policy_weight: f32,
-    /// How much its value counts; 0 where `wdl` is unknown.
+    /// Weight of the value loss; 0 where `wdl` is unknown.
     pub value_weight: f32,
-    /// How much of the policy's target is spread evenly over the legal moves.
+    /// Share of the policy target that is spread evenly over the legal moves.
     pub smoothing: f32,
-    /// The game's result for the mover as win, draw and loss; all zero if unknown.
+    /// The game's result for the side to move as one-hot WDL; all zero if unknown.
     pub result: [f32; 3],
-    /// The phase of the game.
     pub phase: Phase,
 }
 
@@ -35,7 +34,7 @@ struct Head {
     targets: SparseTargets,
 }
 
-/// Encoded samples, compact.
+/// Encoded samples in compact form.
 #[derive(Clone, Debug, Default)]
 pub struct SparseSamples {
     features: Vec<u16>,
@@ -45,24 +44,18 @@ pub struct SparseSamples {
 }
 
 impl SparseSamples {
-    /// Number of samples.
     pub fn len(&self) -> usize {
         self.heads.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
 
     /// Adds a sample: active features, the rows of each legal move, and the targets.
     ///
-    /// `shares` are the target probabilities of the moves, or empty for `targets.best` alone. A sample whose policy does
-    /// not count needs no moves.
-    ///
-    /// # Panics
-    ///
-    /// If there is a number of shares that is not the number of moves, or no such best move.
+    /// `shares` are the target probabilities of the moves; if empty, `targets.best` has all. A sample with policy
+    /// weight 0 needs no moves. Panics if `shares` or `targets.best` does not match the moves.
     pub fn push(
         &mut self,
         features: &[u16],
@@ -89,7 +82,6 @@ impl SparseSamples {
         self.shares.extend_from_slice(shares);
     }
 
-    /// Adds the samples of `other`.
     pub fn append(&mut self, other: SparseSamples) {
         let (feature, row, share) =
             (self.features.len() as u32, self.rows.len() as u32, self.shares.len() as u32);
@@ -105,12 +97,11 @@ impl SparseSamples {
         self.shares.extend(other.shares);
     }
 
-    /// Keeps the first `count` samples.
     pub fn truncate(&mut self, count: usize) {
         self.heads.truncate(count);
     }
 
-    /// Keeps the first `count` samples of different positions.
+    /// Keeps the first `count` samples with distinct positions.
     pub fn keep_distinct(&mut self, count: usize) {
         let (features, rows) = (&self.features, &self.rows);
         let mut seen = HashSet::new();
@@ -121,7 +112,7 @@ impl SparseSamples {
         });
     }
 
-    /// Sorts the samples by the phase of the game, and returns where those of each phase are.
+    /// Sorts the samples by game phase and returns the range of each phase.
     pub fn sort_by_phase(&mut self) -> [Range<usize>; 3] {
         self.heads.sort_by_key(|head| head.targets.phase as u8);
         Phase::ALL.map(|phase| {
@@ -130,16 +121,11 @@ impl SparseSamples {
         })
     }
 
-    /// Brings the samples into a random order.
     pub fn shuffle(&mut self, rng: &mut fastrand::Rng) {
         rng.shuffle(&mut self.heads);
     }
 
-    /// The batch of the samples `range`.
-    ///
-    /// # Panics
-    ///
-    /// If there are no such samples.
+    /// Returns the samples of `range` as a batch.
     pub fn batch(&self, range: Range<usize>) -> SparseBatch {
         let heads = &self.heads[range];
         let mut batch = SparseBatch { feature_at: vec![0], move_at: vec![0], ..SparseBatch::default() };
@@ -177,58 +163,52 @@ impl SparseSamples {
     }
 }
 
-/// Samples laid out for a pass: one array for each kind of number.
+/// Samples laid out for a pass, as a structure of arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SparseBatch {
-    /// Where each sample's features begin, and their end.
+    /// Offset of each sample's features in `features`, and the end.
     pub feature_at: Vec<u32>,
-    /// The active features.
     pub features: Vec<u16>,
-    /// Where each sample's moves begin, and their end.
+    /// Offset of each sample's moves in `rows_a`, `rows_b` and `shares`, and the end.
     pub move_at: Vec<u32>,
-    /// The moves' rows of the first table.
+    /// Each move's row in the first table.
     pub rows_a: Vec<u16>,
-    /// The moves' rows of the second table.
+    /// Each move's row in the second table.
     pub rows_b: Vec<u16>,
-    /// The moves' target probabilities.
+    /// Each move's target probability.
     pub shares: Vec<f32>,
-    /// The index of each sample's best move among its moves.
+    /// Index of each sample's best move among its moves.
     pub best: Vec<u16>,
-    /// Each sample's target of win, draw and loss.
+    /// Each sample's WDL target.
     pub wdl: Vec<[f32; 3]>,
-    /// Each sample's result of the game, as in [`SparseTargets::result`].
+    /// Each sample's result, as in [`SparseTargets::result`].
     pub results: Vec<[f32; 3]>,
-    /// How much each sample's policy counts.
     pub policy_weight: Vec<f32>,
-    /// How much each sample's value counts.
     pub value_weight: Vec<f32>,
-    /// The sums of both weights.
+    /// Sums of the policy and the value weights.
     pub totals: [f64; 2],
 }
 
 impl SparseBatch {
-    /// Number of samples.
     pub fn len(&self) -> usize {
         self.best.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.best.is_empty()
     }
 
-    /// Whether the policy of a sample counts.
+    /// Returns whether any sample has a policy weight.
     pub fn has_policies(&self) -> bool {
         self.totals[0] > 0.0
     }
 
-    /// The active features of a sample.
     #[inline(always)]
     pub fn features(&self, sample: usize) -> &[u16] {
         &self.features[self.feature_at[sample] as usize..self.feature_at[sample + 1] as usize]
     }
 
-    /// Where a sample's moves are.
+    /// Returns the range of a sample's moves.
     #[inline(always)]
     pub fn moves(&self, sample: usize) -> Range<usize> {
         self.move_at[sample] as usize..self.move_at[sample + 1] as usize

@@ -1,10 +1,8 @@
-//! Sizes of a sparse network.
-
 use serde::{Deserialize, Serialize};
 
 use crate::config::{SparseModelConfig, SparseTrainConfig};
 
-/// Sizes of a network's tensors.
+/// Sizes of a sparse network's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SparseShape {
@@ -14,11 +12,11 @@ pub struct SparseShape {
     pub rows_a: usize,
     /// Rows of its second table.
     pub rows_b: usize,
-    /// Width of the policy's embedding, P; even.
+    /// Width of the policy embedding, P; even.
     pub policy: usize,
-    /// Width of the value's embedding, V.
+    /// Width of the value embedding, V.
     pub value: usize,
-    /// Width of the value's hidden layer, L.
+    /// Width of the value head's hidden layer, L.
     pub hidden: usize,
 }
 
@@ -27,18 +25,17 @@ impl SparseShape {
     pub const STANDARD: SparseShape =
         SparseShape { features: 3297, rows_a: 7336, rows_b: 3328, policy: 768, value: 256, hidden: 32 };
 
-    /// Width of what the policy's moves are compared with: half its embedding.
+    /// Returns the length of the vector that a move's rows are multiplied with: half the policy embedding.
     pub fn half(&self) -> usize {
         self.policy / 2
     }
 
-    /// The sizes, as in a configuration.
     pub fn config(&self) -> SparseModelConfig {
         let SparseShape { policy, value, hidden, .. } = *self;
         SparseModelConfig { policy, value, hidden, ..SparseModelConfig::default() }
     }
 
-    /// Whether a network of these sizes can be widened to `other`.
+    /// Returns whether a network of these sizes can be widened to `other`.
     pub fn fits_into(&self, other: &SparseShape) -> bool {
         let SparseShape { policy, value, hidden, .. } = *self;
         *self == SparseShape { policy, value, hidden, ..*other }
@@ -49,7 +46,6 @@ impl SparseShape {
 }
 
 impl SparseTrainConfig {
-    /// The sizes of the network's tensors.
     pub fn shape(&self) -> SparseShape {
         let SparseModelConfig { policy, value, hidden, .. } = self.model;
         SparseShape { policy, value, hidden, ..SparseShape::STANDARD }

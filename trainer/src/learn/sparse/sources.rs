@@ -15,22 +15,21 @@ use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::data::record::GameView;
 use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
 
-/// The seed of held-out positions, which does not depend on the run's seed, so that runs can be compared.
+/// Seed of the held-out positions. It does not depend on the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
 
 /// Held-out positions of one source.
 #[derive(Clone, Debug)]
 pub struct HeldOutSamples {
-    /// The source's name.
     pub name: String,
-    /// Its positions, sorted by the phase of the game.
+    /// Sorted by game phase.
     pub samples: SparseSamples,
-    /// Where those of each phase are.
+    /// The range of each phase.
     pub phases: [Range<usize>; 3],
 }
 
 impl HeldOutSamples {
-    /// `count` positions of held-out games, or as many as there are, with the targets that `recipe` makes, unweighted.
+    /// Samples up to `count` positions of held-out games with unweighted, unsmoothed targets of `recipe`.
     fn of(name: &str, games: &GameStore, count: usize, recipe: &SparseRecipe) -> HeldOutSamples {
         let exact =
             SparseRecipe { forget: 0.0, smoothing: 0.0, policy_weight: 1.0, value_weight: 1.0, ..*recipe };
@@ -40,23 +39,17 @@ impl HeldOutSamples {
     }
 }
 
-/// All sources of a run.
 #[derive(Clone, Debug, Default)]
 pub struct SparseGames {
-    /// Training games.
     pub train: Vec<SampleSource>,
-    /// Held-out positions of each source that has some.
+    /// Held-out positions of each source that has any.
     pub held_out: Vec<HeldOutSamples>,
 }
 
 impl SparseGames {
-    /// Reads the games of every source into memory, four bytes a ply. Duplicate games, within a source or between
-    /// sources, are used once, where they occur first, but a source with a teacher may share games with others; test games
-    /// are left out.
-    ///
-    /// # Errors
-    ///
-    /// If a pattern matches no file, a source has no training games, or its teacher cannot be loaded. Unreadable files are logged and skipped.
+    /// Reads the games of every source into memory, four bytes per ply, without test games. A duplicate game counts
+    /// only for the source where it occurs first; a source with a teacher may share games with others. A source without
+    /// training games is an error; an unreadable file is logged and skipped.
     pub fn load(config: &SparseTrainConfig) -> Result<SparseGames> {
         let mut seen = HashSet::new();
         let mut games = SparseGames::default();
@@ -64,7 +57,7 @@ impl SparseGames {
             let name = source.teacher.as_str();
             let teacher =
                 if name.is_empty() { None } else { Some(SparseTeacher::load(name, source.random_moves)?) };
-            // Its games may be another source's as well, which then validates them.
+            // Its games may also belong to another source, which then validates them.
             let mut own = HashSet::new();
             let seen = if teacher.is_some() { &mut own } else { &mut seen };
             let filter = GameFilter {
@@ -127,7 +120,7 @@ impl SparseGames {
         });
     }
 
-    /// Scales the shares of the training games so that they sum to `total`.
+    /// Scales the sources' shares so that they sum to `total`.
     pub fn share(&mut self, total: f64) {
         let sum: f64 = self.train.iter().map(|source| source.share).sum();
         self.train.iter_mut().for_each(|source| source.share *= total / sum);

@@ -1,9 +1,9 @@
 //! An endless stream of shuffled batches from several sources, which can be resumed anywhere.
 //!
-//! Samples come in blocks: of each source, games in a random order until its share of the block is full; all
-//! samples of the block are then shuffled. An epoch of a source takes every `stride`-th position of each of its games,
-//! the next epoch those after them, so that `stride` epochs see each position once. A block depends on the seed and the
-//! [`StreamCursor`] alone, not on the number of threads.
+//! Samples come in blocks. A block takes games of each source in random order until the source's share is full, then
+//! shuffles all samples. An epoch of a source takes every `stride`-th position of each game, the next epoch the
+//! positions after these, so `stride` epochs see each position once. A block depends only on the seed and the
+//! [`StreamCursor`], not on the number of threads.
 
 use std::sync::Arc;
 
@@ -16,56 +16,51 @@ use super::samples::{SparseBatch, SparseSamples};
 use super::teacher::SparseTeacher;
 use crate::base::parallel;
 
-/// Games that one task replays.
+/// Games per task.
 const GAMES: usize = 64;
 
-/// Games to learn from.
 #[derive(Clone, Debug)]
 pub struct SampleSource {
-    /// Its name in logs.
     pub name: String,
-    /// Its games.
     pub games: Arc<GameStore>,
-    /// Its share of the samples, relative to the other sources'.
+    /// Share of the samples, relative to the other sources.
     pub share: f64,
-    /// One position in this many is taken in one epoch.
+    /// An epoch takes one position in `stride`.
     pub stride: usize,
-    /// How positions are made into samples.
+    /// How positions become samples.
     pub recipe: SparseRecipe,
-    /// Whose answers are the targets, if not those that are recorded.
+    /// The network whose answers replace the recorded targets.
     pub teacher: Option<SparseTeacher>,
 }
 
 /// How far a source was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCursor {
-    /// Passes over all its games that were completed.
+    /// Completed passes over all games.
     pub epoch: u64,
-    /// Games of the present epoch that were used.
+    /// Games used in the current epoch.
     pub games: u64,
 }
 
-/// How far a stream was read: enough to resume it.
+/// How far a stream was read, which suffices to resume it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamCursor {
-    /// The present block.
+    /// The current block.
     pub block: u64,
-    /// Batches of the present block that were returned.
+    /// Batches of the current block that were returned.
     pub batch: u64,
-    /// The sources at the beginning of the present block.
+    /// The sources at the start of the current block.
     pub places: Vec<SourceCursor>,
 }
 
-/// Sizes of a [`SampleStream`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamSizes {
-    /// Samples a batch.
+    /// Samples per batch.
     pub batch: usize,
-    /// Batches a block.
+    /// Batches per block.
     pub block: usize,
 }
 
-/// A stream of batches.
 #[derive(Debug)]
 pub struct SampleStream {
     sources: Vec<SampleSource>,
@@ -73,14 +68,14 @@ pub struct SampleStream {
     seed: u64,
     threads: usize,
     cursor: StreamCursor,
-    /// The sources after the present block.
+    /// The sources after the current block.
     ahead: Vec<SourceCursor>,
-    /// The order of each source's games in the epoch of its place in `ahead`.
+    /// The epoch of each source in `ahead`, and the order of its games in that epoch.
     orders: Vec<(u64, Vec<u32>)>,
     block: SparseSamples,
 }
 
-/// A hash of four numbers.
+/// Hashes four numbers.
 fn mixed(numbers: [u64; 4]) -> u64 {
     // SplitMix64 (Steele, Lea and Flood 2014).
     numbers.into_iter().fold(0, |state: u64, number| {
@@ -92,11 +87,8 @@ fn mixed(numbers: [u64; 4]) -> u64 {
 }
 
 impl SampleStream {
-    /// A stream that resumes at `cursor`, or begins if that has no places.
-    ///
-    /// # Errors
-    ///
-    /// If there are no games or too few positions that can be learnt, or the cursor is of other sources.
+    /// Resumes at `cursor`, or begins if it has no places. Fails if a source has too few positions that can be learnt,
+    /// or if the cursor belongs to another number of sources.
     pub fn new(
         sources: Vec<SampleSource>,
         sizes: StreamSizes,
@@ -132,21 +124,15 @@ impl SampleStream {
         Ok(stream)
     }
 
-    /// How far the stream was read.
     pub fn cursor(&self) -> &StreamCursor {
         &self.cursor
     }
 
-    /// The sources.
     pub fn sources(&self) -> &[SampleSource] {
         &self.sources
     }
 
-    /// The next batch.
-    ///
-    /// # Errors
-    ///
-    /// If the games have too few positions that can be learnt: a block has fewer than a batch.
+    /// Returns the next batch. Fails if a block has fewer samples than a batch.
     pub fn next_batch(&mut self) -> Result<SparseBatch> {
         let size = self.sizes.batch;
         if (self.cursor.batch as usize + 1) * size > self.block.len() {
@@ -158,7 +144,7 @@ impl SampleStream {
         Ok(self.block.batch(first..first + size))
     }
 
-    /// Makes the cursor's block, and moves `ahead` to its end.
+    /// Builds the cursor's block, and moves `ahead` to its end.
     fn fill(&mut self) -> Result<()> {
         self.ahead = self.cursor.places.clone();
         let wanted = (self.sizes.batch * self.sizes.block) as f64;
@@ -182,7 +168,7 @@ impl SampleStream {
                 let (game, recipe, rng, samples) = (game as usize, &source.recipe, &mut rng, &mut samples);
                 match &source.teacher {
                     Some(teacher) => {
-                        // A game that comes again in a block has other random moves.
+                        // A game that repeats within a block gets other random moves.
                         let rng = &mut Rng::with_seed(mixed([rng.u64(..), epoch, 0, 2]));
                         teacher.sample(&source.games, game, wanted, recipe, rng, samples);
                     }
@@ -201,7 +187,8 @@ impl SampleStream {
         Ok(())
     }
 
-    /// The next games of a source, with their epochs, that have `quota` samples in all; moves its place.
+    /// Takes the next games of a source, with their epochs, until they have `quota` samples; advances the source in
+    /// `ahead`.
     fn take(&mut self, index: usize, quota: usize) -> Vec<(u64, u32)> {
         let source = &self.sources[index];
         let (place, (ordered, order)) = (&mut self.ahead[index], &mut self.orders[index]);
@@ -231,7 +218,7 @@ impl SampleStream {
     }
 }
 
-/// The first position of a game that an epoch takes.
+/// Returns the first ply of a game that an epoch takes.
 fn phase(source: &SampleSource, seed: u64, epoch: u64, game: u64) -> usize {
     ((mixed([seed, game, 0, 1]) % source.stride as u64 + epoch) % source.stride as u64) as usize
 }

@@ -1,5 +1,5 @@
-//! A network as a teacher: its answers are the targets, also for positions that no game shows, so that a run keeps what
-//! its first weights know.
+//! A network whose answers are the targets, also for positions that no game shows, so that a run keeps what its initial
+//! weights know.
 
 use std::path::Path;
 
@@ -17,7 +17,6 @@ use super::samples::{SparseSamples, SparseTargets};
 use crate::base::network::{LoadedNet, load_network};
 use crate::data::samples::Phase;
 
-/// A network that answers for the positions of a source.
 #[derive(Clone, Debug)]
 pub struct SparseTeacher {
     network: SparseNetwork,
@@ -26,11 +25,7 @@ pub struct SparseTeacher {
 }
 
 impl SparseTeacher {
-    /// A teacher from a network file of the family `sparse`, or `embedded`.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is of another family.
+    /// Loads a network file of the family `sparse`, or `embedded`.
     pub fn load(name: &str, random_moves: usize) -> Result<SparseTeacher> {
         match load_network(Path::new(name)).context("teacher")? {
             LoadedNet::Native(network) => Ok(SparseTeacher { network, random_moves }),
@@ -38,7 +33,7 @@ impl SparseTeacher {
         }
     }
 
-    /// Adds samples of a game to `out`, as [`GameStore::sample`], each after up to so many random moves.
+    /// Adds samples of a game to `out`, as [`GameStore::sample`] does, each after up to `random_moves` random moves.
     pub fn sample(
         &self,
         games: &GameStore,
@@ -63,7 +58,7 @@ impl SparseTeacher {
             if legal.is_empty() {
                 return Some(());
             }
-            // Where the policy does not count, no moves are needed.
+            // Without policy weight no moves are needed.
             let moves = if recipe.policy_weight > 0.0 { legal } else { MoveList::new() };
             let mut shares = vec![0.0; moves.len()];
             let wdl = if moves.is_empty() {

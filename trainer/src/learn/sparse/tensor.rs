@@ -4,59 +4,54 @@ use super::lanes::LANES;
 use crate::config::SparseAdam;
 
 impl SparseAdam {
-    /// The `number`-th step, from 1, at learning rate `rate`.
+    /// Returns step `number`, from 1, at learning rate `rate`.
     pub fn step(&self, number: u64, rate: f32) -> SparseAdamStep {
         let correction = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(number as f64))) as f32;
         SparseAdamStep { adam: *self, rate, first: correction(self.beta1), second: correction(self.beta2) }
     }
 }
 
-/// Everything about a step that is the same for all parameters.
+/// The part of a step that is the same for all parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseAdamStep {
     /// The optimiser.
     pub adam: SparseAdam,
     rate: f32,
-    // Corrections of the moments' bias.
+    // Bias corrections of the moments.
     first: f32,
     second: f32,
 }
 
 /// A table `[rows, width]` of parameters and their moments.
 ///
-/// It is stored in blocks of columns, each a table `[rows, block]` of its own: a pass over many rows of one block stays
-/// in a core's cache.
+/// It is stored in blocks of columns, each a table `[rows, block]`, so that a pass over many rows of a block stays in a
+/// core's cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensor {
     /// The name in files.
     pub name: &'static str,
-    /// Its rows; 1 for a vector.
+    /// 1 for a vector.
     pub rows: usize,
-    /// Its columns.
     pub width: usize,
-    /// Columns of a block.
+    /// Columns per block.
     pub block: usize,
-    /// The greatest weight that its quantised form can express.
+    /// Largest magnitude that the quantised form can express.
     pub clip: f32,
-    /// Whether it decays.
+    /// Whether weight decay applies.
     pub decays: bool,
-    /// The parameters.
     pub w: Vec<f32>,
-    /// First moments.
     pub m: Vec<f32>,
-    /// Second moments.
     pub v: Vec<f32>,
 }
 
 /// Some rows of one block of a [`SparseTensor`].
 pub struct TensorPart<'a> {
-    /// The block.
     pub block: usize,
     /// The first row.
     pub first: usize,
-    /// Numbers a row.
+    /// Columns per row.
     pub width: usize,
-    /// The greatest weight.
+    /// Largest magnitude of a parameter.
     pub clip: f32,
     decays: bool,
     w: &'a mut [f32],
@@ -64,7 +59,7 @@ pub struct TensorPart<'a> {
     v: &'a mut [f32],
 }
 
-/// The greatest divisor of `width` up to `limit` that the kernels do in whole steps; if there is none, the greatest.
+/// Returns the largest divisor of `width` up to `limit` that is a multiple of [`LANES`], or else the largest divisor.
 pub(super) fn block_of(width: usize, limit: usize) -> usize {
     let mut divisors = (1..=limit.min(width)).rev().filter(|block| width.is_multiple_of(*block));
     let greatest = divisors.clone().next().unwrap_or(1);
@@ -72,7 +67,6 @@ pub(super) fn block_of(width: usize, limit: usize) -> usize {
 }
 
 impl SparseTensor {
-    /// Zeros, in blocks of at most `block` columns.
     pub fn zeros(name: &'static str, [rows, width]: [usize; 2], block: usize, clip: f32) -> SparseTensor {
         let zeros = vec![0.0; rows * width];
         let (m, v) = (zeros.clone(), zeros.clone());
@@ -89,42 +83,40 @@ impl SparseTensor {
         }
     }
 
-    /// Parameters uniform in `centre ± radius`.
+    /// Sets parameters uniformly in `centre ± radius`.
     pub fn fill(&mut self, centre: f32, radius: f32, rng: &mut fastrand::Rng) {
-        // In the order of the rows, so that blocks make no difference.
+        // In row order, so that the block size makes no difference.
         let random: Vec<f32> = (0..self.w.len()).map(|_| centre + radius * (2.0 * rng.f32() - 1.0)).collect();
         self.w = self.blocked(&random);
     }
 
-    /// Spreads parameters that are all integers of `steps` steps in 1 by less than half a step, within the clips.
+    /// If all parameters are multiples of 1/`steps`, moves each by less than half of that at random, within the clip.
     pub fn dither(&mut self, steps: f32, rng: &mut fastrand::Rng) {
         let is_integer = |w: &f32| (w * steps - (w * steps).round()).abs() < 1e-3;
         if self.w.iter().all(is_integer) {
             let clip = self.clip;
             let spread = |w: &f32| (w + 0.998 * (rng.f32() - 0.5) / steps).clamp(-clip, clip);
-            // In the order of the rows, so that blocks make no difference.
+            // In row order, so that the block size makes no difference.
             let spread: Vec<f32> = self.plain(&self.w).iter().map(spread).collect();
             self.w = self.blocked(&spread);
         }
     }
 
-    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.width / self.block
     }
 
-    /// The parameters of a block, `[rows, block]`.
+    /// Returns the parameters `[rows, block]` of a block.
     pub fn weights(&self, block: usize) -> &[f32] {
         let size = self.rows * self.block;
         &self.w[block * size..][..size]
     }
 
-    /// A parameter.
     pub fn get(&self, row: usize, column: usize) -> f32 {
         self.w[(column / self.block * self.rows + row) * self.block + column % self.block]
     }
 
-    /// Parts of at most `rows` rows, block after block.
+    /// Splits the tensor into parts of at most `rows` rows, block after block.
     pub fn parts(&mut self, rows: usize) -> Vec<TensorPart<'_>> {
         let (size, chunk, width) = (self.rows * self.block, rows * self.block, self.block);
         let (clip, decays) = (self.clip, self.decays);
@@ -145,14 +137,14 @@ impl SparseTensor {
         parts.collect()
     }
 
-    /// Row-major `[rows, width]` numbers in this tensor's order.
+    /// Converts row-major numbers `[rows, width]` to this tensor's order.
     pub fn blocked(&self, plain: &[f32]) -> Vec<f32> {
         let block =
             |k: usize| plain.chunks(self.width).flat_map(move |row| &row[k * self.block..][..self.block]);
         (0..self.blocks()).flat_map(block).copied().collect()
     }
 
-    /// Numbers in this tensor's order (parameters or moments) row-major.
+    /// Converts parameters or moments from this tensor's order to row-major.
     pub fn plain(&self, blocked: &[f32]) -> Vec<f32> {
         let size = self.rows * self.block;
         let row = |row: usize| {
@@ -161,7 +153,7 @@ impl SparseTensor {
         (0..self.rows).flat_map(row).copied().collect()
     }
 
-    /// A step of all parameters along the gradient, in this tensor's order.
+    /// Updates all parameters with a gradient in this tensor's order.
     pub fn update(&mut self, gradient: &[f32], step: &SparseAdamStep) {
         let (rows, size) = (self.rows, self.rows * self.block);
         for (part, gradient) in self.parts(rows).iter_mut().zip(gradient.chunks(size)) {
@@ -171,12 +163,11 @@ impl SparseTensor {
 }
 
 impl TensorPart<'_> {
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.w.len() / self.width
     }
 
-    /// A step of the part's `row`-th row along the gradient.
+    /// Updates one row of the part.
     #[inline(always)]
     pub fn update_row(&mut self, row: usize, gradient: &[f32], step: &SparseAdamStep) {
         let start = row * self.width;
@@ -236,8 +227,8 @@ mod tests {
         // The first step is the learning rate, whatever the gradient's size.
         assert!((tensor.w[0] + 0.1).abs() < 1e-6 && (tensor.w[1] - 0.1).abs() < 1e-6, "{:?}", tensor.w);
         tensor.update(&[0.5, 2.0], &adam.step(2, 0.1));
-        // The same gradient again goes as far again, and is clipped; the opposite one: m = 0.9 · (−0.2) + 0.2 = 0.02,
-        // divided by 1 − 0.81; v is 4 on average.
+        // The same gradient steps as far again and is clipped. The opposite one has m = 0.9 · (−0.2) + 0.2 = 0.02,
+        // divided by 1 − 0.81; v averages 4.
         assert_eq!(tensor.w[0], -0.15);
         assert!((tensor.w[1] - (0.1 - 0.1 * (0.02 / 0.19) / 2.0)).abs() < 1e-5, "{:?}", tensor.w);
     }

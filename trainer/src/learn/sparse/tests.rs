@@ -13,7 +13,6 @@ use crate::data::samples::Phase;
 const SMALL: SparseShape =
     SparseShape { features: 40, rows_a: 30, rows_b: 12, policy: 24, value: 8, hidden: 5 };
 
-/// Random features, moves and targets.
 fn samples(shape: &SparseShape, count: usize, seed: u64) -> SparseSamples {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut samples = SparseSamples::default();
@@ -69,7 +68,7 @@ fn a_network_of_integers_keeps_them_and_a_tenth_of_a_step_moves_a_tenth() {
     for shift in [0.1, -0.1, 0.4] {
         assert!((moved(&spread, shift) - shift.abs()).abs() < 0.02, "{shift}");
     }
-    // Only the integers are spread.
+    // Only tensors of integers are dithered.
     let others = SparseModel { policy_embedding: network.policy_embedding.clone(), ..spread };
     assert_eq!(others, network);
 }
@@ -91,7 +90,7 @@ fn a_wider_network_begins_with_the_same_answers_and_learns() {
         let after = losses(&wide, &batch);
         assert!((before.value() - after.value()).abs() < 1e-6, "{shape:?} {before:?} {after:?}");
         assert!((before.policy() - after.policy()).abs() < 1e-6, "{shape:?} {before:?} {after:?}");
-        // What reads the new units learns at the first step.
+        // Weights that read the new units learn at the first step.
         let mut learner = SparseLearner::new(wide, SparseAdam::default(), 1);
         learner.step(&batch, 0.01);
         let learnt = &learner.network;
@@ -114,7 +113,7 @@ fn a_wider_network_begins_with_the_same_answers_and_learns() {
 fn gradients_are_those_of_finite_differences() {
     let batch = samples(&SMALL, 150, 1).batch(0..150);
     let mut network = SparseModel::new(SMALL, 2);
-    // With features so few the deviations would be small, and no unit clipped.
+    // With so few features the deviations would be small, and no unit clipped.
     network.policy_embedding.w.iter_mut().chain(&mut network.value_embedding.w).for_each(|w| *w *= 2.5);
     // A step of rate 0 whose first moment is the gradient.
     let adam = SparseAdam { beta1: 0.0, lazy: false, ..SparseAdam::default() };
@@ -140,7 +139,7 @@ fn gradients_are_those_of_finite_differences() {
             let step = 4e-3;
             let (up, down) = ((at_step(step) - start) / 4e-3, (start - at_step(-step)) / 4e-3);
             let fine = (up + down) / 2.0;
-            // Where a unit reaches its clip in between, the two differ.
+            // The two differ if a unit reaches its clip in between.
             if (up - down).abs() > 3e-5 + 0.03 * fine.abs() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Validation on held-out positions, by source and by phase of the game.
+//! Validation on held-out positions, by source and by game phase.
 
 use engine::nets::eval::softmax;
 
@@ -8,11 +8,10 @@ use super::samples::SparseSamples;
 use super::sources::HeldOutSamples;
 use crate::learn::run::metrics::{CalibrationTally, Measures, Validation, Validations};
 
-/// Positions that are evaluated at once.
+/// Positions per pass.
 const BATCH: usize = 4096;
 
 impl SparseTally {
-    /// The means.
     pub fn measures(&self) -> Measures {
         // NaN where no sample has a policy.
         let mean = |sum: f64, weight: f64| if weight > 0.0 { sum / weight } else { f64::NAN };
@@ -30,7 +29,6 @@ impl SparseTally {
     }
 }
 
-/// Measures a network on held-out positions.
 pub fn validate(network: &SparseModel, held_out: &[HeldOutSamples], threads: usize) -> Validations {
     let mut pass = SparsePass::default();
     let mut phases = [SparseTally::default(); 3];
@@ -64,8 +62,7 @@ pub fn validate(network: &SparseModel, held_out: &[HeldOutSamples], threads: usi
     }
 }
 
-/// The mean Kullback–Leibler divergence (nat) of the policy of `network` from that of `reference` on these positions; 0
-/// without any.
+/// Returns the mean KL divergence in nats of the policy of `network` from that of `reference`; 0 without positions.
 pub fn divergence(
     network: &SparseModel,
     reference: &SparseModel,
@@ -118,7 +115,7 @@ mod tests {
         samples.push(&[1, 2], [[0, 0], [1, 0]].into_iter(), &[], targets);
         let first = now.clone();
         assert_eq!(divergence(&now, &first, &samples, 1), 0.0);
-        // Three to one instead of even.
+        // Odds of three to one instead of even.
         now.row_bias_a.w[1] = 3f32.ln();
         let expected = 0.25 * (0.25f64 / 0.5).ln() + 0.75 * (0.75f64 / 0.5).ln();
         assert!((divergence(&now, &first, &samples, 1) - expected).abs() < 1e-6);

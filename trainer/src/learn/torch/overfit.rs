@@ -50,7 +50,7 @@ pub struct OverfitPoint {
     /// Means over the steps since the last point, in training mode.
     training: TrainReport,
     /// Measures in inference mode: no dropout, running statistics, no label smoothing. The WDL loss is the excess over
-    /// [`OverfitPoint::wdl_floor`].
+    /// `wdl_floor`.
     evaluated: Measures,
     /// The minimum of the WDL loss: the entropy of the targets, or 0 for a scalar value.
     wdl_floor: f64,

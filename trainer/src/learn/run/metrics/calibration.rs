@@ -1,53 +1,49 @@
-//! Calibration of win, draw and loss: predicted probabilities against results.
+//! Calibration of the WDL output against results.
 
 use serde::Serialize;
 
-/// Number of bins of a probability, of equal width.
+/// Bins of a probability, of equal width.
 pub const BINS: usize = 10;
 
-/// A bin: mean prediction, mean outcome, number of samples.
+/// Mean prediction, mean outcome, number of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin(pub f64, pub f64, pub u64);
 
 /// A reliability diagram (DeGroot and Fienberg 1983).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReliabilityDiagram {
-    /// Expected calibration error (Naeini et al. 2015): mean distance of prediction and outcome over the bins, weighted
-    /// by their samples.
+    /// Expected calibration error (Naeini et al. 2015): the mean of |prediction − outcome| over the bins, weighted by
+    /// samples.
     pub error: f64,
     /// The bins that contain samples, in ascending order.
     pub bins: Vec<Bin>,
 }
 
-/// Reliability diagrams of the mover's expected score and of the three probabilities.
+/// Reliability diagrams for the side to move.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Calibration {
-    /// P(win) + P(draw)/2
+    /// Expected score, P(win) + P(draw)/2.
     pub score: ReliabilityDiagram,
-    /// P(win)
     pub win: ReliabilityDiagram,
-    /// P(draw)
     pub draw: ReliabilityDiagram,
-    /// P(loss)
     pub loss: ReliabilityDiagram,
 }
 
-/// Sums over samples for reliability diagrams.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalibrationTally {
-    /// For score, win, draw and loss, each bin's number of samples, sum of predictions, sum of outcomes.
+    /// Number of samples, sum of predictions and sum of outcomes per bin of score, win, draw and loss.
     sums: [[[f64; 3]; BINS]; 4],
 }
 
 impl CalibrationTally {
-    /// Adds a prediction and its outcome: win, draw, loss; the outcome is all 0 where it is unknown.
+    /// Adds a WDL prediction and its outcome. An unknown outcome is all zero and does not count.
     pub fn add(&mut self, predicted: [f32; 3], outcome: [f32; 3]) {
         if outcome == [0.0; 3] {
             return;
         }
         let score = |wdl: [f32; 3]| [wdl[0] + wdl[1] / 2.0, wdl[0], wdl[1], wdl[2]].map(f64::from);
         for (bins, (p, seen)) in self.sums.iter_mut().zip(score(predicted).into_iter().zip(score(outcome))) {
-            // NaN counts as 0.
+            // A NaN falls into bin 0.
             let bin = &mut bins[((p * BINS as f64) as usize).min(BINS - 1)];
             bin[0] += 1.0;
             bin[1] += p;
@@ -55,7 +51,6 @@ impl CalibrationTally {
         }
     }
 
-    /// Adds another's samples.
     pub fn merge(&mut self, other: &CalibrationTally) {
         let numbers = |sums: &[[[f64; 3]; BINS]; 4]| *sums;
         for (mine, theirs) in self.sums.iter_mut().zip(numbers(&other.sums)) {
@@ -65,14 +60,13 @@ impl CalibrationTally {
         }
     }
 
-    /// The reliability diagrams.
     pub fn calibration(&self) -> Calibration {
         let [score, win, draw, loss] = self.sums.each_ref().map(|bins| diagram(bins.as_flattened()));
         Calibration { score, win, draw, loss }
     }
 }
 
-/// The diagram of each bin's number of samples, sum of predictions and sum of outcomes.
+/// Computes a diagram from the number of samples, sum of predictions and sum of outcomes of each bin.
 pub fn diagram(sums: &[f64]) -> ReliabilityDiagram {
     let filled = sums.as_chunks::<3>().0.iter().filter(|[samples, ..]| *samples > 0.0);
     let bins: Vec<Bin> = filled.map(|[n, predicted, seen]| Bin(predicted / n, seen / n, *n as u64)).collect();
@@ -87,7 +81,7 @@ mod tests {
 
     #[test]
     fn predictions_are_compared_with_outcomes_by_bin() {
-        // Twice "85 % win": won once and lost once; and a game with an unknown result.
+        // "85 % win" twice, won once and lost once; and a game with an unknown result.
         let mut tally = CalibrationTally::default();
         tally.add([0.85, 0.1, 0.05], [1.0, 0.0, 0.0]);
         tally.add([0.5, 0.5, 0.0], [0.0; 3]);

@@ -1,7 +1,7 @@
-//! The metrics of `metrics.jsonl` as TensorBoard event files.
+//! Writes the metrics of `metrics.jsonl` as TensorBoard event files.
 //!
-//! The crates for this are unmaintained and cannot write a session start, with which a resumed run discards the events
-//! after its checkpoint. The few messages are declared here; `prost` encodes them, `crc32c` computes the checksums.
+//! The existing crates are unmaintained and cannot write a session start, with which a resumed run discards the events
+//! after its checkpoint. So the few messages are declared here.
 
 use prost::Message;
 use std::fs::{File, OpenOptions};
@@ -48,22 +48,18 @@ struct SessionLog {
     status: i32,
 }
 
-/// `tensorflow.SessionLog.START`: earlier files' events of this step and later steps are discarded.
+/// `tensorflow.SessionLog.START` discards events of this and later steps in earlier files.
 const START: i32 = 1;
 
-/// An event file.
 pub struct Events(File);
 
 impl Events {
-    /// Creates a file in `folder` for events after step `step`; the events of later steps in other files of the folder
-    /// are discarded.
-    ///
-    /// # Errors
-    /// The file cannot be written.
+    /// Creates a file in `folder` for events after `step`, and discards events of later steps in the folder's other
+    /// files.
     pub fn open(folder: &Path, step: u64) -> std::io::Result<Events> {
         std::fs::create_dir_all(folder)?;
-        // TensorBoard reads the files in the order of their names.
-        // A clock that was set back, or a restart within the same second, must not put a file before an earlier one.
+        // TensorBoard reads the files in the order of their names. A clock that was set back, or a restart within the
+        // same second, must not put a file before an earlier one.
         let after = numbers(folder).max().map_or(0, |last| last + 1);
         let name = format!("events.out.tfevents.{:010}.{}", after.max(seconds() as u64), std::process::id());
         let mut events = Events(OpenOptions::new().create(true).append(true).open(folder.join(name))?);
@@ -75,15 +71,12 @@ impl Events {
         Ok(events)
     }
 
-    /// Writes the numbers of a line of `metrics.jsonl` as scalars: those of a nested object under its key, those of the
-    /// top level under `train`.
-    ///
-    /// # Errors
-    /// The file cannot be written.
+    /// Writes the numbers of a line of `metrics.jsonl` as scalars. The tag of a nested number begins with its object's
+    /// key, that of a top-level number with `train`.
     pub fn line(&mut self, step: u64, line: &serde_json::Value) -> std::io::Result<()> {
         let mut value = Vec::new();
         for (key, inner) in line.as_object().into_iter().flatten() {
-            // These identify the line and are not curves.
+            // These keys identify the line and are not curves.
             if !["step", "samples", "time_s"].contains(&key.as_str()) {
                 scalars(
                     if inner.is_object() { key.clone() } else { format!("train/{key}") },
@@ -95,7 +88,7 @@ impl Events {
         self.write(Event { step: step as i64, summary: Some(Summary { value }), ..Event::default() })
     }
 
-    /// A TFRecord: length, its checksum, the event, its checksum.
+    /// Writes a TFRecord: length, its checksum, the event, its checksum.
     fn write(&mut self, event: Event) -> std::io::Result<()> {
         let event = Event { wall_time: seconds(), ..event }.encode_to_vec();
         let length = (event.len() as u64).to_le_bytes();
@@ -104,7 +97,7 @@ impl Events {
     }
 }
 
-/// The seconds in the names of a folder's event files.
+/// Returns the seconds in the names of a folder's event files.
 fn numbers(folder: &Path) -> impl Iterator<Item = u64> {
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     names.filter_map(|name| {
@@ -116,7 +109,7 @@ fn seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// The masked CRC-32C of a part of a TFRecord.
+/// Returns the masked CRC-32C of a part of a TFRecord.
 fn masked(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
 }
@@ -158,14 +151,14 @@ mod tests {
 
     #[test]
     fn a_checksum_is_masked_as_tensorflow_does() {
-        // The first 12 bytes of any event file that begins with the usual event of 24 bytes.
+        // The first 12 bytes of an event file whose first event has the usual 24 bytes.
         assert_eq!(masked(&24u64.to_le_bytes()), [0xa3, 0x7f, 0x4b, 0x22]);
     }
 
     #[test]
     fn a_resumed_run_writes_after_what_is_there() {
         let folder = tempfile::tempdir().unwrap();
-        // Of a clock that was ahead.
+        // A file from a clock that was ahead.
         std::fs::write(folder.path().join("events.out.tfevents.9999999990.77"), "").unwrap();
         let ours = format!("events.out.tfevents.9999999991.{}", std::process::id());
         Events::open(folder.path(), 5).unwrap();

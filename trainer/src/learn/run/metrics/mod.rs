@@ -1,4 +1,4 @@
-//! What a training run reports, whatever trains it: measures, calibration, `metrics.jsonl`, TensorBoard events, progress.
+//! Metrics of a training run, for every learner: measures, calibration, `metrics.jsonl`, TensorBoard events, progress.
 
 mod calibration;
 mod measures;

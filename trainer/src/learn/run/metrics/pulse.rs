@@ -1,4 +1,4 @@
-//! Progress on stderr that never falls silent: a bar on a terminal, else a line at least every ten seconds.
+//! Progress on stderr: a bar on a terminal, otherwise a line at least every ten seconds.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Longest time without a line where stderr is no terminal.
+/// Longest time without a line if stderr is no terminal.
 const SILENCE: Duration = Duration::from_secs(10);
-/// How often the progress is worth formatting.
+/// Shortest time between two updates.
 const REFRESH: Duration = Duration::from_millis(500);
 
-/// Shows progress. A thread of its own speaks up while a single step takes longer than [`SILENCE`].
+/// Shows progress. A thread prints a line if a single step takes longer than [`SILENCE`].
 pub struct Pulse {
     bar: ProgressBar,
     lines: Option<Lines>,
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Pulse {
-    /// Progress over `total`; `first` names what takes the time before the first call of [`Pulse::show`].
+    /// `first` names the work before the first call of [`Pulse::show`].
     pub fn new(total: u64, first: &'static str) -> Pulse {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("a valid template"));
@@ -49,13 +49,14 @@ impl Pulse {
         Pulse { bar, lines: (!terminal).then(|| Lines::start(first)), shown: Mutex::new(None) }
     }
 
-    /// Whether the last [`Pulse::show`] is long enough ago for another.
+    /// Returns whether `REFRESH` has passed since the last [`Pulse::show`].
     pub fn is_due(&self) -> bool {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.is_none_or(|at| at.elapsed() >= REFRESH)
     }
 
-    /// Shows `line`: on a terminal beside a bar of which `done` is full, else printed when the last one is ten seconds old.
+    /// Shows `line`: on a terminal beside a bar with `done` of the total, otherwise printed if the last is ten seconds
+    /// old.
     pub fn show(&self, done: u64, line: &str) {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         match &self.lines {
@@ -72,7 +73,7 @@ impl Pulse {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    /// Calls `print`, with the bar out of the way.
+    /// Calls `print` while the bar is hidden.
     pub fn suspend(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }
@@ -121,7 +122,7 @@ impl Lines {
 }
 
 impl State {
-    /// The line to print if the last is too old, and begins to wait again.
+    /// Returns the line to print if the last one is too old, and restarts the wait.
     fn overdue(&mut self, start: Instant, first: &str) -> Option<String> {
         if self.printed.unwrap_or(start).elapsed() < SILENCE {
             return None;

@@ -17,18 +17,17 @@ use crate::config::RunConfig;
 use crate::data::samples::Phase;
 use crate::learn::run::TrainProgress;
 
-/// Parts of the progress bar.
+/// Steps of the progress bar.
 const PARTS: u64 = 1000;
 
-/// Writes a run's metrics and shows its progress.
 pub struct Reporter {
     file: File,
     events: Events,
     pulse: Pulse,
     config: RunConfig,
-    /// The run when this session began.
+    /// The run's progress when this session began.
     start: TrainProgress,
-    /// The run at the last report.
+    /// The run's progress at the last report.
     last: TrainProgress,
     /// Time since the last report that was not spent on training.
     paused: Duration,
@@ -37,8 +36,8 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder. Lines of steps after `start`, written by a run after
-    /// its last checkpoint, are discarded.
+    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder. Lines of steps after `start`, written after the
+    /// last checkpoint, are discarded.
     pub fn open(run: &Path, config: &RunConfig, start: &TrainProgress) -> Result<Reporter> {
         let cannot = |path: &Path| format!("cannot write {}", path.display());
         let path = run.join("metrics.jsonl");
@@ -70,10 +69,7 @@ impl Reporter {
         self.pulse.show((PARTS as f64 * done) as u64, &line);
     }
 
-    /// Writes the training metrics since the last report; returns the samples per second.
-    ///
-    /// # Errors
-    /// The metrics cannot be written.
+    /// Writes the training metrics since the last report and returns the samples per second.
     pub fn train(&mut self, progress: &TrainProgress, report: &TrainReport, lr: f64) -> Result<f64> {
         let pause = std::mem::take(&mut self.paused).as_secs_f64();
         let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
@@ -102,9 +98,6 @@ impl Reporter {
     }
 
     /// Writes the metrics of a validation, which took `time`.
-    ///
-    /// # Errors
-    /// The metrics cannot be written.
     pub fn validation(
         &mut self,
         progress: &TrainProgress,
@@ -167,12 +160,12 @@ impl Reporter {
     }
 }
 
-/// The WDL loss as text; empty for a network without a value head.
+/// Formats the WDL loss; empty without a value head.
 fn wdl(separator: &str, measures: &Measures) -> String {
     measures.wdl_loss.map_or(String::new(), |loss| format!("{separator} wdl {}", shown(loss, 4)))
 }
 
-/// A measure as text; a dash where nothing was measured.
+/// Formats a measure, NaN as a dash.
 fn shown(measure: f64, digits: usize) -> String {
     if measure.is_nan() { "–".into() } else { format!("{measure:.digits$}") }
 }
@@ -182,14 +175,14 @@ fn rounded(x: f64, digits: i32) -> f64 {
     (x * scale).round() / scale
 }
 
-/// Opens `path` for lines after step `step`.
+/// Opens `path` for lines after `step`.
 fn metrics(path: &Path, step: u64) -> std::io::Result<File> {
     let kept = kept_lines(path, step)?;
     write_file(path, kept.as_bytes()).map_err(std::io::Error::other)?;
     OpenOptions::new().append(true).open(path)
 }
 
-/// The complete lines of `path` up to step `step`.
+/// Returns the complete lines of `path` up to `step`.
 fn kept_lines(path: &Path, step: u64) -> std::io::Result<String> {
     let mut kept = String::new();
     if step == 0 || !path.exists() {

@@ -1,4 +1,4 @@
-//! What a training run has learnt over some of its steps.
+//! Means of a training run over some of its steps.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use super::measures::{TrainReport, Validations};
 use crate::data::samples::Phase;
 
-/// Means over the reports of some steps of a training run, and their last validation.
-///
-/// It is part of the run's progress: a resumed run continues it.
+/// Means over the reports of some steps, and their last validation. It is part of the run's progress, so a resumed run
+/// continues it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainSummary {
@@ -18,13 +17,12 @@ pub struct TrainSummary {
     pub skipped: u64,
     /// The last validation's measures on all samples, as in `metrics.jsonl`; null without one.
     pub validation: Value,
-    /// The same by phase of the game.
+    /// The same by game phase.
     pub phases: Value,
-    /// Number of reports.
     reports: u64,
-    /// Number of those without a policy loss.
+    /// Reports without a policy loss.
     unmeasured: u64,
-    /// Number of those with a WDL loss.
+    /// Reports with a WDL loss.
     valued: u64,
     // Sums over the reports.
     policy_loss: f64,
@@ -35,7 +33,7 @@ pub struct TrainSummary {
 }
 
 impl TrainSummary {
-    /// Adds a report, during which so many samples were learnt from per second.
+    /// Adds a report.
     pub fn add(&mut self, report: &TrainReport, samples_per_s: f64) {
         self.skipped += report.skipped;
         self.reports += 1;
@@ -53,34 +51,32 @@ impl TrainSummary {
         }
     }
 
-    /// Keeps a validation's measures.
     pub fn note_validation(&mut self, validations: &Validations) {
         let phases = Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
         self.validation = json!(validations.all);
         self.phases = json!(phases.collect::<BTreeMap<_, _>>());
     }
 
-    /// Mean cross-entropy of the policy, nat; none without a report.
+    /// Returns the mean policy cross-entropy in nats; none without a report.
     pub fn policy_loss(&self) -> Option<f64> {
         mean(self.policy_loss, self.reports - self.unmeasured)
     }
 
-    /// Mean cross-entropy of win, draw and loss, nat; none without a report, or of a network without a value.
+    /// Returns the mean WDL cross-entropy in nats; none without a report or a value head.
     pub fn wdl_loss(&self) -> Option<f64> {
         mean(self.wdl_loss, self.valued)
     }
 
-    /// Mean share of samples whose move is the first choice among legal moves.
+    /// Returns the mean share of samples whose move is the first choice among legal moves.
     pub fn top1(&self) -> Option<f64> {
         mean(self.top1, self.reports - self.unmeasured)
     }
 
-    /// Mean share of samples whose move is among the first five choices among legal moves.
+    /// Returns the mean share of samples whose move is among the first five legal choices.
     pub fn top5(&self) -> Option<f64> {
         mean(self.top5, self.reports - self.unmeasured)
     }
 
-    /// Mean rate, samples per second.
     pub fn samples_per_s(&self) -> Option<f64> {
         mean(self.samples_per_s, self.reports)
     }

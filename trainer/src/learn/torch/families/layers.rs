@@ -57,8 +57,8 @@ impl ForwardPass<'_> {
     }
 }
 
-/// Returns 0 for `cut` of 256 elements and a factor that keeps the mean for the others. Eight elements share a 64-bit
-/// random number: libtorch draws one per element, sequentially, which took a tenth of a step of the family `trm`.
+/// Returns a mask that is 0 for `cut` of 256 elements and elsewhere the factor that keeps the mean. Eight elements share
+/// a 64-bit random number: libtorch draws one per element, sequentially, which took a tenth of a step of `trm`.
 fn dropout_mask(x: &Tensor, cut: f64) -> Tensor {
     let _guard = tch::no_grad_guard();
     let elements = x.numel() as i64;
