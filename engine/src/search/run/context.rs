@@ -72,7 +72,7 @@ impl SearchContext {
 
     pub fn add_noise(&self, tree: &mut Tree) {
         if let Some(noise) = self.limits.noise {
-            tree.mix_into_root(noise.epsilon, &noise.shares(self.root_moves.len()));
+            tree.mix_root_noise(noise.epsilon, &noise.shares(self.root_moves.len()));
         }
     }
 

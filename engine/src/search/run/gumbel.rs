@@ -52,7 +52,7 @@ impl SequentialHalving {
             logit(*prior) - gumbel.noise * (-uniform.ln()).max(f32::MIN_POSITIVE).ln()
         };
         let mut keys: Vec<f32> = priors.iter().map(&mut key).collect();
-        tree.order_root(&keys);
+        tree.sort_root_moves(&keys);
         keys.sort_by(|a, b| b.total_cmp(a));
         let considered = gumbel.considered.min(keys.len());
         let sequence = sequence(considered, visits as usize);

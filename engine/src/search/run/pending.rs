@@ -72,7 +72,7 @@ impl PendingBatch {
                     tree.finish(path, wdl, transposition);
                     status.finished += 1;
                 }
-                Reached::Leaf if !tree.count(path) => {
+                Reached::Leaf if !tree.claim_leaf(path) => {
                     status.collided = true;
                     break;
                 }

@@ -110,7 +110,7 @@ impl Walker {
                     tree.finish(&mut self.path, wdl, transposition);
                     return VisitEnd::Applied;
                 }
-                Reached::Leaf if !tree.shared || tree.count(&mut self.path) => {
+                Reached::Leaf if !tree.shared || tree.claim_leaf(&mut self.path) => {
                     self.evaluate(context, tree, evaluator);
                     return VisitEnd::Applied;
                 }
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::chess::tables::Tables;
     use crate::nets::sparse::SparseNetwork;
-    use crate::search::visit::SERIES_SHARE;
+    use crate::search::visit::series::SERIES_SHARE;
     use crate::search::{Limits, Params};
 
     /// The state between another worker's counted visit of an ended game and its recording of the result.

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crossbeam_utils::CachePadded;
 use prefetch_index::prefetch_index;
 
 /// Bytes left for several arenas.
@@ -36,7 +37,7 @@ pub(in crate::search) struct Arena<T, const N: usize> {
     /// A chunk has `1 << shift` blocks.
     shift: u32,
     /// Blocks taken, including those skipped at the ends of chunks.
-    used: Apart,
+    used: CachePadded<AtomicU32>,
 }
 
 type Chunk<T, const N: usize> = Box<[Block<T, N>]>;
@@ -44,10 +45,6 @@ type Chunk<T, const N: usize> = Box<[Block<T, N>]>;
 /// A block, aligned so that it does not straddle cache lines.
 #[repr(align(64))]
 struct Block<T, const N: usize>([T; N]);
-
-/// A counter on cache lines of its own, against false sharing.
-#[repr(align(128))]
-struct Apart(AtomicU32);
 
 impl<T: Default, const N: usize> Arena<T, N> {
     /// An empty arena of at most `bytes`, in chunks of at most `chunk_bytes`.
@@ -59,7 +56,7 @@ impl<T: Default, const N: usize> Arena<T, N> {
         Arena {
             chunks: (0..chunks).map(|_| OnceLock::new()).collect(),
             shift,
-            used: Apart(AtomicU32::new(0)),
+            used: CachePadded::new(AtomicU32::new(0)),
         }
     }
 
@@ -69,13 +66,13 @@ impl<T: Default, const N: usize> Arena<T, N> {
         let chunk = 1 << self.shift;
         debug_assert!(blocks <= chunk);
         loop {
-            let used = self.used.0.load(Ordering::Relaxed);
+            let used = self.used.load(Ordering::Relaxed);
             let left = chunk - (used & (chunk - 1));
             // They must not cross the end of a chunk.
             let first = if left < blocks { used.checked_add(left)? } else { used };
             self.ensure((first >> self.shift) as usize, budget)?;
             let end = first + blocks;
-            let taken = self.used.0.compare_exchange_weak(used, end, Ordering::Relaxed, Ordering::Relaxed);
+            let taken = self.used.compare_exchange_weak(used, end, Ordering::Relaxed, Ordering::Relaxed);
             if taken.is_ok() {
                 return Some(first * N as u32);
             }
@@ -111,7 +108,7 @@ impl<T, const N: usize> Arena<T, N> {
 
     /// Removes all entries but keeps the chunks.
     pub fn clear(&mut self) {
-        *self.used.0.get_mut() = 0;
+        *self.used.get_mut() = 0;
     }
 
     /// Removes all entries and frees all chunks but the first.
@@ -123,7 +120,7 @@ impl<T, const N: usize> Arena<T, N> {
 
     /// Exclusive upper bound of the ids taken.
     pub fn end(&self) -> u32 {
-        self.used.0.load(Ordering::Relaxed) * N as u32
+        self.used.load(Ordering::Relaxed) * N as u32
     }
 
     #[inline]

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crossbeam_utils::CachePadded;
+
 use crate::search::tree::node::Counter;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,14 +34,13 @@ pub(in crate::search) enum VisitKind {
 }
 
 pub(in crate::search) struct Counters {
-    workers: Box<[WorkerCounters]>,
+    workers: Box<[CachePadded<WorkerCounters>]>,
     depth: AtomicU32,
     /// The first visits of a reused tree follow its principal variation and do not count for the depth.
     depth_counts_from: u64,
 }
 
 #[derive(Default)]
-#[repr(align(128))]
 struct WorkerCounters {
     playouts: AtomicU64,
     evaluations: AtomicU64,
@@ -52,7 +53,7 @@ struct WorkerCounters {
 impl Counters {
     pub fn new(workers: usize, depth_counts_from: u64) -> Counters {
         Counters {
-            workers: (0..workers.max(1)).map(|_| WorkerCounters::default()).collect(),
+            workers: (0..workers.max(1)).map(|_| CachePadded::default()).collect(),
             depth: AtomicU32::new(0),
             depth_counts_from,
         }

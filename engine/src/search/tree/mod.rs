@@ -8,21 +8,21 @@ pub(in crate::search) mod counters;
 pub(in crate::search) mod neuralmateplay;
 pub(in crate::search) mod recycle;
 pub(in crate::search) mod mate_lines;
+pub(in crate::search) mod root;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shakmaty::Move;
 
-use crate::chess::mates::ForcedMate;
-use crate::chess::position::{Game, PackedMove};
+use crate::chess::position::Game;
 use crate::chess::tables::RankedResult;
 use crate::nets::eval::Wdl;
 use crate::search::params::{ExplorationTable, Params};
 use crate::search::tree::counters::{Counters, SearchCounters};
 use crate::search::tree::mate_lines::MateLines;
 use crate::search::tree::neuralmateplay::NeuralMatePlayTerms;
-use crate::search::tree::node::{Candidate, Fate, Known, Link, MovePrior, Node, NodeId, Results};
+use crate::search::tree::node::{Candidate, Fate, Known, Node, NodeId};
 use crate::search::tree::node_store::NodeStore;
 use crate::search::tree::proof::Proof;
 use crate::search::tree::recycle::Recycler;
@@ -190,147 +190,6 @@ impl Tree {
         self.known.clear();
         self.set_horizon(None);
         kept
-    }
-
-    /// Converts the priors of the new root, `plies` below the last one, and of its children from the policy
-    /// temperatures of their old depth to those of the new.
-    fn temper(&mut self, plies: usize) {
-        let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } =
-            self.params;
-        let before = if plies == 1 { reply_policy_temperature } else { policy_temperature };
-        self.flatten(self.root, before / root_policy_temperature);
-        if reply_policy_temperature != policy_temperature {
-            let children: Vec<NodeId> = self.nodes.links_of(self.root).map(Link::child).collect();
-            for child in children {
-                self.flatten(child, policy_temperature / reply_policy_temperature);
-            }
-        }
-    }
-
-    /// Makes the node of `game` the root, if it is in the tree below the base and has all its moves.
-    fn advance(&mut self, game: &Game) -> bool {
-        // With an earlier root, more positions count as repetitions than are marked in the tree.
-        if game.ply() < self.game.ply() {
-            return false;
-        }
-        let Some(line) = self.base_game.continuation(game) else { return false };
-        let mut path = vec![(self.base, self.base_game.clone())];
-        for m in line {
-            let (id, game) = path.last().expect("begins with the base");
-            let moves = self.nodes.moves_of(*id);
-            let mut taken = self.nodes.links_of(*id).zip(moves);
-            let Some((link, _)) = taken.find(|(_, candidate)| candidate.packed() == PackedMove::new(m))
-            else {
-                return false;
-            };
-            let mut next = game.clone();
-            next.play(m);
-            path.push((link.child(), next));
-        }
-        let (root, game) = path.last().cloned().expect("begins with the base");
-        let lacks_moves = self.restricted && path.len() == 1;
-        if !self.nodes.node(root).is_expanded() || lacks_moves {
-            return false;
-        }
-        let (old_root, old_base) = (self.root, self.base);
-        (self.root, self.game) = (root, game);
-        if self.is_proven_outside(root) {
-            // The proof came from outside the tree; the search must find the move that achieves it.
-            self.node(root).set_fate(Fate::Open);
-        }
-        let above = path.len().saturating_sub(3);
-        (self.base, self.base_game) = path.swap_remove(above);
-        self.hold_root();
-        self.release(old_root);
-        self.release(old_base);
-        true
-    }
-
-    /// References the root and the base, so that they are not freed.
-    fn hold_root(&self) {
-        for id in [self.root, self.base] {
-            self.hold(id);
-        }
-    }
-
-    /// Replaces the expanded root by a copy that has only the [root moves](Tree::root_moves) and shares the old root's
-    /// children. The old root stays below the base. Returns false if the memory is full.
-    fn detach_root(&mut self) -> bool {
-        let old = self.root;
-        let wanted =
-            |candidate: &Candidate| self.moves.iter().any(|m| candidate.packed() == PackedMove::new(*m));
-        let moves: Vec<MovePrior> =
-            self.nodes.moves_of(old).filter(|candidate| wanted(candidate)).map(Candidate::get).collect();
-        let taken = self.nodes.links_of(old).zip(self.nodes.moves_of(old));
-        let taken: Vec<&Link> =
-            taken.filter(|(_, candidate)| wanted(candidate)).map(|(link, _)| link).collect();
-        let copy = || -> Option<NodeId> {
-            let root = self.nodes.add(0)?;
-            let node = self.node(root);
-            if !self.nodes.set_moves(0, root, &moves) {
-                return None;
-            }
-            let value = self.node(old).value().unwrap_or_default();
-            node.add_own(value, self.node(old).wdl_for_parent().draw, false);
-            for (edge, link) in taken.iter().enumerate() {
-                let child = link.child();
-                let id = self.nodes.add_link(0, root, edge, child)?;
-                node.unlock(edge + 1);
-                self.hold(child);
-                let (copy, after) = (self.nodes.link(id), self.node(child));
-                copy.refresh(after);
-                let draw = after.wdl_for_parent().draw;
-                node.add_results(&Results::of(link.visits(), -copy.q(), draw), false);
-                copy.add_visits(link.visits(), 0, false);
-            }
-            self.nodes.recount_priors(root);
-            Some(root)
-        };
-        match copy() {
-            Some(root) => {
-                // The copy was added with one reference.
-                self.root = root;
-                self.release(old);
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// Records a forced mate for the root's side to move that was found outside the tree. Returns false if its first
-    /// move is not in the tree or the memory is full.
-    pub(in crate::search) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
-        if matches!(self.root_proof(), Some(Proof::Win(plies)) if plies <= mate.plies_at_most) {
-            return true;
-        }
-        let Some(&first) = mate.line.first() else { return false };
-        let packed = PackedMove::new(first);
-        let moves: Vec<MovePrior> = self.nodes.moves_of(self.root).map(Candidate::get).collect();
-        let Some(place) = moves.iter().position(|m| m.packed() == packed) else { return false };
-        let taken = self.nodes.links_of(self.root).len();
-        let edge = place.min(taken);
-        if place >= taken {
-            // Moves are taken in order, so the mating move becomes the first untaken one.
-            let mut untaken = moves[taken..].to_vec();
-            untaken[..=place - taken].rotate_right(1);
-            let places = self.nodes.moves_of(self.root).skip(taken);
-            places.zip(untaken).for_each(|(place, value)| place.set(value));
-            let Some(child) = self.nodes.add(0) else { return false };
-            if self.nodes.add_link(0, self.root, edge, child).is_none() {
-                self.nodes.free_node(child);
-                return false;
-            }
-            self.node(self.root).unlock(taken + 1);
-        }
-        let link = self.nodes.link(self.nodes.link_id(self.root, edge));
-        let child = self.node(link.child());
-        child.set_fate(Fate::Proven(Proof::Loss(mate.plies_at_most.saturating_sub(1))));
-        link.refresh(child);
-        self.node(self.root).set_fate(Fate::Proven(Proof::Win(mate.plies_at_most)));
-        if mate.line.len() == usize::from(mate.plies_at_most) {
-            self.mate_lines().add(packed, mate.plies_at_most - 1, Some(mate.line.clone()));
-        }
-        true
     }
 
     /// Mating lines of proven root moves, cached for this search.

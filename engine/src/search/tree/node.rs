@@ -222,11 +222,11 @@ impl Node {
     }
 
     /// Counts a visit in flight and returns whether it is the only one.
-    pub fn begin_visit(&self) -> bool {
+    pub fn add_virtual_loss(&self) -> bool {
         self.in_flight.fetch_add(1, Ordering::Acquire) == 0
     }
 
-    pub fn end_visit(&self) {
+    pub fn remove_virtual_loss(&self) {
         self.in_flight.fetch_sub(1, Ordering::Release);
     }
 
@@ -258,7 +258,7 @@ impl Node {
     }
 
     /// Adds a correction to the sums without counting a visit.
-    pub fn mend(&self, error: SumError, shared: bool) {
+    pub fn correct(&self, error: SumError, shared: bool) {
         // Saturating: corrections by several workers must not make a non-negative sum negative.
         let unsigned = |sum: &AtomicU64, by: f64| {
             let steps = (by * ONE) as i64;
@@ -561,11 +561,11 @@ impl Link {
         self.counts().visits()
     }
 
-    /// Adds `visits` and removes `landed` visits in flight; returns the visits before. In a first head, `visits` is
-    /// prior mass.
+    /// Adds visits and removes `in_flight` virtual losses. Returns the visits before. In a first head, `visits` is prior
+    /// mass.
     #[inline]
-    pub fn add_visits(&self, visits: u32, landed: u32, shared: bool) -> u32 {
-        let change = u64::from(visits).wrapping_sub(u64::from(landed) * IN_FLIGHT);
+    pub fn add_visits(&self, visits: u32, in_flight: u32, shared: bool) -> u32 {
+        let change = u64::from(visits).wrapping_sub(u64::from(in_flight) * IN_FLIGHT);
         LinkCounts(self.counts.increase(change, shared)).visits()
     }
 
@@ -589,11 +589,11 @@ impl Link {
         self.counts().known()
     }
 
-    pub fn begin_visits(&self, visits: u32) {
+    pub fn add_virtual_loss(&self, visits: u32) {
         self.counts.fetch_add(u64::from(visits) * IN_FLIGHT, Ordering::Relaxed);
     }
 
-    pub fn end_visits(&self, visits: u32) {
+    pub fn remove_virtual_loss(&self, visits: u32) {
         self.counts.fetch_sub(u64::from(visits) * IN_FLIGHT, Ordering::Relaxed);
     }
 

@@ -16,6 +16,8 @@ mod key_index;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crossbeam_utils::CachePadded;
+
 use self::key_index::{Added, KeyIndex};
 use crate::search::tree::arena::{Arena, MemoryBudget};
 use crate::search::tree::node::{Candidate, Chained, Link, MovePrior, NONE, Node, NodeId};
@@ -125,9 +127,8 @@ impl Stock {
     }
 }
 
-/// One worker's stocks, on cache lines of their own.
+/// One worker's stocks of all arrays.
 #[derive(Default)]
-#[repr(align(128))]
 struct Stocks {
     nodes: Stock,
     moves: Stock,
@@ -149,7 +150,7 @@ pub(in crate::search) struct NodeStore {
     links: Arena<Link, LINK_BLOCK>,
     index: KeyIndex,
     /// Indexed by worker.
-    stocks: Vec<Stocks>,
+    stocks: Vec<CachePadded<Stocks>>,
     freed: Mutex<FreeBlocks>,
     any_freed: AtomicBool,
 }
@@ -175,7 +176,7 @@ impl NodeStore {
             moves: Arena::new(left, chunk),
             links: Arena::new(left, chunk),
             index,
-            stocks: vec![Stocks::default()],
+            stocks: vec![CachePadded::default()],
             freed: Mutex::default(),
             any_freed: AtomicBool::new(false),
         }
@@ -190,13 +191,13 @@ impl NodeStore {
         let taken = self.nodes.end() as usize * size_of::<Node>()
             + self.moves.end() as usize * size_of::<Candidate>()
             + self.links.end() as usize * size_of::<Link>();
-        let in_stock: usize = self.stocks.iter().map(Stocks::bytes).sum();
+        let in_stock: usize = self.stocks.iter().map(|stocks| stocks.bytes()).sum();
         taken.saturating_sub(self.lock_freed().bytes() + in_stock)
     }
 
     pub fn set_workers(&mut self, workers: usize) {
         if self.stocks.len() < workers {
-            self.stocks.resize_with(workers, Stocks::default);
+            self.stocks.resize_with(workers, CachePadded::default);
         }
     }
 
@@ -233,7 +234,7 @@ impl NodeStore {
         self.nodes.clear();
         self.moves.clear();
         self.links.clear();
-        self.stocks.fill_with(Stocks::default);
+        self.stocks.fill_with(CachePadded::default);
         *self.freed.get_mut().unwrap_or_else(PoisonError::into_inner) = FreeBlocks::default();
         *self.any_freed.get_mut() = false;
     }

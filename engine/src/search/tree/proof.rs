@@ -1,6 +1,8 @@
 //! Proven results (MCTS solver), for the side to move.
 
 use crate::nets::eval::Wdl;
+use crate::search::tree::Tree;
+use crate::search::tree::node::NodeId;
 
 /// A proven result with an upper bound on the plies to mate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +83,21 @@ impl Proof {
             Some(Proof::Draw) => 0,
             Some(Proof::Win(plies)) => -100_000 + i32::from(plies),
         }
+    }
+}
+
+impl Tree {
+    /// The proof that follows from the proofs of a node's children.
+    pub(in crate::search) fn proof_by_moves(&self, id: NodeId) -> Option<Proof> {
+        let never_taken = self.nodes.moves_of(id).len() > self.nodes.links_of(id).len();
+        let proofs = self.nodes.links_of(id).map(|link| self.node(link.child()).proof());
+        Proof::of_position(proofs.chain(never_taken.then_some(None)))
+    }
+
+    /// A node is proven, but not by its children: the mate search or the tables did it.
+    pub(in crate::search) fn is_proven_outside(&self, id: NodeId) -> bool {
+        let by_moves = self.proof_by_moves(id).map(Proof::wdl);
+        self.node(id).proof().is_some_and(|proof| by_moves != Some(proof.wdl()))
     }
 }
 

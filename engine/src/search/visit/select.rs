@@ -5,16 +5,15 @@ use std::sync::atomic::Ordering;
 use crate::search::tree::Tree;
 use crate::search::tree::neuralmateplay::{SelectionTerms, StandardPuct};
 use crate::search::tree::node::{Candidate, Known, Link, LinkCounts, Node, NodeId};
+use crate::search::visit::virtual_loss::{penalised, penalised_unvisited};
 
 impl Tree {
-    /// The move that the next visit takes at an expanded node, with a factor on its exploration.
+    /// The move of an expanded node with the greatest Q + U, where `factor` scales U ([`Puct`](crate::search::Puct)).
+    /// Visits in flight count as visits in U and as losses in Q; the Q of an unvisited move is reduced by
+    /// [`fpu`](crate::search::Params::fpu).
     ///
-    /// `argmax Q + U` with U as [`Puct`](crate::search::Puct) says. In-flight visits
-    /// count as visits, and in Q as [`virtual_loss`](crate::search::Params::virtual_loss) says. An unvisited move's Q is
-    /// reduced by [`fpu`](crate::search::Params::fpu).
-    ///
-    /// Moves that are proven to lose are skipped while there is another; at the root also those that cannot become the
-    /// most visited within the [horizon](Tree::set_horizon).
+    /// Skips moves proven to lose while there is another, and root moves that cannot become the most visited within the
+    /// [horizon](Tree::set_horizon).
     #[inline]
     pub(in crate::search) fn select(&self, id: NodeId, factor: f32) -> Choice<'_> {
         if let Some(edge) = self.forced.filter(|_| id == self.root) {
@@ -39,7 +38,7 @@ impl Tree {
             }
             let score = context.q(link, counts) + context.u(link, counts, candidate.prior());
             if score > best {
-                (best, choice) = (score, Some(Choice { edge, taken: Some((link_id, link)), candidate }));
+                (best, choice) = (score, Some(Choice { edge, link: Some((link_id, link)), candidate }));
             }
         });
         // Moves are in order of falling prior: of the unvisited ones the first has the greatest score.
@@ -48,33 +47,32 @@ impl Tree {
         {
             let score = context.unvisited_q + context.unvisited_u(candidate.prior());
             if score > best {
-                choice = Some(Choice { edge: taken, taken: None, candidate });
+                choice = Some(Choice { edge: taken, link: None, candidate });
             }
         }
         choice.unwrap_or_else(|| self.choice(id, 0))
     }
 
-    /// The move `edge` of an expanded node.
     fn choice(&self, id: NodeId, edge: usize) -> Choice<'_> {
-        let taken = (edge < self.node(id).links()).then(|| {
+        let link = (edge < self.node(id).links()).then(|| {
             let link = self.nodes.link_id(id, edge);
             (link, self.nodes.link(link))
         });
-        Choice { edge, taken, candidate: self.nodes.candidate(id, edge) }
+        Choice { edge, link, candidate: self.nodes.candidate(id, edge) }
     }
 }
 
-/// A move that a visit takes next.
+/// The move that a visit follows next.
 #[derive(Clone, Copy)]
 pub(in crate::search) struct Choice<'a> {
-    /// Its number.
+    /// Its index in the node's moves.
     pub edge: usize,
-    /// If it was taken before: its link, with the id.
-    pub taken: Option<(u32, &'a Link)>,
+    /// The id of its link and the link; `None` before its first visit.
+    pub link: Option<(u32, &'a Link)>,
     pub candidate: &'a Candidate,
 }
 
-/// What the moves of one node have in common.
+/// The terms of PUCT that are the same for all moves of a node.
 pub(in crate::search) struct SelectionContext<'a, T> {
     tree: &'a Tree,
     terms: &'a T,
@@ -85,7 +83,7 @@ pub(in crate::search) struct SelectionContext<'a, T> {
     pub unvisited_q: f32,
     /// The terms' factor on the exploration of an unvisited move.
     unvisited_factor: f32,
-    /// The node is proven (a search may continue below a proven root): only its unproven moves are of interest.
+    /// Only unproven moves of a proven node are of interest; a search may continue below a proven root.
     proven: bool,
     /// Moves with fewer visits than this cannot become the most visited.
     hopeless_below: u32,
@@ -97,7 +95,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let params = &tree.params;
         let node = tree.node(id);
         let at_root = id == tree.root;
-        // Another worker may have counted its visit here and not yet among the node's own, or the reverse.
+        // Another worker may have counted its visit among the node's own and not yet here.
         let below = node.visits().saturating_sub(node.own()) + node.in_flight();
         let visited_prior = match tree.nodes.head_of(id) {
             Some(head) => head.visits() as f32 * (1.0 / f32::from(u16::MAX)),
@@ -129,7 +127,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         self.tree.node(link.child())
     }
 
-    /// There is nothing more to find below a move.
+    /// Nothing more can be found below a move that is proven to lose, or in a proven node below any proven move.
     #[inline]
     fn is_settled(&self, counts: LinkCounts) -> bool {
         if counts.are_visits_alone() {
@@ -139,7 +137,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         known == Known::Lost || (self.proven && known != Known::Nothing)
     }
 
-    /// Q of a move that has been taken, with the virtual loss of its in-flight visits, for the side that makes it.
+    /// Q of a move with a link, for the side that makes it, with virtual loss.
     #[inline]
     fn q(&self, link: &Link, counts: LinkCounts) -> f32 {
         let q = || self.terms.q(link.q(), || self.child(link));
@@ -148,24 +146,19 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         }
         let (visits, in_flight) = (counts.visits() as f32, counts.in_flight() as f32);
         if visits == 0.0 {
-            // Its first evaluation is still in flight.
-            return self.unvisited_q - self.virtual_loss * (in_flight / (in_flight + 1.0));
+            return penalised_unvisited(self.unvisited_q, in_flight, self.virtual_loss);
         }
-        let q = q();
-        if in_flight == 0.0 {
-            return q;
-        }
-        q - self.virtual_loss * (1.0 + q) * in_flight / (visits + in_flight)
+        penalised(q(), visits, in_flight, self.virtual_loss)
     }
 
-    /// U of a move that has been taken: its exploration.
+    /// U of a move with a link.
     #[inline]
     pub fn u(&self, link: &Link, counts: LinkCounts, prior: f32) -> f32 {
         let started = (counts.visits() + counts.in_flight()) as f32;
         self.exploration * self.terms.exploration_factor(|| self.child(link)) * prior / (1.0 + started)
     }
 
-    /// U of a move that has never been taken.
+    /// U of an unvisited move.
     #[inline]
     pub fn unvisited_u(&self, prior: f32) -> f32 {
         self.exploration * self.unvisited_factor * prior

@@ -1,0 +1,58 @@
+//! The MCTS solver: proofs as they are backed up along a path.
+
+use shakmaty::Move;
+
+use crate::chess::position::PackedMove;
+use crate::search::tree::Tree;
+use crate::search::tree::node::Fate;
+use crate::search::tree::proof::Proof;
+use crate::search::visit::path::{Path, Step};
+
+impl Tree {
+    /// Backs up the leaf's proof as far as it proves its ancestors.
+    pub(super) fn back_up_proof(&self, path: &Path) {
+        if !self.params.solver {
+            return;
+        }
+        let mut child = self.node(path.leaf);
+        for (plies, step) in path.steps.iter().enumerate().rev() {
+            self.nodes.link(step.link).refresh(child);
+            let proof = self.proof_by_moves(step.node);
+            let node = self.node(step.node);
+            if let Some(proof) = proof.filter(|proof| node.proof() != Some(*proof)) {
+                let result_is_new = node.proof().is_none_or(|before| before.wdl() != proof.wdl());
+                node.set_fate(Fate::Proven(proof));
+                if result_is_new {
+                    self.correct_sums(path, plies, -proof.wdl().q(), proof.wdl().draw);
+                }
+                child = node;
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// Records that the side to move after a line from the root mates in `plies`, as found outside the tree. Does nothing
+    /// if the line has left the tree. No visit may be in flight.
+    pub(in crate::search) fn prove_after(&mut self, line: &[Move], plies: u16) {
+        let mut path = Path::new(0);
+        self.begin(&mut path, false);
+        for m in line {
+            let packed = PackedMove::new(*m);
+            let node = path.leaf;
+            let mut moves = self.nodes.links_of(node).zip(self.nodes.moves_of(node)).enumerate();
+            let Some((edge, (link, candidate))) = moves.find(|(_, (_, c))| c.packed() == packed) else {
+                return;
+            };
+            let link_id = self.nodes.link_id(node, edge);
+            path.steps.push(Step { node, link: link_id, prior: candidate.get().steps() as u16 });
+            path.leaf = link.child();
+        }
+        let leaf = self.node(path.leaf);
+        if leaf.fate() == Fate::Open {
+            leaf.set_fate(Fate::Proven(Proof::Win(plies)));
+            self.correct_sums(&path, path.plies(), -1.0, 0.0);
+            self.back_up_proof(&path);
+        }
+    }
+}
