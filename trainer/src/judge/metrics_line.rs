@@ -1,11 +1,11 @@
-//! Numbers in the lines of a training run's `metrics.jsonl`.
+//! Reads measures from the lines of a run's `metrics.jsonl`.
 
 use serde_json::Value;
 
-/// The measure `key` in an object of measures; `None` where it was not measured.
+/// The measure `key`; `None` where it was not measured.
 ///
-/// The policy of a position without a move to learn is not measured: newer runs write null for its loss and
-/// accuracies, older ones wrote zeros, which no trained or untrained network has all at once.
+/// If no position had a policy target, newer runs write null for policy loss and accuracies; older ones wrote zeros,
+/// which no network has all at once.
 pub fn measured(measures: &Value, key: &str) -> Option<f64> {
     let number = |key: &str| measures[key].as_f64().filter(|number| number.is_finite());
     let of_policy = ["policy_loss", "top1", "top5"];

@@ -1,10 +1,10 @@
-//! Networks exported, verified, quantised, compared and drawn.
+//! Export, verification, quantisation, comparison and plots of networks.
 
 mod metrics_line;
 
 /// ONNX files with their card, verified against the model; quantisation; conversion of lc0 networks.
 pub mod export;
-/// The strength of networks, side by side: accuracy, tactics, canaries.
+/// Accuracy, tactics and canaries of several networks side by side.
 pub mod evaluate;
-/// Figures: curves of runs, heat maps of linear networks.
+/// Curves of runs and heat maps of linear networks.
 pub mod plot;

@@ -1,4 +1,4 @@
-//! How well networks predict the moves and the results of held-out games.
+//! How well networks predict the moves and results of held-out games.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,12 @@ use crate::data::record::{FLAG_PUZZLE, GameRecord, SearchRecord, Split, split, w
 use crate::data::samples::Phase;
 
 pub struct GameSet {
-    /// From `import --source`.
+    /// The games' source (`import --source`).
     pub source: String,
-    /// Of one split.
     pub games: Vec<GameRecord>,
 }
 
-/// Reads the games of a split (`None`: all) from files, grouped by source.
+/// Reads the games of a split (`None`: all), grouped by source.
 pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<GameSet>> {
     let mut sets: Vec<GameSet> = Vec::new();
     for file in files {
@@ -54,18 +53,18 @@ const MEASURES: [&str; 7] = [
     "top-1, all outputs",
     "top-5, all outputs",
 ];
-/// Measures before those among all outputs, which are printed only where they were measured.
+/// Measures that are always printed. Those among all outputs are printed only where measured.
 const ALWAYS: usize = 5;
-/// The index of the entropy among the measures.
+/// The index of the entropy in [`MEASURES`].
 const ENTROPY: usize = 4;
 
-/// By set, network and phase.
+/// Counts by set, network and phase.
 pub struct Accuracy {
     networks: Vec<String>,
     sets: Vec<(String, Vec<[AccuracyCounts; 3]>)>,
 }
 
-/// Measures every network on up to `count` positions, spread evenly over each set.
+/// Measures every network on up to `count` positions, spread evenly over the sets.
 pub fn measure(
     sets: &[GameSet],
     judge: Judge,
@@ -97,19 +96,19 @@ pub fn measure(
     Ok(Accuracy { networks: networks.iter().map(|network| network.name.clone()).collect(), sets: measured })
 }
 
-/// Which answer counts as right.
+/// The source of the right answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
-    /// The move played and the game's result.
+    /// The played move and the game's result.
     Game,
-    /// Best move and WDL of the recorded search; positions without one are left out.
+    /// Best move and WDL of the recorded search. Positions without one are skipped.
     Search,
 }
 
 struct HeldOutPosition {
     game: Game,
     right: Move,
-    /// WDL for the mover; `None` if unknown.
+    /// WDL for the side to move; `None` if unknown.
     outcome: Option<[f32; 3]>,
 }
 
@@ -133,7 +132,7 @@ fn measure_batch(
     Ok(())
 }
 
-/// The opponent's moves of a puzzle are not measured.
+/// Excludes the opponent's moves of a puzzle.
 fn is_measured(game: &GameRecord, ply: usize, judge: Judge) -> bool {
     match judge {
         Judge::Game => game.flags & FLAG_PUZZLE == 0 || ply.is_multiple_of(2),
@@ -147,7 +146,7 @@ fn positions(set: &GameSet, judge: Judge) -> usize {
     set.games.iter().map(measured).sum()
 }
 
-/// Calls `take` with `count` of a set's positions, evenly spaced over all games.
+/// Calls `take` with `count` of the set's positions, evenly spaced over all games.
 fn visit(
     set: &GameSet,
     judge: Judge,
@@ -167,7 +166,7 @@ fn visit(
         for (ply, packed) in stored.moves.iter().enumerate() {
             let played = packed.to_move(game.position()).with_context(|| damaged(ply))?;
             if is_measured(stored, ply, judge) {
-                // Of the first `n` positions, `n · count / total` are taken, rounded down.
+                // Of the first `n` positions, ⌊`n · count / total`⌋ are taken.
                 if (seen + 1) * count / total > seen * count / total {
                     let (right, outcome) = match judge {
                         Judge::Game => (played, result(stored, &game)),
@@ -201,8 +200,7 @@ fn result(stored: &GameRecord, game: &Game) -> Option<[f32; 3]> {
 }
 
 impl Accuracy {
-    /// Markdown: one row per set, phase and measure, one column per network and one for the WDL loss of the
-    /// base rates.
+    /// Markdown: one row per set, phase and measure, one column per network and one for the base rates' WDL loss.
     pub fn table(&self) -> String {
         let mut head: Vec<String> = ["games", "phase", "positions", "measure"].map(str::to_owned).into();
         head.extend(self.networks.iter().cloned());
@@ -253,7 +251,7 @@ impl Accuracy {
         self.parts().into_iter().map(part).collect()
     }
 
-    /// Every set, by phase and as a whole, with each network's counts. Empty phases are left out.
+    /// Every set by phase and as a whole, with each network's counts. Empty phases are omitted.
     fn parts(&self) -> Vec<(&str, &'static str, Vec<AccuracyCounts>)> {
         let mut parts = Vec::new();
         for (source, counts) in &self.sets {
@@ -298,7 +296,7 @@ mod tests {
         GameSet { source: "two games".into(), games: vec![first, second] }
     }
 
-    /// Prefers e2e4 and e7e5, predicts that White wins.
+    /// Prefers e2e4 and e7e5, and predicts that White wins.
     struct KingsPawn;
 
     impl Evaluator for KingsPawn {
@@ -332,7 +330,7 @@ mod tests {
         assert_eq!((kings_pawn.positions, kings_pawn.decided), (10, 10));
         assert_eq!(kings_pawn.measures()[0], Some(0.2), "e2e4 and e7e5 of the first game");
         assert_eq!(uniform.measures()[..2], [Some(0.0); 2], "behind its ties");
-        // Two positions were won, two lost, six drawn; it predicts no draw.
+        // Of ten positions two were won, two lost and six drawn. The network predicts no draw.
         let entropy = -(0.2f64 * 0.2f64.ln() * 2.0 + 0.6 * 0.6f64.ln());
         assert!((kings_pawn.base_loss().unwrap() - entropy).abs() < 1e-12);
         assert!((kings_pawn.measures()[3].unwrap() - 0.6 * nats(0.0)).abs() < 1e-6);
@@ -381,7 +379,7 @@ mod tests {
         let mut networks = [JudgedNetwork::new("p", Box::new(KingsPawn), None)];
         let counts = all(&measure(&[set], Judge::Search, &mut networks, 100).unwrap())[0];
         assert_eq!((counts.positions, counts.measures()[0]), (1, Some(1.0)), "one search, e2e4 best");
-        // Win 0.65, draw 0.2, loss 0.15 against a certain win.
+        // A certain win is predicted; the search says win 0.65, draw 0.2, loss 0.15.
         let expected = 0.35 * nats(0.0);
         assert!((counts.measures()[3].unwrap() - expected).abs() < 1e-3 * expected);
         let entropy: f64 = [0.65f64, 0.2, 0.15].iter().map(|share| -share * share.ln()).sum();
@@ -401,7 +399,8 @@ mod tests {
             "{table}"
         );
         assert!(rows[5].ends_with("|   8.289 |      0.950 |"), "{table}");
-        // Twenty moves in the initial position and about thirty later, all equally likely: their logarithms.
+        // All moves are equally likely, so the loss is the logarithm of their number: 20 in the initial position, about
+        // 30 later.
         assert!(
             rows[6].contains("| policy entropy |   3.") && rows[6].ends_with("|            |"),
             "{table}"

@@ -9,22 +9,21 @@ use serde_json::Value;
 
 use crate::judge::metrics_line::measured;
 
-/// Depth to which folders are searched for runs.
+/// Depth of the search for runs below a folder.
 const DEPTH: usize = 4;
 
-/// What runs are compared by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum BestMeasure {
-    /// The least policy loss: every network has one
+    /// Lowest policy loss, which every network has
     #[default]
     PolicyLoss,
-    /// The least WDL loss
+    /// Lowest WDL loss
     WdlLoss,
-    /// The greatest top-1 accuracy
+    /// Highest top-1 accuracy
     Top1,
 }
 
-/// Moves in the softmax of a run's policy loss. Losses over different moves are not comparable: over all outputs
+/// The moves in the softmax of a run's policy loss. Losses over different moves are not comparable: over all outputs,
 /// illegal moves take probability, which raises the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossOver {
@@ -36,7 +35,7 @@ pub enum LossOver {
 }
 
 impl LossOver {
-    /// From the run's `config.json`. The family `sparse` has outputs for legal moves only.
+    /// Reads the run's `config.json`. `sparse` networks have outputs for legal moves only.
     fn of_run(folder: &Path) -> LossOver {
         let text = fs::read_to_string(folder.join("config.json")).ok();
         match text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
@@ -46,7 +45,6 @@ impl LossOver {
         }
     }
 
-    /// In words.
     pub fn name(self) -> &'static str {
         match self {
             LossOver::Legal => "legal moves",
@@ -59,16 +57,15 @@ impl LossOver {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestOfRun {
     pub folder: PathBuf,
-    /// Training samples at that validation.
+    /// Training samples at the validation.
     pub samples: u64,
-    /// Mean cross-entropy, nat.
+    /// Mean cross-entropy in nats.
     pub policy_loss: Option<f64>,
     pub loss_over: LossOver,
-    /// Mean cross-entropy, nat; `None` without a value.
+    /// Mean cross-entropy in nats; `None` without a value head.
     pub wdl_loss: Option<f64>,
-    /// Share of positions whose move is ranked first.
     pub top1: Option<f64>,
-    /// The run's best checkpoint, or its last.
+    /// The run's `best` checkpoint, else its last.
     pub network: Option<PathBuf>,
 }
 
@@ -83,8 +80,8 @@ impl BestOfRun {
     }
 }
 
-/// The runs in and below `folders` (at least one), best first. Runs without this validation measure are left out. By
-/// policy loss, runs are grouped by [`LossOver`].
+/// Returns the best validation of each run in and below `folders` (at least one), best run first. Runs without this
+/// measure are omitted. By policy loss, runs are grouped by [`LossOver`].
 pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
     let mut files = Vec::new();
     for folder in folders {
@@ -119,7 +116,7 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()>
     let mut below: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     below.sort();
-    // Links are not followed: they could lead back here.
+    // Links are not followed, since they could form a cycle.
     for path in below.iter().filter(|path| depth > 0 && path.is_dir() && !path.is_symlink()) {
         find(path, depth - 1, files)?;
     }
@@ -206,8 +203,8 @@ mod tests {
         assert!(best_of_runs(&[root.path().join("missing")], BestMeasure::Top1).is_err());
     }
 
-    /// An untrained network guesses among 30 legal moves: a loss of 3.4 nat over these, less than a trained
-    /// one has over all outputs.
+    /// An untrained network guesses among 30 legal moves: 3.4 nat, less than the loss of a trained one over all
+    /// outputs.
     #[test]
     fn losses_over_other_moves_are_ranked_apart() {
         let root = tempfile::tempdir().unwrap();

@@ -1,12 +1,9 @@
 //! Canaries: built-in positions that show, by category, what a network has learnt.
 //!
-//! `trainer/data/canaries.tsv` has the category, a name, the position as in UCI (with the preceding moves of
-//! a game, for networks with history planes), the kind of question ([`Criterion`]), the expected answer, and
-//! the other position of a comparison.
-//!
-//! The positions come from games that a weakened Stockfish played against itself for this purpose and from
-//! random endgames; some were composed by hand. No training data contains them. `scripts/canaries.py` checks
-//! them with Stockfish.
+//! `trainer/data/canaries.tsv` has the category, a name, the position as in UCI (with preceding moves where history
+//! planes matter), the kind of question ([`Criterion`]), the expected answer, and the other position of a comparison.
+//! The positions come from self-play games of a weakened Stockfish and from random endgames, and some were composed by
+//! hand; no training data contains them. `scripts/canaries.py` checks them with Stockfish.
 
 use anyhow::{Context, Result};
 
@@ -17,14 +14,13 @@ use super::tsv::TableRow;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Category {
-    /// In the table and in the data.
     pub name: &'static str,
     /// Weight in the total. 3: wins or loses at once. 2: decides long-term, or calibrates the value. 1: finer points,
     /// and errors that search corrects.
     pub weight: u32,
 }
 
-/// First those of chess, by urgency, then those of the numbers (policy, WDL, search).
+/// First the categories of chess by urgency, then those of the numbers (policy, WDL, search).
 pub const CATEGORIES: [Category; 26] = [
     Category { name: "free capture", weight: 3 },
     Category { name: "mate in one", weight: 3 },
@@ -54,19 +50,18 @@ pub const CATEGORIES: [Category; 26] = [
     Category { name: "history", weight: 1 },
 ];
 
-/// 0 for an unknown category.
+/// Returns 0 for an unknown category.
 pub fn weight(name: &str) -> u32 {
     CATEGORIES.iter().find(|category| category.name == name).map_or(0, |category| category.weight)
 }
 
 const DATA: &str = include_str!("../../../data/canaries.tsv");
 
-/// In the order of [`CATEGORIES`]. A test has checked that they parse.
+/// In the order of [`CATEGORIES`].
 pub fn canaries() -> Vec<TestPosition> {
     parse("canaries.tsv", DATA).expect("the program's own canaries are valid")
 }
 
-/// An error names the line.
 fn parse(name: &str, text: &str) -> Result<Vec<TestPosition>> {
     let rows = tsv::rows(name, text, "position")?;
     let named = |row: &TableRow<'_>| canary(row).with_context(|| format!("{name}, line {}", row.line));
@@ -75,7 +70,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<TestPosition>> {
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// With the index of its category.
+/// Returns also the index of the category.
 fn canary(row: &TableRow<'_>) -> Result<(usize, TestPosition)> {
     let group = row.get("category");
     let place = CATEGORIES.iter().position(|category| category.name == group);

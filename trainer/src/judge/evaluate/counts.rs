@@ -1,4 +1,4 @@
-//! How well a network predicts moves and results, summed over positions.
+//! Sums over positions of how well a network predicts moves and results.
 
 use engine::nets::eval::Wdl;
 use shakmaty::Move;
@@ -17,15 +17,14 @@ pub struct AccuracyCounts {
     wdl_loss: f64,
     /// Positions with a known outcome and a predicted WDL.
     with_wdl: usize,
-    /// Positions ranked among all outputs; how many ranked the right move first, and among the first five.
+    /// Positions ranked among all outputs; those with the right move ranked first; those with it among the first five.
     raw: [usize; 3],
-    /// Sums of the outcomes. If these are results, they count the positions that the mover won, drew and
-    /// lost.
+    /// Sums of the outcomes: for game results, the positions won, drawn and lost by the side to move.
     outcomes: [f64; 3],
 }
 
 impl AccuracyCounts {
-    /// `outcome` is the WDL for the mover: of a search, or 1 for the game's result.
+    /// `outcome` is the WDL for the side to move, of a search or of the game's result (1 for what happened).
     pub fn add(&mut self, prediction: &Prediction, right: Move, outcome: Option<[f32; 3]>) {
         let prior = prediction.policy.iter().find(|(m, _)| *m == right).map_or(0.0, |(_, prior)| *prior);
         // The right move ranks behind its ties.
@@ -70,7 +69,7 @@ impl AccuracyCounts {
         }
     }
 
-    /// Top-1 and top-5 accuracy, mean policy and WDL loss in nats.
+    /// Top-1 and top-5 accuracy, mean policy and WDL loss (nats).
     pub fn measures(&self) -> [Option<f64>; 4] {
         let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
         [
@@ -81,7 +80,7 @@ impl AccuracyCounts {
         ]
     }
 
-    /// Mean, over legal moves, in nats.
+    /// Mean policy entropy over legal moves, in nats.
     pub fn entropy(&self) -> Option<f64> {
         (self.positions > 0).then(|| self.entropy / self.positions as f64)
     }
@@ -92,7 +91,7 @@ impl AccuracyCounts {
         [first, five].map(|count| (positions > 0).then(|| count as f64 / positions as f64))
     }
 
-    /// WDL loss of always predicting these positions' base rates: the entropy of their mean outcome.
+    /// WDL loss of always predicting the base rates: the entropy of the mean outcome.
     pub fn base_loss(&self) -> Option<f64> {
         let total = self.decided as f64;
         let entropy = |sum: &f64| if *sum > 0.0 { -(sum / total) * (sum / total).ln() } else { 0.0 };
@@ -104,7 +103,7 @@ fn sum(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-/// Cross-entropy of an outcome that was predicted with this probability.
+/// Cross-entropy of an outcome predicted with this probability, in nats.
 pub fn nats(probability: f32) -> f64 {
     -f64::from(probability.max(1e-9)).ln()
 }

@@ -1,4 +1,4 @@
-//! Which answers to a test position are right.
+//! Criteria: which answers to a test position are right.
 
 use std::collections::BTreeMap;
 
@@ -11,39 +11,36 @@ use shakmaty::Move;
 use super::judged_network::{Prediction, SearchResult};
 use super::tsv;
 
-/// A question about a position, with its right answers.
 #[derive(Clone, Debug)]
 pub enum Criterion {
-    /// Plays one of these moves: the most probable one without a search, the best one after it.
+    /// Plays one of these moves: the most probable one without search, the best one with it.
     Plays(Vec<Move>),
     Avoids(Vec<Move>),
-    /// Plays one of these moves after a search. The network alone is not graded.
+    /// Plays one of these moves after a search. Not graded without one.
     Finds(Vec<Move>),
-    /// After a search, reports mate in at most this many moves. The network alone plays one of the moves, if
-    /// there are any.
+    /// Reports mate in at most this many moves after a search. Without search it must play one of the moves, if any are
+    /// given.
     Mates(u32, Vec<Move>),
-    /// The prediction is within all bounds.
+    /// All bounds hold for the prediction.
     Says(Vec<Bound>),
-    /// The difference between the predictions here and in another position is within all bounds.
+    /// All bounds hold for the difference of the predictions here and in another position.
     Differs(Box<Game>, Vec<Bound>),
 }
 
-/// On one number of a prediction, such as `win > 0.5`.
+/// A bound such as `win > 0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     quantity: Quantity,
-    /// The number must be above the bound, else below.
+    /// The quantity must be above the bound, otherwise below.
     above: bool,
     bound: f32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
-    /// Probability that the mover wins. Between two positions, this and all up to `Top` are differences, here
-    /// minus there.
+    /// P(win) for the side to move. Between two positions, this and all up to `Top` are differences, here minus there.
     Win,
     Draw,
-    /// Probability that the mover loses.
     Loss,
     /// Win minus loss, −1 to 1.
     Q,
@@ -51,13 +48,12 @@ enum Quantity {
     Total,
     /// The effective number of moves: the exponential of the policy's entropy.
     Choices,
-    /// Prior of the most probable move.
     Top,
-    /// Between two positions only: total variation distance of the policies by index.
+    /// Only between two positions: total variation distance of the policies by index.
     Policy,
-    /// Between two positions only: largest difference in win, draw or loss.
+    /// Only between two positions: largest difference in win, draw or loss.
     Wdl,
-    /// Between positions with different movers only: |Q here + Q there|, which is 0 if they agree.
+    /// Only between positions with different sides to move: |Q here + Q there|, which is 0 if they agree.
     Opposed,
 }
 
@@ -75,8 +71,7 @@ const NAMES: [(&str, Quantity); 10] = [
 ];
 
 impl Criterion {
-    /// Parses a criterion for `game` from the kind of question, the expected answer, and the other position
-    /// or "".
+    /// Parses a criterion for `game`. `other` is the other position or "".
     pub fn parse(game: &Game, kind: &str, expected: &str, other: &str) -> Result<Criterion> {
         let moves = |text: &str| {
             let moves = tsv::moves(game, text)?;
@@ -96,13 +91,12 @@ impl Criterion {
         }
     }
 
-    /// `moves` are the first moves of the mate, if known.
+    /// `moves` are first moves of the mate, if known.
     pub fn mates(count: &str, moves: Vec<Move>) -> Result<Criterion> {
         let count = count.parse().with_context(|| format!("\"{count}\" is not a number of moves"))?;
         Ok(Criterion::Mates(count, moves))
     }
 
-    /// The other position for which a prediction is needed.
     pub fn other(&self) -> Option<&Game> {
         match self {
             Criterion::Differs(other, _) => Some(other),
@@ -110,8 +104,8 @@ impl Criterion {
         }
     }
 
-    /// Grades a network without search; `None` if the criterion does not apply. `other` is the prediction for
-    /// the other position.
+    /// Grades a network without search; `None` if the criterion does not apply. `other` is the prediction for the other
+    /// position.
     pub fn grade(&self, prediction: &Prediction, other: Option<&Prediction>) -> Option<bool> {
         let most_probable = || prediction.policy.first().map(|(m, _)| *m);
         match self {
@@ -135,7 +129,6 @@ impl Criterion {
         }
     }
 
-    /// Grades a search; `None` if the criterion does not apply.
     pub fn grade_search(&self, found: &SearchResult) -> Option<bool> {
         match self {
             Criterion::Plays(moves) | Criterion::Finds(moves) => Some(moves.contains(&found.best)),
@@ -150,7 +143,7 @@ impl Criterion {
     }
 }
 
-/// Such as `win > 0.5, draw < 0.2`.
+/// Parses bounds such as `win > 0.5, draw < 0.2`.
 fn bounds(text: &str, between: bool) -> Result<Vec<Bound>> {
     let bound = |text: &str| {
         let invalid = || format!("\"{text}\" is not a bound like \"win > 0.5\"");
@@ -180,7 +173,7 @@ impl Bound {
 }
 
 impl Quantity {
-    /// Of one prediction, or between two.
+    /// The quantity of one prediction, or between two.
     fn of(self, here: &Prediction, there: Option<&Prediction>) -> f32 {
         let Some(there) = there else { return self.alone(here) };
         let wdl = |o: &Prediction| [o.wdl.win, o.wdl.draw, o.wdl.loss];
@@ -206,7 +199,7 @@ impl Quantity {
         }
     }
 
-    /// `None` if it does not follow from the WDL.
+    /// `None` if the WDL does not determine the quantity.
     fn of_wdl(self, wdl: Wdl) -> Option<f32> {
         match self {
             Quantity::Win => Some(wdl.win),
@@ -219,7 +212,7 @@ impl Quantity {
     }
 }
 
-/// Total variation, 0 to 1.
+/// Total variation distance, 0 to 1.
 fn distance(p: &[(PolicyIndex, f32)], q: &[(PolicyIndex, f32)]) -> f32 {
     let mut differences: BTreeMap<usize, f32> = BTreeMap::new();
     for (index, prior) in p {

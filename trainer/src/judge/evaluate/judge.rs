@@ -1,4 +1,4 @@
-//! Every network graded on every test position.
+//! Grades every network on every test position.
 
 use anyhow::Result;
 use engine::chess::position::Game;
@@ -10,9 +10,9 @@ use super::judged_network::JudgedNetwork;
 
 #[derive(Clone, Debug)]
 pub struct TestPosition {
-    /// Suite or category: a row of the table.
+    /// Suite or category, a row of the table.
     pub group: String,
-    /// Within the group.
+    /// Unique within the group.
     pub id: String,
     pub game: Game,
     pub criterion: Criterion,
@@ -20,9 +20,9 @@ pub struct TestPosition {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GradedAnswer {
-    /// Without a search; `None` if the criterion does not apply.
+    /// Grade without search; `None` if the criterion does not apply.
     pub alone: Option<bool>,
-    /// After the search; `None` without one or if the criterion does not apply.
+    /// Grade after search; `None` without one or if the criterion does not apply.
     pub search: Option<bool>,
     /// The most probable move, its prior and Q.
     pub network_text: String,
@@ -30,7 +30,7 @@ pub struct GradedAnswer {
     pub search_text: String,
 }
 
-/// Grades every network on every item: `[items][networks]`.
+/// Returns grades as `[items][networks]`.
 pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
     let bar = progress(items.len() * networks.len(), "positions");
     let mut columns = Vec::new();
@@ -72,7 +72,6 @@ fn name(m: Move) -> String {
     Game::uci(m, false)
 }
 
-/// On stderr, with rate and remaining time.
 pub fn progress(total: usize, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(total as u64);
     let template =
@@ -87,7 +86,7 @@ pub mod tests {
     use crate::judge::evaluate::tsv;
     use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 
-    /// Prefers the first legal move in alphabetical order, and expects to win.
+    /// Prefers the alphabetically first legal move, and expects to win.
     #[derive(Clone, Copy)]
     struct Alphabetical;
 

@@ -1,4 +1,4 @@
-//! A network under evaluation, with its predictions and the results of its searches.
+//! A network under evaluation, with its predictions and searches.
 
 use std::path::Path;
 
@@ -15,43 +15,42 @@ use crate::base::network::{Backend, LoadedNet, load_network};
 
 pub const BATCH: usize = 64;
 
-/// Bytes per tree, far more than a few thousand visits need.
+/// Bytes per tree, ample for a few thousand visits.
 const TREE_MEMORY: usize = 64 << 20;
 
-/// Without a search.
+/// The outputs without search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// For the mover.
+    /// For the side to move.
     pub wdl: Wdl,
-    /// Without a value head the engine estimates the WDL from material.
+    /// Without a value head, the engine estimates the WDL from material.
     pub has_value: bool,
-    /// Legal moves with their priors, the most probable first.
+    /// Legal moves with their priors, most probable first.
     pub policy: Vec<(Move, f32)>,
-    /// Priors by `az4672/1` index, in the same order. A position and its mirror image have the same indices.
+    /// Priors by `az4672/1` index in the same order. A position and its mirror image have the same indices.
     pub indices: Vec<(PolicyIndex, f32)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchResult {
     pub best: Move,
-    /// Of the root, for the mover.
+    /// The root's WDL for the side to move.
     pub wdl: Wdl,
-    /// Moves to the proven mate by the mover.
+    /// Moves to a proven mate by the side to move.
     pub mate: Option<u32>,
 }
 
 pub struct JudgedNetwork {
-    /// Heading of its column.
     pub name: String,
     evaluator: Box<dyn Evaluator>,
     search: Option<(Pool, u64)>,
-    /// For the logits of all outputs.
+    /// Gives the logits of all outputs.
     raw: Option<OnnxSession>,
     pub has_value: bool,
 }
 
 impl JudgedNetwork {
-    /// `searcher` is an evaluator for searches and their number of visits.
+    /// `searcher` is an evaluator for searches and their visits.
     pub fn new(
         name: &str,
         evaluator: Box<dyn Evaluator>,
@@ -75,7 +74,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value: network.has_value(), ..judged })
     }
 
-    /// Loads a network into ONNX Runtime, even if its family has native kernels; it does not search.
+    /// Loads a network into ONNX Runtime even if its family has native kernels. It does not search.
     pub fn load_in_onnx(net: &Path) -> Result<JudgedNetwork> {
         let name = format!("{}, ONNX Runtime", net.display());
         let bytes = match net == Path::new("embedded") {
@@ -90,8 +89,8 @@ impl JudgedNetwork {
         Ok(JudgedNetwork::new(&name, Box::new(evaluator), None))
     }
 
-    /// Loads a network with [ranks](JudgedNetwork::raw_ranks) among all outputs; it does not search. The family `sparse`
-    /// only has outputs for legal moves, so its networks have no such ranks.
+    /// Loads a network with [ranks](JudgedNetwork::raw_ranks) among all outputs; it does not search. `sparse` networks
+    /// have outputs for legal moves only, hence no such ranks.
     pub fn load_raw(net: &Path) -> Result<JudgedNetwork> {
         let raw = match load_network(net)? {
             LoadedNet::Onnx(network) => Some(network.session()?),
@@ -106,7 +105,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { raw, ..JudgedNetwork::load(net, 0)? })
     }
 
-    /// Loads a recursive network to run with this number of steps; it doesn't search.
+    /// Loads a recursive network to run with `steps` steps. It does not search.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
         let limits = StepLimits { steps, ..StepLimits::default() };
         let network = load_network(net)?.onnx("--think-steps")?;
@@ -131,7 +130,7 @@ impl JudgedNetwork {
         ran.with_context(|| self.name.clone())
     }
 
-    /// Visits per search; 0 without a search.
+    /// Visits per search; 0 without search.
     pub fn nodes(&self) -> u64 {
         self.search.as_ref().map_or(0, |(_, nodes)| *nodes)
     }
@@ -156,7 +155,7 @@ impl JudgedNetwork {
         Ok(predictions)
     }
 
-    /// The position must have a legal move. `None` without a search.
+    /// `None` without search. The position must have a legal move.
     pub fn search(&mut self, game: &Game) -> Result<Option<SearchResult>> {
         let Some((pool, nodes)) = &mut self.search else { return Ok(None) };
         let outcome = pool.search(game, Limits { visits: Some(*nodes), ..Limits::default() });

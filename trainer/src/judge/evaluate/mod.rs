@@ -1,10 +1,9 @@
 //! The strength of networks, side by side.
 //!
-//! A [`JudgedNetwork`] answers alone, with policy and WDL, and by a search. `accuracy` compares its policy
-//! and WDL with the moves and results of held-out games. A [`TestPosition`] has a [`Criterion`] that says
-//! which answers are right: those of tactics suites (`suite`), and the canaries, built-in positions by
-//! category with weights (`canary`). `judge` grades every network on every position, `report` prints the
-//! grades as a table. `value` compares values with those of deep searches.
+//! A [`JudgedNetwork`] answers alone, with policy and WDL, and by a search. `accuracy` compares it with the moves and
+//! results of held-out games, and `value` with the values of deep searches. A [`TestPosition`] has a [`Criterion`] for
+//! right answers: those of tactics suites (`suite`) and the canaries (`canary`), built-in positions by weighted
+//! category. `judge` grades every network on every position, `report` prints the grades as a table.
 
 mod judged_network;
 mod tsv;

@@ -1,5 +1,3 @@
-//! The table of all grades.
-
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 use serde_json::{Value, json};
 
@@ -9,7 +7,7 @@ pub struct EvaluationReport<'a> {
     pub items: &'a [TestPosition],
     /// `[items][networks]`, from [`judge`](super::judge::judge).
     pub graded: &'a [Vec<GradedAnswer>],
-    /// Each with the visits per search.
+    /// Names with visits per search.
     pub networks: Vec<(String, u64)>,
     /// Heading of the first column.
     pub kind: &'static str,
@@ -18,7 +16,7 @@ pub struct EvaluationReport<'a> {
 }
 
 impl EvaluationReport<'_> {
-    /// Markdown: one row per group, then the total; one column per network, alone and with search.
+    /// Markdown: one row per group and the total; one column per network alone and one with search.
     pub fn table(&self) -> String {
         let columns = self.columns();
         let mut head = vec![self.kind.to_owned()];
@@ -100,7 +98,7 @@ impl EvaluationReport<'_> {
         json!({ "total": shares(&|column| self.total(column)), "groups": groups, "positions": positions })
     }
 
-    /// In the order of their first items.
+    /// In order of first occurrence.
     fn groups(&self) -> Vec<&str> {
         let mut groups: Vec<&str> = Vec::new();
         for item in self.items {
@@ -130,7 +128,7 @@ impl EvaluationReport<'_> {
         of_group.filter_map(|(_, graded)| right(&graded[column.network])).collect()
     }
 
-    /// The weighted mean of the groups that have an answer in this column.
+    /// The weighted mean over the groups with answers in this column.
     fn total(&self, column: &Column) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
         for group in self.groups() {
@@ -162,7 +160,7 @@ pub fn per_cent(share: Option<f64>) -> String {
     share.map_or("–".into(), |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// A Markdown table: first column left-aligned, the others right-aligned.
+/// A Markdown table with the first column left-aligned and the others right-aligned.
 pub fn markdown(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).set_header(head).add_rows(rows);
@@ -200,7 +198,7 @@ mod tests {
             kind: "group",
             weight: Some(weight),
         };
-        // Alone: b 1 of 4, a has no answers. Search: b 2 of 2, a 1 of 2: (3 + 0.5) / 4.
+        // Alone: b 1 of 4, a no answers. With search: b 2 of 2, a 1 of 2, so (3 + 0.5) / 4.
         assert_eq!(
             report.table(),
             "| group | weight | positions |    one | one, 100 nodes |\n\

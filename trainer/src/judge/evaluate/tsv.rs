@@ -5,21 +5,21 @@ use engine::chess::position::Game;
 use shakmaty::Move;
 
 pub struct TableRow<'a> {
-    /// In the file, from 1.
+    /// Line number in the file, from 1.
     pub line: usize,
     head: &'a str,
     cells: &'a str,
 }
 
 impl<'a> TableRow<'a> {
-    /// The trimmed cell; empty if the table or the line lacks it.
+    /// The trimmed cell; empty if the table or the line lacks the column.
     pub fn get(&self, column: &str) -> &'a str {
         let place = self.head.split('\t').position(|name| name.trim() == column);
         place.and_then(|place| self.cells.split('\t').nth(place)).unwrap_or_default().trim()
     }
 }
 
-/// The lines after the header, without empty ones and comments (`#`). The column `needed` must exist.
+/// The lines after the header, without empty ones and `#` comments. The column `needed` must exist.
 pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<'a>>> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (first, head) = lines.next().unwrap_or((0, ""));
@@ -28,7 +28,7 @@ pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<
     Ok(lines.map(|(index, cells)| TableRow { line: index + 1, head, cells }).collect())
 }
 
-/// A FEN or `startpos`, optionally followed by `moves` and moves, as in UCI. The game must not be over.
+/// Parses a FEN or `startpos`, optionally with `moves` and moves, as in UCI. The game must not be over.
 pub fn position(text: &str) -> Result<Game> {
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
     let fen = Some(start.trim()).filter(|start| *start != "startpos");
@@ -39,7 +39,7 @@ pub fn position(text: &str) -> Result<Game> {
     }
 }
 
-/// Legal moves of `game` in UCI notation, separated by blanks.
+/// Parses legal moves of `game` in UCI notation, separated by blanks.
 pub fn moves(game: &Game, text: &str) -> Result<Vec<Move>> {
     text.split_whitespace().map(|uci| Ok(game.parse_uci(uci)?)).collect()
 }

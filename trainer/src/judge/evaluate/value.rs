@@ -1,12 +1,11 @@
-//! Values against the truth: how far a network's expected points are from those of deep searches.
+//! Compares a network's expected points with those of deep searches.
 //!
-//! A truth file is tab-separated: a kind, a FEN, the moves that led from there to the position in UCI
-//! notation, the expected points of the side to move (0 to 1); further columns and lines that begin with `#`
-//! are ignored. Networks are asked with those moves as history, as a search asks them.
+//! A truth file is tab-separated: a kind, a FEN, the moves from there to the position in UCI notation, the expected
+//! points of the side to move (0 to 1). Further columns and `#` lines are ignored. Networks get the moves as history,
+//! as in a search.
 //!
-//! A flat value orders positions as well as a sharp one, and the search's constants suit one sharpness. So
-//! each network is also judged after its win, draw and loss are raised to the power that fits the truth best
-//! ([`fitted_power`]).
+//! A flat value may order positions as well as a sharp one, and the search's constants suit one sharpness. So each
+//! network is also judged after raising win, draw and loss to the power that fits the truth best ([`fitted_power`]).
 
 use std::path::Path;
 
@@ -20,17 +19,15 @@ use super::judged_network::JudgedNetwork;
 use super::report::markdown;
 use crate::data::samples::Phase;
 
-/// A position with its history and its expected points.
 #[derive(Clone, Debug)]
 pub struct TruthPosition {
-    /// The first column, by which positions are grouped.
+    /// The first column, which groups positions.
     pub kind: String,
     pub game: Game,
     /// Expected points of the side to move, 0 to 1.
     pub points: f64,
 }
 
-/// Reads a truth file.
 pub fn read(file: &Path) -> Result<Vec<TruthPosition>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let lines =
@@ -55,16 +52,15 @@ fn parse(line: &str) -> Result<TruthPosition> {
     Ok(TruthPosition { kind: kind.trim().to_owned(), game, points })
 }
 
-/// One network against the truth.
 #[derive(Clone, Debug)]
 pub struct ValueReport {
     networks: Vec<String>,
-    /// The power of win, draw and loss that fits all positions best, for each network.
+    /// For each network, the power of WDL that fits all positions best.
     powers: Vec<f64>,
     parts: Vec<Part>,
 }
 
-/// Some of the positions.
+/// A subset of the positions.
 #[derive(Clone, Debug)]
 struct Part {
     name: String,
@@ -76,15 +72,15 @@ struct Part {
 struct PartOfNetwork {
     /// Mean squared error of the expected points.
     error: f64,
-    /// The same with the power that fits this part best, and that power.
+    /// The error under the power that fits this part best, and that power.
     fitted: f64,
     power: f64,
     /// Kendall's rank correlation τ-b.
     rank: f64,
 }
 
-/// Evaluates every position with every network. Parts: each kind, each phase, and whether a capture wins material for
-/// the mover.
+/// Evaluates every position with every network. Parts are each kind, each phase, and whether a capture wins material
+/// for the side to move.
 pub fn measure(positions: &[TruthPosition], networks: &mut [JudgedNetwork]) -> Result<ValueReport> {
     let games: Vec<Game> = positions.iter().map(|position| position.game.clone()).collect();
     let mut answers = Vec::new();
@@ -101,7 +97,7 @@ pub fn measure(positions: &[TruthPosition], networks: &mut [JudgedNetwork]) -> R
     let mut parts = Vec::new();
     let mut add = |name: &str, belongs: &dyn Fn(&TruthPosition) -> bool| {
         let chosen: Vec<usize> = (0..positions.len()).filter(|&i| belongs(&positions[i])).collect();
-        // A rank correlation of fewer says nothing.
+        // A rank correlation of fewer positions is meaningless.
         if chosen.len() >= 3 {
             parts.push(of(name, &chosen));
         }
@@ -140,11 +136,11 @@ impl PartOfNetwork {
     }
 }
 
-/// One of the numbers of a part.
+/// One measure of a part.
 type Measure = fn(&PartOfNetwork) -> f64;
 
 impl ValueReport {
-    /// A table for people: a row for each part and measure, a column for each network.
+    /// One row per part and measure, one column per network.
     pub fn table(&self) -> String {
         let mut head: Vec<String> = ["positions", "number", "measure"].map(str::to_owned).into();
         head.extend(self.networks.iter().cloned());
@@ -167,7 +163,6 @@ impl ValueReport {
         markdown(head, rows)
     }
 
-    /// The same numbers as JSON.
     pub fn json(&self) -> Value {
         let part = |part: &Part| {
             let networks: Value = self
@@ -203,11 +198,11 @@ fn error(wdl: &[Wdl], points: &[f64], chosen: &[usize], power: f64) -> f64 {
     chosen.iter().map(square).sum::<f64>() / chosen.len() as f64
 }
 
-/// Exponent from 1/8 to 8 on the WDL that minimises the squared error of expected points. Above 1 the values are
-/// flatter than the truth, below 1 sharper.
+/// The power of WDL, 1/8 to 8, that minimises the squared error of expected points. Above 1, the values are flatter
+/// than the truth, below 1 sharper.
 fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     let at = |log: f64| error(wdl, points, chosen, log.exp2());
-    // A coarse look first, because the error need not have one minimum only.
+    // A coarse scan first, since the error can have several minima.
     let coarse = (-12..=12).map(|step| f64::from(step) / 4.0);
     let middle = coarse.min_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap_or(0.0);
     let (mut low, mut high) = (middle - 0.25, middle + 0.25);
@@ -282,7 +277,7 @@ mod tests {
         assert!(read(&file).unwrap_err().to_string().contains("holds no position"));
     }
 
-    /// A value that is the truth to the power 1/2 is put right by the power 2.
+    /// Values that are the truth to the power 1/2 are corrected by the power 2.
     #[test]
     fn the_power_that_made_values_flat_is_found() {
         let truth = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.05, 0.15, 0.8], [0.4, 0.5, 0.1]];
@@ -300,9 +295,9 @@ mod tests {
 
     #[test]
     fn rank_correlation_counts_pairs() {
-        // Two pairs of three in the same order, one in the opposite.
+        // Of three pairs, two have the same order and one the opposite.
         assert!((rank_correlation(&[1.0, 2.0, 3.0], &[1.0, 9.0, 4.0]) - 1.0 / 3.0).abs() < 1e-12);
-        // A tie on one side: two pairs agree, of two and three that are untied.
+        // With a tie on one side, two pairs agree, of two and three untied ones.
         assert!((rank_correlation(&[1.0, 1.0, 2.0], &[1.0, 2.0, 3.0]) - 2.0 / 6f64.sqrt()).abs() < 1e-12);
         assert_eq!(rank_correlation(&[1.0, 2.0], &[5.0, 4.0]), -1.0);
     }
@@ -327,7 +322,7 @@ mod tests {
         let report = measure(&positions, &mut networks).unwrap();
         let json = report.json();
         assert_eq!(json["parts"][0]["part"], "all");
-        // Uniform answers a draw: 0.5 against 0.53.
+        // The uniform evaluator predicts a draw: 0.5 against 0.53.
         let error = json["parts"][0]["networks"]["uniform"]["error"].as_f64().unwrap();
         assert!((error - 0.0009).abs() < 1e-6, "{error}");
         assert!(report.table().contains("H, quiet"), "{}", report.table());

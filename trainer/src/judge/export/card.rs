@@ -1,5 +1,3 @@
-//! The card of network files, and how such a file is written.
-
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -8,19 +6,16 @@ use engine::nets::onnx::Network;
 
 use crate::base::files::{make_folder_of, write_file};
 
-/// What depends on the network in an fp32 network's card.
+/// The fields of an fp32 network's card that depend on the network.
 pub struct CardFields<'a> {
     pub name: &'a str,
-    /// As in the configuration.
     pub family: &'a str,
     pub schemes: Schemes,
-    /// The configuration of its training or conversion, JSON.
+    /// JSON configuration of its training or conversion.
     pub config: &'a str,
-    /// Outputs that it must reproduce when it is loaded.
     pub golden: &'a [Golden],
 }
 
-/// The metadata properties of an fp32 network.
 pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
     let golden = serde_json::to_string(text.golden).expect("numbers and text make JSON");
     let entries = [
@@ -37,10 +32,8 @@ pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
     entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
 }
 
-/// Writes the network file `out` and loads it as the engine does, which checks card, shapes and golden
-/// outputs.
-///
-/// `bytes` makes the contents for the network's name, which is `name` or the file's name without its
+/// Writes the network file `out` and loads it as the engine does, which checks card, shapes and golden outputs. `bytes`
+/// makes the contents for the network's name, by default the file stem.
 /// extension.
 pub fn write_network(
     out: &Path,

@@ -1,4 +1,4 @@
-//! Compares a network file of the family `sparse` with its checkpoint.
+//! Compares a `sparse` network file with its checkpoint.
 
 use anyhow::Result;
 use engine::chess::position::Game;
@@ -6,15 +6,14 @@ use engine::nets::eval::{Evaluator, Request};
 
 use crate::learn::sparse::SparseModel;
 
-/// Largest difference of a probability that the engine's integers may cause.
+/// Largest difference of a probability that the engine's integer arithmetic may cause.
 pub const INTEGER_TOLERANCE: f32 = 0.03;
 
-/// Largest differences of probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SparseDifference {
-    /// Of a legal move.
+    /// The largest difference of a legal move's probability.
     pub policy: f32,
-    /// Of win, draw or loss.
+    /// The largest difference of P(win), P(draw) or P(loss).
     pub wdl: f32,
 }
 
@@ -24,7 +23,7 @@ impl SparseDifference {
     }
 }
 
-/// Compares the answers of `evaluator` with those of `model` in fp32.
+/// Compares the outputs of `evaluator` with those of `model` in fp32.
 pub fn compare_sparse(
     model: &SparseModel,
     evaluator: &mut dyn Evaluator,
@@ -62,7 +61,7 @@ mod tests {
     use crate::judge::export::{OnnxStorage, TOLERANCE, built_in_positions, sparse_onnx};
     use crate::learn::sparse::SparseShape;
 
-    /// Random weights. Rows are as large as after training, so that priors differ.
+    /// Random weights, with rows as large as after training so that priors differ.
     fn model(seed: u64) -> SparseModel {
         let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
         let mut model = SparseModel::new(shape, seed);
@@ -72,7 +71,7 @@ mod tests {
 
     #[test]
     fn onnx_runtime_and_the_engines_kernels_give_the_models_answers() {
-        // Integers suit random weights less than trained ones.
+        // Rounding to integers hurts random weights more than trained ones.
         const RANDOM: f32 = 2.5 * INTEGER_TOLERANCE;
         let (model, positions) = (model(5), built_in_positions(200));
         let file = sparse_onnx("test", &model, "{}", OnnxStorage::Float);
@@ -84,7 +83,6 @@ mod tests {
         let native = compare_sparse(&model, &mut network.evaluator(), &positions).unwrap();
         assert!(native.worst() <= RANDOM && native.worst() > exact.worst(), "{native:?}");
 
-        // Both forms of the file run in both.
         let file = sparse_onnx("test", &model, "{}", OnnxStorage::Integer);
         let mut rounded = OnnxSparseEvaluator::open(&file, 64).unwrap();
         let difference = compare_sparse(&model, &mut rounded, &positions).unwrap();

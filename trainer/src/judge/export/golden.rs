@@ -1,5 +1,4 @@
-//! Golden outputs: what a network must compute for fixed positions. They are stored in its card and checked
-//! when it is loaded.
+//! Golden outputs: a network's outputs for fixed positions, stored in its card and checked when it is loaded.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +13,8 @@ use prost::Message;
 use crate::data::record::INITIAL_FEN;
 use engine::nets::onnx_file::proto::{ModelProto, StringStringEntryProto};
 
-/// FEN and moves of: the initial position; a middlegame with Black to move; a repetition; castling on both
-/// sides; promotions and an en-passant capture; an endgame with a high half-move clock; an en-passant capture
-/// for Black.
+/// FEN and moves. In order: the initial position; a middlegame with Black to move; a repetition; castling on both
+/// sides; promotions and en passant; an endgame with a high half-move clock; en passant for Black.
 pub(super) const POSITIONS: [(&str, &str); 7] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3"),
@@ -27,7 +25,7 @@ pub(super) const POSITIONS: [(&str, &str); 7] = [
     ("4k3/8/8/8/2pP4/8/8/4K2R b K d3 0 30", ""),
 ];
 
-/// With their history.
+/// The golden positions with their history.
 pub fn golden_games() -> Vec<Game> {
     let replay = |(fen, moves): &(&str, &str)| {
         Game::from_uci(Some(fen), moves.split_whitespace()).expect("a legal game")
@@ -35,8 +33,8 @@ pub fn golden_games() -> Vec<Game> {
     POSITIONS.iter().map(replay).collect()
 }
 
-/// Golden outputs from logits for the golden positions, `[n, size]` and `[n, 3]`. Without a value head
-/// `values` is empty, and the WDL is stored as zeros.
+/// Makes golden outputs from the logits `[n, size]` and `[n, 3]` of the golden positions. Without a value head `values`
+/// is empty, and the WDL is zeros.
 pub fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
     let output = |(index, game): (usize, &Game)| {
         let logits = values.as_chunks::<3>().0.get(index);
@@ -56,8 +54,7 @@ pub fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], value
     games.iter().enumerate().map(output).collect()
 }
 
-/// The bytes of `model` with a card that has this precision and the golden outputs that ONNX Runtime
-/// computes.
+/// Returns the bytes of `model`, with `precision` and ONNX Runtime's own golden outputs in its card.
 pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec<u8>> {
     let mut session = OnnxSession::open(&model.encode_to_vec())?;
     let schemes = session.schemes();
@@ -74,7 +71,6 @@ pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec
     Ok(model.encode_to_vec())
 }
 
-/// The value of an entry of a card.
 pub fn property<'a>(card: &'a mut [StringStringEntryProto], key: &str) -> Option<&'a mut String> {
     card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
 }

@@ -7,14 +7,14 @@ use engine::nets::onnx_file::proto::{
 
 /// The first operator set with LayerNormalization.
 const OPSET: i64 = 17;
-/// Belongs to [`OPSET`].
+/// The IR version of [`OPSET`].
 const IR_VERSION: i64 = 8;
 
 /// The name of a tensor.
 #[derive(Clone, Debug)]
 pub struct GraphValue(String);
 
-/// A graph in the making. Every shape starts with the batch axis: `[batch, …]`.
+/// A graph under construction. Every shape starts with the batch axis.
 #[derive(Default)]
 pub struct GraphBuilder {
     graph: GraphProto,
@@ -33,7 +33,7 @@ fn ints(name: &str, ints: &[i64]) -> AttributeProto {
 }
 
 impl GraphBuilder {
-    /// Of shape `[batch] + dims`.
+    /// An input of shape `[batch] + dims`.
     pub fn input(&mut self, name: &str, dims: &[i64]) -> GraphValue {
         self.graph.input.push(value_info(name, dims));
         GraphValue(name.into())
@@ -63,7 +63,7 @@ impl GraphBuilder {
         GraphValue(name)
     }
 
-    /// A constant in fp32, row-major.
+    /// An fp32 constant, row-major.
     pub fn floats(&mut self, dims: &[i64], data: &[f32]) -> GraphValue {
         debug_assert_eq!(dims.iter().product::<i64>(), data.len() as i64);
         self.constant(dims, FLOAT, data.iter().flat_map(|x| x.to_le_bytes()).collect())
@@ -86,7 +86,7 @@ impl GraphBuilder {
         GraphValue(name)
     }
 
-    /// Weights `[out, in, kernel, kernel]`, stride 1, padding that keeps the board's size.
+    /// The weight is `[out, in, kernel, kernel]`; stride 1, and padding keeps the board's size.
     pub fn conv(
         &mut self,
         x: &GraphValue,
@@ -102,22 +102,20 @@ impl GraphBuilder {
         }
     }
 
-    /// `x · weightᵀ + bias`, weights `[out, in]`.
+    /// `x · weightᵀ + bias`; the weight is `[out, in]`.
     pub fn gemm(&mut self, x: &GraphValue, weight: &GraphValue, bias: &GraphValue) -> GraphValue {
         self.node("Gemm", &[x, weight, bias], vec![int("transB", 1)])
     }
 
-    /// Over the last two axes.
+    /// Multiplies over the last two axes.
     pub fn matmul(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("MatMul", &[a, b], Vec::new())
     }
 
-    /// With broadcasting.
     pub fn add(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Add", &[a, b], Vec::new())
     }
 
-    /// With broadcasting.
     pub fn sub(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Sub", &[a, b], Vec::new())
     }
@@ -126,7 +124,7 @@ impl GraphBuilder {
         self.node("Concat", values, vec![int("axis", axis)])
     }
 
-    /// Repeats `x`, of shape `dims`, for each sample of `batch`: `[batch] + dims`.
+    /// Repeats `x` of shape `dims` for each sample of `batch`; the result is `[batch] + dims`.
     pub fn repeat_for_batch(&mut self, batch: &GraphValue, x: &GraphValue, dims: &[i64]) -> GraphValue {
         let size = self.node("Shape", &[batch], vec![int("start", 0), int("end", 1)]);
         let dims = self.integers(dims);
@@ -134,7 +132,6 @@ impl GraphBuilder {
         self.node("Expand", &[x, &shape], Vec::new())
     }
 
-    /// With broadcasting.
     pub fn mul(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Mul", &[a, b], Vec::new())
     }
@@ -147,7 +144,7 @@ impl GraphBuilder {
         self.node("Sigmoid", &[x], Vec::new())
     }
 
-    /// `x · Φ(x) = ½ · x · (1 + erf(x/√2))`, which ONNX Runtime fuses into one operator.
+    /// The form `½ · x · (1 + erf(x/√2))`, which ONNX Runtime fuses into one operator.
     pub fn gelu(&mut self, x: &GraphValue) -> GraphValue {
         let root = self.floats(&[1], &[std::f32::consts::SQRT_2]);
         let one = self.floats(&[1], &[1.0]);
@@ -166,12 +163,12 @@ impl GraphBuilder {
         self.mul(x, &gate)
     }
 
-    /// The mean of each channel: `[batch, c, 8, 8]` to `[batch, c, 1, 1]`.
+    /// Averages each channel: `[batch, c, 8, 8]` to `[batch, c, 1, 1]`.
     pub fn global_average(&mut self, x: &GraphValue) -> GraphValue {
         self.node("GlobalAveragePool", &[x], Vec::new())
     }
 
-    /// Of `[batch, c, …]`, per sample and channel, then scaled and shifted.
+    /// Normalises `[batch, c, …]` per sample and channel, then scales and shifts.
     pub fn instance_norm(
         &mut self,
         x: &GraphValue,
@@ -182,7 +179,7 @@ impl GraphBuilder {
         self.node("InstanceNormalization", &[x, scale, shift], vec![float("epsilon", epsilon as f32)])
     }
 
-    /// Over the last axis, then scaled and shifted.
+    /// Normalises over the last axis, then scales and shifts.
     pub fn layer_norm(
         &mut self,
         x: &GraphValue,
@@ -194,7 +191,6 @@ impl GraphBuilder {
         self.node("LayerNormalization", &[x, scale, shift], attributes)
     }
 
-    /// Over the last axis.
     pub fn softmax(&mut self, x: &GraphValue) -> GraphValue {
         self.node("Softmax", &[x], vec![int("axis", -1)])
     }
@@ -203,7 +199,7 @@ impl GraphBuilder {
         self.node("Transpose", &[x], vec![ints("perm", axes)])
     }
 
-    /// To `[batch] + dims`; one dimension may be −1 (inferred).
+    /// Reshapes to `[batch] + dims`; one dimension may be −1 (inferred).
     pub fn reshape(&mut self, x: &GraphValue, dims: &[i64]) -> GraphValue {
         // A dimension of 0 keeps the batch axis.
         let shape: Vec<i64> = std::iter::once(0).chain(dims.iter().copied()).collect();
@@ -211,13 +207,13 @@ impl GraphBuilder {
         self.node("Reshape", &[x, &shape], Vec::new())
     }
 
-    /// The element `index` of an axis, which is removed.
+    /// Takes element `index` of an axis and removes the axis.
     pub fn pick(&mut self, x: &GraphValue, axis: i64, index: i64) -> GraphValue {
         let index = self.constant(&[], INT64, index.to_le_bytes().to_vec());
         self.node("Gather", &[x, &index], vec![int("axis", axis)])
     }
 
-    /// The elements `indices` of an axis, which is kept.
+    /// Takes the elements `indices` of an axis, which is kept.
     pub fn select(&mut self, x: &GraphValue, axis: i64, indices: &[i64]) -> GraphValue {
         let indices = self.integers(indices);
         self.node("Gather", &[x, &indices], vec![int("axis", axis)])

@@ -1,5 +1,5 @@
-//! ONNX files with their card: export of checkpoints, verification against libtorch, conversion of lc0's
-//! networks, quantisation to 8 bits.
+//! ONNX files with their card: export of checkpoints, verification against libtorch, conversion of lc0 networks, 8-bit
+//! quantisation.
 
 #[cfg_attr(not(feature = "libtorch"), expect(dead_code, reason = "operators of trained networks only"))]
 mod graph;

@@ -1,4 +1,4 @@
-//! Positions on which the forms of a network are compared.
+//! Positions on which two forms of a network are compared.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use engine::chess::position::{Game, PackedMove};
 use super::golden::golden_games;
 use crate::data::dataset;
 
-/// Largest difference: absolute for probabilities, relative to max(|logit|, 1) for logits, as those of
-/// illegal moves can be large.
+/// Largest difference: absolute for probabilities, relative to max(|logit|, 1) for logits, since those of illegal moves
+/// can be large.
 pub const TOLERANCE: f32 = 1e-4;
 
-/// Up to `count` positions spread over the games of a file.
+/// Takes up to `count` positions spread over the games of a file.
 pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
     let chunk = dataset::read(path)?;
     let games = chunk.games().max(1);
@@ -33,7 +33,7 @@ pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
     Ok(positions)
 }
 
-/// The golden positions and their successors by a fixed choice of moves.
+/// The golden positions and their successors by a deterministic choice of moves.
 pub fn built_in_positions(count: usize) -> Vec<Game> {
     let mut positions = Vec::with_capacity(count);
     let mut starts = golden_games().into_iter().cycle();

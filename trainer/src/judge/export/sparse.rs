@@ -1,4 +1,4 @@
-//! Networks of the family `sparse` as ONNX files with their card.
+//! ONNX files of `sparse` networks.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,18 @@ use crate::learn::sparse::{SparseModel, SparseTensor};
 use engine::nets::onnx_file::proto::{self, FLOAT, INT8, INT64};
 
 const INT16: i32 = 5;
-/// Operator set of all networks that this program writes.
+/// The operator set of every network that the trainer writes.
 const OPSET: i64 = 17;
 const IR_VERSION: i64 = 8;
 
-/// How the gathered tables are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnnxStorage {
-    /// fp32; the card says `fp32`.
     Float,
-    /// The integers of the engine, 16 bits for the bodies and 8 for the move rows: a third of the size. The
-    /// card says `int8`.
+    /// The engine's integers, 16 bits for the bodies and 8 for the move rows: a third of the size. The card says
+    /// `int8`.
     Integer,
 }
 
-/// `config` is JSON.
 pub fn sparse_onnx(name: &str, network: &SparseModel, config: &str, storage: OnnxStorage) -> Vec<u8> {
     let answers = match storage {
         OnnxStorage::Float => golden(network),
@@ -77,7 +74,7 @@ fn golden(network: &SparseModel) -> Vec<Golden> {
     golden_games().into_iter().zip(&POSITIONS).map(answer).collect()
 }
 
-/// Steps per 1.0 and data type of a table that is stored as integers.
+/// The steps per 1.0 and the data type of a table that is stored as integers.
 fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
     match tensor.name {
         "policy_embedding" | "policy_bias" | "value_embedding" | "value_bias" => Some((255.0, INT16)),
@@ -86,7 +83,7 @@ fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
     }
 }
 
-/// The network with the weights that [`OnnxStorage::Integer`] keeps.
+/// The network with its weights rounded as [`OnnxStorage::Integer`] stores them.
 fn rounded(network: &SparseModel) -> SparseModel {
     let mut network = network.clone();
     for tensor in network.tensors_mut() {
@@ -97,7 +94,7 @@ fn rounded(network: &SparseModel) -> SparseModel {
     network
 }
 
-/// A graph in the making. A tensor is known by its name.
+/// A graph under construction. Tensors are referred to by name.
 struct GraphWriter {
     graph: proto::GraphProto,
     storage: OnnxStorage,
@@ -186,7 +183,7 @@ impl GraphWriter {
         self.constant(name, dims, INT64, numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
     }
 
-    /// A tensor's weights, with a row of zeros for padding if `padded`. Vectors have one axis.
+    /// Adds a tensor's weights, with a row of zeros for padding if `padded`. Vectors have one axis.
     fn weights(&mut self, tensor: &SparseTensor, padded: bool) {
         let mut numbers = tensor.plain(&tensor.w);
         if padded {
@@ -236,7 +233,7 @@ impl GraphWriter {
         });
     }
 
-    /// `value` in fp32; integers are steps of the table `tensor`.
+    /// `value` in fp32. In integer storage its unit is the step of the table `tensor`.
     fn scaled(&mut self, value: String, tensor: &SparseTensor) -> String {
         let (OnnxStorage::Integer, Some((steps, _))) = (self.storage, steps(tensor)) else { return value };
         let float = self.node("Cast", &[&value], vec![int("to", i64::from(FLOAT))]);
@@ -245,14 +242,14 @@ impl GraphWriter {
         self.node("Mul", &[&float, &step], vec![])
     }
 
-    /// The rows `[batch, n, width]` of a table that the input `indices` names.
+    /// The table's rows `[batch, n, width]` at the input `indices`.
     fn gathered(&mut self, table: &SparseTensor, indices: &str) -> String {
         self.weights(table, true);
         let rows = self.node("Gather", &[table.name, indices], vec![int("axis", 0)]);
         self.scaled(rows, table)
     }
 
-    /// The biases `[batch, n]` of a table of rows.
+    /// The biases `[batch, n]` at the input `indices`.
     fn biases(&mut self, table: &SparseTensor, indices: &str) -> String {
         self.weights(table, true);
         self.node("Gather", &[table.name, indices], vec![int("axis", 0)])
@@ -292,7 +289,7 @@ mod tests {
         let mut sizes = Vec::new();
         for storage in [OnnxStorage::Float, OnnxStorage::Integer] {
             let bytes = sparse_onnx("test", &network, "{}", storage);
-            // Reading checks the golden answers.
+            // Loading checks the golden outputs.
             assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");
             let read = SparseModel::of_tensors(&SparseFile::recognise(&bytes).unwrap().tensors().unwrap());
             let expected = if storage == OnnxStorage::Float { network.clone() } else { rounded(&network) };

@@ -1,4 +1,4 @@
-//! An RGB picture of boards, written as PNG.
+//! An RGB picture, written as PNG.
 
 use std::convert::Infallible;
 
@@ -9,37 +9,36 @@ use embedded_graphics::prelude::*;
 use embedded_graphics::primitives::{PrimitiveStyle, Rectangle};
 use embedded_graphics::text::{Baseline, Text};
 
-/// Pixels of a line of text with its spacing.
+/// Height of a line of text with its spacing, in pixels.
 pub const LINE: u32 = 12;
 
-/// Pixels.
+/// In pixels.
 pub fn width_of(text: &str) -> u32 {
     text.len() as u32 * FONT_6X10.character_size.width
 }
 
-/// Of zero.
+/// The colour of zero.
 const NEUTRAL: Rgb888 = Rgb888::new(247, 247, 247);
-/// Ends of the colour scale (ColorBrewer's RdBu, safe for colour-blind readers).
+/// Ends of the colour scale (ColorBrewer's RdBu, colour-blind safe).
 const BELOW: Rgb888 = Rgb888::new(33, 102, 172);
 const ABOVE: Rgb888 = Rgb888::new(178, 24, 43);
-/// Of a missing value.
+/// The colour of a missing value.
 const NOTHING: Rgb888 = Rgb888::new(208, 208, 208);
 const INK: Rgb888 = Rgb888::new(32, 32, 32);
 
-/// White at first.
+/// Starts white.
 pub struct Canvas {
     size: Size,
     pixels: Vec<u8>,
 }
 
 impl Canvas {
-    /// Size in pixels.
     pub fn new(width: u32, height: u32) -> Canvas {
         Canvas { size: Size::new(width, height), pixels: vec![255; (width * height * 3) as usize] }
     }
 
-    /// Fills a square with the colour of `value`: white for 0, full red from 1 on, full blue from −1 down,
-    /// grey for a missing value.
+    /// Fills a square with the colour of `value`: white for 0, full red from 1 up, full blue from −1 down, grey for
+    /// `None`.
     pub fn square(&mut self, [x, y]: [u32; 2], side: u32, value: Option<f32>) {
         let colour = value.map_or(NOTHING, colour);
         self.fill(Rectangle::new(point(x, y), Size::new(side, side)), PrimitiveStyle::with_fill(colour));
@@ -50,7 +49,7 @@ impl Canvas {
         self.fill(area, PrimitiveStyle::with_stroke(INK, 1));
     }
 
-    /// Writes a line of ASCII text with this upper left corner.
+    /// Writes a line of ASCII text with its upper left corner at `x`, `y`.
     pub fn text(&mut self, [x, y]: [u32; 2], text: &str) {
         let style = MonoTextStyle::new(&FONT_6X10, INK);
         let drawn = Text::with_baseline(text, point(x, y), style, Baseline::Top).draw(self);

@@ -9,13 +9,13 @@ use plotters::prelude::*;
 
 use crate::base::files::write_file;
 
-/// Pixels.
+/// Width and height in pixels.
 const PANEL: (u32, u32) = (480, 340);
 
-/// Curves with fewer points are drawn with dots, and in full.
+/// Curves with fewer points are drawn with dots and fitted in full.
 const MANY: usize = 20;
 
-/// Distinguishable for colour-blind readers (Okabe and Ito 2008). They repeat from the ninth curve on.
+/// Colour-blind safe (Okabe and Ito 2008). They repeat from the ninth curve on.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -29,36 +29,34 @@ const COLOURS: [RGBColor; 8] = [
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// In the legend; empty: not listed.
+    /// Shown in the legend unless empty.
     pub label: String,
-    /// (x, y) in the order in which they are joined. A y that is not finite is a gap in the line.
+    /// (x, y) in drawing order. A y that is not finite leaves a gap.
     pub points: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axes {
-    /// The range of the curves. Long ones count without their first twentieth.
+    /// The curves' range. Long curves count without their first twentieth.
     #[default]
     Fitted,
-    /// As fitted, with a logarithmic x.
+    /// Like `Fitted`, with a logarithmic x.
     LogX,
     /// 0 to 1 on both axes, with the diagonal.
     Unit,
 }
 
-/// Curves that share their axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// Names y.
+    /// Also names the y axis.
     pub title: String,
-    /// The label of x.
     pub x: &'static str,
     pub axes: Axes,
     /// The n-th curve has the same colour in every panel.
     pub curves: Vec<Curve>,
 }
 
-/// Writes the panels in rows of `columns`. The file's name must end in `.svg`.
+/// Writes the panels in rows of `columns`. The file name must end in `.svg`.
 pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<()> {
     let is_svg = path.extension().is_some_and(|extension| extension == "svg");
     ensure!(is_svg, "{}: pictures are SVG: give a name that ends in .svg", path.display());
@@ -141,7 +139,7 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), DrawError> {
     Ok(())
 }
 
-/// A corner away from the ends of the curves.
+/// A corner away from the curves' ends.
 fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition {
     let mean = ends.iter().sum::<f64>() / ends.len().max(1) as f64;
     match axes {
@@ -151,8 +149,7 @@ fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition
     }
 }
 
-/// The ranges of x and y. The first twentieth of long curves does not count for y: losses are far higher
-/// there.
+/// The ranges of x and y. The first twentieth of long curves does not count for y, since losses are far higher there.
 fn ranges(curves: &[Vec<(f64, f64)>]) -> [Range<f64>; 2] {
     let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
     let x = reach(curves.iter().flatten().filter(finite).map(|point| point.0));
@@ -176,7 +173,6 @@ fn reach(values: impl Iterator<Item = f64>) -> Range<f64> {
     }
 }
 
-/// Few digits, for an axis.
 fn short(x: f64) -> String {
     match x.abs() {
         0.0 => "0".to_owned(),

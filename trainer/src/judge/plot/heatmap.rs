@@ -1,4 +1,4 @@
-//! The weights of a linear network as a picture.
+//! Heat maps of a linear network's weights.
 
 use std::path::Path;
 
@@ -11,27 +11,27 @@ use super::canvas::{Canvas, LINE, width_of};
 use crate::base::network::load_network;
 
 const BATCH: usize = 64;
-/// Pixels between boards.
+/// Space between boards, in pixels.
 const GAP: u32 = 12;
-/// Share of the weights within the colour scale; larger outliers are clipped.
+/// Share of the weights within the colour scale; outliers are clipped.
 const IN_SCALE: f64 = 0.995;
 
-/// Without biases.
+/// Excludes biases.
 pub struct LinearWeights {
-    /// `[832, 1968]`
+    /// Of shape `[832, 1968]`.
     weights: Vec<f32>,
 }
 
-/// A weight, named by its input and output.
+/// A weight between one input and one output.
 pub struct WeightTerm {
     pub weight: f32,
-    /// Piece, square and move.
+    /// Names piece, square and move.
     pub name: String,
 }
 
 impl LinearWeights {
-    /// Reads the weights of a network file in any precision as the logits of each unit vector minus those of
-    /// the zero vector. The network must be linear, with the schemes `onehot832/1` and `uci1968/1`.
+    /// Reads the weights of a network file of any precision, as the logits of each unit vector minus those of the zero
+    /// vector. The network must be linear, with the schemes `onehot832/1` and `uci1968/1`.
     pub fn load(path: &Path) -> Result<LinearWeights> {
         let network = load_network(path)?.onnx("a heat map of weights")?;
         let schemes = network.schemes();
@@ -55,14 +55,14 @@ impl LinearWeights {
         Ok(LinearWeights { weights })
     }
 
-    /// What `piece` on `square` (`None`: nothing on it) adds to the logit of `m`.
+    /// The weight of `piece` (`None`: empty) on `square` for the logit of `m`.
     fn weight(&self, piece: Option<Piece>, square: Square, m: Move) -> f32 {
         let state = piece.map_or(0, |Piece { color, role }| color.fold_wb(0, 6) + role as usize);
         let row = square.flip_vertical() as usize * onehot832::STATES + state;
         self.weights[row * Policy::Uci1968.size() + Policy::Uci1968.index(Color::White, m).offset()]
     }
 
-    /// Of every piece, and of none, on every square.
+    /// The weights for `m` of every piece, and of an empty square, on every square.
     pub fn of_move(&self, m: Move) -> Vec<WeightTerm> {
         let term = |piece: Option<Piece>| {
             Square::ALL.map(|square| WeightTerm {
@@ -73,7 +73,7 @@ impl LinearWeights {
         states().into_iter().flat_map(term).collect()
     }
 
-    /// Of a piece for its own moves between any two squares.
+    /// The weights of a piece on each square for its moves from there.
     pub fn of_piece(&self, piece: Piece) -> Vec<WeightTerm> {
         let mut terms = Vec::new();
         for from in Square::ALL {
@@ -86,7 +86,7 @@ impl LinearWeights {
     }
 }
 
-/// Of a square, in the order of the input: empty, White's pieces, Black's.
+/// The states of a square in input order: empty, White's pieces, Black's.
 fn states() -> Vec<Option<Piece>> {
     let of = |color: Color| Role::ALL.map(move |role| Some(Piece { color, role }));
     [None].into_iter().chain(of(Color::White)).chain(of(Color::Black)).collect()
@@ -102,7 +102,7 @@ fn name(piece: Option<Piece>) -> String {
     }
 }
 
-/// The policy scheme's move between two squares; for a pawn to the last rank, the promotion to a queen.
+/// The policy scheme's move between two squares; for a pawn to the last rank, the queen promotion.
 fn joining(role: Role, from: Square, to: Square) -> Option<Move> {
     let queens = attacks::queen_attacks(from, shakmaty::Bitboard::EMPTY);
     let is_last = (from.rank(), to.rank()) == (Rank::Seventh, Rank::Eighth)
@@ -118,7 +118,7 @@ fn joining(role: Role, from: Square, to: Square) -> Option<Move> {
     })
 }
 
-/// A move of the policy scheme.
+/// Parses a move of the policy scheme.
 pub fn parse(uci: &UciMove) -> Result<Move> {
     let unknown = || anyhow!("no move is called {uci}");
     let UciMove::Normal { from, to, promotion } = *uci else { bail!(unknown()) };
@@ -136,7 +136,7 @@ pub fn parse(uci: &UciMove) -> Result<Move> {
     }
 }
 
-/// The absolute weight of full colour.
+/// The absolute weight that gets full colour.
 fn scale(weights: impl Iterator<Item = f32>) -> f32 {
     let mut sizes: Vec<f32> = weights.map(f32::abs).collect();
     sizes.sort_by(f32::total_cmp);
@@ -144,19 +144,19 @@ fn scale(weights: impl Iterator<Item = f32>) -> f32 {
     sizes.get(within).copied().unwrap_or(0.0).max(f32::MIN_POSITIVE)
 }
 
-/// The upper left corner of a square, on a board at `place` with squares of `side` pixels.
+/// The upper left corner of a square of a board at `[x, y]` with squares of `side` pixels.
 fn corner([x, y]: [u32; 2], square: Square, side: u32) -> [u32; 2] {
     [x + square.file() as u32 * side, y + (7 - square.rank() as u32) * side]
 }
 
-/// At least this large.
+/// A canvas of at least this size with a title.
 fn titled(title: &str, [width, height]: [u32; 2]) -> Canvas {
     let mut canvas = Canvas::new(width.max(width_of(title) + 2 * GAP), height);
     canvas.text([GAP, GAP], title);
     canvas
 }
 
-/// One board per state of a square: empty, White's pieces, Black's below them.
+/// One board per state of a square: empty, White's pieces, below them Black's.
 pub fn draw_move(weights: &LinearWeights, m: Move, uci: &UciMove, side: u32) -> Canvas {
     let step = [8 * side + GAP, 8 * side + LINE + GAP];
     let limit = scale(weights.of_move(m).iter().map(|term| term.weight));
@@ -226,7 +226,7 @@ pub(crate) mod tests {
         let (path, weights) = net(folder.path(), r#"{"model": {"family": "linear"}}"#);
         let linear = LinearWeights::load(&path).unwrap();
         let (_, w) = weights.layout().named_params(&weights.flat).swap_remove(0);
-        // White's pawn on e2 (the 13 states of e2 begin at (6 · 8 + 4) · 13), and e2e4, move number 930.
+        // The 13 inputs of e2 begin at (6 · 8 + 4) · 13; e2e4 is move number 930.
         let e2e4 = parse(&"e2e4".parse().unwrap()).unwrap();
         let pawn = Piece { color: Color::White, role: Role::Pawn };
         let expected = w.get(930).get((6 * 8 + 4) * 13 + 1).double_value(&[]) as f32;

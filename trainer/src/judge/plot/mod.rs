@@ -1,4 +1,4 @@
-//! Figures: curves of runs (SVG), heat maps of linear networks (PNG).
+//! Plots: curves of runs (SVG), heat maps of linear networks (PNG).
 
 pub mod figure;
 mod canvas;

@@ -1,4 +1,4 @@
-//! The curves of training runs from their `metrics.jsonl`.
+//! Curves of training runs, from their `metrics.jsonl`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use crate::judge::metrics_line::measured;
 
 const COLUMNS: usize = 4;
 
-/// Draws the runs in these folders into an SVG file.
 pub fn plot_runs(runs: &[PathBuf], out: &Path) -> Result<()> {
     let runs: Result<Vec<RunMetrics>> = runs.iter().map(|run| RunMetrics::read(run)).collect();
     figure::write(out, &panels(&runs?), COLUMNS)
@@ -25,7 +24,7 @@ struct RunMetrics {
 }
 
 impl RunMetrics {
-    /// Skips and logs lines that are no metrics.
+    /// Skips and logs lines without metrics.
     fn read(folder: &Path) -> Result<RunMetrics> {
         let path = folder.join("metrics.jsonl");
         let text = std::fs::read_to_string(&path).with_context(|| {
@@ -47,8 +46,8 @@ impl RunMetrics {
         Ok(RunMetrics { name, lines })
     }
 
-    /// A measure over millions of training samples, from the objects at the JSON pointer `pointer` (RFC 6901;
-    /// empty: the lines themselves). Where the object lacks the measure's value, the curve has a gap.
+    /// A measure over millions of training samples. `pointer` (JSON pointer, RFC 6901; empty: the line itself) locates
+    /// the object that holds it. The curve has a gap where the value is missing.
     fn curve(&self, label: &str, pointer: &str, key: &str) -> Curve {
         let point = |line: &Value| {
             let measures = line.pointer(pointer)?;
@@ -70,7 +69,7 @@ impl RunMetrics {
     }
 }
 
-/// The lines of metrics, and the numbers of the other lines, from 1.
+/// The metrics, and the 1-based numbers of the lines that have none.
 fn parse(text: &str) -> (Vec<Value>, Vec<usize>) {
     let mut broken = Vec::new();
     let mut line = |(number, line): (usize, &str)| {
@@ -118,7 +117,7 @@ fn panels(runs: &[RunMetrics]) -> Vec<Panel> {
         let title = format!("{title}: observed over predicted");
         all.push(panel(&title, "predicted", Axes::Unit, runs, &|run| vec![run.reliability(key)]));
     }
-    // Networks without a value head have no curves of win, draw and loss.
+    // Networks without a value head have no WDL curves.
     all.retain(|panel| panel.curves.iter().any(|curve| curve.points.iter().any(|point| point.1.is_finite())));
     all
 }
@@ -139,7 +138,7 @@ fn panel(
     Panel { title: title.to_owned(), x, axes, curves: curves.collect() }
 }
 
-/// As part of a JSON pointer.
+/// Escapes `key` for a JSON pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -11,9 +11,9 @@ use shakmaty::Move;
 use crate::base::network::{Backend, load_network};
 use crate::config::bounds::{MAX_DEPTH, MAX_VISITS};
 
-/// Bytes of memory for UCT's tree.
+/// Bytes for UCT's tree.
 const UCT_MEMORY: usize = 16 << 20;
-/// UCT's default number of rollouts per move.
+/// Default rollouts per move of UCT.
 const UCT_VISITS: u64 = 200;
 /// Default depth of minimax and alpha-beta in plies. Deeper, minimax takes minutes per move.
 const DEPTH: u64 = 4;
@@ -24,10 +24,10 @@ pub enum Contender {
         name: String,
         network: Arc<dyn Backend>,
         visits: u64,
-        /// Search parameters; `None` takes those of the match's rules.
+        /// Search parameters; `None` takes those of the match rules.
         params: Option<Box<Params>>,
     },
-    /// One of the engine's classical players.
+    /// A classical player of the engine.
     Classical {
         player: Player,
         /// Depth in plies or number of rollouts, see [`limits`].
@@ -36,9 +36,8 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// Finds a player by name: `embedded`, the file of a network, or a classical player with an optional
-    /// effort (`uct:500` for 500 rollouts per move, `minimax:3` for 3 plies). `visits` per move apply to
-    /// networks.
+    /// Parses a player: `embedded`, a network file, or a classical player with an optional effort (`uct:500` for 500
+    /// rollouts per move, `minimax:3` for 3 plies). `visits` per move apply to networks.
     pub fn named(name: &str, visits: u64) -> Result<Contender> {
         let (player, own) = name.split_once(':').map_or((name, None), |(player, own)| (player, Some(own)));
         if let Some(index) = Player::NAMES.iter().position(|known| *known == player) {
@@ -79,12 +78,11 @@ impl Contender {
     }
 }
 
-/// Whether a player searches to a fixed depth.
 fn is_by_depth(player: Player) -> bool {
     matches!(player, Player::Minimax | Player::AlphaBeta)
 }
 
-/// Turns `effort` into search limits: a depth in plies or a number of rollouts.
+/// Turns `effort` into a depth in plies or a number of rollouts.
 fn limits(player: Player, effort: u64) -> Limits {
     if is_by_depth(player) {
         Limits { depth: Some(u32::try_from(effort).unwrap_or(u32::MAX)), ..Limits::default() }
@@ -93,7 +91,7 @@ fn limits(player: Player, effort: u64) -> Limits {
     }
 }
 
-/// Searches with a classical player on the calling thread.
+/// Runs a classical player on the calling thread.
 pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Option<Move> {
     let task = PlayerTask {
         game: game.clone(),
@@ -132,7 +130,7 @@ mod tests {
         let game = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
         let mates = classical_move(Player::Uct, 500, &game, 3).unwrap();
         assert_eq!(Game::uci(mates, false), "e1e8");
-        // The pawn is defended: a 1-ply search takes it, a 2-ply search sees that the queen is lost.
+        // The pawn is defended: a 1-ply search takes it, a 2-ply search sees the loss of the queen.
         let game = Game::from_fen("4k3/8/2p5/3p4/8/8/8/3QK3 w - - 0 1").unwrap();
         let by_depth = |plies| Game::uci(classical_move(Player::AlphaBeta, plies, &game, 1).unwrap(), false);
         assert_eq!(by_depth(1), "d1d5");

@@ -1,5 +1,3 @@
-//! One game of a match in progress.
-
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -17,34 +15,31 @@ use crate::config::tree_memory;
 use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
 use crate::play::gameplay::{BatchedGame, Next, known_result, live};
 
-/// How one side of a match finds its moves.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
-    /// A search with the evaluator of this index and this number of visits.
+    /// A search with an evaluator index and a number of visits.
     Search(usize, u64),
-    /// A classical player with this depth or number of rollouts.
+    /// A classical player with its depth or number of rollouts.
     Classical(Player, u64),
 }
 
-/// What all games of a match share.
+/// Shared by all games of a match.
 pub struct MatchSetup {
     pub sides: [Side; 2],
     pub rules: MatchRules,
     pub params: [Params; 2],
-    /// Endgame tables that adjudicate games.
     pub tables: Tables,
     pub seed: u64,
 }
 
 #[derive(Clone, Debug)]
 pub struct FinishedMatchGame {
-    /// Games 2n and 2n + 1 share an opening; the first player has White in the even one.
+    /// Games 2n and 2n + 1 share an opening. The first player has White in game 2n.
     pub number: u64,
     pub game: GameRecord,
 }
 
 impl FinishedMatchGame {
-    /// The first player's score in half points, 0 to 2.
     pub fn halves(&self) -> u8 {
         halves_of(self.number, &self.game)
     }
@@ -58,8 +53,8 @@ pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
     }
 }
 
-/// Checks that a replayed game can be one of a match with these rules: it ends where they say, with that
-/// result. Resignations cannot be checked, because a match stores no searches.
+/// Checks that a replayed game can belong to a match with these rules: it ends where they say, with that result.
+/// Resignations are not checked, since matches store no searches.
 pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord) -> Result<()> {
     let mut game = Game::from_fen(&stored.start_fen())?;
     let plies = stored.moves.len();
@@ -82,8 +77,8 @@ pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord
     Ok(())
 }
 
-/// Searches the position at `ply` of a stored game again with the mover's `evaluator`, and returns the move
-/// found. Fails if the game is over there or the player does not search.
+/// Repeats the search at `ply` of a stored game with `evaluator` and returns its move. Fails if the game is over there
+/// or the player does not search.
 pub fn search_match_again(
     setup: Arc<MatchSetup>,
     number: u64,
@@ -104,12 +99,11 @@ pub fn search_match_again(
     again.found().map(PackedMove::new).context("no move")
 }
 
-/// Which colour the first player has.
 fn first_players_colour(number: u64) -> Color {
     if number.is_multiple_of(2) { Color::White } else { Color::Black }
 }
 
-/// A game of a match in progress.
+/// A match game in progress.
 pub struct MatchGame {
     setup: Arc<MatchSetup>,
     number: u64,
@@ -117,12 +111,12 @@ pub struct MatchGame {
     record: GameRecord,
     solo: SteppedSearch,
     searching: bool,
-    /// Consecutive positions that each side evaluated as lost: White, Black.
+    /// Consecutive positions that White and Black each evaluated as lost.
     lost: [usize; 2],
 }
 
 impl MatchGame {
-    /// Starts game `number` from a position in which the game is not over.
+    /// `start` must be a position in which the game is not over.
     pub fn new(setup: Arc<MatchSetup>, number: u64, start: Option<String>) -> MatchGame {
         let record = GameRecord { start, ..GameRecord::default() };
         let game = Game::from_fen(&record.start_fen()).expect("a checked start position");
@@ -163,7 +157,7 @@ impl MatchGame {
         tree.best().or(tree.root_moves().first().copied())
     }
 
-    /// Updates the mover's count of consecutive lost positions from the finished search.
+    /// Updates the count of consecutive lost positions of the side to move from the finished search.
     fn count_lost(&mut self) {
         let q = -self.solo.tree().root().q;
         let lost = &mut self.lost[usize::from(self.game.turn().is_black())];

@@ -1,9 +1,8 @@
 //! Matches between players on paired openings, and their statistics.
 //!
-//! A [`Contender`] is a network with a search or one of the engine's classical players. [`play_match`] plays
-//! two of them against each other on many boards, every opening with both colours. [`MatchResults`] counts
-//! games and pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) is the sequential test,
-//! [`rate`] puts many players on one scale, and [`Tournament`] collects results from PGN files.
+//! [`play_match`] plays two [`Contender`]s, networks or classical players, on many boards, every opening with both
+//! colours. [`MatchResults`] counts games and pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) is
+//! the sequential test, [`rate`] puts many players on one scale, and [`Tournament`] collects results from PGN files.
 
 mod rating;
 mod pgn;

@@ -1,4 +1,4 @@
-//! Reads from PGN what match statistics need: the players, the result and the opening.
+//! Reads players, result and opening of PGN games for match statistics.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,17 +9,16 @@ use engine::chess::position::Game;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Move};
 
-/// Where the PGN does not mark the book moves, games are told apart by this many plies.
+/// Plies that identify an opening where neither book moves nor rounds are marked.
 const OPENING_PLIES: usize = 8;
 
-/// A game of a PGN.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PgnGame {
     pub white: String,
     pub black: String,
-    /// The tag `Round`; `None` if it is unknown.
+    /// The tag `Round`, if known.
     pub round: Option<String>,
-    /// White's score in half points, 0 to 2; `None` if the game is unfinished.
+    /// White's score in half points, 0 to 2; `None` if unfinished.
     pub halves: Option<u8>,
     /// The tag `Termination`, or an empty string.
     pub termination: String,
@@ -27,11 +26,10 @@ pub struct PgnGame {
     pub opening: Vec<String>,
 }
 
-/// Reads the games of a PGN. Unreadable games are logged and left out; a game without two player names is an
-/// error.
+/// Reads the games of a PGN. Unreadable games are logged and skipped; a game without two player names is an error.
 ///
-/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments the tag
-/// `Round` tells openings apart, or else the first eight plies.
+/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments the tag `Round`
+/// identifies the opening, else the first eight plies.
 pub fn read_pgn(text: &[u8]) -> Result<Vec<PgnGame>> {
     let (mut games, mut number) = (Vec::new(), 0);
     let mut failed = None;
@@ -58,12 +56,11 @@ fn names_two_players(game: &PgnGame, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// Keeps a game's tags and first moves.
 #[derive(Default)]
 struct OpeningVisitor {
     game: PgnGame,
     moves: Vec<String>,
-    /// Plies marked as book moves.
+    /// Plies up to the last one marked as a book move.
     book: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Plays a match on paired openings, many games at once, until all are played or the SPRT has decided.
+//! Plays a match on paired openings until all games are played or the SPRT has decided.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +20,6 @@ use crate::config::{MatchRules, Sprt, worker_count};
 use crate::data::record::GameRecord;
 use crate::play::gameplay::{OpeningsAndTables, drive};
 
-/// Which games of a match to play, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchPlan {
     /// Number of the first pair.
@@ -42,11 +41,11 @@ impl MatchPlan {
 
 #[derive(Clone, Debug, Default)]
 pub struct MatchReport {
-    /// Results from the first player's point of view.
+    /// From the first player's point of view.
     pub results: MatchResults,
-    /// Games in order; the first player has White in the first game of each pair.
+    /// In order of number; the first player has White in the first game of each pair.
     pub games: Vec<GameRecord>,
-    /// True if the match was interrupted.
+    /// The match was interrupted.
     pub stopped: bool,
 }
 
@@ -107,7 +106,7 @@ pub fn play_match(
     })
 }
 
-/// Builds the shared setup of a match, and the networks that its sides refer to by index.
+/// Returns the shared setup of a match and the networks that its sides refer to by index.
 pub fn match_setup(
     players: [&Contender; 2],
     rules: &MatchRules,
@@ -127,7 +126,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Describes a contender as a side and adds its network to `networks`.
 fn side(contender: &Contender, networks: &mut Vec<Arc<dyn Backend>>) -> Side {
     match contender {
         Contender::Classical { player, effort } => Side::Classical(*player, *effort),
@@ -142,7 +140,7 @@ fn evaluators(networks: &[Arc<dyn Backend>], batch: usize) -> Result<Vec<Box<dyn
     networks.iter().map(|network| network.evaluator(batch)).collect()
 }
 
-/// Counts finished games pair by pair, until all are played or the SPRT has decided.
+/// Counts finished games pair by pair until all are played or the SPRT has decided.
 fn count(
     plan: &MatchPlan,
     reports: &Receiver<Result<FinishedMatchGame>>,

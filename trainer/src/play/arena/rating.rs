@@ -4,14 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use engine::apps::matches::{MatchResults, SIGMAS};
 
-/// Logarithm of the odds per Elo point.
+/// Natural log-odds per Elo point.
 const LOGIT: f64 = std::f64::consts::LN_10 / 400.0;
-/// Virtual draws per pair of players that met, which keep the rating of an all-winning player finite.
+/// Virtual draws per pair of players that met. They keep the rating of an all-winning player finite.
 const PRIOR: f64 = 0.5;
-/// Small curvature that fixes players unconnected to the anchor.
+/// A small curvature that fixes players unconnected to the anchor.
 const RIDGE: f64 = 1e-6;
 
-/// The results of one player against another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadToHead {
     pub first: String,
@@ -19,7 +18,7 @@ pub struct HeadToHead {
     pub games: f64,
     /// The first player's points.
     pub points: f64,
-    /// Detailed results of the first player, where they are known.
+    /// The first player's detailed results where known.
     #[serde(default)]
     pub results: MatchResults,
 }
@@ -30,8 +29,8 @@ impl HeadToHead {
         HeadToHead { first: first.to_owned(), second: second.to_owned(), games, points, results }
     }
 
-    /// Variance of the points if a game has the expected score `expected`. It is the observed variance; where
-    /// the results are unknown or all equal, it is that of games without draws.
+    /// Variance of the points if a game has the expected score `expected`: the observed variance, or where results are
+    /// unknown or all equal, that of games without draws.
     fn variance(&self, expected: f64) -> f64 {
         let (known, binomial) = (self.results.total() as f64, expected * (1.0 - expected));
         let observed =
@@ -43,20 +42,19 @@ impl HeadToHead {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
     pub name: String,
-    /// Elo on the anchors' scale, or relative to the mean of all players.
+    /// On the anchors' scale, or relative to the mean of all players.
     pub elo: f64,
     /// Half width of the 95 % interval; 0 for an anchor.
     pub error: f64,
     pub games: f64,
 }
 
-/// Fits the most likely ratings (Bradley and Terry 1952, a draw counts as half a win) with Newton's method.
-/// `anchors` are players with a fixed Elo; without them the mean of all players is 0.
+/// Fits maximum-likelihood ratings (Bradley and Terry 1952, a draw is half a win) with Newton's method. `anchors` are
+/// players with a fixed Elo; without them the mean of all players is 0.
 ///
-/// The errors come from the observed variance of pairs and games (sandwich estimator H⁻¹ G H⁻¹, with
-/// curvature H and squared residuals G). Draws and balanced pairs therefore make them smaller than in a model
-/// of wins and losses. A player whom no games connect to the anchors gets a rating near 0 and a very large
-/// error.
+/// Errors come from the observed variance of pairs and games (sandwich estimator H⁻¹ G H⁻¹ with curvature H and squared
+/// residuals G), so that draws and balanced pairs make them smaller than in a model of wins and losses. A player
+/// unconnected to the anchors gets a rating near 0 and a very large error.
 pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     let mut names: Vec<&str> = anchors.iter().map(|(name, _)| *name).collect();
     for name in meetings.iter().flat_map(|meeting| [meeting.first.as_str(), meeting.second.as_str()]) {
@@ -75,7 +73,6 @@ pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     let n = names.len() - fixed;
     let mut strength = vec![0.0f64; names.len()];
     strength.iter_mut().zip(anchors).for_each(|(strength, (_, elo))| *strength = elo * LOGIT);
-    // The other players start at the anchors' mean.
     let mean = strength[..fixed].iter().sum::<f64>() / fixed as f64;
     strength[fixed..].fill(mean);
     let expected = |strength: &[f64], (a, b): (usize, usize)| 1.0 / (1.0 + (strength[b] - strength[a]).exp());
@@ -128,8 +125,8 @@ pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     names.iter().enumerate().map(rating).collect()
 }
 
-/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b, with a small ridge and without the rows and columns of
-/// the first `fixed` players.
+/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b plus a small ridge, without the rows and columns of the first
+/// `fixed` players.
 fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize) -> Vec<Vec<f64>> {
     let mut sum = vec![vec![0.0; n]; n];
     (0..n).for_each(|i| sum[i][i] = RIDGE);
@@ -143,7 +140,7 @@ fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize
     sum
 }
 
-/// Shifts the mean of all strengths to 0, and the covariances with it.
+/// Shifts the mean strength to 0, and the covariances with it.
 fn centre(strength: &mut [f64], covariance: &mut [Vec<f64>]) {
     let n = strength.len() as f64;
     let mean = strength.iter().sum::<f64>() / n;
@@ -222,9 +219,8 @@ mod tests {
         assert!(of(&ratings, "x").elo > of(&ratings, "y").elo);
     }
 
-    /// 100 wins, 200 draws, 100 losses: the fitted score is ½, the curvature 400.5 · ¼ = 100.125, the squared
-    /// residuals sum to 200 · ¼ = 50; 1.96 · √50 / 100.125 · 400 / ln 10 = 24.05 Elo. Without draws it would
-    /// be 34.
+    /// 100 wins, 200 draws, 100 losses: the fitted score is ½, the curvature 400.5 · ¼ = 100.125, the squared residuals
+    /// sum to 200 · ¼ = 50; 1.96 · √50 / 100.125 · 400 / ln 10 = 24.05 Elo. Without draws it would be 34.
     #[test]
     fn draws_make_errors_smaller() {
         let drawish = MatchResults { single: [100, 200, 100], ..MatchResults::default() };
@@ -235,8 +231,8 @@ mod tests {
         assert!((of(&plain, "new").error - 34.0).abs() < 0.1, "{plain:?}");
     }
 
-    /// Of 100 pairs, 98 score 1:1, one 2:0 and one 0:2. The squared residuals sum to 2, the curvature is
-    /// 204.5 · ¼: 1.96 · √2 / 51.125 · 400 / ln 10 = 9.42 Elo.
+    /// Of 100 pairs, 98 score 1:1, one 2:0 and one 0:2. The squared residuals sum to 2, the curvature is 204.5 · ¼:
+    /// 1.96 · √2 / 51.125 · 400 / ln 10 = 9.42 Elo.
     #[test]
     fn pairs_that_balance_make_errors_smaller() {
         let results = MatchResults { pairs: [1, 0, 100, 0, 1], ..MatchResults::default() };
@@ -244,8 +240,8 @@ mod tests {
         assert!((of(&ratings, "new").error - 9.42).abs() < 0.01, "{ratings:?}");
     }
 
-    /// 64.01 % against an opponent of 3000 means 3100, 50 % against one of 3120 means 3120; with equal
-    /// numbers of games the likeliest rating lies between.
+    /// 64.01 % against 3000 means 3100, 50 % against 3120 means 3120; with equally many games the likeliest rating lies
+    /// between.
     #[test]
     fn several_anchors_keep_their_ratings() {
         let anchors = [("weak", 3000.0), ("strong", 3120.0), ("absent", 2000.0)];

@@ -1,4 +1,4 @@
-//! Counts the results of many games, by player and by pair of players.
+//! Counts results by player and by pair of players.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,22 @@ use engine::apps::matches::MatchResults;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayerRecord {
     pub name: String,
-    /// Results against all opponents.
+    /// Against all opponents.
     pub results: MatchResults,
     pub unfinished: u64,
-    /// Losses that did not happen on the board (time, illegal move, …), by the tag `Termination`.
+    /// Losses away from the board (time, illegal move, …), by the tag `Termination`.
     pub forfeits: BTreeMap<String, u64>,
 }
 
-/// Results of games between any number of players.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tournament {
-    /// Players in the order of their first games.
+    /// In order of their first games.
     pub players: Vec<PlayerRecord>,
     /// Results of every two players that met.
     pub meetings: Vec<HeadToHead>,
 }
 
-/// Games that may form pairs: two players (by index), the round, the opening.
+/// Games that may form pairs: two player indices, the round, the opening.
 type Group<'a> = ([usize; 2], Option<&'a str>, &'a [String]);
 
 fn ordered(white: usize, black: usize) -> [usize; 2] {
@@ -33,10 +32,8 @@ fn ordered(white: usize, black: usize) -> [usize; 2] {
 }
 
 impl Tournament {
-    /// Counts the games of several files.
-    ///
-    /// Two games form a pair if the same players played them with reversed colours in the same file, round
-    /// (if known) and opening (if known, see [`read_pgn`](super::read_pgn)).
+    /// Counts the games of several files. Two games form a pair if the same players played them with reversed colours
+    /// in the same file, round (if known) and opening (if known, see [`read_pgn`](super::read_pgn)).
     pub fn new(files: &[Vec<PgnGame>]) -> Tournament {
         let mut tournament = Tournament::default();
         let mut meetings: BTreeMap<[usize; 2], MatchResults> = BTreeMap::new();
@@ -56,7 +53,7 @@ impl Tournament {
                     *forfeits.entry(game.termination.clone()).or_default() += 1;
                 }
                 let key = (ordered(white, black), game.round.as_deref(), &game.opening[..]);
-                // Points of the player with the lower index, by that player's colour.
+                // Half points of the player with the lower index, by that player's colour.
                 let first = usize::from(white > black);
                 groups.entry(key).or_default()[first].push(if first == 0 { halves } else { 2 - halves });
             }
@@ -77,7 +74,7 @@ impl Tournament {
         tournament
     }
 
-    /// Finds the index of a player and adds a new one.
+    /// Returns a player's index, adding the player if new.
     fn player(&mut self, name: &str) -> usize {
         self.players.iter().position(|player| player.name == name).unwrap_or_else(|| {
             self.players.push(PlayerRecord { name: name.to_owned(), ..PlayerRecord::default() });
@@ -85,7 +82,7 @@ impl Tournament {
         })
     }
 
-    /// Players who are not connected to the first one by games, directly or through others.
+    /// Players whom no games connect to the first one, directly or through others.
     pub fn unconnected(&self) -> Vec<&str> {
         let mut connected: Vec<&str> =
             self.players.first().map(|player| player.name.as_str()).into_iter().collect();
@@ -105,7 +102,6 @@ impl Tournament {
     }
 }
 
-/// Values of `Termination` that mean a loss away from the board.
 const FORFEITS: [&str; 5] =
     ["time forfeit", "illegal move", "abandoned", "stalled connection", "rules infraction"];
 

@@ -1,16 +1,14 @@
-//! Runs many games at once on one thread and evaluates their positions in shared batches.
+//! Runs many games on one thread and evaluates their positions in shared batches.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::nets::eval::{Answer, EvalError, Evaluator, Request};
 use engine::search::{SteppedSearch, check_answers};
 
-/// What a game needs next.
 #[derive(Debug)]
 pub enum Next<T> {
     /// The search needs evaluations from the evaluator with this index.
     Search(usize),
-    /// The game is over.
     Over(T),
 }
 
@@ -22,25 +20,20 @@ pub trait BatchedGame {
     /// search.
     fn advance(&mut self) -> Next<Self::Outcome>;
 
-    /// The current search, to collect leaves and to apply evaluations.
     fn solo(&mut self) -> &mut SteppedSearch;
 
     fn search(&self) -> &SteppedSearch;
 }
 
-/// A game, and the evaluator for which it waits.
 struct Slot<G> {
     game: G,
     evaluator: usize,
-    /// Positions collected but not evaluated yet.
+    /// Positions collected but not yet evaluated.
     pending: usize,
 }
 
-/// Keeps `games` games running until `deal` has no more. Raising `stop` ends it early and returns the
-/// unfinished games.
-///
-/// Each game adds up to `leaves` positions to a batch. `done` receives every outcome, `evaluated` the number
-/// of positions of every round.
+/// Keeps `games` games running until `deal` has no more; each adds up to `leaves` positions to a batch. `done` receives
+/// every outcome, `evaluated` the positions of every round. Raising `stop` returns the unfinished games.
 pub fn drive<G: BatchedGame>(
     evaluators: &mut [Box<dyn Evaluator>],
     (games, leaves): (usize, usize),
@@ -74,7 +67,7 @@ pub fn drive<G: BatchedGame>(
     Ok(slots.into_iter().map(|slot| slot.game).collect())
 }
 
-/// Starts a game; returns `None` if it is over at once.
+/// Returns `None` if the game is over at once.
 fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Option<Slot<G>> {
     match game.advance() {
         Next::Search(evaluator) => Some(Slot { game, evaluator, pending: 0 }),
@@ -102,7 +95,7 @@ fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMu
     }
 }
 
-/// Evaluates the games that wait for evaluator `number`, and returns the number of positions.
+/// Evaluates the games that wait for evaluator `number`. Returns the number of positions.
 fn answer<G: BatchedGame>(
     evaluator: &mut Box<dyn Evaluator>,
     number: usize,

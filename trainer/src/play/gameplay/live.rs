@@ -1,7 +1,5 @@
-//! Writes the boards being played now to `live.json` in the run's folder, for spectators.
-//!
-//! The state is global to the process, like a logger, so that games need no handle. Until [`begin`] is called
-//! a move costs one uncontended lock.
+//! Writes the current boards to `live.json` in the run's folder, for spectators. The state is global to the process,
+//! like a logger, so that games need no handle. Until [`begin`] is called, a move costs one uncontended lock.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +12,7 @@ use shakmaty::Move;
 
 const FORMAT: &str = "philidor-live/1";
 
-/// How many boards are shown, and for how long after the last move.
+/// The number of boards shown, and for how long after their last move.
 const MOST_BOARDS: usize = 8;
 const SHOWN_FOR: Duration = Duration::from_secs(5);
 
@@ -24,15 +22,15 @@ static LIVE: Mutex<Option<LiveBoards>> = Mutex::new(None);
 
 struct LiveBoards {
     path: PathBuf,
-    /// The iteration and the time at which the run will end, if known.
+    /// Iteration and time at which the run will end, if known.
     iterations: Option<u64>,
     until_s: Option<f64>,
-    /// Boards by game number, with the time of the last move.
+    /// By game number, with the time of the last move.
     boards: BTreeMap<u64, (Instant, Value)>,
     written: Option<Instant>,
 }
 
-/// Starts publishing this process's boards in a run's folder. The run ends after `iterations` and at `until`.
+/// Starts publishing boards in a run's folder. The run ends after `iterations` and at `until`.
 pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) {
     let since_1970 = |time: SystemTime| Some(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64());
     let live = LiveBoards {
@@ -45,7 +43,7 @@ pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) 
     *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
 }
 
-/// Stops showing boards and removes the file.
+/// Stops publishing and removes the file.
 pub fn end() {
     if let Some(live) = LIVE.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // The file is absent if nothing was played.
@@ -53,9 +51,9 @@ pub fn end() {
     }
 }
 
-/// Shows a move: `players` are White and Black, `game` is the position before the move, `ply` counts from 1.
+/// Shows a move. `players` are White and Black, `game` is the position before the move, `ply` counts from 1.
 pub fn moved(number: u64, players: [&str; 2], game: &Game, m: Move, ply: usize) {
-    // If another thread holds the lock, this board is updated at its next move instead.
+    // If another thread holds the lock, this board is updated at its next move.
     if let Ok(mut live) = LIVE.try_lock()
         && let Some(live) = live.as_mut()
     {
@@ -81,7 +79,7 @@ impl LiveBoards {
         }
     }
 
-    /// Writes the file atomically, but does not flush it to the disk: it is outdated a second later.
+    /// Writes the file atomically without flushing to disk, since it is soon outdated.
     fn write(&self) {
         let boards: Vec<&Value> = self.boards.values().map(|(_, board)| board).collect();
         let text = json!({

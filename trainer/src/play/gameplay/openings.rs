@@ -1,5 +1,3 @@
-//! Start positions of games, and the endgame tables that adjudicate them.
-
 use anyhow::Result;
 use engine::chess::position::{Game, Outcome};
 use engine::chess::tables::{ProbeRules, TableResult, Tables};
@@ -8,14 +6,12 @@ use crate::data::datagen::{FirstPositions, StartPositions, StartRules};
 use crate::data::record::{FLAG_ADJUDICATED, GameResult};
 
 pub struct OpeningsAndTables {
-    /// Start positions by game number.
     pub starts: StartPositions,
-    /// Tables that adjudicate endgames.
     pub tables: Tables,
 }
 
 impl OpeningsAndTables {
-    /// Reads the opening book and opens the Syzygy tables; an empty name means none.
+    /// An empty `book` or `syzygy` means none.
     pub fn open(book: &str, random_plies: u32, syzygy: &str, seed: u64) -> Result<OpeningsAndTables> {
         let first = match book {
             "" => FirstPositions::Initial,
@@ -28,7 +24,7 @@ impl OpeningsAndTables {
     }
 }
 
-/// The result of a game that is over by the rules or by the tables, with the flag of its adjudication.
+/// The result of a game that is over by the rules or by the tables, with its adjudication flag.
 pub fn known_result(game: &Game, tables: &Tables) -> Option<(GameResult, u16)> {
     let by_rule = game.outcome().map(|outcome| match outcome {
         Outcome::Decisive { winner } => (GameResult::won_by(winner), 0),

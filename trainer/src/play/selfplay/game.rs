@@ -1,5 +1,3 @@
-//! A self-play game in progress.
-
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -38,7 +36,6 @@ pub struct SelfPlayGame {
     setup: Arc<SelfPlaySetup>,
     number: u64,
     evaluator: usize,
-    // What changes with every move.
     game: Game,
     record: GameRecord,
     solo: SteppedSearch,
@@ -51,12 +48,10 @@ impl SelfPlayGame {
     pub fn new(setup: Arc<SelfPlaySetup>, number: u64, evaluator: usize, record: GameRecord) -> SelfPlayGame {
         let mut game = Game::from_fen(&record.start_fen()).expect("a checked start position");
         record.moves.iter().for_each(|m| game.play(m.to_legal_move(game.position())));
-        // The search probes the tables too.
         let solo = SteppedSearch::new(setup.tables.clone(), setup.rules.tree_memory());
         SelfPlayGame { setup, number, evaluator, game, record, solo, searching: None }
     }
 
-    /// The game's number and its record so far.
     pub fn into_parts(self) -> (u64, GameRecord) {
         (self.number, self.record)
     }
@@ -65,7 +60,7 @@ impl SelfPlayGame {
         stream_rng(purpose, self.setup.seed, self.number, ply as u64)
     }
 
-    /// Records the finished search and plays a move. Only with `is_target` is the policy recorded.
+    /// Records the finished search, with its policy if `is_target`, and plays a move.
     fn finish_search(&mut self, is_target: bool) {
         let tree = self.solo.tree();
         let stats = tree.stats();
@@ -107,7 +102,7 @@ impl SelfPlayGame {
         self.game.play(m);
     }
 
-    /// Samples one of the visited moves at the current temperature.
+    /// Samples a visited move at the current temperature.
     fn sample(&self, visited: &[(Move, u64)]) -> Option<Move> {
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
         let random = self.rng(RngStream::Move, self.record.moves.len()).u64(..);
@@ -136,7 +131,7 @@ impl SelfPlayGame {
         self.rng(RngStream::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
     }
 
-    /// The side that resigns now, judged by the values of its last searches.
+    /// The side that resigns now, by the values of its last searches.
     fn resigning_side(&self) -> Option<Color> {
         let first = first_mover(&self.record);
         let last = self.record.searches.len().checked_sub(1)?;
@@ -201,7 +196,7 @@ impl BatchedGame for SelfPlayGame {
 }
 
 impl FinishedGame {
-    /// Restores a stored game of these rules; its searches tell who resigned or would have resigned.
+    /// Restores a stored game; its searches tell who resigned or would have resigned.
     pub fn stored(number: u64, game: GameRecord, rules: &SelfPlayRules) -> FinishedGame {
         let loser = first_to_resign(&game, rules);
         let resigned_now = |loser: &Color| {
@@ -216,9 +211,8 @@ impl FinishedGame {
     }
 }
 
-/// Checks that a stored game can be game `number` of this setup: it ends exactly where and how the rules say,
-/// and every ply has a search record. The moves must already have been replayed
-/// ([`replay_game`](crate::data::dataset::replay_game)).
+/// Checks that a stored game can be game `number` of this setup: it ends exactly where and how the rules say, and every
+/// ply has a search record. Its moves must already be replayed ([`replay_game`](crate::data::dataset::replay_game)).
 pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Result<()> {
     let (plies, searches) = (game.moves.len(), game.searches.len());
     ensure!(searches == plies, "it has {searches} searches for {plies} plies");
@@ -242,8 +236,7 @@ pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Resu
     Ok(())
 }
 
-/// Repeats the search at `ply` of a stored game, and returns its move and record. Fails if the game is over
-/// there.
+/// Repeats the search at `ply` of a stored game and returns its move and record. Fails if the game is over there.
 pub fn search_again(
     setup: Arc<SelfPlaySetup>,
     number: u64,
@@ -269,13 +262,12 @@ pub fn search_again(
     Ok((m.context("no move")?, searched.context("no search")?))
 }
 
-/// The side to move at the first recorded ply.
 fn first_mover(record: &GameRecord) -> Color {
     let black = record.start.as_deref().is_some_and(|fen| fen.split(' ').nth(1) == Some("b"));
     if black { Color::Black } else { Color::White }
 }
 
-/// True if the side that moved at `ply` evaluated its last `resign.moves` positions as lost.
+/// Whether the side that moved at `ply` evaluated its last `resign.moves` positions as lost.
 fn resigns(searches: &[SearchRecord], ply: usize, rules: &SelfPlayRules) -> bool {
     let threshold = rules.resign.threshold;
     let own = (0..=ply).rev().step_by(2).take(rules.resign.moves);
@@ -290,7 +282,7 @@ fn first_to_resign(record: &GameRecord, rules: &SelfPlayRules) -> Option<Color> 
     Some(if ply % 2 == 0 { first } else { !first })
 }
 
-/// Converts Q to the evaluation of `games/1`: centipawns from White's point of view.
+/// Converts Q to an evaluation of `games/1`: centipawns from White's point of view.
 fn eval(q: f32, proof: Option<Proof>, mover: Color) -> i16 {
     let mate = proof.and_then(|proof| Some((proof, proof.mate()?)));
     let for_mover = match mate {

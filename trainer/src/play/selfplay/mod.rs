@@ -1,10 +1,7 @@
-//! Self-play: many games at once, with positions evaluated in shared batches.
-//!
-//! [`SelfPlayRules`](crate::config::SelfPlayRules) are the settings. [`play`] starts worker threads, each of
-//! which runs many games (see [`drive`](crate::play::gameplay::drive)), and stores the games as `games/1`:
-//! every position with its search value and, where the search was large enough, its policy target. A
-//! [`SelfPlayWorker`] can take its games from any other [`GameSource`], as the threads do that play many
-//! units of work together.
+//! Self-play: [`play`] starts worker threads, each of which runs many games with shared batches (see
+//! [`drive`](crate::play::gameplay::drive)), and stores the games as `games/1`: every position with its search value
+//! and, if its search was large enough, its policy target. A [`SelfPlayWorker`] can take games from any other
+//! [`GameSource`], such as several units of work. [`SelfPlayRules`](crate::config::SelfPlayRules) are the settings.
 
 mod policy_target;
 mod game;

@@ -1,4 +1,4 @@
-//! Worker threads that play self-play games, and the collector that stores them.
+//! Worker threads play self-play games, and a collector stores them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -21,14 +21,13 @@ use crate::data::dataset::{PendingGame, Store};
 use crate::data::record::{GameRecord, RngStream, stream_rng};
 use crate::play::gameplay::{OpeningsAndTables, drive};
 
-/// How often the collector checks the clock and the stop flag.
+/// Interval at which the collector checks the clock and the stop flag.
 const POLL_EVERY: Duration = Duration::from_millis(100);
 /// Interval of log lines when stderr is not a terminal.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
 pub struct SelfPlayNetworks {
-    /// The network that plays itself.
     pub network: Arc<dyn Backend>,
     /// A second network that plays itself in this share of the games.
     pub other: Option<(Arc<dyn Backend>, f64)>,
@@ -38,7 +37,7 @@ pub struct SelfPlayNetworks {
 pub struct SelfPlayPlan {
     pub rules: SelfPlayRules,
     pub seed: u64,
-    /// Number of games, including those already stored.
+    /// Includes games already stored.
     pub games: u64,
 }
 
@@ -51,18 +50,17 @@ pub struct SelfPlayReport {
     /// Mean batch size, without cache hits.
     pub batch: f64,
     pub seconds: f64,
-    /// Stored games, including earlier ones.
     pub games: u64,
     pub files: usize,
-    /// True if it was interrupted.
+    /// The call was interrupted.
     pub stopped: bool,
 }
 
-/// Rules, networks and counters that all workers share, wherever their games come from.
+/// Rules, networks and counters that all workers share.
 pub struct SelfPlayContext {
     setup: Arc<SelfPlaySetup>,
     starts: StartPositions,
-    /// All networks without repetition.
+    /// Without duplicates.
     networks: Vec<Arc<dyn Backend>>,
     /// Sorted by `first`.
     lineups: Vec<Lineup>,
@@ -79,7 +77,6 @@ struct Lineup {
 }
 
 impl SelfPlayContext {
-    /// Opens the book and the tables for games of this seed and these rules.
     pub fn new(rules: &SelfPlayRules, seed: u64, networks: &SelfPlayNetworks) -> Result<SelfPlayContext> {
         rules.check()?;
         let OpeningsAndTables { starts, tables } =
@@ -103,7 +100,7 @@ impl SelfPlayContext {
         self
     }
 
-    /// Finds the index of a network and adds a new one.
+    /// Returns a network's index, adding the network if new.
     fn index(&mut self, network: &Arc<dyn Backend>) -> usize {
         self.networks.iter().position(|known| Arc::ptr_eq(known, network)).unwrap_or_else(|| {
             self.networks.push(Arc::clone(network));
@@ -133,18 +130,16 @@ impl SelfPlayContext {
     }
 }
 
-/// Where workers get their games, and where they deliver them.
 pub trait GameSource: Sync {
     /// The next game to start or continue; `None` if none is available now.
     fn next(&self) -> Result<Option<PendingGame>>;
 
-    /// Takes a finished game.
     fn finished(&self, game: FinishedGame) -> Result<()>;
 
     /// Takes a game that its worker had to abandon.
     fn unfinished(&self, game: PendingGame) -> Result<()>;
 
-    /// Called by each worker after each round of evaluations.
+    /// Each worker calls this after each round of evaluations.
     fn after_round(&self) -> Result<()> {
         Ok(())
     }
@@ -157,7 +152,6 @@ pub struct SelfPlayWorker<'a> {
 }
 
 impl SelfPlayWorker<'_> {
-    /// Creates a worker with its own evaluators.
     pub fn new(context: &SelfPlayContext) -> Result<SelfPlayWorker<'_>> {
         let networks = context.networks.iter();
         let evaluators = networks.map(|network| evaluator(&**network, context)).collect::<Result<_>>()?;
@@ -203,7 +197,6 @@ impl SelfPlayWorker<'_> {
     }
 }
 
-/// Counts a network's batches.
 #[derive(Default)]
 struct BatchCounts {
     count: AtomicU64,
@@ -252,7 +245,7 @@ impl GameQueue {
         GameQueue { unfinished: store.begun().into(), held: store.held(), next, end }
     }
 
-    /// Deals the next game; those already begun come first.
+    /// Deals games already begun before new ones.
     pub fn deal(&mut self) -> Option<PendingGame> {
         if let Some(unfinished) = self.unfinished.pop_front() {
             return Some(unfinished);
@@ -273,7 +266,6 @@ impl GameQueue {
     }
 }
 
-/// A message from a worker to the collector.
 enum WorkerMessage {
     Finished(FinishedGame),
     /// A game that was unfinished when the worker had to stop.
@@ -284,7 +276,7 @@ enum WorkerMessage {
 /// A worker's view of a store's games; the collector stores what it sends.
 struct StoredGames<'a> {
     queue: &'a Mutex<GameQueue>,
-    /// Number of planned games that are unfinished; at 0 all workers stop.
+    /// Planned games that are unfinished; at 0 all workers stop.
     left: &'a AtomicU64,
     halt: &'a AtomicBool,
     sender: Sender<WorkerMessage>,
@@ -310,8 +302,8 @@ impl GameSource for StoredGames<'_> {
     }
 }
 
-/// Plays until `store` holds the planned number of games; `bar` counts them. Raising `stop` ends it soon; unfinished
-/// games are stored and continue at the next call. With one worker a plan is reproducible.
+/// Plays until `store` has the planned number of games; `bar` counts them. Raising `stop` stores the unfinished games,
+/// which the next call continues. With one worker a plan is reproducible.
 pub fn play(
     plan: &SelfPlayPlan,
     networks: &SelfPlayNetworks,
@@ -365,8 +357,7 @@ pub fn play(
     })
 }
 
-/// Creates an evaluator for one worker, with a cache unless the rules forbid it or it would cost more than it
-/// saves.
+/// A worker's evaluator, with a cache unless the rules forbid it or it would cost more than it saves.
 fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
     let rules = context.rules();
     let inner = network.evaluator(rules.games * rules.leaves)?;
@@ -379,7 +370,6 @@ fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn
     })
 }
 
-/// Starts or continues a game.
 fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayGame> {
     let PendingGame { number, game, .. } = unfinished;
     let record = if game.moves.is_empty() {
@@ -390,7 +380,7 @@ fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayG
     Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
 }
 
-/// True if the second network, which has this share of the games, plays game `number`.
+/// Whether the second network, which has this share of the games, plays game `number`.
 pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
     stream_rng(RngStream::Network, seed, number, 0).f64() < share
 }
@@ -400,7 +390,7 @@ pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn B
     other.map_or(&*networks.network, |(other, _)| &**other)
 }
 
-/// Stores what the workers send until all of them have ended.
+/// Stores the workers' messages until all workers have ended.
 fn collect(
     context: &SelfPlayContext,
     halt: &AtomicBool,

@@ -14,9 +14,8 @@ pub struct SelfPlayStats {
     pub recorded: u64,
     /// White's wins, draws (including games cut off at `max_plies`) and losses.
     pub results: [u64; 3],
-    /// Games that ended by resignation.
     pub resigned: u64,
-    /// Games that were adjudicated for another reason.
+    /// Games adjudicated for another reason.
     pub adjudicated: u64,
     /// Games played on although a side would have resigned.
     pub would_resign: u64,
@@ -25,7 +24,7 @@ pub struct SelfPlayStats {
 }
 
 impl SelfPlayStats {
-    /// Statistics of stored games that were played with these rules.
+    /// Statistics of stored games played with these rules.
     pub fn of(games: impl IntoIterator<Item = GameRecord>, rules: &SelfPlayRules) -> SelfPlayStats {
         let mut stats = SelfPlayStats::default();
         let finished = (0..).zip(games).map(|(number, game)| FinishedGame::stored(number, game, rules));

@@ -1,4 +1,4 @@
-//! Self-play with an evaluator that answers with hashes, and the effect of every setting.
+//! Self-play with an evaluator of hashed answers, and the effect of every setting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,6 @@ use crate::data::record::{
 };
 use crate::play::gameplay::drive;
 
-/// Short games without resignation.
 fn short() -> SelfPlayRules {
     SelfPlayRules {
         visits: 30,
@@ -36,8 +35,7 @@ fn setup(rules: &SelfPlayRules, seed: u64) -> Arc<SelfPlaySetup> {
     Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables: Tables::default() })
 }
 
-/// Plays games for `stop` rounds; returns the finished games in order, the unfinished ones, and the number of
-/// positions.
+/// Plays games for `stop` rounds. Returns the finished games in order, the unfinished ones and the number of positions.
 fn driven(
     setup: &Arc<SelfPlaySetup>,
     games: Vec<(u64, GameRecord)>,
@@ -120,7 +118,7 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
 }
 
-/// Records the batch sizes that a network is asked for, and those that it gets.
+/// Records the requested maximum batch sizes and the actual batch sizes.
 #[derive(Default)]
 struct RecordingBackend {
     most: Mutex<Vec<usize>>,
@@ -148,7 +146,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
         resume: false,
         numbers: 0..u64::MAX,
     };
-    // The games differ in length: in one round some searches end and others start.
+    // Games differ in length, so in one round some searches end and others start.
     let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
     let rules = SelfPlayRules {
         visits: 8,
@@ -170,7 +168,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
     let sizes = asked.sizes.lock().unwrap();
     assert_eq!(sizes.iter().sum::<usize>() as u64, session.evaluated);
     assert_eq!(session.batch, session.evaluated as f64 / sizes.len() as f64);
-    // Batches are full while every finished game is replaced by another.
+    // Batches are full as long as every finished game is replaced.
     let full = sizes.iter().take_while(|size| **size == 256).count();
     let many = sizes[..full].iter().sum::<usize>();
     assert!(many as u64 * 2 > session.evaluated, "{full} of {} batches are full", sizes.len());
@@ -241,7 +239,6 @@ fn games_by_other_rules_are_refused_with_a_reason() {
     assert_eq!(why(&shorter, &game), Err("it was over after 4 plies, and has 6".into()));
 }
 
-/// Removes a part of every answer.
 struct Incomplete(fn(&mut Vec<Answer>));
 
 impl Evaluator for Incomplete {
@@ -363,7 +360,7 @@ fn gumbel_search_records_the_value_of_the_improved_policy() {
     rules.gumbel.considered = 8;
     let games = played(&rules, 1);
     for (number, game) in (0..).zip(&games) {
-        // Repeats the first search of the game with the same random numbers in the same order.
+        // Repeats the game's first search with the same random numbers in the same order.
         let mut rng = stream_rng(RngStream::Search, 1, number, 0);
         assert!(rng.f64() < rules.playout_cap.share);
         let _noise = rng.u64(..);

@@ -7,7 +7,7 @@ use super::network::{Lc0Net, Lc0PolicyHead};
 use crate::judge::export::card::{CardFields, card};
 use crate::judge::export::golden;
 
-/// Has golden outputs that the graph itself computes.
+/// The graph itself computes the golden outputs.
 pub fn onnx(name: &str, net: &Lc0Net) -> Result<Vec<u8>> {
     let card = card(&CardFields {
         name,
@@ -19,7 +19,7 @@ pub fn onnx(name: &str, net: &Lc0Net) -> Result<Vec<u8>> {
     golden::with_golden_outputs(graph(net).finish(name, card), "fp32")
 }
 
-/// For the card's `config`: architecture, training steps and licence of the lc0 file.
+/// The card's `config`: architecture, training steps and licence of the lc0 file.
 fn description(net: &Lc0Net) -> serde_json::Value {
     json!({
         "filters": net.input.out(),

@@ -8,14 +8,14 @@ use super::network::Lc0Activation;
 use super::network::{Lc0Block, Lc0Net, Lc0PolicyHead, Lc0Squeeze, Lc0ValueHead};
 use crate::judge::export::graph::{GraphBuilder, GraphValue};
 
-/// For networks with a scalar value: its probability is negligible.
+/// Draw logit of networks with a scalar value: P(draw) ≈ 0.
 const NO_DRAW: f32 = -100.0;
 
-/// The half-move clock plane is divided by this before the first layer, whose weights for it are multiplied
-/// by it. Unscaled, these weights are so small that 8-bit quantisation would round them to zero.
+/// The half-move clock plane is divided by this and its weights multiplied by it: unscaled, 8-bit quantisation would
+/// round these small weights to zero.
 const CLOCK_SCALE: f32 = 64.0;
 
-/// With the input `input` and the outputs `policy` and `wdl`.
+/// The graph has the input `input` and the outputs `policy` and `wdl`.
 pub fn graph(net: &Lc0Net) -> GraphBuilder {
     let mut writer = Lc0GraphWriter { graph: GraphBuilder::default(), activation: net.activation };
     let input = writer.graph.input("input", &[lc0_112::PLANES as i64, 8, 8]);
@@ -51,13 +51,12 @@ impl Lc0GraphWriter {
         self.graph.conv(x, &weight, Some(&bias), kernel)
     }
 
-    /// A convolution followed by the activation.
     fn layer(&mut self, x: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let sum = self.conv(x, conv);
         self.act(&sum)
     }
 
-    /// The input convolution with the half-move clock scaled by [`CLOCK_SCALE`].
+    /// The input convolution, with the half-move clock scaled by [`CLOCK_SCALE`].
     fn first_layer(&mut self, input: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let mut scales = vec![1.0; lc0_112::PLANES];
         scales[lc0_112::CLOCK] = CLOCK_SCALE.recip();
@@ -78,7 +77,7 @@ impl Lc0GraphWriter {
         self.graph.gemm(x, &weight, &bias)
     }
 
-    /// A fully connected layer on the pooled `[batch, c, 1, 1]`.
+    /// A fully connected layer on pooled channels `[batch, c, 1, 1]`.
     fn pointwise(&mut self, x: &GraphValue, dense: &Lc0Dense) -> GraphValue {
         let Lc0Dense { weight, bias } = dense.clone();
         self.conv(x, &Lc0Conv { weight, bias, kernel: 1 })
@@ -131,8 +130,8 @@ impl Lc0GraphWriter {
     }
 }
 
-/// Turns a scalar value layer into a layer of WDL logits. The tanh of its output is the expected result q;
-/// P(win) = (1 + q)/2 and P(draw) ≈ 0, as in lc0: `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
+/// Turns a scalar value layer into WDL logits. The tanh of its output x is the expected result, and P(win) = `(1 + tanh
+/// x)/2 = eˣ/(eˣ + e⁻ˣ)`, as in lc0.
 fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     let zero = vec![0.0; scalar.weight.len()];
     let minus: Vec<f32> = scalar.weight.iter().map(|x| -x).collect();
@@ -142,10 +141,9 @@ fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     }
 }
 
-/// For each of the 1,858 moves, the flat index of its logit in the `[73, 8, 8]` planes.
-///
-/// The planes are those of `az4672/1`, except that the promotion planes stand for rook, bishop and queen, and
-/// a promotion to a knight uses the plane of the plain move (lc0, `neural/tables/policy_map.h`).
+/// For each of the 1,858 moves, the flat index of its logit in the `[73, 8, 8]` planes. These are the planes of
+/// `az4672/1`, but the promotion planes stand for rook, bishop and queen, and a promotion to a knight uses the plane of
+/// the plain move (lc0, `neural/tables/policy_map.h`).
 fn plane_squares() -> Vec<i64> {
     const PROMOTIONS: i64 = 64;
     let mut all = Vec::with_capacity(lc0_1858::SIZE);
@@ -158,7 +156,7 @@ fn plane_squares() -> Vec<i64> {
     }
     for file in 0..8 {
         let steps = (-1..=1).filter(|step| (0..8).contains(&(file + step)));
-        // Queen, rook, bishop.
+        // The planes of queen, rook and bishop.
         let planes = steps.flat_map(|step| [2, 0, 1].map(|piece| PROMOTIONS + 3 * (step + 1) + piece));
         all.extend(planes.map(|plane| plane * 64 + 48 + file));
     }

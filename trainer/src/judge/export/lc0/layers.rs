@@ -1,25 +1,23 @@
-//! Layers of an lc0 file: their values are decoded, and BatchNorm is folded into convolutions.
+//! Decodes the layers of an lc0 file and folds BatchNorm into convolutions.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::proto::{ProtoConvBlock, ProtoLayer};
 
-/// Added to the variance, as in lc0.
+/// Added to BatchNorm's variance, as in lc0.
 const EPSILON: f32 = 1e-5;
 
-/// Stride 1 and padding that keeps the board's size.
+/// A convolution with stride 1 and padding that keeps the board's size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Conv {
     /// `[out, in, kernel, kernel]`
     pub weight: Vec<f32>,
     /// `[out]`
     pub bias: Vec<f32>,
-    /// Side length.
     pub kernel: usize,
 }
 
 impl Lc0Conv {
-    /// Output channels.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
@@ -42,12 +40,10 @@ pub struct Lc0Dense {
 }
 
 impl Lc0Dense {
-    /// Outputs.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
 
-    /// Keeps the outputs `range`.
     pub fn rows(&self, range: std::ops::Range<usize>) -> Lc0Dense {
         let row = self.weight.len() / self.out();
         Lc0Dense {
@@ -101,7 +97,6 @@ pub fn dense(
     Ok(Lc0Dense { weight, bias })
 }
 
-/// The number of `numbers` must be `expected`.
 fn exactly(numbers: Vec<f32>, expected: usize, place: &str) -> Result<Vec<f32>> {
     ensure!(numbers.len() == expected, "{place} has {} numbers, expected {expected}", numbers.len());
     Ok(numbers)
@@ -141,13 +136,12 @@ fn numbers(layer: Option<&ProtoLayer>, place: &str) -> Result<Vec<f32>> {
     Ok(numbers)
 }
 
-/// `Layer.Encoding`
+/// Values of `Layer.Encoding`.
 const LINEAR16: i32 = 1;
 const FLOAT16: i32 = 2;
 const BFLOAT16: i32 = 3;
 const FLOAT32: i32 = 4;
 
-/// IEEE 754 half precision.
 fn half(bits: u16) -> f32 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));

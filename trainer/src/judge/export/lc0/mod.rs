@@ -1,7 +1,7 @@
 //! Converts Leela Chess Zero's networks (`WEIGHTS.pb.gz`) to ONNX.
 //!
-//! Residual networks are supported, with or without squeeze-and-excitation, with a convolutional or a dense
-//! policy head and a WDL or a scalar value head. Transformers are not. The moves-left head is omitted.
+//! Supported are residual networks with or without squeeze-and-excitation, with a convolutional or dense policy head
+//! and a WDL or scalar value head. Transformers are not. The moves-left head is omitted.
 
 mod proto;
 mod layers;

@@ -1,5 +1,3 @@
-//! An lc0 file decoded: its architecture and its layers.
-
 use std::io::Read;
 use std::path::Path;
 
@@ -12,13 +10,12 @@ use super::layers::{Lc0Conv, Lc0Dense, conv, dense};
 use super::proto;
 use super::proto::{MAGIC, ProtoNetworkFormat, ProtoWeights};
 
-/// Of lc0's classical input.
+/// Planes of lc0's classical input.
 const PLANES: usize = 112;
 
-/// Output planes of a convolutional policy head that encode moves. Files may have more.
+/// Move planes of a convolutional policy head. Files may have more planes.
 const MOVE_PLANES: usize = 73;
 
-/// Policy logits.
 const MOVES: usize = 1858;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -29,76 +26,64 @@ pub enum Lc0Activation {
     Mish,
 }
 
-/// Residual networks only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Net {
-    /// After every layer but the heads' last.
+    /// Follows every layer but the last one of each head.
     pub activation: Lc0Activation,
-    /// From 112 planes to the tower's channels.
     pub input: Lc0Conv,
     pub blocks: Vec<Lc0Block>,
     pub policy: Lc0PolicyHead,
     pub value: Lc0ValueHead,
-    /// If the file records them.
     pub steps: Option<u32>,
-    /// From the file.
     pub licence: Option<String>,
 }
 
-/// Two convolutions and a skip connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Block {
     pub first: Lc0Conv,
     pub second: Lc0Conv,
-    /// After the second convolution.
+    /// Follows the second convolution.
     pub squeeze: Option<Lc0Squeeze>,
 }
 
-/// Squeeze-and-excitation: two layers compute a scale and a shift per channel from the channels' means.
+/// Squeeze-and-excitation: two layers compute each channel's scale and shift from the channel means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Squeeze {
-    /// Channels to hidden units.
     pub reduce: Lc0Dense,
-    /// Hidden units to the channels' scales, before the sigmoid.
+    /// Gives the channel scales before the sigmoid.
     pub scale: Lc0Dense,
-    /// Hidden units to the channels' shifts.
+    /// Gives the channel shifts.
     pub shift: Lc0Dense,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lc0PolicyHead {
-    /// Two convolutions to 73 planes of move types, from which the 1,858 logits are gathered.
     Conv {
         hidden: Lc0Conv,
-        /// To 73 planes or more.
         out: Lc0Conv,
     },
     Dense {
-        /// 1x1.
+        /// A 1x1 convolution.
         hidden: Lc0Conv,
-        /// To the 1,858 logits.
         out: Lc0Dense,
     },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0ValueHead {
-    /// 1x1, to few channels.
     pub squeeze: Lc0Conv,
-    /// Over all squares.
     pub hidden: Lc0Dense,
-    /// To three WDL logits, or to one number whose tanh is the expected result in −1 to 1.
+    /// Three WDL logits, or one number whose tanh is the expected result in −1 to 1.
     pub out: Lc0Dense,
 }
 
 impl Lc0Net {
-    /// Reads a file, gzipped (`.pb.gz`) or not.
     pub fn load(path: &Path) -> Result<Lc0Net> {
         let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Lc0Net::decode(&file).with_context(|| path.display().to_string())
     }
 
-    /// Decodes a file's bytes, gzipped or not.
+    /// Takes a file's bytes, gzipped or not.
     pub fn decode(file: &[u8]) -> Result<Lc0Net> {
         let mut unpacked = Vec::new();
         let bytes = if file.starts_with(&[0x1f, 0x8b]) {
@@ -119,7 +104,7 @@ impl Lc0Net {
     }
 }
 
-/// As the file declares it.
+/// The format that the file declares.
 struct Lc0Format {
     activation: Lc0Activation,
     convolutional: bool,
@@ -127,8 +112,7 @@ struct Lc0Format {
 }
 
 impl Lc0Format {
-    /// Interprets the format as lc0 does (`neural/loader.cc`): missing fields have the oldest format's
-    /// values.
+    /// Interprets the format as lc0 does (`neural/loader.cc`): missing fields have the oldest format's values.
     fn new(format: &ProtoNetworkFormat) -> Result<Lc0Format> {
         match format.input.unwrap_or(1) {
             1 => {}
@@ -199,7 +183,6 @@ impl Lc0Format {
     }
 }
 
-/// The block `index` of a tower with `channels` channels.
 fn residual(block: &proto::ProtoResidual, index: usize, channels: usize) -> Result<Lc0Block> {
     let place = |part: &str| format!("residual[{index}].{part}");
     let layer = |block: &Option<proto::ProtoConvBlock>, part: &str| {
@@ -223,7 +206,6 @@ fn residual(block: &proto::ProtoResidual, index: usize, channels: usize) -> Resu
     })
 }
 
-/// The layer must have `out` outputs.
 fn sized(layer: Lc0Dense, out: usize, place: &str) -> Result<Lc0Dense> {
     ensure!(layer.out() == out, "{place} has {} numbers, expected {out}", layer.out());
     Ok(layer)

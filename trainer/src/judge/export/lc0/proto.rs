@@ -1,13 +1,11 @@
-//! The messages of lc0's protobuf schema that residual networks need, with the prefix `Proto`. The schema is
-//! `proto/net.proto` of <https://github.com/LeelaChessZero/lczero-common>; it is declared with `prost`'s
-//! derive, so that a build needs no `protoc`.
+//! The part of lc0's protobuf schema that residual networks need (`proto/net.proto` of
+//! <https://github.com/LeelaChessZero/lczero-common>). `prost`'s derive declares it, so that a build needs no `protoc`.
 
 use prost::Message;
 
 /// The required value of [`ProtoNet::magic`].
 pub const MAGIC: u32 = 0x1c0;
 
-/// `Net`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoNet {
     #[prost(fixed32, optional, tag = "1")]
@@ -22,26 +20,25 @@ pub struct ProtoNet {
     pub weights: Option<ProtoWeights>,
 }
 
-/// `Format`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoFormat {
-    /// Default encoding of layers, always 1 (16 bits, linear).
+    /// Always 1 (16 bits, linear).
     #[prost(int32, optional, tag = "1")]
     pub weights_encoding: Option<i32>,
     #[prost(message, optional, tag = "2")]
     pub network_format: Option<ProtoNetworkFormat>,
 }
 
-/// Input, trunk and heads, by their numbers in the schema.
+/// Numbers are the enum values of the schema.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoNetworkFormat {
-    /// 1 classical, 112 planes.
+    /// 1 is classical (112 planes).
     #[prost(int32, optional, tag = "1")]
     pub input: Option<i32>,
-    /// 1 scalar, 2 WDL; the same as `value`.
+    /// 1 scalar, 2 WDL; equals `value`.
     #[prost(int32, optional, tag = "2")]
     pub output: Option<i32>,
-    /// 1 classical, 2 squeeze-and-excitation; 3 and 4 the same with `policy` and `value` set.
+    /// 1 classical, 2 squeeze-and-excitation; 3 and 4 are the same with `policy` and `value` set.
     #[prost(int32, optional, tag = "3")]
     pub network: Option<i32>,
     /// 1 dense, 2 convolutional, 3 attention.
@@ -55,14 +52,12 @@ pub struct ProtoNetworkFormat {
     pub default_activation: Option<i32>,
 }
 
-/// `TrainingParams`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoTrainingParams {
     #[prost(uint32, optional, tag = "1")]
     pub training_steps: Option<u32>,
 }
 
-/// `Weights`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoWeights {
     #[prost(message, optional, tag = "1")]
@@ -89,7 +84,7 @@ pub struct ProtoWeights {
     /// The first convolution of a convolutional policy head.
     #[prost(message, optional, tag = "11")]
     pub policy1: Option<ProtoConvBlock>,
-    /// Transformer layers, which are counted to be refused but not decoded.
+    /// Transformer layers. They are only counted, to refuse the file.
     #[prost(message, repeated, tag = "27")]
     pub encoder: Vec<ProtoIgnored>,
 }
@@ -97,7 +92,6 @@ pub struct ProtoWeights {
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoIgnored {}
 
-/// `Weights.Residual`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoResidual {
     #[prost(message, optional, tag = "1")]
@@ -108,7 +102,6 @@ pub struct ProtoResidual {
     pub se: Option<ProtoSeUnit>,
 }
 
-/// `Weights.ConvBlock`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoConvBlock {
     #[prost(message, optional, tag = "1")]
@@ -126,7 +119,6 @@ pub struct ProtoConvBlock {
     pub bn_betas: Option<ProtoLayer>,
 }
 
-/// `Weights.SEunit`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoSeUnit {
     #[prost(message, optional, tag = "1")]
@@ -139,7 +131,7 @@ pub struct ProtoSeUnit {
     pub b2: Option<ProtoLayer>,
 }
 
-/// A tensor's values, by default quantised linearly to 16 bits between `min_val` and `max_val`.
+/// A tensor, by default quantised linearly to 16 bits between `min_val` and `max_val`.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoLayer {
     #[prost(float, optional, tag = "1")]

@@ -14,7 +14,6 @@ use super::proto::{
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lc0Variant {
-    /// Of its file.
     pub name: &'static str,
     pub squeeze: bool,
     pub convolutional: bool,
@@ -22,7 +21,7 @@ pub struct Lc0Variant {
     pub mish: bool,
 }
 
-/// Each kind of head with and without squeeze-and-excitation, and one with Mish.
+/// Each kind of head with and without squeeze-and-excitation, and one network with Mish.
 pub const VARIANTS: [Lc0Variant; 4] = [
     Lc0Variant { name: "se-conv-wdl", squeeze: true, convolutional: true, wdl: true, mish: false },
     Lc0Variant { name: "se-dense-scalar", squeeze: true, convolutional: false, wdl: false, mish: false },
@@ -36,7 +35,7 @@ const FILTERS: usize = 16;
 const VALUE_CHANNELS: usize = 32;
 const VALUE_HIDDEN: usize = 128;
 
-/// Of `NAME.pb.gz`; deterministic.
+/// A deterministic `.pb.gz` file.
 pub fn file(variant: Lc0Variant) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
     file.write_all(&net(variant).encode_to_vec()).unwrap();
@@ -65,7 +64,7 @@ pub fn net(variant: Lc0Variant) -> ProtoNet {
 struct RandomLayers(Rng);
 
 impl RandomLayers {
-    /// `count` values within `spread` of `middle`, in 16 bits as in lc0's files.
+    /// Returns `count` values within `spread` of `middle`, in lc0's 16-bit encoding.
     fn layer(&mut self, count: usize, middle: f32, spread: f32) -> Option<ProtoLayer> {
         let params = (0..count).flat_map(|_| self.0.u16(..).to_le_bytes()).collect();
         Some(ProtoLayer {
@@ -76,12 +75,12 @@ impl RandomLayers {
         })
     }
 
-    /// Preserves the scale of the activations.
+    /// The spread preserves the scale of the activations.
     fn matrix(&mut self, inputs: usize, out: usize) -> Option<ProtoLayer> {
         self.layer(inputs * out, 0.0, (4.0 / inputs as f32).sqrt())
     }
 
-    /// With BatchNorm and without bias, as in the tower.
+    /// A convolution with BatchNorm and without bias, as in the tower.
     fn normed(&mut self, inputs: usize, out: usize, kernel: usize) -> Option<ProtoConvBlock> {
         Some(ProtoConvBlock {
             weights: self.matrix(inputs * kernel * kernel, out),

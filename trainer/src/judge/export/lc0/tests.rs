@@ -1,8 +1,6 @@
-//! Converted networks against lc0's own outputs.
-//!
-//! `tests/data/lc0/answers.jsonl` has lc0's outputs with the networks of [`random::VARIANTS`] and with Maia
-//! 1100 and 1900: the values of `VerboseMoveStats` after `go nodes 1` with the Eigen backend and policy
-//! temperature 1, printed with more digits, and the WDL before it is rescaled for display.
+//! Converted networks against lc0's own outputs, stored in `tests/data/lc0/answers.jsonl` for the networks of
+//! [`random::VARIANTS`] and Maia 1100 and 1900. They are the values of `VerboseMoveStats` after `go nodes 1` (Eigen
+//! backend, policy temperature 1), printed with more digits, and the WDL before display rescaling.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,10 +21,9 @@ use super::{onnx, random};
 use crate::judge::export::built_in_positions;
 use engine::nets::onnx_file::proto::{AttributeProto, ModelProto, NodeProto};
 
-/// From lc0's probabilities.
+/// Largest difference of a probability from lc0's.
 const TOLERANCE: f32 = 1e-3;
 
-/// For one position.
 #[derive(Deserialize)]
 struct Row {
     net: String,
@@ -54,7 +51,6 @@ fn converted(name: &str, net: &Lc0Net) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Compares the network file with lc0's outputs with the network `name`.
 fn check(name: &str, path: &Path) {
     let mut evaluator = Network::load(path).unwrap().evaluator(1).unwrap();
     let rows = rows(name);
@@ -105,7 +101,6 @@ fn maia_matches_lc0() {
     }
 }
 
-/// Encodes and decodes.
 fn read(net: &ProtoNet) -> Result<Lc0Net> {
     Lc0Net::decode(&net.encode_to_vec())
 }
@@ -146,13 +141,13 @@ fn layers_of_wrong_size_are_named() {
     let block = &mut net.weights.as_mut().unwrap().residual[1];
     block.se.as_mut().unwrap().w2.as_mut().unwrap().params.as_mut().unwrap().truncate(100);
     assert_eq!(read(&net).unwrap_err().to_string(), "residual[1].se.w2 has 50 numbers, expected 256");
-    // The oldest files lack a format: dense policy, scalar value.
+    // The oldest files lack a format, which means dense policy and scalar value.
     let mut net = random::net(VARIANTS[1]);
     net.format = None;
     assert_eq!(read(&net).unwrap(), read(&random::net(VARIANTS[1])).unwrap());
 }
 
-/// The model with lc0's own names of inputs and outputs, and probabilities instead of logits.
+/// The model with lc0's input and output names, and probabilities instead of logits.
 fn as_lc0_exports(variant: Lc0Variant) -> ModelProto {
     let net = Lc0Net::decode(&random::file(variant)).unwrap();
     let mut model = graph(&net).finish("lc0", Vec::new());
@@ -176,7 +171,7 @@ fn as_lc0_exports(variant: Lc0Variant) -> ModelProto {
         last.op_type = "Softmax".into();
         return model;
     }
-    // The first of the logits (x, no draw, −x).
+    // The first of the logits (x, draw, −x).
     last.op_type = "Slice".into();
     last.output = vec!["x".into()];
     let mut bounds = |name: &str, number: i64| {

@@ -5,12 +5,11 @@ use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::linear::LinearNet;
 use crate::learn::torch::families::mlp::Mlp;
 
-/// Returns the policy logits.
 pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue) -> GraphValue {
     writer.linear(input, &net.out)
 }
 
-/// Returns the policy logits and, with a value head, the WDL logits, for an input of `size` numbers.
+/// Returns the policy logits and, with a value head, the WDL logits. The input has `size` numbers.
 pub fn mlp(
     writer: &mut LayerWriter<'_>,
     net: &Mlp,

@@ -12,14 +12,13 @@ use crate::judge::export::graph::GraphBuilder;
 use crate::learn::torch::Checkpoint;
 use crate::learn::torch::families::{Body, Net, Weights};
 
-/// The bytes of a network file with `weights` in fp32; `config` is the configuration of their training.
-///
-/// The graph of a recursive network is a single step, which the engine repeats.
+/// Returns a network file with fp32 weights. The graph of a recursive network is a single step, which the engine
+/// repeats.
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, false), recursion_entries(net, weights))
 }
 
-/// [`onnx`] with all steps of a recursive network in the graph, which the engine runs like any other network.
+/// [`onnx`] with all steps of a recursive network in the graph.
 pub fn unrolled(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, true), Vec::new())
 }
@@ -44,8 +43,7 @@ fn write(
     graph.finish(name, [card(&text), further_entries].concat()).encode_to_vec()
 }
 
-/// Card entries of a recursive network's single step: number of steps and initial answer token
-/// (`docs/formats.md`).
+/// The card entries of a recursive network: number of steps and initial answer token (`docs/formats.md`).
 fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     let Body::Trm(net) = &net.body else { return Vec::new() };
     let answer = numbers(&weights.master(net.first_answer));
@@ -54,8 +52,7 @@ fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     entries.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// With the input `input` and the outputs `policy` and, with a value head, `wdl`. A recursive network has a
-/// single step, unless `unrolled`.
+/// Builds the graph: input `input`, outputs `policy` and, with a value head, `wdl`.
 fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     let Schemes { input, policy, .. } = net.schemes();
     let mut writer = LayerWriter::new(weights);
@@ -84,8 +81,8 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     writer.graph
 }
 
-/// The network of a checkpoint on the CPU, in fp32; with averaged weights (EMA) if `averaged` and the
-/// checkpoint has them. `steps` overrides a recursive network's number of steps.
+/// Restores a checkpoint on the CPU in fp32, with its averaged weights (EMA) if `averaged` and it has them. `steps`
+/// overrides a recursive network's number of steps.
 pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) -> Result<(Net, Weights)> {
     let mut model = checkpoint.config.model.clone();
     match (&mut model, steps) {

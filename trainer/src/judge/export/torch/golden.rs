@@ -1,4 +1,4 @@
-//! Golden outputs that libtorch computes.
+//! Golden outputs computed by libtorch.
 
 use engine::chess::position::Game;
 use engine::nets::eval::Golden;
@@ -7,15 +7,13 @@ use tch::{Kind, Tensor};
 use crate::judge::export::golden::{golden_games, outputs_of_logits};
 use crate::learn::torch::families::{Net, Weights};
 
-/// In fp32.
 pub fn golden_outputs(net: &Net, weights: &Weights) -> Vec<Golden> {
     let games = golden_games();
     let (policies, values) = logits(net, weights, &games);
     outputs_of_logits(net.schemes().policy, &games, &policies, &values)
 }
 
-/// Policy logits `[n, size]` and WDL logits `[n, 3]` by libtorch in fp32. The latter are empty without a
-/// value head.
+/// The fp32 policy logits `[n, size]` and WDL logits `[n, 3]`. The latter are empty without a value head.
 pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
     let _guard = tch::no_grad_guard();
     let input = net.schemes().input;

@@ -1,4 +1,4 @@
-//! The residual network as an ONNX graph, with BatchNorm folded into the convolution before it.
+//! The residual network as an ONNX graph, with BatchNorm folded into convolutions.
 
 use super::writer::LayerWriter;
 use crate::config::model::resnet::ValueHead;
@@ -6,7 +6,6 @@ use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::resnet::{PolicyHeadLayers, ResidualBlock, Resnet, SCALAR_WDL};
 use crate::learn::torch::families::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
 
-/// Returns the policy logits and the WDL logits.
 pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> [GraphValue; 2] {
     writer.act = net.config.activation;
     let stem = writer.conv_norm(input, &net.stem);
@@ -78,7 +77,7 @@ impl LayerWriter<'_> {
         }
     }
 
-    /// The fully connected layers are 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
+    /// Writes the fully connected layers as 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
     fn squeeze(&mut self, x: &GraphValue, squeeze: &SqueezeExcitation) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
@@ -110,7 +109,7 @@ impl LayerWriter<'_> {
                 let hidden = self.conv_norm(x, hidden);
                 let hidden = self.act(&hidden);
                 let types = self.conv(&hidden, out);
-                // Index of a move: square · 73 + move type.
+                // The index of a move is square · 73 + move type.
                 let board = self.graph.transpose(&types, &[0, 2, 3, 1]);
                 self.graph.reshape(&board, &[-1])
             }

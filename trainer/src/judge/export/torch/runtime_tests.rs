@@ -1,4 +1,4 @@
-//! libtorch and ONNX Runtime give the same answers.
+//! libtorch and ONNX Runtime give the same outputs.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ use crate::data::record::INITIAL_FEN;
 use crate::learn::torch::Checkpoint;
 use crate::learn::torch::families::{Net, Torch, Weights};
 
-/// White and Black to move, with and without history: castling on both sides, promotions, en passant, a
-/// repetition, a check, the fifty-move limit, castling in Chess960.
+/// White and Black to move, with and without history: castling, promotions, en passant, a repetition, a check, the
+/// fifty-move limit, castling in Chess960.
 const POSITIONS: [(&str, &str); 11] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3"),
@@ -31,7 +31,7 @@ const POSITIONS: [(&str, &str); 11] = [
     ("1r1k1r2/pppppppp/8/8/8/8/PPPPPPPP/1R1K1R2 w BFbf - 0 1", "d1b1 g7g6"),
 ];
 
-/// With their legal moves; the last position lacks its first one.
+/// The positions with their legal moves; the last one lacks its first move.
 fn positions() -> Vec<(Game, MoveList)> {
     let replay = |(fen, moves): &(&str, &str)| {
         let game = Game::from_uci(Some(fen), moves.split_whitespace()).unwrap();
@@ -69,7 +69,7 @@ fn shipped(name: &str) -> (Net, Weights, PathBuf) {
     (net, weights, nets.join(format!("{name}.onnx")))
 }
 
-/// Compares both runtimes, with all positions in one batch and one at a time.
+/// Compares both runtimes, with all positions in one batch and one by one.
 fn agree(net: &Net, weights: Weights, file: &Path) {
     let torch = Torch::new(net, weights, Device::Cpu);
     let theirs = Network::load(file).unwrap();
@@ -88,7 +88,7 @@ fn agree(net: &Net, weights: Weights, file: &Path) {
         assert!(apart < 1e-4, "{}: {apart}", file.display());
     }
     assert!(together != expected, "two runtimes never agree to the last bit: were both run?");
-    // Nearly uniform priors would agree trivially.
+    // Agreement on nearly uniform priors would prove nothing.
     let largest = |answer: &Answer| answer.priors.iter().copied().fold(0.0, f32::max);
     assert!(together.iter().all(|answer| largest(answer) * answer.priors.len() as f32 > 1.5));
     assert_eq!(evaluator.evaluate(&[]), Ok(Vec::new()));
@@ -102,7 +102,7 @@ fn libtorch_answers_like_onnx_runtime() {
     }
 }
 
-/// A network with noisy weights and its file: initial weights give nearly uniform outputs.
+/// A network with noisy weights and its file. Initial weights would give nearly uniform outputs.
 fn noisy(config: &str, folder: &Path) -> (Net, Weights, PathBuf) {
     let config = TrainConfig::parse(config, &[]).unwrap();
     let net = Net::new(&config.model).unwrap();
@@ -145,7 +145,7 @@ fn a_network_without_a_value_head_gets_the_material_evaluation() {
     agree(&net, weights, &file);
 }
 
-/// Of a shipped network in dtype `kind`, after `change` of its weights.
+/// The outputs of a shipped network in dtype `kind` after `change` of its weights.
 fn answers(kind: Kind, change: impl Fn(&Tensor)) -> Result<Vec<Answer>, EvalError> {
     let (net, weights, _) = shipped("resnet");
     tch::no_grad(|| change(&weights.flat));
@@ -166,7 +166,7 @@ fn fp16_is_close_to_fp32_and_falls_back_on_overflow() {
 
 #[test]
 fn an_error_of_libtorch_is_returned() {
-    // Weights of another network.
+    // These weights belong to another network.
     let torch = Torch::new(&shipped("trm").0, shipped("resnet").1, Device::Cpu);
     let mut evaluator = torch.evaluator(16).unwrap();
     let error = evaluator.evaluate(&requests(&positions())).unwrap_err();

@@ -4,16 +4,14 @@ use super::writer::LayerWriter;
 use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::trm::{PLANES, SQUARES, TransformerLayer, Trm};
 
-/// Passed from step to step.
 struct RecurrentState {
-    /// Answer token, `[batch, 1, width]`.
+    /// The answer token, `[batch, 1, width]`.
     y: GraphValue,
-    /// Latent tokens of the squares, `[batch, 64, width]`; `None`: all zeros.
+    /// The latent tokens of the squares, `[batch, 64, width]`; `None` means zeros.
     z: Option<GraphValue>,
 }
 
-/// One step, with inputs `y` and `z` and outputs `y_out` and `z_out`. Returns the policy logits and the WDL
-/// logits.
+/// Writes one step, with inputs `y` and `z` and outputs `y_out` and `z_out`. Returns the policy and WDL logits.
 pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let width = net.config.width;
     let y = writer.graph.input("y", &[1, width]);
@@ -25,7 +23,7 @@ pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [Gra
     heads(writer, net, &state)
 }
 
-/// All steps. Returns the policy logits and the WDL logits of the last.
+/// Writes all steps. Returns the policy and WDL logits of the last one.
 pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let squares = embedded(writer, net, input);
     let first = writer.param(net.first_answer);
@@ -37,7 +35,7 @@ pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> 
     heads(writer, net, &state)
 }
 
-/// Embedded planes plus positional embeddings: `[batch, 64, width]`.
+/// Embedded planes plus positional embeddings, `[batch, 64, width]`.
 fn embedded(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> GraphValue {
     let planes = writer.graph.reshape(input, &[PLANES, SQUARES]);
     let squares = writer.graph.transpose(&planes, &[0, 2, 1]);
@@ -86,7 +84,6 @@ fn layer(writer: &mut LayerWriter<'_>, layer: &TransformerLayer, tokens: &GraphV
     writer.graph.add(&tokens, &added)
 }
 
-/// Policy logits and WDL logits of the answer token.
 fn heads(writer: &mut LayerWriter<'_>, net: &Trm, state: &RecurrentState) -> [GraphValue; 2] {
     let y = writer.graph.reshape(&state.y, &[net.config.width]);
     [&net.policy, &net.wdl].map(|head| writer.linear(&y, head))

@@ -10,15 +10,13 @@ use crate::learn::torch::families::{Net, Weights};
 
 const BATCH: usize = 32;
 
-/// Largest differences between two runtimes: absolute for probabilities, relative to max(|logit|, 1) for
-/// logits.
+/// Largest differences between two runtimes: absolute for probabilities, relative to max(|logit|, 1) for logits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OutputDifference {
     pub policy_logit: f32,
-    /// Of a legal move's probability.
+    /// Over the legal moves' probabilities.
     pub policy: f32,
     pub wdl_logit: f32,
-    /// Of a probability of win, draw or loss.
     pub wdl: f32,
 }
 
@@ -28,7 +26,7 @@ impl OutputDifference {
     }
 }
 
-/// The schemes of the file must be those of `net`.
+/// Returns an error if the file's schemes are not those of `net`.
 pub fn compare(net: &Net, weights: &Weights, file: &Network, positions: &[Game]) -> Result<OutputDifference> {
     let schemes = net.schemes();
     ensure!(file.schemes() == schemes, "the file holds another network: {}", file.describe());

@@ -1,4 +1,4 @@
-//! Layers of several network families as ONNX operators.
+//! Layers shared by several network families as ONNX operators.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,15 @@ use crate::judge::export::graph::{GraphBuilder, GraphValue};
 use crate::learn::torch::families::params::ParamId;
 use crate::learn::torch::families::{Attention, Convolution, EPSILON, LayerNorm, Linear, Weights};
 
-/// Weights are in fp32.
 pub struct LayerWriter<'a> {
     pub graph: GraphBuilder,
     pub weights: &'a Weights,
-    /// For [`LayerWriter::act`].
     pub act: Activation,
-    /// Constants in the graph by parameter and whether transposed, so that layers that are applied more than
-    /// once share them.
+    /// Constants in the graph by parameter and transposition, so that layers that are applied repeatedly share them.
     written: HashMap<(ParamId, bool), GraphValue>,
 }
 
-/// Row-major.
+/// The values in row-major order.
 pub fn numbers(tensor: &Tensor) -> Vec<f32> {
     Vec::<f32>::try_from(tensor.to_device(tch::Device::Cpu).contiguous().view([-1])).expect("fp32 numbers")
 }
@@ -76,7 +73,7 @@ impl<'a> LayerWriter<'a> {
         self.graph.gemm(x, &weight, &bias)
     }
 
-    /// [`LayerWriter::linear`] on the last of more than two axes.
+    /// [`LayerWriter::linear`] over the last of more than two axes.
     pub fn linear_on_tokens(&mut self, x: &GraphValue, linear: &Linear) -> GraphValue {
         let weight = self.shared_constant(linear.weight, true);
         let bias = self.param(linear.bias);
@@ -84,7 +81,6 @@ impl<'a> LayerWriter<'a> {
         self.graph.add(&product, &bias)
     }
 
-    /// Of each token.
     pub fn layer_norm(&mut self, x: &GraphValue, norm: &LayerNorm) -> GraphValue {
         let gamma = self.param(norm.gamma);
         let beta = self.param(norm.beta);

@@ -1,4 +1,4 @@
-//! Bias correction: biases compensate the mean quantisation error of each output channel.
+//! Bias correction: each bias compensates the mean quantisation error of its output channel.
 
 use std::collections::HashMap;
 
@@ -14,22 +14,19 @@ use super::ranges::{BATCH, QuantisationRange, with_outputs};
 use super::rounding::{QuantisedWeights, constant, floats};
 use engine::nets::onnx_file::proto::ModelProto;
 
-/// For the means.
 const POSITIONS: usize = 2048;
 
-/// Of a layer with a bias.
 struct LayerOutput {
-    /// The output tensor.
     name: String,
-    /// The bias tensor, `[channels]`.
+    /// The bias tensor, of shape `[channels]`.
     bias: String,
     channels: usize,
     channels_last: bool,
 }
 
 /// Subtracts from each bias the mean shift of its output channel under quantisation: empirical bias correction (Nagel
-/// et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D), layer by
-/// layer with preceding layers already corrected. Returns the fp32 model; layers without a bias are unchanged.
+/// et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D). It goes layer
+/// by layer, with preceding layers already corrected. Returns the fp32 model.
 pub fn corrected(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -56,7 +53,7 @@ pub fn corrected(
     Ok(model)
 }
 
-/// Of the plan's layers that have a bias, in the order of the graph.
+/// The outputs of the plan's layers with a bias, in graph order.
 fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput> {
     let Some(graph) = &model.graph else { return Vec::new() };
     let layers = graph.node.iter().enumerate().filter(|(index, _)| plan.layers.contains(index));
@@ -70,7 +67,7 @@ fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput
     outputs.collect()
 }
 
-/// The mean of every channel over positions and squares, for each of these outputs.
+/// Each output's channel means over positions and squares.
 fn means(model: &ModelProto, layers: &[LayerOutput], games: &[Game]) -> Result<Vec<Vec<f64>>> {
     let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
     let mut session = OnnxSession::open(&with_outputs(model, &names))?;
@@ -130,7 +127,7 @@ mod tests {
         let model = ModelProto::decode(&fp32(&[])[..]).unwrap();
         let plan = QuantisationPlan::new(model.graph.as_ref().unwrap());
         let games = built_in_positions(5);
-        // Position by position equals all at once; the policy's last layer is channels-last.
+        // One by one or all at once, the means are equal. The policy's last layer is channels-last.
         for layer in layer_outputs(&model, &plan) {
             let layer = [layer];
             let all = means(&model, &layer, &games).unwrap();

@@ -1,4 +1,4 @@
-//! Compares a quantised network with the original: quantisation error and speed.
+//! Quantisation error and speed of a quantised network against the original.
 
 use std::time::{Duration, Instant};
 
@@ -10,40 +10,36 @@ use engine::nets::onnx::OnnxSession;
 use super::positions::LabelledPosition;
 use crate::judge::export::golden::softmax;
 
-/// Per measurement.
+/// The duration of one speed measurement.
 const TIME: Duration = Duration::from_millis(150);
 
-/// The tail is one position in this many.
+/// The tail is one position in `TAIL`.
 const TAIL: usize = 100;
 
-/// What quantisation changes in the outputs for one position.
+/// The output error for one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionError {
     pub fen: String,
-    /// Kullback–Leibler divergence of the quantised policy from the original over the legal moves, nat.
+    /// Kullback–Leibler divergence of the quantised policy from the original's over the legal moves, in nats.
     pub policy_kl: f64,
     /// Mean absolute error of the three WDL probabilities; `None` without a value head.
     pub wdl: Option<f64>,
-    /// Both networks prefer the same move.
     pub same_move: bool,
-    /// The original prefers the played move.
     pub right_before: bool,
-    /// The quantised network prefers the played move.
     pub right_after: bool,
 }
 
-/// An error over positions: its mean, how well the mean is known, and the tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ErrorStatistics {
     pub mean: f64,
     /// Standard error of the mean.
     pub error: f64,
-    /// The 99th percentile, but never the largest value: a single position does not decide.
+    /// The 99th percentile, but never the maximum, so that a single position does not decide.
     pub high: f64,
 }
 
 impl ErrorStatistics {
-    /// NaN without values, or if one of them is NaN.
+    /// NaN without values or if a value is NaN.
     fn of(values: impl Iterator<Item = f64>) -> ErrorStatistics {
         let mut values: Vec<f64> = values.collect();
         let count = values.len() as f64;
@@ -56,26 +52,23 @@ impl ErrorStatistics {
     }
 }
 
-/// Differences between the outputs of the quantised network and the original's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QuantisationQuality {
-    /// Positions compared.
     pub positions: usize,
-    /// Of [`PositionError::policy_kl`].
     pub policy_kl: ErrorStatistics,
-    /// Of [`PositionError::wdl`]; `None` for a network without a value head.
+    /// `None` without a value head.
     pub wdl_error: Option<ErrorStatistics>,
-    /// Share of positions where both prefer the same legal move.
+    /// Share of positions where both networks prefer the same legal move.
     pub same_move: f64,
-    /// Top-1 accuracy of the original: share of positions where it prefers the played move.
+    /// Top-1 accuracy of the original, against the played move.
     pub top1_before: f64,
     pub top1_after: f64,
-    /// Standard error of the difference of the two accuracies, paired by position.
+    /// Standard error of the accuracies' difference, paired by position.
     pub top1_error: f64,
 }
 
 impl QuantisationQuality {
-    /// The means over positions: NaN, which exceeds every limit, if there are none.
+    /// Without positions the means are NaN, which exceeds every limit.
     pub fn of(errors: &[PositionError]) -> QuantisationQuality {
         let total = errors.len() as f64;
         let share = |is: fn(&PositionError) -> bool| errors.iter().filter(|e| is(e)).count() as f64 / total;
@@ -90,16 +83,15 @@ impl QuantisationQuality {
             same_move: share(|e| e.same_move),
             top1_before,
             top1_after,
-            // Each position adds 1, 0 or −1 to the difference: the variance of their mean.
+            // Each position adds 1, 0 or −1 to the difference; this is the variance of the mean.
             top1_error: ((changed - (top1_after - top1_before).powi(2)) / total).sqrt(),
         }
     }
 }
 
-/// Per network.
+/// Measurements per network.
 pub const SPEED_REPEATS: usize = 9;
 
-/// Positions per batch, in comparisons and in speed measurements.
 pub const SPEED_BATCH: usize = 8;
 
 pub fn errors(
@@ -142,7 +134,7 @@ fn error(position: &LabelledPosition, p: &Probabilities, q: &Probabilities) -> P
     }
 }
 
-/// The `count` positions with the largest errors, in descending order. KL and WDL error count alike.
+/// The `count` largest errors in descending order, by the larger of policy KL and WDL error.
 pub fn worst(errors: &[PositionError], count: usize) -> Vec<PositionError> {
     let size = |error: &PositionError| error.policy_kl.max(error.wdl.unwrap_or(0.0));
     let mut sorted: Vec<&PositionError> = errors.iter().collect();
@@ -150,11 +142,9 @@ pub fn worst(errors: &[PositionError], count: usize) -> Vec<PositionError> {
     sorted.into_iter().take(count).cloned().collect()
 }
 
-/// Of one position.
 struct Probabilities {
-    /// Of the legal moves.
+    /// Covers the legal moves.
     policy: Vec<f32>,
-    /// `None` without a value head.
     wdl: Option<[f32; 3]>,
 }
 
@@ -177,7 +167,7 @@ fn probabilities(session: &mut OnnxSession, batch: &[Game], input: &[f32]) -> Re
     Ok(probabilities?)
 }
 
-/// D(p‖q), nat; NaN if a probability is NaN.
+/// D(p‖q) in nats; NaN if a probability is NaN.
 fn divergence(p: &[f32], q: &[f32]) -> f64 {
     let term = |(p, q): (&f32, &f32)| {
         let (p, q) = (f64::from(*p), f64::from(*q));
@@ -187,7 +177,6 @@ fn divergence(p: &[f32], q: &[f32]) -> f64 {
     p.iter().zip(q).map(term).sum()
 }
 
-/// The index of the highest probability.
 fn best(p: &[f32]) -> Option<usize> {
     (0..p.len()).max_by(|a, b| p[*a].total_cmp(&p[*b]))
 }
@@ -241,8 +230,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of 200 positions, `bad` have a KL of 1 nat and lose the played move, the others are as good as the
-    /// original.
+    /// 200 positions: `bad` of them have a KL of 1 nat and lose the played move, the others equal the original.
     pub(crate) fn sample(bad: usize) -> Vec<PositionError> {
         let error = |number: usize| {
             let is_bad = number < bad;

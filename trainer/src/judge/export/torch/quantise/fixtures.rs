@@ -1,4 +1,4 @@
-//! Small networks and files of games for tests.
+//! Small networks and game files for tests.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,12 @@ use crate::judge::export::torch::onnx;
 use crate::learn::torch::families::{Net, Weights};
 use engine::nets::onnx_file::proto::ModelProto;
 
-/// A small residual network.
 pub const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
 
-/// Of [`RESNET`], with random weights.
 pub fn fp32(overrides: &[&str]) -> Vec<u8> {
     fp32_of(RESNET, overrides)
 }
 
-/// With random weights.
 pub fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     let config = TrainConfig::parse(model, &overrides).unwrap();
@@ -31,17 +28,16 @@ pub fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
     onnx("net", &net, &weights, &config)
 }
 
-/// A network whose first layer has a large quantisation error, and the index of that layer's node.
-///
-/// `sharpness` multiplies the weights of the policy's last layer, and with them what errors do to the priors.
+/// A network whose first layer has a large quantisation error, and the index of that layer's node. `sharpness`
+/// multiplies the weights of the last policy layer, and so the effect of errors on the priors.
 pub fn with_a_sensitive_layer(sharpness: f32) -> (Vec<u8>, usize) {
     let mut model = ModelProto::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_mut().unwrap();
     let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
     let name = graph.node[layer].input[1].clone();
     let weight = graph.initializer.iter_mut().find(|tensor| tensor.name == name).unwrap();
-    // A huge weight of a mostly zero plane (repetition) changes few outputs, but rounds all other weights of
-    // its channel to a few of the 255 steps.
+    // A huge weight of the mostly zero repetition plane changes few outputs, but rounds all other weights of its
+    // channel to a few of the 255 steps.
     let (channel, plane) = (72 * 9 * 4, 56 * 9 * 4);
     for bytes in weight.raw_data.chunks_exact_mut(channel) {
         bytes[plane..plane + 4].copy_from_slice(&1000f32.to_le_bytes());
@@ -53,7 +49,6 @@ pub fn with_a_sensitive_layer(sharpness: f32) -> (Vec<u8>, usize) {
     (with_golden_outputs(model, "fp32").unwrap(), layer)
 }
 
-/// Games of pseudo-random moves.
 pub fn games_file(folder: &Path, source: &str, games: usize) -> PathBuf {
     let mut random = fastrand::Rng::with_seed(games as u64);
     let mut chunk = Chunk::new(source);

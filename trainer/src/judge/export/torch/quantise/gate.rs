@@ -2,19 +2,19 @@
 
 use super::compare::{ErrorStatistics, QuantisationQuality};
 
-/// Limit of the mean policy divergence, nat, and of the mean absolute error of the WDL probabilities.
+/// Limit of the mean policy KL (nats) and of the mean WDL error.
 const MEAN: f64 = 0.01;
 
-/// Limit of the same at the 99th percentile of the positions.
+/// Limit of both at the 99th percentile of the positions.
 const HIGH: f64 = 0.1;
 
-/// Limit of the decrease of the top-1 accuracy (share of positions whose played move is preferred).
+/// Limit of the decrease in top-1 accuracy.
 const TOP1_LOSS: f64 = 0.005;
 
-/// Standard errors by which a mean must exceed its limit: a few positions must not refuse a network.
+/// A mean must exceed its limit by this many standard errors, so that a few positions cannot refuse a network.
 const CONFIDENCE: f64 = 2.0;
 
-/// The limits that `quality` exceeds, one message each; NaN exceeds every limit.
+/// One message per exceeded limit.
 pub fn exceeded_limits(quality: &QuantisationQuality) -> Vec<String> {
     let mut exceeded = Vec::new();
     let errors = [("policy KL", Some(quality.policy_kl)), ("WDL error", quality.wdl_error)];

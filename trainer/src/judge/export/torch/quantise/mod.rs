@@ -45,26 +45,23 @@ const QUICK: usize = 512;
 /// Positions with the largest errors that are reported.
 const WORST: usize = 5;
 
-/// Compared with the fp32 network.
 #[derive(Clone, Debug)]
 pub struct QuantisedNetwork {
-    /// Of the network file.
     pub int8: Vec<u8>,
-    /// On held-out positions.
+    /// Error against the fp32 network on held-out positions.
     pub quality: QuantisationQuality,
-    /// Positions per second in fp32 and in 8 bits: one thread, batches of [`SPEED_BATCH`], median of
-    /// [`SPEED_REPEATS`].
+    /// Positions per second in fp32 and in 8 bits: one thread, batches of [`SPEED_BATCH`], median of [`SPEED_REPEATS`].
     pub speeds: [f64; 2],
     /// One message per exceeded limit.
     pub exceeded: Vec<String>,
-    /// The positions with the largest errors, the largest first.
+    /// The positions with the largest errors, largest first.
     pub worst: Vec<PositionError>,
-    /// Of every layer, the largest first; only if a limit is exceeded.
+    /// All layers, largest error first; only if a limit is exceeded.
     pub sensitivities: Vec<LayerSensitivity>,
 }
 
-/// Quantises an fp32 network file. Calibrates on up to `calibration` positions of training games and compares on up
-/// to `held_out` positions of validation games.
+/// Quantises an fp32 network file. Calibrates on up to `calibration` positions of training games and compares on up to
+/// `held_out` positions of validation games.
 pub fn quantise(
     fp32: &[u8],
     games: &[PathBuf],
@@ -94,7 +91,7 @@ pub fn quantise(
 }
 
 /// Quantises a network in training quickly: calibrates on a small sample and compares on other positions of the same
-/// games. Returns the int8 file and the quantisation error, which has no limit.
+/// games. Returns the int8 file and the quantisation error, to which no limit applies.
 pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, QuantisationQuality)> {
     let sample = positions::sample(games, 2 * QUICK)?;
     let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
@@ -105,10 +102,9 @@ pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, 
     Ok((int8, quality))
 }
 
-/// A network with its plan, calibrated ranges and quantised weights.
 struct Quantiser {
     model: ModelProto,
-    /// With biases corrected for its 8-bit form.
+    /// The model with biases corrected for its 8-bit form.
     corrected: ModelProto,
     plan: QuantisationPlan,
     ranges: HashMap<String, QuantisationRange>,
@@ -116,7 +112,6 @@ struct Quantiser {
 }
 
 impl Quantiser {
-    /// Plans and calibrates the bytes of an fp32 network file.
     fn new(fp32: &[u8], calibration: &[Game]) -> Result<Quantiser> {
         let mut model = ModelProto::decode(fp32).context("not an ONNX file")?;
         let graph = model.graph.get_or_insert_default();
@@ -133,25 +128,25 @@ impl Quantiser {
         Ok(Quantiser { model, corrected, plan, ranges, weights })
     }
 
-    /// The bytes of the 8-bit file, whose card has that precision and new golden outputs.
+    /// The 8-bit file, with precision and golden outputs in its card.
     fn file(&self) -> Result<Vec<u8>> {
         with_golden_outputs(qdq::quantised(&self.corrected, &self.plan, &self.ranges, &self.weights), "int8")
     }
 
-    /// Nodes of the layers that are computed in integers, in the order of the graph.
+    /// Nodes of the integer layers in graph order.
     fn layers(&self) -> Vec<usize> {
         let mut layers: Vec<usize> = self.plan.layers.iter().copied().collect();
         layers.sort_unstable();
         layers
     }
 
-    /// The network with only `layer` in integers and the rest in fp32.
+    /// The network with only `layer` in integers.
     fn single_layer(&self, layer: usize) -> Vec<u8> {
         let plan = self.plan.single_layer(self.graph(), layer);
         qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()
     }
 
-    /// A layer's node, number and shape of weights.
+    /// Names a layer's node, number and weight shape.
     fn describe(&self, layer: usize) -> String {
         let node = &self.graph().node[layer];
         let weight = constant(self.graph(), &node.input[1]);

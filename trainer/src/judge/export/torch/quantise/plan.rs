@@ -4,42 +4,39 @@ use engine::nets::onnx_file::proto::{GraphProto, NodeProto};
 
 const VALUE: &str = "wdl";
 
-/// Squeeze-and-excitation gates, from the input on, that stay in float.
+/// The first squeeze-and-excitation gates, which stay in float.
 const FLOAT_GATES: usize = 1;
 
-/// The layers and tensors of a graph that are quantised.
+/// The layers and tensors of a graph that are quantised: inputs, weights and outputs of every convolution and fully
+/// connected layer, with these exceptions:
+/// - The outputs of the last layers stay in float: quantised logits quadrupled the policy divergence at no measurable
+///   gain in speed.
+/// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are sensitive and take
+///   about 1 % of the time.
 ///
-/// Every convolution and fully connected layer has 8-bit inputs, weights and outputs, with these exceptions:
-///
-/// - The outputs of the last layers stay in float: quantised logits had four times the policy divergence at
-///   no measurable gain in speed.
-/// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are
-///   sensitive and take about 1 % of the time.
-///
-/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them
-/// and the tower is computed in integers throughout. The first gate stays in float ([`FLOAT_GATES`]): its
-/// error goes through all later layers. In 8 bits it caused 1/14 of the value's error; in float it costs 1/40 of the speed.
+/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them and
+/// computes the tower in integers throughout. The first gate stays in float ([`FLOAT_GATES`]), since its error passes
+/// through all later layers: in 8 bits it caused 1/14 of the value's error, in float it costs 1/40 of the speed.
 #[derive(Debug, Default)]
 pub struct QuantisationPlan {
-    /// Nodes of the layers computed in integers.
     pub layers: HashSet<usize>,
     /// 1x1 convolutions whose only consumer transposes to squares × channels, with that node's index. They become
     /// matrix products, whose output needs no quantisation.
     pub products: HashMap<usize, usize>,
-    /// Quantised to 8 bits, in the order of the graph.
+    /// In graph order.
     pub tensors: Vec<String>,
-    /// Of the first layer: the network's input, possibly with scaled planes.
+    /// The first layer's input: the network's input, possibly with scaled planes.
     pub input: String,
 }
 
 impl QuantisationPlan {
-    /// The graph's nodes must be in topological order.
+    /// Nodes must be in topological order.
     pub fn new(graph: &GraphProto) -> QuantisationPlan {
         let consumers = Consumers::new(graph);
         let first = graph.node.iter().find(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
         let input = first.map(|node| node.input[0].clone()).unwrap_or_default();
         let mut plan = QuantisationPlan { input, ..QuantisationPlan::default() };
-        // Computed from a pooled tensor, with one number per channel.
+        // Tensors computed from a pooled tensor, with one number per channel.
         let mut squeezed = HashSet::new();
         let mut gates = 0;
         for (index, node) in graph.node.iter().enumerate() {
@@ -78,7 +75,7 @@ impl QuantisationPlan {
         plan
     }
 
-    /// Restricted to one layer: its input, weights and output.
+    /// The plan for one layer alone: its input, weights and output.
     pub fn single_layer(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
         let node = &graph.node[layer];
         let consumers = Consumers::new(graph);
@@ -102,7 +99,6 @@ impl QuantisationPlan {
     }
 }
 
-/// The consuming nodes of each tensor.
 struct Consumers<'a> {
     graph: &'a GraphProto,
     of: HashMap<&'a str, Vec<usize>>,
@@ -119,7 +115,6 @@ impl<'a> Consumers<'a> {
         Consumers { graph, of }
     }
 
-    /// The only consumer of the node's output.
     fn only(&self, node: &NodeProto) -> Option<(usize, &'a NodeProto)> {
         match self.of.get(node.output[0].as_str())?.as_slice() {
             [index] => Some((*index, &self.graph.node[*index])),
@@ -127,8 +122,8 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// The node's output, after its ReLU if that is its only consumer: quantisation to unsigned 8 bits
-    /// implies the ReLU.
+    /// The node's output after its ReLU, if that is the only consumer: quantisation to unsigned 8 bits implies the
+    /// ReLU.
     fn activated<'b>(&'b self, node: &'b NodeProto) -> &'b str {
         match self.only(node) {
             Some((_, next)) if next.op_type == "Relu" => &next.output[0],
@@ -136,7 +131,7 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// Whether only reshapes and permutations lie between the node's output and an output of the graph.
+    /// Whether only reshapes and permutations follow before an output of the graph.
     fn is_last(&self, node: &NodeProto) -> bool {
         let output = |name: &str| self.graph.output.iter().any(|output| output.name == name);
         if output(&node.output[0]) {
@@ -147,7 +142,6 @@ impl<'a> Consumers<'a> {
             .is_some_and(|(_, next)| shape_only.contains(&next.op_type.as_str()) && self.is_last(next))
     }
 
-    /// Whether every path from the node leads to the output `output`.
     fn leads_only_to(&self, node: &NodeProto, output: &str) -> bool {
         let name = node.output[0].as_str();
         match self.of.get(name) {
@@ -158,7 +152,7 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// The transposition `[0, 2, 3, 1]` that alone consumes the output of a 1x1 convolution.
+    /// The transposition `[0, 2, 3, 1]` that is the only consumer of a 1x1 convolution.
     fn transposed(&self, node: &NodeProto) -> Option<usize> {
         let ints = |node: &'a NodeProto, name: &str| {
             node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..])

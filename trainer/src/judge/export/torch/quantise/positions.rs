@@ -1,4 +1,4 @@
-//! Positions of stored games: of training games for calibration, of validation games for comparison.
+//! Positions of stored games: training games for calibration, validation games for comparison.
 
 use std::path::PathBuf;
 
@@ -9,25 +9,22 @@ use shakmaty::Move;
 use crate::data::dataset::{self, Chunk};
 use crate::data::record::{GameView, Split, split};
 
-/// So that a few games do not dominate a source.
+/// Sampled positions per game, so that a few games do not dominate a source.
 const PER_GAME: usize = 8;
 
 #[derive(Clone, Debug)]
 pub struct LabelledPosition {
     pub game: Game,
-    /// Legal.
     pub played: Move,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct PositionSplit {
-    /// Of training games.
     pub calibration: Vec<Game>,
-    /// Of validation games.
     pub held_out: Vec<LabelledPosition>,
 }
 
-/// Equally many positions of each source. There must be training games and validation games.
+/// Samples each source equally. There must be training games and validation games.
 pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<PositionSplit> {
     let mut pools: Vec<SourceGames> = Vec::new();
     for file in files {
@@ -58,7 +55,6 @@ pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Po
     Ok(positions)
 }
 
-/// Up to `count` positions, spread over all games.
 pub fn sample(files: &[PathBuf], count: usize) -> Result<Vec<LabelledPosition>> {
     let mut games = Vec::new();
     for file in files {
@@ -93,14 +89,13 @@ impl StoredGame {
         GameView { start, moves: &self.moves, puzzle: self.puzzle, ..GameView::default() }
     }
 
-    /// Positions that may be sampled.
     fn targets(&self) -> usize {
         self.replay().targets()
     }
 }
 
 impl SourceGames {
-    /// Adds a file's validation games and up to `most` of its training games.
+    /// Adds all validation games of a file and up to `most` of its training games.
     fn add(&mut self, chunk: &Chunk, most: usize) {
         let before = self.training.len();
         for index in 0..chunk.games() {
@@ -114,7 +109,7 @@ impl SourceGames {
     }
 }
 
-/// Up to `count` different positions, spread over the games.
+/// Up to `count` distinct positions, spread over the games.
 fn spread(games: &[StoredGame], count: usize) -> Result<Vec<LabelledPosition>> {
     let turns = |index: usize| (0..games[index].targets().min(PER_GAME)).map(move |turn| (index, turn));
     let all: Vec<(usize, usize)> = (0..games.len()).flat_map(turns).collect();
@@ -127,13 +122,13 @@ fn spread(games: &[StoredGame], count: usize) -> Result<Vec<LabelledPosition>> {
     Ok(positions)
 }
 
-/// Sample number `turn` of a game; `None` if its stored move is illegal. The first one depends on the game's
-/// `index`, so that all phases are covered.
+/// Sample number `turn` of a game; `None` if the stored move is illegal. The first sample depends on `index`, so that
+/// all phases are covered.
 fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<LabelledPosition>> {
     let replay = stored.replay();
     let mut game = replay.initial().context("invalid initial position of a game")?;
     let (targets, turns) = (replay.targets(), replay.targets().min(PER_GAME));
-    // A low-discrepancy sequence (golden ratio) covers openings and endings evenly.
+    // The golden ratio gives a low-discrepancy sequence, which covers openings and endings evenly.
     let first = (index as f64 * 0.618_034).fract() * targets as f64;
     let target = (first as usize + turn * targets / turns) % targets;
     let (before, after) = stored.moves.split_at(replay.target_ply(target));
@@ -144,7 +139,7 @@ fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<
     Ok(game.legal_moves().contains(&played).then_some(LabelledPosition { game, played }))
 }
 
-/// At most `count` elements at equal distances: positions are ordered by source.
+/// At most `count` elements at equal distances, since positions are ordered by source.
 pub fn thinned<T: Clone>(all: &[T], count: usize) -> Vec<T> {
     all.iter().step_by(all.len().div_ceil(count).max(1)).cloned().collect()
 }

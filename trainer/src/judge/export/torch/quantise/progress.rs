@@ -1,8 +1,5 @@
-//! Progress bar over the layers of a network.
-
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// On stderr.
 pub fn layers_bar(layers: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(layers as u64), ProgressDrawTarget::stderr());
     bar.set_style(

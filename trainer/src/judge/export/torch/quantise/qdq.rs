@@ -1,5 +1,5 @@
-//! Quantised graphs in QDQ format: pairs of QuantizeLinear and DequantizeLinear nodes, which ONNX Runtime
-//! fuses into its integer operators.
+//! Quantised graphs in QDQ format: pairs of QuantizeLinear and DequantizeLinear nodes, which ONNX Runtime fuses into
+//! integer operators.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,15 +10,14 @@ use engine::nets::onnx_file::proto::{
     AttributeProto, FLOAT, GraphProto, INT8, INT32, ModelProto, NodeProto, TensorProto, UINT8,
 };
 
-/// The network with the plan's tensors quantised to unsigned 8 bits (one scale per tensor) and its layers'
-/// `weights` to signed 8 bits (one scale per output channel).
+/// Quantises the plan's tensors to unsigned 8 bits (one scale per tensor) and its layers' `weights` to signed 8 bits
+/// (one scale per output channel).
 ///
-/// Activations are unsigned with a zero point even where they have a sign: with AVX-512 VNNI, ONNX Runtime is
-/// almost 5 times as fast on u8 × s8 as on s8 × s8.
+/// Even signed activations are stored unsigned with a zero point: with AVX-512 VNNI, ONNX Runtime is almost 5 times as
+/// fast on u8 × s8 as on s8 × s8.
 ///
 /// # Panics
-/// If the model has no graph, or a range of the plan's tensors or the weights of one of its layers are
-/// missing.
+/// If the model has no graph, or a range or the weights of a planned tensor or layer are missing.
 pub fn quantised(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -52,14 +51,13 @@ pub fn quantised(
 struct QdqWriter<'a> {
     constants: HashMap<&'a str, &'a TensorProto>,
     graph: GraphProto,
-    /// Of the tensors quantised so far.
+    /// Scales of the tensors quantised so far.
     scales: HashMap<String, f32>,
-    /// By the name of their tensor.
     weights: &'a HashMap<String, QuantisedWeights>,
 }
 
 impl QdqWriter<'_> {
-    /// Reads quantised tensors where there are any, with quantised weights if it is a `layer`.
+    /// Copies a node to read quantised tensors where they exist, and quantised weights if it is a `layer`.
     fn node(&mut self, node: &NodeProto, layer: bool) {
         let mut node = node.clone();
         if layer {
@@ -78,8 +76,7 @@ impl QdqWriter<'_> {
         self.graph.node.push(node);
     }
 
-    /// A 1x1 convolution and the transposition after it as the matrix product of `[n, 8, 8, in]` and `[in,
-    /// out]`.
+    /// Writes a 1x1 convolution and its transposition as the matrix product of `[n, 8, 8, in]` and `[in, out]`.
     fn product(&mut self, conv: &NodeProto, output: &str) {
         let x = &conv.input[0];
         let weights = &self.weights[&conv.input[1]];
@@ -110,7 +107,6 @@ impl QdqWriter<'_> {
         }
     }
 
-    /// Quantises and dequantises a tensor.
     fn quantise(&mut self, tensor: &str, range: QuantisationRange) {
         let (scale, zero) = (range.scale(), range.zero());
         let parameters = [format!("{tensor}/scale"), format!("{tensor}/zero")];
@@ -123,14 +119,14 @@ impl QdqWriter<'_> {
         self.scales.insert(tensor.to_owned(), scale);
     }
 
-    /// Weights in 8 bits and their dequantisation; returns the name of its output.
+    /// Writes 8-bit weights and their dequantisation; returns the latter's output.
     fn write_weights(&mut self, name: &str, dims: &[i64], weights: &QuantisedWeights, axis: i64) -> String {
         let bytes = weights.integers.iter().map(|x| *x as u8).collect();
         self.write_channels(name, dims, (INT8, bytes), &weights.scales, axis)
     }
 
-    /// A bias in 32 bits, in units of the layer's accumulator (weight scale times input scale), and its
-    /// dequantisation; returns the name of its output.
+    /// Writes a 32-bit bias in units of the accumulator (weight scale · input scale) and its dequantisation; returns
+    /// the latter's output.
     fn write_bias(&mut self, name: &str, weights: &QuantisedWeights, input_scale: f32) -> String {
         let bias = self.constants[name];
         let scales: Vec<f32> = weights.scales.iter().map(|scale| scale * input_scale).collect();
@@ -151,7 +147,7 @@ impl QdqWriter<'_> {
         self.constant(&integers, dims, data_type, bytes);
         let bytes = scales.iter().flat_map(|scale| scale.to_le_bytes()).collect();
         self.constant(&scale, &[scales.len() as i64], FLOAT, bytes);
-        // Zero is the default, but some of ONNX Runtime's fusions need it to be explicit.
+        // Zero is the default, but some fusions of ONNX Runtime need it to be explicit.
         let zeros = vec![0; scales.len() * if data_type == INT32 { 4 } else { 1 }];
         self.constant(&zero, &[scales.len() as i64], data_type, zeros);
         let dequantised = format!("{name}/dequantised");

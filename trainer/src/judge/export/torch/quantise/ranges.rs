@@ -1,4 +1,4 @@
-//! Calibration: the ranges of a network's tensors on positions of games.
+//! Calibration: activation ranges of a network on positions of games.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,15 @@ use engine::nets::onnx_file::proto::{FLOAT, ModelProto, TensorTypeProto, TypePro
 
 pub const BATCH: usize = 16;
 
-/// Per histogram.
 const BINS: usize = 2048;
 
-/// Between the 256 values of 8 bits.
+/// Steps between the 256 values of 8 bits.
 const STEPS: f32 = 255.0;
 
 /// Clipping limits tried at each end.
 const LIMITS: usize = 24;
 
-/// Unsigned 8 bits: value = scale · (integer − zero).
+/// Unsigned 8-bit quantisation: value = scale · (integer − zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantisationRange {
     scale: f32,
@@ -30,26 +29,26 @@ pub struct QuantisationRange {
 }
 
 impl QuantisationRange {
-    /// From `low` (≤ 0) to `high` (≥ 0); 0 is exact.
+    /// Covers `low` (≤ 0) to `high` (≥ 0); 0 is exact.
     fn between(low: f32, high: f32) -> QuantisationRange {
-        // A tensor that is always zero can have any range.
+        // An all-zero tensor can have any range.
         let width = if high > low { high - low } else { 1.0 };
         let scale = width / STEPS;
         QuantisationRange { scale, zero: (-low / scale).round() as u8 }
     }
 
-    /// Represents the values of the network's input exactly.
+    /// The range in which the network's input values are exact.
     fn of_input(scheme: Input) -> QuantisationRange {
         let limit = match scheme {
             // Multiples of 1/200.
             Input::Planes72 => 255.0 / 200.0,
-            // Integers: ones and, in lc0's input, the half-move clock.
+            // Integers: ones, and the half-move clock in lc0's input.
             _ => 255.0,
         };
         QuantisationRange::between(0.0, limit)
     }
 
-    /// A slightly larger range in which 1 is a whole number of steps, since most input planes are binary.
+    /// Enlarges the range so that 1 is a whole number of steps, since most input planes are binary.
     fn with_one(self) -> QuantisationRange {
         if self.scale > 1.0 {
             self
@@ -67,7 +66,6 @@ impl QuantisationRange {
     }
 }
 
-/// Minimum, maximum and histogram.
 #[derive(Clone, Debug)]
 struct ActivationHistogram {
     low: f32,
@@ -75,11 +73,9 @@ struct ActivationHistogram {
     bins: Vec<u32>,
 }
 
-/// Runs the network on `games` and returns the ranges of the plan's tensors.
-///
-/// Values outside a range are clipped. The limits minimise the mean squared error of clipping and rounding
-/// together. This measured better than the full range (three quarters of its policy divergence) and than
-/// percentiles.
+/// Runs the network on `games` and returns the ranges of the plan's tensors. Values outside a range are clipped; its
+/// limits minimise the mean squared error of clipping and rounding together. This measured better than the full range
+/// (three quarters of its policy divergence) and than percentiles.
 pub fn ranges(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -110,7 +106,7 @@ pub fn ranges(
     Ok(ranges.chain([("input".to_owned(), QuantisationRange::of_input(scheme))]).collect())
 }
 
-/// The bytes of the model with `tensors` as additional outputs.
+/// The model's bytes with `tensors` as additional outputs.
 pub fn with_outputs(model: &ModelProto, tensors: &[String]) -> Vec<u8> {
     let mut model = model.clone();
     let graph = model.graph.get_or_insert_default();
@@ -134,13 +130,12 @@ impl ActivationHistogram {
 
     fn count(&mut self, data: &[f32]) {
         let scale = BINS as f32 / (self.high - self.low).max(f32::MIN_POSITIVE);
-        // Zero is exact in every range.
         for x in data.iter().filter(|x| **x != 0.0) {
             self.bins[(((x - self.low) * scale) as usize).min(BINS - 1)] += 1;
         }
     }
 
-    /// With the least mean squared error of rounding and clipping together.
+    /// Returns the range with the least squared error of rounding and clipping.
     fn range(&self) -> QuantisationRange {
         let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
         let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });
@@ -150,7 +145,7 @@ impl ActivationHistogram {
         QuantisationRange::between(low, high)
     }
 
-    /// Sum of squared errors if values are clipped to `low`..`high` and rounded.
+    /// The sum of squared errors if values are clipped to `low`..`high` and rounded.
     fn cost(&self, (low, high): (f32, f32)) -> f64 {
         let width = (self.high - self.low) / BINS as f32;
         let rounding = f64::from((high - low) / STEPS).powi(2) / 12.0;

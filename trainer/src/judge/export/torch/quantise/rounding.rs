@@ -1,4 +1,4 @@
-//! Quantises weights to 8 bits by GPTQ, which minimises the error of a layer's outputs.
+//! Quantises weights to 8 bits with GPTQ, which minimises the error of a layer's outputs.
 
 use std::collections::HashMap;
 
@@ -13,33 +13,32 @@ use super::progress::layers_bar;
 use super::ranges::{BATCH, QuantisationRange, with_outputs};
 use engine::nets::onnx_file::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
 
-/// −128 is not used, so that the range is symmetric.
+/// Omits −128, so that the range is symmetric.
 const WEIGHT_STEPS: f32 = 127.0;
 
-/// Leaves room in 32 bits for the products that are added.
+/// Leaves room in the 32-bit accumulator for the products.
 const BIAS_STEPS: f32 = (1 << 30) as f32;
 
-/// For a layer's input moments.
+/// Positions for the second moments of a layer's inputs.
 const POSITIONS: usize = 2048;
 
-/// Damping of the second-moment matrix relative to its mean diagonal, as some inputs are always zero.
+/// Damping of the second-moment matrix relative to its mean diagonal, since some inputs are always zero.
 const DAMPING: f64 = 1e-3;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantisedWeights {
     /// `[out, inner]`, row-major.
     pub integers: Vec<i8>,
-    /// `[out]`: the step size of each output channel.
+    /// The step of each output channel, `[out]`.
     pub scales: Vec<f32>,
 }
 
-/// The quantised weights of the plan's layers by the name of their tensor.
+/// Returns the quantised weights of the plan's layers by tensor name.
 ///
-/// GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993): a layer's weights are
-/// rounded input by input, the input with the largest second moment first, and the weights not yet rounded
-/// compensate each rounding error, given the inputs' second moments on `games`. The gain is largest in the
-/// first layer, many of whose planes are constant over the board: with rounding to nearest, their errors
-/// shift every output.
+/// GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993), rounds a layer's weights input by
+/// input in order of descending second moment on `games`, while the remaining weights compensate each rounding error.
+/// The gain is largest in the first layer: many of its planes are constant over the board, and with rounding to nearest
+/// their errors shift every output.
 pub fn rounded(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -71,19 +70,19 @@ pub fn constant<'a>(graph: &'a GraphProto, name: &str) -> Option<&'a TensorProto
     graph.initializer.iter().find(|tensor| tensor.name == name)
 }
 
-/// Of each output of a layer with `inner` weights per output.
+/// The step of each output of a layer with `inner` weights per output.
 fn scales(numbers: &[f32], inner: usize, bias: Option<&[f32]>, input_scale: f32) -> Vec<f32> {
     let scale = |(output, row): (usize, &[f32])| {
         let largest = row.iter().fold(0f32, |max, x| max.max(x.abs()));
-        // The bias has this scale times the input's: small weights with a large bias need a larger scale.
+        // The unit of the bias is this scale times the input's: a large bias with small weights needs a larger scale.
         let bias = bias.map_or(0.0, |bias| bias[output].abs());
         (largest / WEIGHT_STEPS).max(bias / input_scale / BIAS_STEPS).max(f32::MIN_POSITIVE)
     };
     numbers.chunks_exact(inner).enumerate().map(scale).collect()
 }
 
-/// The second-moment matrix `[inner, inner]` of the layer's inputs: the mean of `x · xᵀ` over positions and
-/// squares, where `x` is the inputs of one output (im2col for convolutions).
+/// The mean of `x · xᵀ` over positions and squares, `[inner, inner]`, where `x` is the inputs of one output (im2col for
+/// convolutions).
 fn moments(model: &ModelProto, node: &NodeProto, weight: &TensorProto, games: &[Game]) -> Result<Tensor> {
     let name = node.input[0].clone();
     let mut session = OnnxSession::open(&with_outputs(model, std::slice::from_ref(&name)))?;
@@ -112,12 +111,12 @@ fn moments(model: &ModelProto, node: &NodeProto, weight: &TensorProto, games: &[
     Ok(sum / (count.max(1) as f64))
 }
 
-/// The inputs of the layer's outputs (im2col): `[inner, positions · squares]`.
+/// The inputs of each output (im2col), `[inner, positions · squares]`.
 fn columns(data: &[f32], weight: &TensorProto, positions: i64) -> Tensor {
     let x = Tensor::from_slice(data);
     match weight.dims[..] {
         [_, channels, height, width] => {
-            // The board, or one number per channel.
+            // A board, or one number per channel.
             let side = if x.numel() as i64 == positions * channels { 1 } else { 8 };
             let x = x.view([positions, channels, side, side]);
             let columns = x.im2col([height, width], [1, 1], [height / 2, width / 2], [1, 1]);
@@ -127,16 +126,15 @@ fn columns(data: &[f32], weight: &TensorProto, positions: i64) -> Tensor {
     }
 }
 
-/// For the outputs of one layer.
 struct GptqRounder {
-    /// Inputs in the order of rounding: descending second moment.
+    /// Inputs in rounding order: descending second moment.
     order: Vec<usize>,
-    /// The upper Cholesky factor of the inverse second-moment matrix in that order, row-major.
+    /// The upper Cholesky factor of the inverse second-moment matrix in rounding order, row-major.
     factor: Vec<f64>,
 }
 
 impl GptqRounder {
-    /// The second moments must be finite and positive definite.
+    /// The moments must be finite and positive definite.
     fn new(moments: &Tensor) -> Result<GptqRounder> {
         let size = moments.size()[0];
         let diagonal = moments.diag(0);
@@ -151,7 +149,7 @@ impl GptqRounder {
         Ok(GptqRounder { order, factor: list(&factor) })
     }
 
-    /// One output's weights, rounded to multiples of `scale`.
+    /// Rounds one output's weights to multiples of `scale`.
     fn round(&self, row: &[f32], scale: f32) -> Vec<i8> {
         let size = row.len();
         let scale = f64::from(scale);
@@ -170,7 +168,6 @@ impl GptqRounder {
     }
 }
 
-/// Of an fp32 tensor.
 pub fn floats(tensor: &TensorProto) -> Vec<f32> {
     tensor.raw_data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
@@ -193,7 +190,7 @@ mod tests {
 
     #[test]
     fn equal_inputs_keep_the_sum_of_their_weights() {
-        // Two equal inputs and an independent one: 0.4 + 0.4 is nearer to 1 than to 0.
+        // Of two equal inputs and an independent one, 0.4 + 0.4 is nearer to 1 than to 0.
         let moments = Tensor::from_slice(&[1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0f64]).view([3, 3]);
         let rounded = GptqRounder::new(&moments).unwrap().round(&[0.4, 0.4, 0.4], 1.0);
         assert_eq!(i32::from(rounded[0]) + i32::from(rounded[1]), 1);
@@ -229,7 +226,7 @@ mod tests {
                 };
                 let nearest = cost(&|i| f64::from((numbers[i] / scales[i / inner]).round()));
                 let gptq = cost(&|i| f64::from(integers[i]));
-                // The last weights of a block are initialised to zero, which has no rounding error.
+                // The last weights of a block start at zero, which has no rounding error.
                 let better = gptq < 0.7 * nearest || nearest == 0.0;
                 assert!(better, "{}: {gptq} instead of {nearest}", node.name);
             }

@@ -1,4 +1,4 @@
-//! Sensitivity: the quantisation error of each layer alone.
+//! The quantisation error of each layer alone.
 
 use anyhow::Result;
 use engine::nets::onnx::OnnxSession;
@@ -8,19 +8,17 @@ use super::compare::{QuantisationQuality, quality};
 use super::positions::{LabelledPosition, thinned};
 use super::progress::layers_bar;
 
-/// For the comparison of layers.
 const POSITIONS: usize = 1024;
 
-/// With only this layer in integers.
+/// The error with only this layer in integers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerSensitivity {
-    /// The layer's node, number and size.
     pub layer: String,
-    /// Compared with the fp32 network.
+    /// Against the fp32 network.
     pub quality: QuantisationQuality,
 }
 
-/// Of all layers that are computed in integers, the largest first.
+/// Covers all layers that are computed in integers, the largest error first.
 pub fn layer_sensitivities(
     original: &mut OnnxSession,
     quantiser: &Quantiser,

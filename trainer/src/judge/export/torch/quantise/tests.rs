@@ -1,5 +1,3 @@
-//! Quantisation of small networks with random weights.
-
 use engine::nets::eval::ValueScheme;
 use engine::nets::onnx::Network;
 
@@ -28,7 +26,7 @@ fn check_of(model: &str, overrides: &[&str]) {
     let int8 = quantised(&fp32, &built_in_positions(64)).unwrap();
     assert_eq!(int8, quantised(&fp32, &built_in_positions(64)).unwrap(), "deterministic");
 
-    // The engine checks card, tensors and golden outputs.
+    // Loading checks card, tensors and golden outputs.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("net.int8.onnx");
     std::fs::write(&path, &int8).unwrap();
@@ -77,8 +75,8 @@ fn the_plan_quantises_the_whole_tower() {
         "all but those of the value head and of squeeze-and-excitation"
     );
     assert_eq!(plan.products.len(), 1, "the policy's last convolution");
-    // The input and the outputs of the first and the policy's convolution; of each block the outputs of both
-    // convolutions and the sum; of the second also the pooled channels, the gate and the product.
+    // The input and the outputs of the first convolution and the policy's; per block the outputs of both convolutions
+    // and the sum; in the second block also the pooled channels, the gate and the product.
     assert_eq!(plan.tensors.len(), 3 + 2 * 3 + 3, "{:?}", plan.tensors);
     let makes = |tensor: &str| graph.node.iter().find(|node| node.output[0] == tensor).unwrap();
     assert!(!plan.tensors.contains(&makes("policy").input[0]), "the policy's logits stay in float");
