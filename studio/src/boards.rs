@@ -13,19 +13,16 @@ pub struct LiveBoard {
     /// The opening or the game's number.
     pub title: String,
     pub fen: String,
-    /// The last move in UCI notation.
+    /// UCI notation.
     pub last: Option<String>,
-    /// The last move in SAN.
     pub san: Option<String>,
     pub check: bool,
     pub ply: usize,
-    /// Milliseconds left for White and Black.
+    /// White, Black.
     pub left_ms: Option<[u64; 2]>,
-    /// How the game has ended.
     pub end: Option<String>,
 }
 
-/// Boards as JSON by name.
 pub type BoardMap = BTreeMap<String, Arc<str>>;
 
 #[derive(Clone, Debug)]

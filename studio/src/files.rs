@@ -3,7 +3,7 @@ use std::path::Path;
 
 use engine::base::files;
 
-/// Writes a file atomically, by renaming a temporary file. Creates the folder if it is missing.
+/// Renames a temporary file, so that the change is atomic. Creates the folder if it is missing.
 pub fn write_aside(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

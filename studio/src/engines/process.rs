@@ -14,13 +14,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::roster::EngineSpec;
 
-/// Maximum time for an engine to start, to become ready, and to answer after its search time or `stop`.
+/// For starting, for becoming ready, and for answering after the search time or `stop`.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
 
-/// Maximum time to exit after `quit`; then the engine is killed.
+/// After `quit`; then the engine is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
 
-/// Maximum length of a line in bytes; a longer line is an error.
+/// In bytes; a longer line is an error.
 const LONGEST_LINE: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct SearchOrder {
     pub id: u64,
     /// Options to set before the search, if the engine has them. Unchanged values are not sent again.
     pub options: Vec<(String, String)>,
-    /// The position belongs to another game than the previous search's.
+    /// The position is of another game than that of the previous search.
     pub new_game: bool,
     /// The `position` command.
     pub position: String,
@@ -41,7 +41,6 @@ pub struct SearchOrder {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineEvent {
-    /// The engine has started.
     Ready {
         /// From `id name`.
         name: String,
@@ -79,25 +78,23 @@ pub struct EngineHandle {
 }
 
 impl EngineHandle {
-    /// Starts a search. A running search is stopped first and reports nothing more.
+    /// Stops a running search, which then reports nothing more.
     pub fn search(&self, order: SearchOrder) {
         // An ended process has reported its end.
         let _ = self.orders.send(Order::Search(order));
     }
 
-    /// Stops the running search, if any; it reports nothing more.
+    /// The stopped search reports nothing more.
     pub fn stop(&self) {
         let _ = self.orders.send(Order::Stop);
     }
 
-    /// Asks for the statistics of the moves after a line of the last search, which may be running. Only Philidor
-    /// answers.
+    /// Asks for the statistics of the moves after a line of the last or running search. Only Philidor answers.
     pub fn tree(&self, moves: Vec<String>) {
         let _ = self.orders.send(Order::Tree(moves));
     }
 }
 
-/// Starts an engine whose events go to `report`.
 pub fn start(spec: &EngineSpec, report: impl Fn(EngineEvent) + Send + Sync + 'static) -> EngineHandle {
     let (orders, received) = unbounded_channel();
     let spec = spec.clone();
@@ -187,7 +184,7 @@ impl Conversation {
         written.map_err(|_| Fault::Silent)?.map_err(|_| Fault::Closed)
     }
 
-    /// Sends `uci`, sets the options of the command line, and waits until the engine is ready.
+    /// Sends `uci` and the options of the command line, and waits until the engine is ready.
     async fn greet(&mut self, spec: &EngineSpec) -> Result<String, Fault> {
         let mut name = spec.name.clone();
         self.send("uci").await?;
@@ -254,7 +251,6 @@ impl Conversation {
         }
     }
 
-    /// Stops the running search and discards its answers.
     async fn abandon(&mut self) -> Result<(), Fault> {
         if let Some(search) = self.current.as_mut().filter(|search| search.is_wanted) {
             search.is_wanted = false;

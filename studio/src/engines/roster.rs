@@ -8,11 +8,10 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSpec {
-    /// Shown on the page.
     pub name: String,
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// UCI options that are always set.
+    /// Always set.
     pub options: Vec<(String, String)>,
 }
 
@@ -52,7 +51,6 @@ impl FromStr for EngineSpec {
     }
 }
 
-/// The engines offered on the page.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     engines: Vec<EngineSpec>,
@@ -88,7 +86,7 @@ impl Roster {
         Ok(Roster { engines })
     }
 
-    /// The default engine comes first.
+    /// The first is the default.
     pub fn engines(&self) -> &[EngineSpec] {
         &self.engines
     }

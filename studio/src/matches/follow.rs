@@ -1,4 +1,4 @@
-//! Matches that fastchess, cutechess or our arena play, followed through the PGN that they write.
+//! Matches of fastchess, cutechess or our arena, followed through the PGN that they write.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,17 +17,14 @@ use super::view::FinishedGame;
 use crate::boards::{Boards, LiveBoard};
 use crate::play::{PlayedGame, Winner, recorded_result};
 
-/// How often the files are checked.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Finished games and boards shown per file.
 const SHOWN_GAMES: usize = 20;
 const SHOWN_BOARDS: usize = 4;
 
-/// Maximum bytes per read.
+/// In bytes, per read.
 const LARGEST_READ: u64 = 64 << 20;
 
-/// Two players of a file and their standing.
 #[derive(Clone, Debug, Serialize)]
 pub struct FollowedPairing {
     /// The player whose score is counted.
@@ -54,7 +51,6 @@ pub struct FollowedView {
 /// Half-points of the games between two players, by round.
 type Rounds = BTreeMap<String, Vec<u8>>;
 
-/// A file and what was read of it.
 #[derive(Debug, Default)]
 struct PgnFollower {
     path: PathBuf,
@@ -76,7 +72,7 @@ impl PgnFollower {
         PgnFollower { path, ..PgnFollower::default() }
     }
 
-    /// Reads what was appended. Returns whether anything changed.
+    /// Returns whether anything changed.
     fn poll(&mut self) -> bool {
         match self.read_new() {
             Ok(changed) => self.problem.take().is_some() || changed,
@@ -129,7 +125,6 @@ impl PgnFollower {
         Ok(true)
     }
 
-    /// Counts finished games.
     fn take(&mut self, text: &[u8]) {
         if text.trim_ascii().is_empty() {
             return;
@@ -214,7 +209,6 @@ fn results(rounds: &Rounds) -> MatchResults {
     results
 }
 
-/// The current position of a game.
 fn board_of(game: &PgnGame) -> Option<LiveBoard> {
     let start = game.tag("FEN").is_some().then(|| game.start.fen());
     let mut played = PlayedGame::new(start).ok()?;
@@ -243,7 +237,7 @@ pub struct FollowedMatches {
 }
 
 impl FollowedMatches {
-    /// Follows these files, which need not exist yet.
+    /// The files need not exist yet.
     pub fn start(files: Vec<PathBuf>, boards: Boards) -> FollowedMatches {
         let (out, list) = watch::channel(Arc::from("[]"));
         let mut followers: Vec<PgnFollower> = files.into_iter().map(PgnFollower::new).collect();

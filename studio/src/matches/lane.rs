@@ -12,18 +12,17 @@ use crate::play::{EndReason, GameEnd, PlayedGame, Winner};
 /// Plies after which a game is a draw.
 const LONGEST_GAME: usize = 600;
 
-/// Grace period after a flag falls, for the delay of pipes and scheduling.
+/// Allowance for the delay of pipes and scheduling, after which a flag falls.
 const MARGIN: Duration = Duration::from_millis(50);
 
-/// A game of a match in progress.
 #[derive(Clone, Debug)]
 pub struct LaneGame {
     /// Games 2 n and 2 n + 1 share an opening.
     pub number: usize,
     pub opening: String,
-    /// Includes the moves of the opening.
+    /// Includes the opening's moves.
     pub game: PlayedGame,
-    /// Milliseconds left for White and Black; `None` without a clock.
+    /// White, Black; `None` without a clock.
     pub left_ms: Option<[u64; 2]>,
 }
 
@@ -35,10 +34,9 @@ impl LaneGame {
 
 #[derive(Debug)]
 pub enum LaneEvent {
-    /// A move in UCI notation.
     Moved {
         uci: String,
-        /// The clocks after the move.
+        /// After the move.
         left_ms: Option<[u64; 2]>,
     },
     Over(GameEnd),
@@ -72,7 +70,6 @@ impl Player {
         Player { name: spec.name.clone(), handle, events }
     }
 
-    /// The move of search `wanted`.
     async fn answer(&mut self, wanted: u64) -> Result<String, String> {
         loop {
             match self.events.recv().await {

@@ -1,4 +1,4 @@
-//! The openings of matches: well-known lines of eight to ten plies, and files named on the command line.
+//! Openings of matches: well-known lines of eight to ten plies, and files named on the command line.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,12 @@ const OWN_BOOK: &str = "Well-known lines";
 pub enum OpeningFileError {
     #[error("{0}: {1}")]
     Read(PathBuf, io::Error),
-    /// A line is not a position.
     #[error("{0}, line {1}: {2}")]
     Line(PathBuf, usize, String),
-    /// The file has no opening.
     #[error("{0} has no opening: name a PGN, or a file of FENs or EPDs, one a line")]
     Empty(PathBuf),
 }
 
-/// A start position, not played out yet.
 #[derive(Clone, Debug)]
 enum Opening {
     /// Name, and moves in SAN.
@@ -44,7 +41,6 @@ pub struct OpeningBook {
 }
 
 impl OpeningBook {
-    /// The well-known lines.
     pub fn own() -> OpeningBook {
         let read = |line: &'static str| {
             let (name, moves) = line.split_once(": ").expect("a name stands before the moves");
@@ -53,8 +49,7 @@ impl OpeningBook {
         OpeningBook { name: OWN_BOOK.to_owned(), openings: TABLE.lines().map(read).collect() }
     }
 
-    /// Reads openings from the games of a PGN, or from a file with one FEN or EPD per line. The book is named after the
-    /// file.
+    /// Reads the games of a PGN, or a file with one FEN or EPD per line. The book is named after the file.
     pub fn read(path: &Path) -> Result<OpeningBook, OpeningFileError> {
         let text = std::fs::read(path).map_err(|error| OpeningFileError::Read(path.to_owned(), error))?;
         let is_pgn = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("pgn"));
@@ -66,7 +61,7 @@ impl OpeningBook {
         Ok(OpeningBook { name, openings })
     }
 
-    /// The opening of pair number `pair`, starting over when all are used: its name and its moves as a game.
+    /// The openings are repeated when all are used.
     pub fn opening(&self, pair: usize) -> (String, PlayedGame) {
         let index = pair % self.openings.len();
         let name = |game: &PlayedGame| match game.opening() {
@@ -98,7 +93,7 @@ fn line(moves: &str) -> PlayedGame {
     game
 }
 
-/// The unfinished games of a PGN; unreadable games are skipped.
+/// Skips finished and unreadable games.
 fn games(text: &[u8]) -> Vec<Opening> {
     let (games, broken) = read_games(text);
     broken.iter().for_each(|broken| log::warn!("openings: {broken}, left out"));

@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::engines::Roster;
 use crate::play::ActionError;
 
-/// Allowed games per match, and games at once.
 const GAMES: std::ops::RangeInclusive<u32> = 2..=20_000;
 const AT_ONCE: std::ops::RangeInclusive<u32> = 1..=16;
 
-/// Allowed milliseconds per move, per game, and of increment.
+/// In milliseconds.
 const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=60_000;
 const BASE_TIMES: std::ops::RangeInclusive<u32> = 100..=7_200_000;
 const MOST_INCREMENT: u32 = 60_000;
@@ -18,12 +17,10 @@ const MOST_INCREMENT: u32 = 60_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingTime {
-    /// Milliseconds per move.
     MoveMs(u32),
     Clock {
-        /// Milliseconds for the game.
         base_ms: u32,
-        /// Milliseconds added after each move.
+        /// Added after each move.
         increment_ms: u32,
     },
 }
@@ -34,15 +31,14 @@ pub struct MatchOrder {
     /// The engine whose score is counted.
     pub first: String,
     pub second: String,
-    /// Maximum number of games; each opening is played twice, with colours reversed.
+    /// A maximum; each opening is played twice, with colours reversed.
     pub games: u32,
     pub time: ThinkingTime,
     #[serde(default = "one")]
     pub at_once: u32,
-    /// The name of an opening book; empty for the first book.
+    /// Name of a book; empty for the first.
     #[serde(default)]
     pub openings: String,
-    /// A test that may end the match early.
     #[serde(default)]
     pub sprt: Option<Sprt>,
     /// Give up a suspended match.

@@ -35,7 +35,7 @@ struct SavedLaneGame {
     left_ms: Option<[u64; 2]>,
 }
 
-/// The content of the state file. Finished games are in the PGN beside it.
+/// Finished games are in the PGN beside the state file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedMatch {
     format: String,
@@ -50,7 +50,7 @@ pub struct SavedMatch {
 }
 
 impl SavedMatch {
-    /// `unfinished` are the running games and those that wait to be continued.
+    /// `unfinished` are the running and the waiting games.
     pub fn new<'a>(
         order: MatchOrder,
         phase: MatchPhase,
@@ -70,7 +70,6 @@ impl SavedMatch {
         SavedMatch { format, order, phase, results, next, finished, notice, unfinished }
     }
 
-    /// The games to be continued.
     pub fn unfinished(&self) -> Result<Vec<LaneGame>, SavedMatchError> {
         let read = |saved: &SavedLaneGame| {
             let wrong = |why: String| SavedMatchError::Game(saved.number, why);
@@ -96,7 +95,6 @@ impl SavedMatch {
         if saved.format == FORMAT { Ok(Some(saved)) } else { Err(SavedMatchError::Version(saved.format)) }
     }
 
-    /// Writes the state file atomically.
     pub fn write(&self, path: &Path) -> Result<(), SavedMatchError> {
         Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
     }

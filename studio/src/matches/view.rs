@@ -38,14 +38,12 @@ pub struct MatchView {
     pub order: MatchOrder,
     pub sprt: Option<Sprt>,
     pub standing: Standing,
-    /// Names of the live boards.
     pub boards: Vec<String>,
     pub finished: Vec<FinishedGame>,
     /// An error, or why the match has ended.
     pub notice: Option<String>,
 }
 
-/// White's and Black's names.
 pub fn names(order: &MatchOrder, first_is_white: bool) -> [String; 2] {
     let (first, second) = (order.first.clone(), order.second.clone());
     if first_is_white { [first, second] } else { [second, first] }

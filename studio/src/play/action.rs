@@ -38,7 +38,6 @@ pub enum Action {
     },
     /// Load the earlier games of this board and show the last one.
     Earlier {
-        /// Replace even an unfinished game.
         #[serde(default)]
         replace: bool,
     },
@@ -87,7 +86,7 @@ impl TableHandle {
         self.ask(|answer| Request::Act(action, answer)).await
     }
 
-    /// Loads a file and shows its first game. An unfinished game on the board is replaced only with `replace`.
+    /// An unfinished game on the board is replaced only with `replace`.
     pub async fn load(&self, file: PgnFile, replace: bool) -> Result<(), ActionError> {
         self.ask(|answer| Request::Load(Box::new(file), replace, answer)).await
     }
@@ -97,17 +96,15 @@ impl TableHandle {
         self.ask(|answer| Request::Pgn(date, answer)).await
     }
 
-    /// The game on the board, for a review.
     pub async fn reviewed(&self) -> Result<ReviewedGame, ActionError> {
         self.ask(Request::Review).await
     }
 
-    /// The games of the last loaded PGN.
     pub async fn headlines(&self) -> Result<Vec<Headline>, ActionError> {
         self.ask(Request::Headlines).await
     }
 
-    /// The statistics of the moves after a line from the current position, from the analyst's search tree.
+    /// The moves after the line `moves` from the current position, with their statistics in the analyst's search tree.
     pub async fn tree(&self, moves: Vec<String>) -> Result<TreeView, ActionError> {
         self.ask(|answer| Request::Tree(moves, answer)).await
     }

@@ -9,9 +9,8 @@ use shakmaty::Color;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeControl {
-    /// Seconds for the game.
     pub base_s: u32,
-    /// Seconds added after each move.
+    /// Added after each move.
     pub increment_s: u32,
 }
 
@@ -46,19 +45,17 @@ impl ChessClock {
         self.running.map(|(color, _)| color)
     }
 
-    /// Starts a side's clock at `now`.
     pub fn run(&mut self, color: Color, now: Instant) {
         self.stop(now);
         self.running = Some((color, now));
     }
 
-    /// Stops the clock without an increment.
+    /// Adds no increment.
     pub fn stop(&mut self, now: Instant) {
         self.left = self.left(now);
         self.running = None;
     }
 
-    /// Adds the mover's increment and starts the other side's clock.
     pub fn press(&mut self, mover: Color, now: Instant) {
         self.stop(now);
         *self.left.get_mut(mover) += Duration::from_secs(u64::from(self.control.increment_s));
@@ -74,13 +71,12 @@ impl ChessClock {
         left
     }
 
-    /// Sets the time of each side and stops the clock.
+    /// Also stops the clock.
     pub fn set_left(&mut self, left: ByColor<Duration>) {
         self.left = left;
         self.running = None;
     }
 
-    /// When the running side's time ends.
     pub fn flag_falls(&self) -> Option<Instant> {
         self.running.map(|(color, since)| since + *self.left.get(color))
     }

@@ -16,7 +16,6 @@ pub enum Role {
     Analyst,
 }
 
-/// A search for an engine of the table.
 pub struct Task {
     pub options: Vec<(String, String)>,
     /// The `go` command.
@@ -46,22 +45,19 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Engines report to `events`.
     pub fn new(events: mpsc::UnboundedSender<CrewEvent>) -> Crew {
         Crew { engines: HashMap::new(), next_number: 0, events }
     }
 
-    /// Returns whether an event's engine is still at the table.
     pub fn is_current(&self, role: Role, number: u64) -> bool {
         self.engines.get(&role).is_some_and(|running| running.number == number)
     }
 
-    /// Returns whether the engine was asked about this revision.
     pub fn was_asked(&self, role: Role, revision: u64) -> bool {
         self.engines.get(&role).is_some_and(|running| running.asked == Some(revision))
     }
 
-    /// Starts the engine in this role and ends any other.
+    /// Does nothing if this engine has the role; another engine in the role ends.
     pub fn seat(&mut self, role: Role, spec: &EngineSpec) {
         if self.engines.get(&role).is_some_and(|running| running.name == spec.name) {
             return;
@@ -75,7 +71,7 @@ impl Crew {
         self.engines.insert(role, running);
     }
 
-    /// Lets a seated engine search the current position, unless it was asked already.
+    /// Does nothing if the engine was asked about this revision before.
     pub fn ask(&mut self, role: Role, game: &PlayedGame, revision: u64, task: Task) {
         let Some(running) = self.engines.get_mut(&role).filter(|running| running.asked != Some(revision))
         else {
@@ -100,7 +96,7 @@ impl Crew {
         }
     }
 
-    /// Stops an engine that searches another revision than this.
+    /// Stops a search of another revision.
     pub fn stop(&mut self, role: Role, revision: u64) {
         if let Some(running) = self.engines.get_mut(&role)
             && running.asked.is_some_and(|asked| asked != revision)
@@ -110,12 +106,11 @@ impl Crew {
         }
     }
 
-    /// Ends an engine and returns its name.
     pub fn dismiss(&mut self, role: Role) -> Option<String> {
         self.engines.remove(&role).map(|running| running.name)
     }
 
-    /// The next position belongs to another game.
+    /// The next search of each engine begins another game.
     pub fn new_game(&mut self) {
         self.engines.values_mut().for_each(|running| running.fresh = true);
     }
@@ -133,14 +128,13 @@ pub fn elo_range(options: &[OptionSpec]) -> Option<(i64, i64)> {
     find("UCI_Elo")?.range
 }
 
-/// The options of a playing engine; `None` is full strength.
+/// `elo` of `None` is full strength.
 pub fn player_options(elo: Option<u32>) -> Vec<(String, String)> {
     let mut options = vec![("UCI_LimitStrength".to_owned(), elo.is_some().to_string())];
     options.extend(elo.map(|elo| ("UCI_Elo".to_owned(), elo.to_string())));
     options
 }
 
-/// The analyst's options.
 pub fn analyst_options() -> Vec<(String, String)> {
     let lines = LINES.to_string();
     let options = [

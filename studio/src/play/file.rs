@@ -8,17 +8,15 @@ use thiserror::Error;
 use super::pgn::result;
 use super::played::{GameEnd, PlayedGame};
 
-/// Maximum length of a player's name in characters.
+/// In characters.
 const LONGEST_NAME: usize = 60;
 
 #[derive(Debug, Error)]
 pub enum PgnError {
     #[error("There is no game in this file: is it a PGN?")]
     Empty,
-    /// A move or the start position is invalid.
     #[error("The game cannot be read: {0}. Is the PGN complete?")]
     Game(String),
-    /// The file has only this number of games.
     #[error("The file has {0} games: choose one of them.")]
     Number(usize),
 }
@@ -44,11 +42,10 @@ pub struct Headline {
     pub plies: usize,
 }
 
-/// A game of a PGN for the board.
 #[derive(Debug)]
 pub struct LoadedGame {
     pub game: PlayedGame,
-    /// White's and Black's name.
+    /// White's, then Black's.
     pub names: [String; 2],
     pub end: Option<GameEnd>,
     /// With comments and variations.
@@ -78,7 +75,7 @@ impl PgnFile {
         self.games.iter().map(Headline::of).collect()
     }
 
-    /// Game `number`, from 0.
+    /// `number` counts from 0.
     pub fn game(&self, number: usize) -> Result<LoadedGame, PgnError> {
         let source = self.games.get(number).ok_or(PgnError::Number(self.games.len()))?;
         let start = source.tag("FEN").is_some().then(|| source.start.fen());

@@ -22,7 +22,6 @@ pub fn result(game: &PgnGame) -> Option<GameEnd> {
     written.or_else(tagged).map(|winner| GameEnd { winner, reason: EndReason::Recorded })
 }
 
-/// Where and when a game was played.
 #[derive(Clone, Copy, Debug)]
 pub struct PgnHeader<'a> {
     pub event: &'a str,
@@ -38,7 +37,6 @@ impl PgnHeader<'_> {
     }
 }
 
-/// Writes the seven tags, the start position and the moves.
 pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, header: PgnHeader<'_>) -> String {
     let mut tags = vec![
         ("Event", header.event),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::san::{San, SanPlus};
 use shakmaty::{Color, Move, Position};
 
-/// Maximum length of a game in plies.
+/// In plies.
 const LONGEST_GAME: usize = 2000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,6 @@ pub enum EndReason {
     Resignation,
     Time,
     Agreement,
-    /// The game has reached the maximum length.
     TooLong,
     /// The result of a loaded game.
     Recorded,
@@ -149,7 +148,7 @@ impl PlayedGame {
         self.game.turn()
     }
 
-    /// Returns whether castling is written as king takes rook.
+    /// Castling is then written as king takes rook.
     pub fn is_chess960(&self) -> bool {
         self.start.is_some() && self.game.position().castles().mode().is_chess960()
     }
@@ -168,7 +167,7 @@ impl PlayedGame {
         legal
     }
 
-    /// Parses a typed legal move: SAN or UCI, also in lower case.
+    /// Accepts SAN and UCI notation, also in lower case.
     pub fn parse(&self, text: &str) -> Result<Move, String> {
         let text = text.trim();
         let position = self.game.position();
@@ -213,7 +212,6 @@ impl PlayedGame {
         *self.openings.last()?
     }
 
-    /// The end by the rules.
     pub fn end(&self) -> Option<GameEnd> {
         self.game.outcome().map(GameEnd::from)
     }
@@ -238,7 +236,6 @@ impl PlayedGame {
     }
 }
 
-/// Possible spellings of a typed move.
 fn spellings(text: &str) -> Vec<String> {
     let castling = text.trim_end_matches(['+', '#']).to_ascii_uppercase().replace('0', "O");
     let mut promotion = text.to_owned();

@@ -41,14 +41,13 @@ pub struct SavedGame {
     /// False for an unchanged loaded game.
     #[serde(default = "yes")]
     played: bool,
-    /// The evaluation is shown.
     pub analysis: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedClock {
     control: TimeControl,
-    /// Milliseconds of White and Black.
+    /// White, Black, in milliseconds.
     left: [u64; 2],
     before: Vec<[u64; 2]>,
 }
@@ -87,7 +86,7 @@ impl SavedGame {
         }
     }
 
-    /// The session, with its clock stopped.
+    /// The clock is stopped.
     pub fn session(self) -> Result<Session, SavedError> {
         let wrong = SavedError::Game;
         let new = NewGame {
@@ -130,7 +129,6 @@ impl SavedGame {
         if saved.format == FORMAT { Ok(Some(saved)) } else { Err(SavedError::Version(saved.format)) }
     }
 
-    /// Writes the state file atomically.
     pub fn write(&self, path: &Path) -> Result<(), SavedError> {
         Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
     }

@@ -9,9 +9,7 @@ use super::start::StartChoice;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Seat {
-    /// A person at the browser.
     Person,
-    /// An engine of the roster.
     Engine {
         name: String,
         /// `None` is full strength.
@@ -21,7 +19,6 @@ pub enum Seat {
 }
 
 impl Seat {
-    /// The player's name.
     pub fn label(&self) -> String {
         match self {
             Seat::Person => "You".to_owned(),

@@ -11,7 +11,7 @@ use super::file::LoadedGame;
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
 use super::seats::{ActionError, NewGame, Seat, one_second};
 
-/// Allowed milliseconds per engine move.
+/// In milliseconds.
 const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=600_000;
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct Session {
     pub(super) end: Option<GameEnd>,
     /// Somebody has moved, taken back or resigned in this session.
     pub(super) is_played: bool,
-    /// Grows with every change of the position. Answers to an older revision are ignored.
+    /// Grows with every change of the game. Answers to an older revision are ignored.
     revision: u64,
 }
 
@@ -65,7 +65,6 @@ impl Session {
         })
     }
 
-    /// A game from a PGN, with two persons.
     pub fn loaded(LoadedGame { game, names, end, source }: LoadedGame) -> Session {
         let named = names.iter().any(|name| !name.is_empty());
         Session {
@@ -102,7 +101,6 @@ impl Session {
         self.clock.as_ref()
     }
 
-    /// Never repeats.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -117,12 +115,10 @@ impl Session {
         self.is_played && self.game.ply() > 0
     }
 
-    /// Continues the revisions of an earlier session.
     pub fn continue_revisions(&mut self, earlier: u64) {
         self.revision += earlier + 1;
     }
 
-    /// The players' names, as in a PGN.
     pub fn labels(&self) -> [String; 2] {
         match &self.names {
             Some(names) => names.clone(),
@@ -152,7 +148,7 @@ impl Session {
         }
     }
 
-    /// A move typed or made on the board. `ply` is the game's ply that the person saw.
+    /// `ply` is the ply that the person saw, to refuse a move in an outdated position.
     pub fn move_by_person(
         &mut self,
         text: &str,
@@ -174,7 +170,7 @@ impl Session {
         self.play(text, now)
     }
 
-    /// An engine's move. Ignored if `revision` is not the current one.
+    /// Ignores an answer to an older revision.
     pub fn move_by_engine(&mut self, revision: u64, text: &str, now: Instant) -> Result<(), ActionError> {
         if revision != self.revision || self.engine_to_move().is_none() {
             return Ok(());
@@ -209,7 +205,7 @@ impl Session {
         }
     }
 
-    /// Ends the game if the side to move has no time left. Returns whether its flag has fallen.
+    /// Ends the game if the side to move has no time left. Returns whether the flag has fallen.
     pub fn flag(&mut self, now: Instant) -> bool {
         let fallen = self.clock.as_ref().and_then(ChessClock::flag_falls).is_some_and(|falls| falls <= now);
         if fallen && self.end.is_none() {
@@ -229,7 +225,6 @@ impl Session {
         if plies <= ply { plies } else { 0 }
     }
 
-    /// Takes back the last moves, to a person's turn.
     pub fn take_back(&mut self, now: Instant) -> Result<(), ActionError> {
         let plies = self.plies_to_take_back();
         if plies == 0 {
@@ -249,7 +244,7 @@ impl Session {
         Ok(())
     }
 
-    /// The person resigns; of two persons, the side to move.
+    /// Of two persons, the side to move resigns.
     pub fn resign(&mut self, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let side = match self.persons() {
@@ -266,7 +261,7 @@ impl Session {
         Ok(())
     }
 
-    /// Offers a draw. Two persons agree; an engine agrees if its last score from its own view is not above 0.
+    /// Two persons agree. An engine agrees if its last score from its own view is at most 0.
     pub fn draw(&mut self, engine_score: Option<Score>, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let declines = match engine_score {
@@ -282,7 +277,7 @@ impl Session {
         Ok(())
     }
 
-    /// A tab was opened: restarts a clock that a restart of the server has stopped.
+    /// Restarts the clock when a tab opens after a restart of the server. Returns whether it did.
     pub fn attach(&mut self, now: Instant) -> bool {
         let ply = self.game.ply();
         let turn = self.game.turn();

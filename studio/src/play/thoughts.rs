@@ -9,10 +9,10 @@ use shakmaty::san::SanPlus;
 use super::played::PlayedGame;
 use crate::engines::MoveNumbers;
 
-/// Number of lines.
+/// MultiPV.
 pub const LINES: usize = 3;
 
-/// Maximum length of a line in plies.
+/// In plies.
 const LONGEST: usize = 12;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -26,7 +26,7 @@ pub struct ThoughtLine {
     pub nodes: u64,
     pub san: Vec<String>,
     pub uci: Vec<String>,
-    /// The positions after each move.
+    /// After each move.
     pub fens: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct Thoughts {
 }
 
 impl Thoughts {
-    /// Takes in a line for the position of `game`. Returns whether the shown lines changed.
+    /// Returns whether the shown lines changed.
     pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine) -> bool {
         if info.rank >= LINES {
             return false;
@@ -70,7 +70,7 @@ impl Thoughts {
         true
     }
 
-    /// Takes in the statistics of a move; those of the root end a list.
+    /// The statistics of the root node end a list of moves.
     pub fn hear_numbers(&mut self, game: &PlayedGame, numbers: &MoveNumbers) {
         self.turn_to(game);
         if numbers.uci == "node" {
@@ -83,7 +83,6 @@ impl Thoughts {
         }
     }
 
-    /// Clears everything if the position has changed.
     fn turn_to(&mut self, game: &PlayedGame) {
         if self.ply != game.ply() {
             *self = Thoughts { ply: game.ply(), ..Thoughts::default() };

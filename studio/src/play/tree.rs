@@ -5,7 +5,7 @@ use shakmaty::san::SanPlus;
 
 use super::played::PlayedGame;
 
-/// Maximum length of a queried line in plies.
+/// In plies.
 pub const LONGEST_PATH: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct TreeMove {
 }
 
 impl TreeView {
-    /// Parses an answer about the tree of the current position of `game`; `None` if it is about another position.
+    /// Returns `None` if the answer is about another position than that of `game`.
     pub fn read(answer: &str, game: &PlayedGame) -> Option<TreeView> {
         let mut tree: TreeView = serde_json::from_str(answer).ok()?;
         let mut board = game.game().clone();

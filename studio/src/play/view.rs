@@ -26,16 +26,13 @@ pub struct EngineView {
 pub struct SeatView {
     #[serde(flatten)]
     pub seat: Seat,
-    /// The player's name.
     pub label: String,
 }
 
 /// The clock at the moment of sending.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClockView {
-    /// Milliseconds left.
     pub white_ms: u64,
-    /// Milliseconds left.
     pub black_ms: u64,
     pub running: Option<&'static str>,
     pub control: TimeControl,
@@ -48,7 +45,6 @@ pub struct EndView {
     pub text: String,
 }
 
-/// The file of a loaded game.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileView {
     /// Distinguishes this file from earlier ones.
@@ -65,7 +61,6 @@ pub struct TableView {
     pub revision: u64,
     /// See [`key_of`].
     pub key: String,
-    /// The last loaded file.
     pub file: Option<FileView>,
     pub start_fen: String,
     /// Castling is written as king takes rook.
@@ -75,7 +70,7 @@ pub struct TableView {
     pub moves: Vec<PlayedMove>,
     /// ECO code and name.
     pub opening: Option<String>,
-    /// Plies after which the middlegame and the endgame begin.
+    /// Plies at which the middlegame and the endgame begin.
     pub phases: [Option<usize>; 2],
     /// The side to move is in check in the start position.
     pub start_check: bool,
@@ -86,11 +81,9 @@ pub struct TableView {
     pub black: SeatView,
     pub clock: Option<ClockView>,
     pub end: Option<EndView>,
-    /// Plies that a take-back removes.
     pub take_back: usize,
     /// An engine is thinking about its move.
     pub thinking: bool,
-    /// The evaluation is shown.
     pub analysis: bool,
     /// An error, and what to do.
     pub notice: Option<String>,
@@ -98,11 +91,8 @@ pub struct TableView {
     pub stalled: bool,
     /// The position ends the game by the rules, so there is nothing to evaluate.
     pub is_final: bool,
-    /// Replacing the game needs a confirmation.
     pub at_stake: bool,
-    /// There are earlier games of this board.
     pub has_earlier: bool,
-    /// The engines to choose from.
     pub engines: Vec<EngineView>,
 }
 
@@ -117,7 +107,6 @@ pub fn key_of(game: &PlayedGame) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Plies after which the middlegame and the endgame begin.
 fn phases(game: &PlayedGame) -> [Option<usize>; 2] {
     let mut begun = [None, None];
     let mut phase = Phase::Opening;
@@ -137,7 +126,7 @@ fn phases(game: &PlayedGame) -> [Option<usize>; 2] {
 }
 
 impl TableView {
-    /// The view of a session, without the fields that only the table knows.
+    /// Leaves out the fields that only the table knows.
     pub fn of(session: &Session, now: Instant) -> TableView {
         let game = session.game();
         let [white, black] = session.labels();

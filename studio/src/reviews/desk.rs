@@ -22,21 +22,19 @@ const LINES: usize = 2;
 /// Allowed nodes per position.
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
-/// The engine's timeout.
+/// Per answer of the engine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often progress is sent to the page.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReviewCommand {
-    /// Review the game on the board.
     Begin {
         /// Nodes per position.
         nodes: u64,
     },
-    /// Stop; the moves judged so far stay.
+    /// The moves judged so far stay.
     Stop,
 }
 
@@ -75,7 +73,7 @@ impl ReviewDesk {
         ReviewDesk { judge, latest: Arc::default(), stop: Arc::default(), out: Arc::new(out), state }
     }
 
-    /// Begins the review of a game and stops any other.
+    /// Stops any other review.
     pub fn begin(&self, ReviewedGame { key, game }: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
         let none =
             || ActionError::NotNow("There is no engine to review with: name one with --engine.".into());
@@ -103,7 +101,7 @@ impl ReviewDesk {
         *lock(&self.latest) = Some(Evaluated { game: game.clone(), positions: vec![None; total], view });
         self.publish();
         let desk = self.clone();
-        // A thread, because the review blocks on an engine for minutes.
+        // The review blocks on an engine for minutes.
         std::thread::spawn(move || {
             let ended = desk.evaluate(&judge, &game, nodes, &stop);
             desk.note(&stop, |evaluated| {
@@ -115,7 +113,7 @@ impl ReviewDesk {
         Ok(())
     }
 
-    /// Stops the running review; the moves judged so far stay.
+    /// The moves judged so far stay.
     pub fn stop(&self) {
         let stop = lock(&self.stop).clone();
         let is_running = lock(&self.latest).as_ref().is_some_and(|latest| latest.view.running);
@@ -129,7 +127,6 @@ impl ReviewDesk {
         stop.store(true, Ordering::Relaxed);
     }
 
-    /// The reviewed game with evaluations, marks and better lines.
     pub fn pgn(&self) -> Option<String> {
         let latest = lock(&self.latest);
         let Evaluated { game, positions, view } = latest.as_ref()?;
@@ -139,7 +136,7 @@ impl ReviewDesk {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The review as a self-contained HTML page.
+    /// A self-contained HTML page.
     pub fn page(&self) -> Option<Vec<u8>> {
         let latest = lock(&self.latest);
         let Evaluated { game, positions, view } = latest.as_ref()?;
@@ -151,7 +148,7 @@ impl ReviewDesk {
         Some(text)
     }
 
-    /// Changes and publishes the review, unless it was stopped.
+    /// Changes and publishes the review unless it was stopped.
     fn note(&self, stop: &AtomicBool, change: impl FnOnce(&mut Evaluated)) {
         {
             let mut latest = lock(&self.latest);
@@ -171,7 +168,7 @@ impl ReviewDesk {
         self.out.send_replace(text.into());
     }
 
-    /// Evaluates all positions. An error says why it ended early, and what to do.
+    /// An error says why the review ended early, and what to do.
     fn evaluate(
         &self,
         judge: &EngineSpec,

@@ -8,18 +8,16 @@ use serde::Serialize;
 pub struct ReviewedPly {
     /// Plies before the move.
     pub ply: usize,
-    /// `!!`, `!`, `?!`, `?` or `??`.
+    /// As in `?!`.
     pub mark: Option<&'static str>,
-    /// The mark in words.
     pub name: Option<&'static str>,
     pub remark: Option<String>,
-    /// The better line in SAN with move numbers.
+    /// The better line, in SAN with move numbers.
     pub best: Option<String>,
-    /// The better line in UCI notation.
     pub best_uci: Vec<String>,
     /// White's win probability after the move, in per cent.
     pub white: f64,
-    /// The evaluation after the move, as in a PGN comment.
+    /// After the move, as in a PGN comment.
     pub eval: Option<String>,
     /// 0 to 100.
     pub accuracy: f64,
@@ -32,11 +30,10 @@ pub struct ReviewedPlayer {
     pub accuracy: Option<f64>,
     /// Inaccuracies, mistakes, blunders.
     pub errors: [usize; 3],
-    /// Mean accuracy in opening, middlegame and endgame.
+    /// Mean accuracies in opening, middlegame and endgame.
     pub phases: [Option<f64>; 3],
 }
 
-/// A finished or running review.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReviewView {
     /// The game's [`TableView::key`](crate::play::TableView).
@@ -44,11 +41,10 @@ pub struct ReviewView {
     pub judge: String,
     /// Nodes per position.
     pub nodes: u64,
-    /// Positions evaluated.
+    /// In positions.
     pub done: usize,
-    /// Positions of the game.
     pub total: usize,
-    /// Estimated time left; `None` before a speed is known.
+    /// `None` before a speed is known.
     pub seconds_left: Option<f64>,
     pub running: bool,
     /// Why the review is incomplete, and what to do.

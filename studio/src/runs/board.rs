@@ -1,4 +1,4 @@
-//! All followed runs.
+//! Follows all runs named on the command line.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,9 @@ use super::thin::thinned;
 use crate::boards::{Boards, LiveBoard};
 use crate::play::ActionError;
 
-/// How often the folders are checked; `rl` writes its boards twice a second.
+/// `rl` writes its boards twice a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A run as JSON for the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunView {
     pub id: usize,
@@ -26,19 +25,17 @@ pub struct RunView {
     /// `None` until it is known.
     pub kind: Option<RunKind>,
     pub lines: usize,
-    /// The part of the file that was read, 0 to 1.
+    /// 0 to 1.
     pub read: f64,
     /// Unreadable whole lines.
     pub damaged: usize,
-    /// Time of the last report, in seconds since 1970.
+    /// Of the last report, in seconds since 1970.
     pub modified_s: Option<u64>,
     /// Why nothing can be read.
     pub problem: Option<String>,
-    /// Steps or iterations done.
+    /// Steps or iterations.
     pub done: Option<f64>,
-    /// Samples trained on.
     pub samples: Option<f64>,
-    /// Samples of the configuration.
     pub total_samples: Option<f64>,
     pub samples_per_s: Option<f64>,
     /// Self-play positions per hour.
@@ -48,17 +45,14 @@ pub struct RunView {
     pub kl: Option<f64>,
     /// `warning` or `alarm` if the divergence exceeds the configured bounds.
     pub kl_state: Option<&'static str>,
-    /// Positions in the buffer.
+    /// In positions.
     pub buffer: Option<f64>,
-    /// Training time in seconds.
     pub time_s: Option<f64>,
     pub seconds_left: Option<f64>,
-    /// The stage of an `rl` run.
+    /// Of an `rl` run.
     pub stage: Option<String>,
-    /// Names of the live boards.
     pub boards: Vec<String>,
     pub control: RunControl,
-    /// All samples are trained on.
     pub finished: bool,
     pub can_resume: bool,
 }
@@ -133,14 +127,14 @@ impl RunBoard {
         (runs.iter().enumerate().map(|(id, run)| self.view(id, run)).collect(), more)
     }
 
-    /// The curves of a run, each thinned to `points`; `None` if there is no such run.
+    /// Thins each curve to `points`; `None` if there is no such run.
     pub fn curves(&self, id: usize, points: usize) -> Option<Vec<NamedCurve>> {
         let runs = self.lock();
         let curves = runs.get(id)?.series().curves();
         Some(curves.map(|(name, curve)| (name.to_owned(), thinned(curve, points))).collect())
     }
 
-    /// Facts of a run beyond its curves; `None` if there is no such run.
+    /// `None` if there is no such run.
     pub fn details(&self, id: usize) -> Option<Value> {
         let runs = self.lock();
         let run = runs.get(id)?;

@@ -1,7 +1,7 @@
 //! Pausing and resuming a run.
 //!
-//! A pause is the file `stop` in the run's folder, at which the trainer ends as at Ctrl-C. This works for trainers on
-//! other machines, and no process is ever killed. Resuming starts the trainer again, detached from the studio.
+//! A pause is the file `stop` in the run's folder, at which the trainer ends as at Ctrl-C. No process is killed, and
+//! the trainer may be on another machine. Resuming starts a trainer that outlives the studio.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -16,7 +16,7 @@ use tokio::process::Command;
 use super::follow::RunKind;
 use crate::play::ActionError;
 
-/// Asks a trainer to stop; the trainer removes the file when it has seen it.
+/// The trainer removes the file when it has seen it.
 pub const STOP_FILE: &str = "stop";
 
 /// How long a run must be quiet before another trainer is started on its folder.
@@ -26,7 +26,7 @@ const QUIET: Duration = Duration::from_secs(20);
 #[serde(rename_all = "snake_case")]
 pub enum RunCommand {
     Pause,
-    /// Withdraw the pause, if the trainer has not seen it yet.
+    /// Withdraw a pause that the trainer has not seen yet.
     Keep,
     Resume,
 }
@@ -78,14 +78,13 @@ impl Trainers {
         std::fs::write(folder.join(STOP_FILE), "").map_err(failed)
     }
 
-    /// Withdraws the pause, if the trainer has not seen it yet.
     pub fn keep(&self, folder: &Path) -> Result<(), ActionError> {
         let seen =
             |_| ActionError::NotNow("The trainer is stopping already: go on with the run afterwards.".into());
         std::fs::remove_file(folder.join(STOP_FILE)).map_err(seen)
     }
 
-    /// Starts the trainer again; `active` is the last change of the run's folder.
+    /// `active` is the last change of the run's folder.
     pub fn resume(
         &self,
         folder: &Path,

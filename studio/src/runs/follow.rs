@@ -12,13 +12,13 @@ use super::live::LiveFollower;
 use super::rl::RlFacts;
 use super::series::RunSeries;
 
-/// Bytes per read, so that others can get the lock between two reads.
+/// Bytes per poll; between two polls, others can get the lock of the runs.
 const CHUNK: usize = 4 << 20;
 
-/// Maximum length of a line in bytes; a longer line is damaged.
+/// Bytes without a line end that count as a damaged line.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Bytes compared to notice that a file was rewritten.
+/// Bytes compared to notice that the file was rewritten.
 const TAIL: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -37,19 +37,18 @@ pub struct Looked {
     pub more: bool,
 }
 
-/// A run's folder and what was read from it.
 #[derive(Debug)]
 pub struct RunFollower {
     folder: PathBuf,
     series: RunSeries,
     rl: RlFacts,
     live: LiveFollower,
-    /// The last metrics line with reliability diagrams.
+    /// Of the last metrics line that has any.
     reliability: Option<Value>,
-    /// `read` ends at a line end; `length` is the size of `metrics.jsonl`, in bytes.
+    /// `read` ends at a line end; `length` is the size of `metrics.jsonl`. Both in bytes.
     read: u64,
     length: u64,
-    /// The bytes before `read`, to notice that the file was rewritten.
+    /// The last bytes before `read`.
     tail: Vec<u8>,
     lines: usize,
     damaged: usize,
@@ -88,7 +87,6 @@ impl RunFollower {
         &self.series
     }
 
-    /// Facts of an `rl` run beyond its curves.
     pub fn rl(&self) -> &RlFacts {
         &self.rl
     }
@@ -97,7 +95,7 @@ impl RunFollower {
         &self.live
     }
 
-    /// Reliability diagrams of the last validation: by kind of prediction, predicted and observed shares.
+    /// Of the last validation: by kind of prediction, the predicted and observed shares.
     pub fn reliability(&self) -> Option<&Value> {
         self.reliability.as_ref()
     }
@@ -111,12 +109,11 @@ impl RunFollower {
         self.damaged
     }
 
-    /// The part of the file that was read, 0 to 1.
+    /// 0 to 1.
     pub fn share_read(&self) -> f64 {
         if self.length == 0 { 1.0 } else { self.read as f64 / self.length as f64 }
     }
 
-    /// When the metrics were last written.
     pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
@@ -126,13 +123,12 @@ impl RunFollower {
         self.problem.as_deref()
     }
 
-    /// `None` until it is known.
     pub fn kind(&self) -> Option<RunKind> {
         self.kind
     }
 
-    /// Estimated seconds left at the current speed: for `train` to the configured samples, for `rl` to the iterations
-    /// or the time of its command line.
+    /// Estimated from the current speed: for `train` to the configured samples, for `rl` to the iterations or the time
+    /// of its command line.
     pub fn seconds_left(&self) -> Option<f64> {
         if self.kind == Some(RunKind::Rl) {
             return self.rl_seconds_left();
@@ -151,12 +147,11 @@ impl RunFollower {
         by_count.into_iter().chain(by_clock).reduce(f64::min)
     }
 
-    /// Samples of the configuration.
     pub fn total_samples(&self) -> Option<f64> {
         self.total_samples
     }
 
-    /// Reads new lines, up to the last whole line and a maximum size.
+    /// Reads at most [`CHUNK`] bytes, up to the last whole line.
     pub fn poll(&mut self) -> Looked {
         let before = (self.lines, self.damaged, self.problem.clone());
         let (problem, more) = match self.read_new() {
@@ -206,7 +201,7 @@ impl RunFollower {
         Ok(is_full)
     }
 
-    /// Returns whether the file still has the bytes that were read last.
+    /// Returns whether the bytes before `read` are unchanged.
     fn continues(&self, file: &mut File, length: u64) -> io::Result<bool> {
         if length < self.read {
             return Ok(false);
@@ -229,7 +224,7 @@ impl RunFollower {
         self.tail = text[text.len().saturating_sub(TAIL)..].to_vec();
     }
 
-    /// Reads what is not a curve from a line.
+    /// Takes in what is not a curve.
     fn take_facts(&mut self, line: &[u8]) {
         let is_rl = self.kind == Some(RunKind::Rl);
         let has_reliability = memchr::memmem::find(line, b"\"reliability\"").is_some();
@@ -255,7 +250,6 @@ impl RunFollower {
     }
 }
 
-/// Finds the value of a key in an object or in nested objects.
 fn find<'a>(value: &'a Value, key: &str, depth: usize) -> Option<&'a Value> {
     let object = value.as_object()?;
     let inside = || object.values().filter(|_| depth > 0).find_map(|value| find(value, key, depth - 1));

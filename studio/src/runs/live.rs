@@ -12,10 +12,9 @@ use crate::boards::LiveBoard;
 
 const FORMAT: &str = "philidor-live/1";
 
-/// Maximum number of boards shown.
 const MOST_BOARDS: usize = 16;
 
-/// Maximum size of the file in bytes.
+/// In bytes.
 const LARGEST: u64 = 1 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -43,16 +42,16 @@ struct LiveFileBoard {
 #[derive(Debug, Default)]
 pub struct LiveFollower {
     modified: Option<SystemTime>,
-    /// Boards with their game numbers.
+    /// With their game numbers.
     pub boards: Vec<(u64, LiveBoard)>,
-    /// The last iteration, if the run is limited.
+    /// The last iteration of a limited run.
     pub iterations: Option<u64>,
-    /// The end of the run in seconds since 1970, if it is limited.
+    /// The end of a limited run, in seconds since 1970.
     pub until_s: Option<f64>,
 }
 
 impl LiveFollower {
-    /// Reads the file in `folder` if it has changed. Returns whether it has.
+    /// Returns whether anything changed.
     pub fn poll(&mut self, folder: &Path) -> bool {
         let path = folder.join("live.json");
         let Ok(metadata) = path.metadata() else {

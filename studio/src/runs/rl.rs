@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Iterations whose tables are shown.
 const SHOWN_ITERATIONS: usize = 60;
 
-/// Maximum size of `state.json` in bytes; a larger file is not read.
+/// In bytes; a larger file is not read.
 const LARGEST_STATE: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,6 @@ pub struct RatedNetwork {
     pub games: f64,
 }
 
-/// A match of the arena.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArenaRow {
     /// `best`, `older`, …
@@ -34,7 +33,7 @@ pub struct ArenaRow {
     pub games: [u64; 3],
     /// Per cent.
     pub score: f64,
-    /// Elo with its error, in words.
+    /// With its error, in words.
     pub elo: String,
 }
 
@@ -68,7 +67,7 @@ struct StateFile {
     best: String,
     current: String,
     escalation: Value,
-    /// Results of unfinished matches.
+    /// Unfinished matches.
     begun: BTreeMap<String, MatchResults>,
 }
 
@@ -77,7 +76,7 @@ struct StateFile {
 pub struct RlBounds {
     pub warn: Option<f64>,
     pub alarm: Option<f64>,
-    /// Positions.
+    /// In positions.
     pub buffer: Option<f64>,
 }
 
@@ -91,14 +90,12 @@ pub struct RlFacts {
     bounds: RlBounds,
 }
 
-/// The facts as JSON for the page.
 #[derive(Debug, Serialize)]
 pub struct RlView<'a> {
     /// Ratings of all networks at the last arena.
     pub ratings: &'a [RatedNetwork],
-    /// The last iterations with an arena.
     pub iterations: &'a [ArenaIteration],
-    /// Iterations and reasons of all vetoes.
+    /// All iterations with vetoes, and their reasons.
     pub vetoes: &'a [(u64, String)],
     pub iteration: u64,
     /// `play`, `train` or `arena`.
@@ -106,7 +103,7 @@ pub struct RlView<'a> {
     pub best: &'a str,
     /// The network in training.
     pub current: &'a str,
-    /// Measures in force after a veto.
+    /// In force after a veto.
     pub escalation: &'a Value,
     /// Unfinished matches.
     pub playing: Vec<ArenaRow>,
@@ -114,12 +111,11 @@ pub struct RlView<'a> {
     pub kl_warn: Option<f64>,
     /// KL divergence above which `rl` gives alarm.
     pub kl_alarm: Option<f64>,
-    /// Positions.
+    /// In positions.
     pub buffer_size: Option<f64>,
 }
 
 impl RlFacts {
-    /// Takes in a metrics line.
     pub fn add(&mut self, line: &Value) {
         let Some(iteration) = line["iteration"].as_u64() else { return };
         if let Ok(ratings) = serde_json::from_value::<Vec<RatedNetwork>>(line["ratings"].clone()) {
@@ -138,7 +134,6 @@ impl RlFacts {
         self.iterations.drain(..surplus);
     }
 
-    /// Reads the bounds and the buffer size from a configuration.
     pub fn configure(&mut self, config: &Value) {
         let number = |value: &Value| value.as_f64();
         self.bounds = RlBounds {
@@ -148,7 +143,7 @@ impl RlFacts {
         };
     }
 
-    /// Reads `state.json` if it has changed. Returns whether it has.
+    /// Returns whether the state has changed.
     pub fn poll_state(&mut self, folder: &Path) -> bool {
         let path = folder.join("state.json");
         let Ok(metadata) = path.metadata() else { return false };

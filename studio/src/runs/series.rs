@@ -11,13 +11,13 @@ use super::thin::thinned;
 /// Step or iteration, and value. NaN is a gap, where nothing was measured.
 pub type Point = (f64, f64);
 
-/// Maximum number of curves; further curves are dropped.
+/// Further curves are dropped.
 const MOST_CURVES: usize = 400;
 
-/// Maximum number of points per curve; beyond it, the curve is thinned to half.
+/// Beyond it, the curve is thinned to half.
 const MOST_POINTS: usize = 1 << 17;
 
-/// Maximum depth of nested objects.
+/// Of nested objects.
 const DEEPEST: usize = 6;
 
 /// `validation.policy_loss` is the number `policy_loss` in the object `validation`.
@@ -38,7 +38,7 @@ struct Curve {
 }
 
 impl RunSeries {
-    /// Adds the numbers of a metrics line. Returns false if it is not an object with a step or an iteration.
+    /// Returns false if the line is not an object with a step or an iteration.
     pub fn add(&mut self, line: &[u8]) -> bool {
         self.path.clear();
         self.found.clear();
@@ -73,7 +73,7 @@ impl RunSeries {
         true
     }
 
-    /// The non-empty curves, sorted by name.
+    /// Non-empty and sorted by name.
     pub fn curves(&self) -> impl Iterator<Item = (&str, &[Point])> {
         let mut named: Vec<(&str, &[Point])> =
             self.curves.iter().map(|(name, curve)| (name.as_str(), curve.points.as_slice())).collect();
@@ -88,7 +88,6 @@ impl RunSeries {
     }
 }
 
-/// Collects the numbers of an object at `path`.
 struct Numbers<'a> {
     places: &'a mut HashMap<String, usize>,
     curves: &'a mut Vec<(String, Curve)>,
@@ -184,7 +183,6 @@ impl<'de> Visitor<'de> for Numbers<'_> {
     }
 }
 
-/// Appends a key to a path.
 struct KeyName<'a>(&'a mut String);
 
 impl<'de> DeserializeSeed<'de> for KeyName<'_> {

@@ -1,9 +1,8 @@
 //! Downsamples curves for the screen.
 
-/// Step or iteration, and value.
 type Point = (f64, f64);
 
-/// Downsamples to at most `count` points. Gaps (NaN) are kept unless they exceed a quarter of the points.
+/// Returns at most `count` points. Gaps (NaN) are kept unless they exceed a quarter of `count`.
 pub fn thinned(points: &[Point], count: usize) -> Vec<Point> {
     if points.len() <= count.max(3) {
         return points.to_vec();

@@ -9,7 +9,6 @@ use std::str::FromStr;
 
 use axum::http::{HeaderMap, Method, Uri, header};
 
-/// The cookie that holds the token.
 const COOKIE: &str = "philidor_studio";
 
 #[derive(Clone, Debug)]
@@ -17,7 +16,6 @@ pub struct Access {
     pub port: u16,
     /// Set if the server listens beyond loopback.
     pub token: Option<String>,
-    /// The origin under which a proxy serves the page, such as `https://chess.example`.
     pub public: Option<PublicOrigin>,
 }
 

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-/// In debug builds the folder `page` is read from disk, so that the page can be changed without a build.
+/// Debug builds read the folder `page` from disk, so that the page can be changed without a build.
 #[derive(RustEmbed)]
 #[folder = "page/"]
 struct Page;

@@ -1,8 +1,7 @@
 //! One stream of server-sent events per tab.
 //!
-//! Every message is a JSON object of the changed topics; the first message has all. A tab receives at most ten messages
-//! a second and may miss intermediate states, since a topic is always sent whole. Of the live boards, a tab receives
-//! only those that it shows.
+//! Every message is a JSON object of the changed topics and boards; the first has all. A topic is always sent whole, so
+//! a tab, which receives at most ten messages a second, may miss intermediate states.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -17,18 +16,17 @@ use tokio::time::Instant;
 
 use crate::boards::{BoardMap, Boards};
 
-/// Minimum time between two messages to a tab.
+/// Between two messages to a tab.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Maximum number of listening tabs, of boards per tab, and of bytes in a tab's or board's name.
+/// `LONGEST_NAME` is in bytes, for names of tabs and boards.
 const MOST_TABS: usize = 200;
 const MOST_BOARDS: usize = 64;
 const LONGEST_NAME: usize = 64;
 
-/// A topic's name and its current state as JSON.
+/// Name, and current state as JSON.
 pub type Topic = (&'static str, watch::Receiver<Arc<str>>);
 
-/// The boards that each tab shows.
 type TabViews = Arc<Mutex<HashMap<String, watch::Sender<HashSet<String>>>>>;
 
 #[derive(Clone, Debug)]
@@ -43,7 +41,7 @@ fn lock(tabs: &TabViews) -> MutexGuard<'_, HashMap<String, watch::Sender<HashSet
     tabs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A listening tab; dropping it frees its place.
+/// Dropping it frees the tab's place.
 struct Seat {
     tabs: TabViews,
     name: String,
@@ -59,7 +57,7 @@ struct TabStream {
     topics: Vec<Topic>,
     boards: watch::Receiver<BoardMap>,
     view: watch::Receiver<HashSet<String>>,
-    /// The boards as last sent.
+    /// As last sent.
     sent: BoardMap,
     last: Option<Instant>,
     _seat: Seat,
@@ -70,13 +68,13 @@ impl EventSource {
         EventSource { topics, boards, tabs: Arc::default() }
     }
 
-    /// The messages for a tab; `None` if there are too many tabs or this one listens already.
+    /// `None` if there are too many tabs or this one listens already.
     pub fn listen(&self, tab: &str) -> Option<impl Stream<Item = Result<Event, Infallible>> + use<>> {
         let messages = self.messages(tab)?;
         Some(futures_util::StreamExt::map(messages, |text| Ok(Event::default().data(text))))
     }
 
-    /// Sets the boards that a tab shows. Returns false if the tab does not listen or the boards are too many.
+    /// Returns false if the tab does not listen or shows too many boards.
     pub fn show(&self, tab: &str, boards: Vec<String>) -> bool {
         if boards.len() > MOST_BOARDS || boards.iter().any(|name| name.len() > LONGEST_NAME) {
             return false;
@@ -113,7 +111,7 @@ impl EventSource {
 }
 
 impl TabStream {
-    /// Returns the next non-empty message.
+    /// Skips empty messages.
     async fn next(&mut self) -> String {
         loop {
             self.wait().await;
@@ -128,7 +126,6 @@ impl TabStream {
         }
     }
 
-    /// Waits until something that this tab shows changes.
     async fn wait(&mut self) {
         let shows_boards = !self.view.borrow().is_empty();
         let topics = select_all(self.topics.iter_mut().map(|(_, state)| Box::pin(change(state))));
@@ -158,7 +155,6 @@ impl TabStream {
         format!("{{{}}}", parts.join(","))
     }
 
-    /// The boards in view that differ from those last sent.
     fn changed_boards(&mut self) -> Vec<String> {
         let view = self.view.borrow_and_update();
         let boards = self.boards.borrow_and_update();
@@ -175,7 +171,7 @@ impl TabStream {
     }
 }
 
-/// Waits for a change; forever if the sender is gone.
+/// Waits forever if the sender is gone.
 async fn change<T>(state: &mut watch::Receiver<T>) {
     if state.changed().await.is_err() {
         std::future::pending::<()>().await;

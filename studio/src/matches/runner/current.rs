@@ -16,9 +16,9 @@ pub(super) struct Current {
     pub(super) phase: MatchPhase,
     pub(super) results: BTreeMap<usize, Winner>,
     pub(super) next: usize,
-    /// Begun games that wait for a lane.
+    /// Begun games without a lane.
     pub(super) waiting: VecDeque<LaneGame>,
-    /// Running games by lane.
+    /// By lane.
     pub(super) running: BTreeMap<usize, LaneGame>,
     pub(super) lanes: Vec<(AbortHandle, mpsc::Sender<LaneGame>)>,
     pub(super) finished: VecDeque<FinishedGame>,
@@ -44,7 +44,7 @@ impl Current {
         matches!(self.phase, MatchPhase::Playing | MatchPhase::Finishing)
     }
 
-    /// Ends all engines; running games will be continued.
+    /// Ends the engines; running games will be continued.
     pub(super) fn halt(&mut self) {
         self.lanes.drain(..).for_each(|(lane, _)| lane.abort());
         self.waiting.extend(std::mem::take(&mut self.running).into_values());

@@ -1,4 +1,4 @@
-//! The task that plays matches, one at a time: assigns games to lanes, counts, saves, and publishes changes.
+//! The task that plays matches, one at a time: gives games to lanes, counts, saves, and publishes changes.
 
 mod current;
 #[cfg(all(test, unix))]
@@ -25,10 +25,9 @@ use crate::boards::Boards;
 use crate::engines::Roster;
 use crate::play::{ActionError, GameEnd, PgnHeader, write_pgn};
 
-/// Finished games shown; every message has all of them.
+/// Every message has them all.
 const SHOWN_GAMES: usize = 20;
 
-/// Maximum time before a change is saved.
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, Deserialize)]
@@ -37,9 +36,8 @@ pub enum MatchCommand {
     Begin(MatchOrder),
     /// Finish the running games, then stop.
     Finish,
-    /// Stop at once, to be resumed later.
+    /// Can be resumed later.
     Suspend,
-    /// Resume a suspended match and its unfinished games.
     Resume,
     /// Stop for good; running games are lost.
     Stop,
@@ -67,13 +65,12 @@ impl MatchHandle {
         answered.await.map_err(|_| ended())?
     }
 
-    /// The finished games.
     pub fn pgn(&self) -> String {
         std::fs::read_to_string(&self.pgn_file).unwrap_or_default()
     }
 }
 
-/// Renames the PGN of an earlier match to the first free name of `match.1.pgn`, `match.2.pgn` and so on.
+/// Renames an earlier match's PGN to the first free name of `match.1.pgn`, `match.2.pgn` and so on.
 fn set_aside(pgn: &Path) -> io::Result<()> {
     if !pgn.exists() {
         return Ok(());
@@ -93,11 +90,10 @@ struct Runner {
     serial: u64,
     reports: mpsc::UnboundedSender<LaneReport>,
     out: watch::Sender<Arc<str>>,
-    /// When the state must be saved.
     save_at: Option<Instant>,
 }
 
-/// Starts the task, with the match of `state_file` if there is one. Finished games go to the PGN beside that file.
+/// Continues the match of `state_file`, if any. Finished games go to the PGN beside that file.
 pub fn start(roster: Roster, books: Vec<OpeningBook>, boards: Boards, state_file: PathBuf) -> MatchHandle {
     let (sender, requests) = mpsc::unbounded_channel();
     let (reports, reported) = mpsc::unbounded_channel();
@@ -208,7 +204,6 @@ impl Runner {
         }
     }
 
-    /// Starts the lanes and assigns games to them.
     fn play(&mut self) {
         self.serial += 1;
         let Some(current) = &mut self.current else { return };
@@ -237,7 +232,7 @@ impl Runner {
         self.deal();
     }
 
-    /// Gives every idle lane its next game. Ends the match if no game is left or running.
+    /// Gives idle lanes their next games. Ends the match if no game is left or running.
     fn deal(&mut self) {
         let Some(current) = &mut self.current else { return };
         for lane in 0..current.lanes.len() {
@@ -330,7 +325,6 @@ impl Runner {
         });
     }
 
-    /// Ends the match if its test has decided.
     fn stop_if_decided(&mut self) {
         let Some(current) = &self.current else { return };
         let Some(sprt) = &current.order.sprt else { return };
@@ -342,7 +336,6 @@ impl Runner {
         }
     }
 
-    /// Ends all engines.
     fn end(&mut self, phase: MatchPhase, notice: Option<String>) {
         self.serial += 1;
         self.with(|current| {

@@ -12,7 +12,7 @@ use super::super::thoughts::Thoughts;
 use super::Table;
 use crate::engines::{EngineEvent, OptionSpec, Roster, start as start_engine};
 
-/// Analysis time per position.
+/// Per position.
 const ANALYSIS_TIME: Duration = Duration::from_secs(30);
 
 /// An engine's name, and its options or the reason why it does not start.
@@ -130,7 +130,8 @@ impl Table {
         }
     }
 
-    /// Restarts a failed engine. After a second failure at the same move, a person has to ask for it.
+    /// Restarts an engine after its first failure in a position. After the second, a player waits for `Action::Retry`
+    /// and the evaluation is switched off.
     pub(super) async fn engine_failed(&mut self, role: Role, reason: &str) {
         let Some(name) = self.crew.dismiss(role) else { return };
         if role == Role::Analyst {
@@ -140,7 +141,7 @@ impl Table {
             Role::Analyst => self.session.game().end().is_none(),
             Role::Player(color) => self.has_to_move(color),
         };
-        // The engine is not needed now; it is started again when there is something to search.
+        // The engine is started again when there is something to search.
         if !is_wanted {
             return;
         }
@@ -166,7 +167,6 @@ impl Table {
     }
 }
 
-/// Asks every engine of the roster for its options.
 pub(super) fn probe(roster: &Roster) -> mpsc::UnboundedReceiver<Probed> {
     let (sender, probed) = mpsc::unbounded_channel();
     for spec in roster.engines() {

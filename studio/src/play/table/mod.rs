@@ -34,15 +34,13 @@ pub struct Table {
     session: Session,
     /// The last loaded games, and the index of the shown one.
     file: Option<(PgnFile, usize)>,
-    /// Number of files loaded so far.
     files: u64,
     analysis: bool,
     crew: Crew,
-    /// The revision at which an engine failed once; a second failure there waits for a person.
+    /// Role and revision of the last failure: the second one there is not restarted.
     failed_at: Option<(Role, u64)>,
     stalled: bool,
     notice: Option<String>,
-    /// The engines of the roster with their abilities.
     probed: Vec<EngineView>,
     /// The playing engine's last score, from its own view.
     last_score: Option<Score>,
@@ -54,8 +52,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Starts the task with the saved game, or with a new game against the first engine. The task and its engines end
-    /// with the runtime.
+    /// Shows the saved game, or a new one against the first engine. The task and its engines end with the runtime.
     pub fn start(roster: Roster, state_file: PathBuf) -> TableHandle {
         let (requests, received) = mpsc::unbounded_channel();
         let (events, reported) = mpsc::unbounded_channel();
@@ -215,8 +212,8 @@ impl Table {
         Ok(())
     }
 
-    /// Makes room on the board. Refuses to replace an unfinished game without `replace`, and appends a game played here
-    /// to the file of earlier games.
+    /// Refuses to replace an unfinished game without `replace`. Appends a game played here to the file of earlier
+    /// games.
     fn put_aside(&mut self, replace: bool) -> Result<(), ActionError> {
         if self.session.is_at_stake() && !replace {
             let text =
@@ -230,7 +227,6 @@ impl Table {
         Ok(())
     }
 
-    /// The PGN of the earlier games of this board.
     fn earlier_file(&self) -> PathBuf {
         self.state_file.with_extension("pgn")
     }
@@ -323,7 +319,6 @@ impl Table {
     }
 }
 
-/// Sends a value as JSON if it has changed.
 fn send(out: &watch::Sender<Arc<str>>, value: &impl serde::Serialize) {
     let text = serde_json::to_string(value).expect("views can be written as JSON");
     out.send_if_modified(|present| {
@@ -335,7 +330,7 @@ fn send(out: &watch::Sender<Arc<str>>, value: &impl serde::Serialize) {
     });
 }
 
-/// The saved game or a new one, whether the evaluation is shown, and a notice if the saved game is damaged.
+/// Returns the saved session or a new one, whether the evaluation is shown, and a notice if the file is damaged.
 fn first_session(roster: &Roster, state_file: &std::path::Path) -> (Session, bool, Option<String>) {
     let read = SavedGame::read(state_file)
         .and_then(|saved| saved.map(|saved| Ok((saved.analysis, saved.session()?))).transpose());

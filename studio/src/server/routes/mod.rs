@@ -29,15 +29,15 @@ use crate::play::{ActionError, TableHandle};
 use crate::reviews::ReviewDesk;
 use crate::runs::RunBoard;
 
-/// Maximum size of a request other than a PGN, in bytes.
+/// In bytes; not for a PGN.
 const LONGEST_BODY: usize = 1 << 20;
 
-/// Rate limit: actions at once, and actions per second in the long run.
+/// Actions at once, and per second in the long run.
 const BURST: f64 = 100.0;
 const ACTIONS_PER_S: f64 = 20.0;
 
-/// Sent with every answer: nothing is loaded from elsewhere, and no other site may embed or read the page. `style`
-/// attributes are allowed because chessground writes some.
+/// Nothing is loaded from elsewhere, and no other site may embed or read the page. Chessground writes `style`
+/// attributes.
 const HEADERS: [(&str, &str); 5] = [
     (
         "content-security-policy",
@@ -71,11 +71,10 @@ pub struct Rooms {
     /// Matches that other programs play.
     pub followed: FollowedMatches,
     pub runs: RunBoard,
-    /// The live boards of matches and runs.
     pub boards: Boards,
 }
 
-/// The remaining actions of the rate limit.
+/// Actions that the rate limit still allows.
 #[derive(Debug)]
 struct Budget {
     left: f64,
@@ -141,7 +140,6 @@ fn refuse(status: StatusCode, text: &str) -> Response {
     (status, Json(json!({ "error": text }))).into_response()
 }
 
-/// Checks every request, and adds the headers to every answer.
 async fn guard(State(studio): State<Studio>, request: Request, next: Next) -> Response {
     let mut response = match studio.access.check(request.method(), request.uri(), request.headers()) {
         Ok(()) if request.method() == Method::POST && !studio.may_act() => {

@@ -15,10 +15,9 @@ use super::{Studio, answer, pgn_file, refuse, reject};
 use crate::play::{Action, PgnFile};
 use crate::reviews::ReviewCommand;
 
-/// Maximum number of openings in an answer.
 const MOST_OPENINGS: usize = 30;
 
-/// Maximum size of a PGN in bytes: more than 80,000 games without comments.
+/// In bytes: more than 80,000 games without comments.
 pub(super) const LONGEST_PGN: usize = 64 << 20;
 
 pub(super) async fn play(
@@ -33,7 +32,7 @@ pub(super) async fn play(
 
 #[derive(Deserialize)]
 pub(super) struct PgnQuery {
-    /// The browser's date, `YYYY.MM.DD`.
+    /// Of the browser, `YYYY.MM.DD`.
     #[serde(default)]
     date: String,
 }
@@ -62,7 +61,7 @@ pub(super) struct LoadQuery {
     replace: bool,
 }
 
-/// Loads the PGN in the request's body, which arrives in parts and is parsed outside the server's thread.
+/// The PGN arrives in parts and is parsed outside the server's thread.
 pub(super) async fn load(
     State(studio): State<Studio>,
     Query(query): Query<LoadQuery>,
@@ -149,7 +148,7 @@ pub(super) async fn review_pgn(State(studio): State<Studio>) -> Response {
     studio.reviews.pgn().map_or_else(no_review, |text| pgn_file("game.review.pgn", text))
 }
 
-/// The page has styles but no scripts, so it is sent as a file to keep, not as a page of this server.
+/// The page contains styles, so it is sent as a download, not as a page of this server.
 pub(super) async fn review_page(State(studio): State<Studio>) -> Response {
     let head = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),

@@ -14,10 +14,9 @@ use tokio::io::AsyncReadExt;
 use super::{Studio, answer, refuse, reject};
 use crate::runs::RunCommand;
 
-/// Chunk size of a download in bytes.
 const DOWNLOAD_PART: usize = 1 << 16;
 
-/// Allowed numbers of points per curve.
+/// Per curve.
 const POINTS: std::ops::RangeInclusive<usize> = 3..=5000;
 
 #[derive(Deserialize)]
