@@ -2,34 +2,34 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Scores of a pair with 0, ½, 1, 1½ and 2 points, as shares of the 2 points.
+/// Of a pair, with 0, ½, 1, 1½ and 2 of 2 points.
 pub const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
-/// Half-width of the two-sided 95 % interval of a normal distribution, in standard deviations.
+/// Standard deviations in half of a two-sided 95 % interval of a normal distribution.
 pub const SIGMAS: f64 = 1.959_964;
-/// One-sided error probability if every game was won, or every game was lost.
+/// For matches in which all games were won or all were lost.
 const ONE_SIDED: f64 = 0.05;
 
-/// The expected score of a player who is `elo` stronger (logistic model).
+/// Logistic model.
 pub fn score_of_elo(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }
 
-/// The Elo difference with this expected score; infinite for 0 and 1.
+/// Infinite for scores 0 and 1.
 pub fn elo_of_score(score: f64) -> f64 {
     // Subtracting from 0 avoids −0 for an even score.
     0.0 - 400.0 * (1.0 / score - 1.0).log10()
 }
 
-/// Results of one player against another.
+/// Of one player against another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchResults {
-    /// Pentanomial counts: pairs of games on one opening with colours reversed, by points: 0, ½, 1, 1½, 2. The two
-    /// games of a pair share their opening and are not independent; pairs are.
+    /// Pentanomial counts: pairs of games on one opening with colours reversed, by points 0, ½, 1, 1½, 2. The games of
+    /// a pair are not independent; the pairs are.
     pub pairs: [u64; 5],
-    /// Wins, draws and losses of all games, paired or not.
+    /// Wins, draws and losses, paired or not.
     pub games: [u64; 3],
-    /// Wins, draws and losses of the unpaired games.
+    /// Wins, draws and losses of unpaired games.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub single: [u64; 3],
 }
@@ -38,7 +38,7 @@ fn is_zero(counts: &[u64; 3]) -> bool {
     *counts == [0; 3]
 }
 
-/// An Elo difference with its 95 % interval.
+/// With a 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EloEstimate {
     pub score: f64,
@@ -48,7 +48,7 @@ pub struct EloEstimate {
     pub high: f64,
 }
 
-/// Games whose results are independent of all others: a pair, or a single game.
+/// A pair or a single game: independent of all other games.
 #[derive(Clone, Copy)]
 struct Unit {
     count: f64,
@@ -57,13 +57,13 @@ struct Unit {
 }
 
 impl MatchResults {
-    /// `halves` are the games' points in halves: 0, 1 or 2.
+    /// `halves` are the games' half-points: 0, 1 or 2.
     pub fn add_pair(&mut self, halves: [u8; 2]) {
         self.pairs[usize::from(halves[0] + halves[1])] += 1;
         halves.into_iter().for_each(|half| self.games[usize::from(2 - half)] += 1);
     }
 
-    /// Adds an unpaired game; `halves` are its points in halves: 0, 1 or 2.
+    /// `halves` are the game's half-points: 0, 1 or 2.
     pub fn add_single(&mut self, halves: u8) {
         self.single[usize::from(2 - halves)] += 1;
         self.games[usize::from(2 - halves)] += 1;
@@ -81,12 +81,11 @@ impl MatchResults {
         self.units().map(|unit| unit.count * unit.points).sum()
     }
 
-    /// Share of the points; ½ before any game.
+    /// 0 to 1; ½ before any game.
     pub fn score(&self) -> f64 {
         if self.total() == 0 { 0.5 } else { self.points() / self.total() as f64 }
     }
 
-    /// The same results from the other player's view.
     pub fn reversed(&self) -> MatchResults {
         let mut reversed = *self;
         reversed.pairs.reverse();
@@ -108,22 +107,20 @@ impl MatchResults {
         pairs.chain(single.map(|(n, points)| Unit { count: *n as f64, games: 1.0, points }))
     }
 
-    /// Σ (points − games · p)² over pairs and single games: the variance of the points if `p` is the expected score.
+    /// Σ (points − games · p)² over pairs and single games.
     pub fn squared_residuals(&self, p: f64) -> f64 {
         self.units().map(|unit| unit.count * (unit.points - unit.games * p).powi(2)).sum()
     }
 
-    /// Returns whether the results differ; otherwise they show no variance.
     pub fn varies(&self) -> bool {
         self.squared_residuals(self.score()) > 0.0
     }
 
-    /// The Elo difference with an interval from the variance of the observed pairs and single games.
+    /// Estimates the variance of the score as Σ (x − g s)² / n² over pairs (g = 2 games) and single games (g = 1) with
+    /// x points, where s is the score and n the number of games.
     ///
-    /// The variance of the score is Σ (x − g s)² / n² over pairs (g = 2 games) and single games (g = 1) with x points,
-    /// where s is the score and n the number of games. Equal results show no variance. If every game was won, the
-    /// interval is then one-sided and ends at the score s with sⁿ = 0.05; otherwise it follows the rule of three for an
-    /// event not seen in n trials.
+    /// If all games were won, the interval is one-sided and ends at the score s with sⁿ = 0.05, and likewise if all
+    /// were lost. Other equal results have the interval of the rule of three for an event not seen in n trials.
     pub fn estimate(&self) -> EloEstimate {
         let (score, games) = (self.score(), self.total() as f64);
         let bounded = |score: f64| elo_of_score(score.clamp(0.0, 1.0));
@@ -193,7 +190,7 @@ mod tests {
         assert_eq!(elo_of_score(1.0), f64::INFINITY);
     }
 
-    /// A match of 100 games against Stockfish at UCI_Elo 1800, published as +7 ± 62.
+    /// 100 games against Stockfish at UCI_Elo 1800, published as +7 ± 62.
     #[test]
     fn the_interval_comes_from_the_pairs() {
         let results =
@@ -205,9 +202,8 @@ mod tests {
         assert_eq!(estimate.to_string(), "+7 ± 62");
     }
 
-    /// Scores of the pairs 1, ½, ½, ¼: mean 9/16, deviations 7/16, −1/16, −1/16, −5/16 with squares summing to 76/256;
-    /// variance 19/256, error of the mean 1.96 · √19/32 = 0.26698. 9/16 − 0.26698 = 0.29552 is −151 Elo, 9/16 + 0.26698
-    /// = 0.82948 is +275 Elo.
+    /// Scores of the pairs 1, ½, ½, ¼: mean 9/16, squared deviations sum to 76/256, variance 19/256, error of the mean
+    /// 1.96 · √19/32 = 0.26698. 0.29552 is −151 Elo, 0.82948 is +275 Elo.
     #[test]
     fn the_interval_can_be_worked_out_by_hand() {
         let EloEstimate { elo, low, high, .. } =
@@ -217,7 +213,7 @@ mod tests {
     }
 
     /// 100 wins, 200 draws, 100 losses: a game's variance is ½ · ¼ = 1/8, the error of the score 1.96 · √(1/3200) =
-    /// 0.034648, which is 24.1 Elo at ½. Without draws it would be √2 times as large.
+    /// 0.034648, which is 24.1 Elo at ½. Without draws it would be √2 times that.
     #[test]
     fn draws_narrow_the_interval_of_single_games() {
         let results = MatchResults { single: [100, 200, 100], ..MatchResults::default() };
@@ -230,11 +226,11 @@ mod tests {
         let all =
             MatchResults { pairs: [0, 0, 0, 0, 10], games: [20, 0, 0], ..MatchResults::default() }.estimate();
         assert!(all.elo.is_infinite() && all.high.is_infinite() && all.low > 100.0, "{all:?}");
-        // Ten of ten: a player with expected score s = 0.05^(1/10) = 0.741 does it once in twenty; that is +183 Elo.
+        // Ten of ten: a player with expected score 0.05^(1/10) = 0.741 (+183 Elo) does it once in twenty.
         let sweep = MatchResults { pairs: [0, 0, 0, 0, 5], ..MatchResults::default() };
         assert_eq!(sweep.estimate().to_string(), "at least +183");
         assert_eq!(sweep.reversed().estimate().to_string(), "at most -183");
-        // A hundred pairs with one point each: at most 3 % are other pairs.
+        // 100 pairs of one point each: at most 3 % are other pairs.
         let even = MatchResults { pairs: [0, 0, 100, 0, 0], ..MatchResults::default() }.estimate();
         assert!(
             (even.high - elo_of_score(0.53)).abs() < 1e-9 && (even.low + even.high).abs() < 1e-9,

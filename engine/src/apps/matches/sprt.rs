@@ -1,4 +1,4 @@
-//! The sequential probability ratio test on pairs of games.
+//! The sequential probability ratio test (SPRT) on pairs of games.
 
 use std::str::FromStr;
 
@@ -10,9 +10,9 @@ use super::results::{MatchResults, SCORES, score_of_elo};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sprt {
-    /// Elo difference of H0: nothing was gained.
+    /// Of H0: nothing was gained.
     pub elo0: f64,
-    /// Elo difference of H1: something was gained.
+    /// Of H1: something was gained.
     pub elo1: f64,
     /// Probability of accepting H1 if H0 is true.
     pub alpha: f64,
@@ -38,7 +38,6 @@ pub enum SprtError {
     Form,
 }
 
-/// Parses `ELO0,ELO1`, with the default error rates.
 impl FromStr for Sprt {
     type Err = SprtError;
 
@@ -51,23 +50,22 @@ impl FromStr for Sprt {
     }
 }
 
-/// The values of the log-likelihood ratio (LLR) at which the test ends.
+/// Log-likelihood ratios (LLR) that end the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SprtBounds {
-    /// H0 is accepted at or below this.
+    /// Accepts H0 at or below this.
     pub lower: f64,
-    /// H1 is accepted at or above this.
+    /// Accepts H1 at or above this.
     pub upper: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SprtDecision {
-    /// H0 is accepted: nothing was gained.
+    /// H0 is accepted.
     Rejected,
-    /// There are not enough games yet.
     Open,
-    /// H1 is accepted: something was gained.
+    /// H1 is accepted.
     Accepted,
 }
 
@@ -88,8 +86,8 @@ impl Sprt {
         }
     }
 
-    /// The LLR of H1 against H0, each with the maximum-likelihood distribution over pairs (generalised SPRT, Van den
-    /// Bergh; as fishtest and fastchess do for logistic Elo). Single games are ignored.
+    /// The LLR of H1 against H0, each with its maximum-likelihood distribution over pairs (generalised SPRT, Van den
+    /// Bergh; as in fishtest, and in fastchess for logistic Elo). Ignores single games.
     pub fn llr(&self, results: &MatchResults) -> f64 {
         if results.count() == 0 {
             return 0.0;
@@ -104,7 +102,7 @@ impl Sprt {
         counts.iter().zip(SCORES).map(term).sum()
     }
 
-    /// The smallest number of pairs after which H1 can be accepted, if every game is won; at most 2⁴⁰.
+    /// Pairs after which H1 can be accepted if every game is won; at most 2⁴⁰.
     pub fn least_pairs(&self) -> u64 {
         let is_enough = |won| {
             let results = MatchResults { pairs: [0, 0, 0, 0, won], ..MatchResults::default() };
@@ -121,7 +119,6 @@ impl Sprt {
         enough
     }
 
-    /// The decision in words, with the LLR and its bounds.
     pub fn summary(&self, results: &MatchResults) -> String {
         let decision = match self.decision(results) {
             SprtDecision::Accepted => format!("stronger by {} Elo", self.elo1),
@@ -142,8 +139,8 @@ impl Sprt {
     }
 }
 
-/// The θ for which `p / (1 + θ (a − s))` has the mean `s`, which makes it the maximum-likelihood distribution with that
-/// mean. Found by bisection, since the mean of `(a − s) / (1 + θ (a − s))` falls with θ.
+/// The θ for which `p / (1 + θ (a − s))` has the mean `s` and so is the maximum-likelihood distribution with that mean.
+/// The bisected mean of `(a − s) / (1 + θ (a − s))` falls with θ.
 fn tilt(counts: &[f64; 5], s: f64) -> f64 {
     let excess = |theta: f64| -> f64 {
         counts.iter().zip(SCORES).map(|(n, score)| n * (score - s) / (1.0 + theta * (score - s))).sum()
@@ -170,7 +167,7 @@ mod tests {
         assert!((lower + 2.944_439).abs() < 1e-6 && (upper - 2.944_439).abs() < 1e-6);
     }
 
-    /// For small differences, the LLR is that of two normal distributions: N (s1 − s0)(2 m − s0 − s1) / (2 σ²).
+    /// For small differences, the LLR is N (s1 − s0)(2 m − s0 − s1) / (2 σ²), as for normal distributions.
     #[test]
     fn small_differences_are_normal() {
         let sprt = Sprt { elo0: 0.0, elo1: 5.0, ..Sprt::default() };
@@ -204,12 +201,12 @@ mod tests {
         assert_eq!(sprt.decision(&results([0, 1, 6, 13, 18])), SprtDecision::Accepted);
         assert_eq!(sprt.decision(&results([18, 13, 6, 1, 0])), SprtDecision::Rejected);
         assert_eq!(sprt.decision(&results([0, 0, 0, 0, 40])), SprtDecision::Accepted, "also without a loss");
-        // The longer an even match, the surer that 35 Elo were not gained.
+        // A long even match shows that 35 Elo were not gained.
         assert_eq!(sprt.decision(&results([20, 60, 120, 60, 20])), SprtDecision::Rejected);
     }
 
-    /// If all pairs were won, the maximum-likelihood distribution with mean ½ has half of them won: a won pair is 2 s1
-    /// times as likely under H1, which adds 0.09566 for 35 Elo. The bound, 2.94444, is 30.78 times that.
+    /// If all pairs were won, the distribution with mean ½ has half of them won, so a won pair is 2 s1 times as likely
+    /// under H1: an LLR of 0.09566 at 35 Elo. The bound, 2.94444, is 30.78 times that.
     #[test]
     fn winning_every_game_decides_after_a_number_worked_out_by_hand() {
         let sprt = Sprt::default();

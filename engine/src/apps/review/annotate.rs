@@ -2,7 +2,6 @@ use super::game_review::{GameReview, ReviewedMove};
 use super::judgement::{Mark, MateChange};
 use crate::chess::pgn::{Additions, MoveAdditions};
 
-/// The additions of a review to the PGN: evaluations, NAGs, remarks and the lines of better moves.
 pub fn additions(review: &GameReview<'_>, judge: &str) -> Additions {
     let moves = review.moves.iter().map(|played| (played.ply, move_additions(played))).collect();
     Additions { tag: Some(("Annotator".to_owned(), judge.to_owned())), moves }

@@ -2,17 +2,17 @@ use std::time::Duration;
 
 use crate::chess::pgn::PgnGame;
 
-/// The thinking time of each move, from `[%emt]` or `[%clk]` comments.
+/// From `[%emt]` or `[%clk]` comments.
 pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
     let control = game.tag("TimeControl").and_then(|control| time_control(&control));
     let increment = control.map_or(0.0, |(_, increment)| increment);
-    // The clocks of the player to move and of the other, in seconds.
+    // Seconds of the player to move and of the other.
     let mut clocks = [control.map(|(base, _)| base); 2];
     let mut spent = Vec::with_capacity(game.moves.len());
     for comments in game.comments() {
         let read = |command: &str| comments.iter().find_map(|comment| seconds_of(comment, command));
         let now = read("[%clk");
-        // `[%clk]` is the clock after the move and its increment.
+        // `[%clk]` is measured after the increment.
         let by_clock = clocks[0].zip(now).map(|(before, now)| before - now + increment);
         let seconds = read("[%emt").or(by_clock).filter(|seconds| seconds.is_finite());
         spent.push(seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e6))));
@@ -21,13 +21,13 @@ pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
     spent
 }
 
-/// Base time and increment of a time control such as `300+3`, in seconds.
+/// In seconds, of a time control such as `300+3`.
 fn time_control(control: &str) -> Option<(f64, f64)> {
     let (base, increment) = control.split_once('+').unwrap_or((control, "0"));
     Some((base.trim().parse().ok()?, increment.trim().parse().ok()?))
 }
 
-/// The time of a comment such as `[%clk 1:02:03.4]`, in seconds.
+/// In seconds, of a comment such as `[%clk 1:02:03.4]`.
 fn seconds_of(comment: &str, command: &str) -> Option<f64> {
     let (_, rest) = comment.split_once(command)?;
     let (time, _) = rest.split_once(']')?;

@@ -15,7 +15,7 @@ use crate::apps::uci_client::{
 use crate::setup::settings::Settings;
 use crate::setup::{EngineArgs, EngineBuilder};
 
-/// Timeout of an external engine beyond its search time.
+/// Of an external engine, beyond its search time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Debug, clap::Args)]
@@ -104,7 +104,6 @@ pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> 
 }
 
 impl ReviewConfig {
-    /// Loads the network, or starts the engine of `--judge`.
     pub fn judge(&self, stop: &Arc<AtomicBool>) -> Result<Box<dyn Judge>, ReviewError> {
         let failed = |error: &dyn std::fmt::Display| ReviewError::Judge(error.to_string());
         let Some(engine) = &self.judge else {
@@ -126,7 +125,7 @@ impl ReviewConfig {
         Ok(Box::new(judge.map_err(|error| failed(&error))?))
     }
 
-    /// The external engine's options, as shown after its name.
+    /// Follows the external engine's name in titles.
     pub fn options_text(&self) -> String {
         self.judge_options.iter().map(|(name, value)| format!(", {name}={value}")).collect()
     }

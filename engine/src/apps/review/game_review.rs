@@ -11,33 +11,30 @@ use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
-/// Maximum length of the lines shown, in plies.
+/// Of the lines shown, in plies.
 const LINE_LENGTH: usize = 10;
 
 #[derive(Clone, Debug)]
 pub struct ReviewedMove {
     /// Plies before the move.
     pub ply: usize,
-    /// The position before the move.
+    /// Before the move.
     pub position: Chess,
-    /// The opponent's move before it.
     pub last_move: Option<Move>,
     pub m: Move,
-    /// SAN with the move number.
+    /// With the move number.
     pub san: String,
     pub before: PositionValue,
     pub after: PositionValue,
     pub mark: Option<Mark>,
     pub mate: Option<MateChange>,
-    /// The best line, if another move was played; else empty.
+    /// Empty if the best move was played.
     pub best: Vec<Move>,
-    /// The same line in SAN.
     pub best_san: Vec<String>,
     /// 0 to 100.
     pub accuracy: f64,
-    /// The phase before the move.
+    /// Before the move.
     pub phase: Phase,
-    /// Thinking time, if the game has it.
     pub spent: Option<Duration>,
 }
 
@@ -49,23 +46,23 @@ pub struct PlayerSummary {
     pub inaccuracies: usize,
     pub mistakes: usize,
     pub blunders: usize,
-    /// Mean accuracy in the opening, the middlegame and the endgame.
+    /// Mean accuracies in opening, middlegame and endgame.
     pub phases: [Option<f64>; 3],
-    /// Sum of the known thinking times.
+    /// Sum over the moves with known times.
     pub spent: Option<Duration>,
 }
 
 #[derive(Clone, Debug)]
 pub struct GameReview<'a> {
     pub game: &'a PgnGame,
-    /// The moves whose positions before and after are both evaluated, in game order.
+    /// Moves whose positions before and after are evaluated.
     pub moves: Vec<ReviewedMove>,
     /// White and Black.
     pub players: [PlayerSummary; 2],
     pub opening: Option<&'static Opening>,
 }
 
-/// The value of a position that ends the game by the rules; `None` if play goes on.
+/// `None` if play goes on.
 pub fn value_of_end(game: &Game) -> Option<PositionValue> {
     let position = game.position();
     if position.is_checkmate() {
@@ -80,7 +77,7 @@ pub fn sans(position: &Chess, line: &[Move]) -> Vec<String> {
     line.iter().map(|m| SanPlus::from_move_and_play_unchecked(&mut position, *m).to_string()).collect()
 }
 
-/// Formats moves with their numbers: `12... Nf6 13. Bg5`.
+/// As in `12... Nf6 13. Bg5`.
 pub fn numbered(position: &Chess, sans: &[String]) -> String {
     let first = usize::from(position.turn() == Color::Black);
     let number = u32::from(position.fullmoves()) as usize;
@@ -99,8 +96,8 @@ pub fn numbered(position: &Chess, sans: &[String]) -> String {
 }
 
 impl<'a> GameReview<'a> {
-    /// `positions` has one entry more than the game has moves: the judged lines, empty where the game is over, `None`
-    /// where nothing was evaluated. With `side`, only that side's moves are marked.
+    /// `positions` has an entry per position, the final one included: the judged lines, empty where the game is over,
+    /// `None` where not evaluated. With `side`, only that side's moves are marked.
     pub fn new(
         game: &'a PgnGame,
         positions: &[Option<Vec<JudgedLine>>],
@@ -157,7 +154,7 @@ impl<'a> GameReview<'a> {
     }
 }
 
-/// The positions of a game with their history, from the start.
+/// With their history, from the start.
 pub fn positions_of(game: &PgnGame) -> Vec<Game> {
     let mut now = game.start.clone();
     let mut games = vec![now.clone()];
@@ -168,7 +165,7 @@ pub fn positions_of(game: &PgnGame) -> Vec<Game> {
     games
 }
 
-/// Marks a move. The judge's own choice is never an error.
+/// The judge's own choice is never an error.
 fn judge_move(
     position: &Chess,
     m: Move,
@@ -183,7 +180,6 @@ fn judge_move(
         let praise = Praise { earlier, best, second, sacrifice: false };
         // The sacrifice test is expensive and matters only for an only good move.
         let sacrifice = Praise { sacrifice: true, ..praise }.mark().is_some() && is_sacrifice(position, m);
-        // A move that turned out bad is not praised.
         let turned_out = judge_error(&before, &after, mover).is_none();
         return (Praise { sacrifice, ..praise }.mark().filter(|_| turned_out), None);
     }
@@ -225,7 +221,7 @@ mod tests {
     use crate::apps::review::judgement::JudgedMate;
     use crate::chess::pgn::read_games;
 
-    /// Two lines per position: the best move with White's win probability, and another with `second`.
+    /// Two lines per position: `best` with White's win probability, and another move with `second`.
     fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Option<Vec<JudgedLine>>> {
         let line = |now: &Game, m: &str, white| {
             let pv = now.parse_uci(m).into_iter().collect();

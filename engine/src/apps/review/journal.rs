@@ -1,5 +1,5 @@
-//! The evaluations of an unfinished review, one JSON object per line. Each position is written as soon as it is
-//! evaluated, so nothing is lost if the review is killed.
+//! The evaluations of an unfinished review, one JSON object per line. A position is written as soon as it is evaluated,
+//! so that a killed review loses nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -17,13 +17,13 @@ use crate::chess::position::Game;
 
 const FORMAT: &str = "philidor-review/1";
 
-/// The first line of a journal: everything that the evaluations depend on.
+/// The first line: everything that the evaluations depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewKey {
     format: String,
-    /// XXH3 hash of the PGN file.
+    /// XXH3 hash.
     pub pgn: String,
-    /// The judge and its limits.
+    /// With its limits.
     pub judge: String,
 }
 
@@ -31,31 +31,29 @@ pub struct ReviewKey {
 struct JournalRecord {
     /// Index among the readable games.
     game: usize,
-    /// Plies before the position.
+    /// Before the position.
     ply: usize,
     lines: Vec<JournalLine>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct JournalLine {
-    /// White's win probability in per cent.
+    /// White's win probability, in per cent.
     white: f64,
-    /// Moves to mate; negative if Black mates.
+    /// Negative if Black mates.
     #[serde(skip_serializing_if = "Option::is_none")]
     mate: Option<i64>,
-    /// Moves in Chess960 UCI notation.
+    /// Chess960 UCI notation.
     pv: String,
 }
 
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The journal exists, and `--resume` was not given.
     #[error("{0} holds an unfinished review: continue it with --resume, or delete it")]
     Unfinished(PathBuf),
-    /// The journal belongs to another file or judge.
     #[error("{0} holds a review of {1}, not of this file by {2}: delete it to start again")]
     Other(PathBuf, String, String),
-    /// A line other than a half-written last one is damaged.
+    /// A half-written last line is no error.
     #[error("{0}, line {1}: damaged")]
     Damaged(PathBuf, usize),
     #[error("{0}: {1}")]
@@ -67,7 +65,7 @@ pub struct Journal {
     file: BufWriter<File>,
 }
 
-/// Lines by game and ply; `None` for positions not evaluated yet.
+/// By game and ply; `None` where not evaluated yet.
 pub type Evaluations = Vec<Vec<Option<Vec<JudgedLine>>>>;
 
 impl ReviewKey {
@@ -78,7 +76,6 @@ impl ReviewKey {
 }
 
 impl Journal {
-    /// Opens or creates the journal of these games and reads its evaluations.
     pub fn open(
         path: &Path,
         key: &ReviewKey,
@@ -88,7 +85,7 @@ impl Journal {
         let failed = |error| JournalError::Io(path.to_owned(), error);
         let mut evaluations: Evaluations =
             games.iter().map(|game| vec![None; game.moves.len() + 1]).collect();
-        // The index and the positions of the game read last: the records of a game are consecutive.
+        // Index and positions of the game read last; the records of a game are consecutive.
         let mut positions: (usize, Vec<Game>) = (usize::MAX, Vec::new());
         let text = match std::fs::read(path) {
             Ok(_) if !resume => return Err(JournalError::Unfinished(path.to_owned())),
@@ -157,7 +154,7 @@ impl JournalLine {
         JournalLine { white: line.value.white, mate, pv: pv.join(" ") }
     }
 
-    /// Parses the line from its position; `None` if a move is illegal.
+    /// `None` if a move is illegal.
     fn read(&self, position: &Game) -> Option<JudgedLine> {
         let mut game = position.clone();
         let mut pv = Vec::new();

@@ -16,9 +16,9 @@ use crate::search::{Limits, Pool, PvLine, Score, SearchControl, SearchObserver, 
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedLine {
-    /// The value of the position after the first move of `pv`.
+    /// After the first move of `pv`.
     pub value: PositionValue,
-    /// WDL of the mover, if the judge reports it.
+    /// Of the mover, if the judge reports it.
     pub wdl: Option<Wdl>,
     /// Never empty.
     pub pv: Vec<Move>,
@@ -32,16 +32,16 @@ pub enum JudgeError {
     Failed(String),
 }
 
-/// The best moves of a position, best first.
+/// Best first.
 pub type Judged = Result<Vec<JudgedLine>, JudgeError>;
 
 pub trait Judge {
     fn name(&self) -> String;
 
-    /// Announces that the next position belongs to another game.
+    /// The next position belongs to another game.
     fn new_game(&mut self, stop: &Arc<AtomicBool>) -> Result<(), JudgeError>;
 
-    /// Returns at most `count` moves, best first. The position must have a legal move.
+    /// At most `count` lines. The position must have a legal move.
     fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged;
 }
 
@@ -56,7 +56,7 @@ impl OwnJudge {
         OwnJudge { name, pool, limit }
     }
 
-    /// Searches a position, restricted to `moves` unless empty.
+    /// An empty `moves` allows all.
     pub fn search(
         &mut self,
         game: &Game,
@@ -100,7 +100,7 @@ impl Judge for OwnJudge {
     }
 }
 
-/// Converts a line of our own search with `mover` to move.
+/// `mover` is to move.
 pub fn judged_line(line: &PvLine, mover: Color) -> JudgedLine {
     let mate = match line.score {
         Score::Mate(moves) => Some(forced_mate(moves, mover)),
@@ -110,13 +110,12 @@ pub fn judged_line(line: &PvLine, mover: Color) -> JudgedLine {
     JudgedLine { value, wdl: Some(line.wdl), pv: line.pv.clone() }
 }
 
-/// Converts UCI's mate score, which is negative if `mover` is mated.
+/// UCI's mate score is negative if `mover` is mated.
 fn forced_mate(moves: i32, mover: Color) -> JudgedMate {
     let winner = if moves > 0 { mover } else { !mover };
     JudgedMate { winner, moves: moves.unsigned_abs() }
 }
 
-/// Stops a search at its deadline or when the stop flag is set.
 struct UntilDeadline {
     deadline: Option<Instant>,
     stop: Arc<AtomicBool>,
@@ -134,7 +133,6 @@ impl SearchObserver for UntilDeadline {
     }
 
     fn done(&mut self, outcome: SearchOutcome) {
-        // Sending fails only if nobody waits for the outcome.
         let _ = self.sender.send(outcome);
     }
 }
@@ -147,7 +145,7 @@ pub struct UciJudge {
 }
 
 impl UciJudge {
-    /// Switches `UCI_ShowWDL` on if the engine has it, unless `options` set it.
+    /// Switches `UCI_ShowWDL` on if the engine has it and `options` do not set it.
     pub fn new(
         mut engine: UciEngine,
         options: &[(String, String)],
@@ -180,7 +178,7 @@ impl Judge for UciJudge {
 
     fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged {
         let mover = position.game.turn();
-        // An engine without MultiPV gives one line; then no move is praised.
+        // Without MultiPV there is one line, and no move is praised.
         let count = if self.engine.has_option("MultiPV") { count } else { 1 };
         let moves = self.engine.best(position, self.limit, count, stop)?;
         let lines: Vec<JudgedLine> =
@@ -192,7 +190,7 @@ impl Judge for UciJudge {
     }
 }
 
-/// Converts an external engine's line by its WDL, or else by Lichess's centipawn curve.
+/// Uses the WDL, or else Lichess's centipawn curve.
 fn engine_line(scored: EngineMove, mover: Color) -> Option<JudgedLine> {
     let mate = match scored.score {
         Some(Score::Mate(moves)) => Some(forced_mate(moves, mover)),

@@ -1,22 +1,22 @@
-//! Win probability, marks of moves and accuracy, by Lichess's formulas (lila's `Advice` and `AccuracyPercent`,
-//! scalachess's `WinPercent`), but with the win probability from WDL where it is known.
+//! Win probability, marks and accuracy by Lichess's formulas (lila's `Advice` and `AccuracyPercent`, scalachess's
+//! `WinPercent`), but with win probabilities from WDL where known.
 
 use shakmaty::Color;
 
 use crate::nets::eval::Wdl;
 
-/// Steepness of Lichess's curve from centipawns to win probability (lila, pull request 11148).
+/// Of Lichess's curve from centipawns to win probability (lila, pull request 11148).
 const STEEPNESS: f64 = 0.003_682_08;
-/// Lichess caps centipawns at this value and treats mates as this value.
+/// Lichess's cap of centipawns, and its value of a mate.
 const CENTIPAWN_CEILING: i32 = 1000;
-/// Bound of the centipawns written for a win probability.
+/// Cap of the centipawns written for a win probability.
 const MOST_CENTIPAWNS: f64 = 9999.0;
 
-/// Smallest loss of win probability, in percentage points, of each mark.
+/// Smallest loss of win probability per mark, in percentage points.
 const THRESHOLDS: [(f64, Mark); 3] = [(15.0, Mark::Blunder), (10.0, Mark::Mistake), (5.0, Mark::Inaccuracy)];
-/// A best move is the only good one if the second best loses more than this many percentage points.
+/// A best move is the only good one if the second best loses more, in percentage points.
 const ONLY_MOVE: f64 = 10.0;
-/// A move gains if the mover's win probability rose by more than this many points since before the opponent's move.
+/// A move gains if the mover's win probability rose by more, in points, since before the opponent's move.
 const GAIN: f64 = 5.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct JudgedMate {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionValue {
-    /// White's win probability in per cent; a draw counts as half.
+    /// White's, in per cent; a draw counts as half.
     pub white: f64,
     pub mate: Option<JudgedMate>,
 }
@@ -42,19 +42,19 @@ impl PositionValue {
         PositionValue { white: mover.fold_wb(percent, 100.0 - percent), mate }
     }
 
-    /// Converts `mover`'s centipawns by Lichess's curve.
+    /// `centipawns` are the mover's; Lichess's curve.
     pub fn from_centipawns(centipawns: i32, mover: Color) -> PositionValue {
         let centipawns = mover.fold_wb(1, -1) * centipawns.clamp(-CENTIPAWN_CEILING, CENTIPAWN_CEILING);
         PositionValue { white: percent_of(f64::from(centipawns)), mate: None }
     }
 
-    /// The value of a mate by an engine that reports no WDL, as Lichess takes it.
+    /// For engines that report no WDL, as in Lichess.
     pub fn from_mate(mate: JudgedMate) -> PositionValue {
         let value = PositionValue::from_centipawns(CENTIPAWN_CEILING, mate.winner);
         PositionValue { mate: Some(mate), ..value }
     }
 
-    /// The value of a finished game: mate by `winner`, or a draw.
+    /// `None` is a draw.
     pub fn of_end(winner: Option<Color>) -> PositionValue {
         winner.map_or(PositionValue::DRAW, |winner| PositionValue {
             white: winner.fold_wb(100.0, 0.0),
@@ -62,18 +62,18 @@ impl PositionValue {
         })
     }
 
-    /// The win probability of `side` in per cent.
+    /// In per cent.
     pub fn of(&self, side: Color) -> f64 {
         side.fold_wb(self.white, 100.0 - self.white)
     }
 
-    /// White's centipawns by the inverse of Lichess's curve: `ln(p/(1−p))/0.00368208`.
+    /// White's, by the inverse of Lichess's curve: `ln(p/(1−p))/0.00368208`.
     pub fn centipawns(&self) -> f64 {
         let p = self.white / 100.0;
         ((p / (1.0 - p)).ln() / STEEPNESS).clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS)
     }
 
-    /// The text of `[%eval …]`: pawns from White's view, or `#n`. `None` for checkmate on the board.
+    /// For `[%eval …]`: White's pawns, or `#n`. `None` for checkmate on the board.
     pub fn comment(&self) -> Option<String> {
         match self.mate {
             None => Some(format!("{:.2}", self.centipawns() / 100.0).replace("-0.00", "0.00")),
@@ -83,7 +83,7 @@ impl PositionValue {
     }
 }
 
-/// Lichess's win probability of centipawns, in per cent.
+/// In per cent, for White's centipawns.
 fn percent_of(centipawns: f64) -> f64 {
     50.0 + 50.0 * (2.0 / (1.0 + (-STEEPNESS * centipawns).exp()) - 1.0)
 }
@@ -146,7 +146,7 @@ pub enum MateChange {
     Lost,
 }
 
-/// Returns the mark of an error by `mover` and its effect on mates; `None` if the move is no error.
+/// `None` if the move is no error.
 pub fn judge_error(
     before: &PositionValue,
     after: &PositionValue,
@@ -155,7 +155,7 @@ pub fn judge_error(
     let had = before.mate.map(|mate| mate.winner == mover);
     let has = after.mate.map(|mate| mate.winner == mover);
     let centipawns = |value: &PositionValue| match value.mate {
-        // As in lila, a mate for the other side counts as 0 centipawns.
+        // lila counts a mate for the other side as 0.
         Some(_) => 0.0,
         None => mover.fold_wb(1.0, -1.0) * value.centipawns(),
     };
@@ -176,21 +176,20 @@ pub fn judge_error(
     }
 }
 
-/// What praise depends on. Win probabilities are the mover's, in per cent.
+/// Win probabilities are the mover's, in per cent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Praise {
     /// Before the opponent's last move.
     pub earlier: Option<f64>,
-    /// After the best move, which was played.
+    /// After the played move, which is the best.
     pub best: f64,
-    /// After the second best move, if there is one.
+    /// After the second best move.
     pub second: Option<f64>,
-    /// The move gives up material.
     pub sacrifice: bool,
 }
 
 impl Praise {
-    /// Marks the only good move `!!` if it is a sacrifice, `!` if it gained, as En Croissant does.
+    /// `!!` for an only good move that is a sacrifice, `!` for one that gained, as in En Croissant.
     pub fn mark(&self) -> Option<Mark> {
         if self.second.is_none_or(|second| self.best - second <= ONLY_MOVE) {
             None
@@ -202,27 +201,25 @@ impl Praise {
     }
 }
 
-/// The accuracy of a move, 0 to 100, from the mover's win probability before and after, in per cent.
+/// 0 to 100, from the mover's win probabilities in per cent.
 pub fn move_accuracy(before: f64, after: f64) -> f64 {
     if after >= before {
         return 100.0;
     }
     let raw =
         103.166_810_071_164_9 * (-0.043_544_153_869_539_51 * (before - after)).exp() - 3.166_924_740_191_411;
-    // Lichess adds one point because the analysis is not perfect either.
+    // Lichess adds a point because the analysis is imperfect.
     (raw + 1.0).clamp(0.0, 100.0)
 }
 
-/// White's and Black's accuracy over consecutive positions, with `first` to move in the first position. `None` for a
-/// side without a move.
-///
-/// The result is the average of the harmonic mean of the moves' accuracies and their mean weighted by the standard
-/// deviation of the win probability around the move.
+/// White's and Black's accuracy over consecutive positions; `first` is to move in the first. The average of the moves'
+/// harmonic mean accuracy and the mean weighted by the standard deviation of the win probability around each move.
+/// `None` for a side without a move.
 pub fn game_accuracy(values: &[PositionValue], first: Color) -> [Option<f64>; 2] {
     let white: Vec<f64> = values.iter().map(|value| value.white).collect();
     let moves = white.len().saturating_sub(1);
     let window = (moves / 10).clamp(2, 8);
-    // The first moves share the first window.
+    // The first moves share a window.
     let repeated = window.min(white.len()).saturating_sub(2);
     let first_window = white.get(..window).into_iter();
     let windows = first_window.cycle().take(repeated).chain(white.windows(window));
@@ -235,14 +232,14 @@ pub fn game_accuracy(values: &[PositionValue], first: Color) -> [Option<f64>; 2]
     [Color::White, Color::Black].map(|side| mean_accuracy(&accuracies(side)))
 }
 
-/// The average of the weighted mean and the harmonic mean; `moves` are (accuracy, weight).
+/// `moves` are (accuracy, weight).
 fn mean_accuracy(moves: &[(f64, f64)]) -> Option<f64> {
     if moves.is_empty() {
         return None;
     }
     let weights: f64 = moves.iter().map(|(_, weight)| weight).sum();
     let weighted = moves.iter().map(|(accuracy, weight)| accuracy * weight).sum::<f64>() / weights;
-    // As in scalalib, no accuracy counts as less than 1.
+    // Accuracies count as 1 at least, as in scalalib.
     let harmonic =
         moves.len() as f64 / moves.iter().map(|(accuracy, _)| 1.0 / accuracy.max(1.0)).sum::<f64>();
     Some((weighted + harmonic) / 2.0)
@@ -317,7 +314,7 @@ mod tests {
             assert_eq!(mark(70.0, 70.0 - loss, White), expected, "{loss}");
             assert_eq!(mark(30.0, 30.0 + loss, Black), expected, "{loss}");
         }
-        // Lichess marks a blunder from 0.3 of winning chances, which is 168.1 centipawns from 0.
+        // Lichess's blunder is 0.3 of winning chances: 168.1 centipawns from 0.
         assert_eq!(judge_error(&cp(0), &cp(-169), White).unwrap().0, Mark::Blunder);
         assert_eq!(judge_error(&cp(0), &cp(-168), White).unwrap().0, Mark::Mistake);
     }
@@ -338,7 +335,7 @@ mod tests {
         assert_eq!(judged(mate(White, 2), at(701.0)), lost(Mark::Mistake));
         assert_eq!(judged(mate(White, 2), at(1000.0)), lost(Mark::Inaccuracy));
         assert_eq!(judged(mate(White, 2), mate(Black, 5)), lost(Mark::Blunder));
-        // A mate that was delayed, found, or suffered before already.
+        // A mate delayed, found, or suffered already.
         for (before, after) in [
             (mate(White, 2), mate(White, 9)),
             (at(0.0), mate(White, 3)),
@@ -377,7 +374,7 @@ mod tests {
         assert!(move_accuracy(50.0, 49.99) <= 100.0);
     }
 
-    /// The values and tolerances of lila's `AccuracyPercentTest`; lila assumes 15 centipawns before the first move.
+    /// Values and tolerances of lila's `AccuracyPercentTest`, which assumes 15 centipawns before the first move.
     #[test]
     fn accuracy_of_games_as_in_lilas_tests() {
         let of = |first: Color, centipawns: Vec<i32>| {

@@ -2,11 +2,10 @@
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role};
 
-/// Maximum depth of the quiescence search.
+/// In plies.
 const CAPTURES: u32 = 8;
-/// A move is a sacrifice if it gives up more than this, in centipawns.
+/// A sacrifice gives up more, in centipawns.
 const SACRIFICE: i32 = 100;
-/// Greater than any material.
 const BOUND: i32 = 100_000;
 
 /// In centipawns; a king counts 0.
@@ -20,7 +19,7 @@ pub fn value_of(role: Role) -> i32 {
     }
 }
 
-/// Material of the side to move minus the opponent's, in centipawns.
+/// For the side to move, in centipawns.
 pub fn balance(position: &Chess) -> i32 {
     let board = position.board();
     let of = |color| Role::ALL.map(|role| value_of(role) * count(board, color, role)).iter().sum::<i32>();
@@ -31,7 +30,7 @@ fn count(board: &Board, color: Color, role: Role) -> i32 {
     (board.by_color(color) & board.by_role(role)).count() as i32
 }
 
-/// The material balance for the side to move after a quiescence search of captures.
+/// The balance after a quiescence search of captures.
 pub fn settled(position: &Chess) -> i32 {
     quiescence(position, -BOUND, BOUND, CAPTURES)
 }
@@ -56,12 +55,11 @@ fn quiescence(position: &Chess, mut alpha: i32, beta: i32, plies: u32) -> i32 {
     best
 }
 
-/// Returns whether a move gives up more than a pawn compared with the move that keeps the most material.
+/// Compares with the move that keeps the most material.
 pub fn is_sacrifice(position: &Chess, m: Move) -> bool {
     let after = |m| {
         let mut next = position.clone();
         next.play_unchecked(m);
-        // A move that mates is no sacrifice.
         if next.is_checkmate() { BOUND } else { -settled(&next) }
     };
     let kept = after(m);
@@ -89,9 +87,8 @@ impl Phase {
         }
     }
 
-    /// The phase of a position after one of phase `before`. As scalachess's `Divider`, but without its count of mixed
-    /// squares: the opening ends when at most ten pieces besides kings and pawns are left, or when a side has fewer
-    /// than four pieces on its first rank.
+    /// As scalachess's `Divider` without its count of mixed squares: the opening ends at ten pieces besides kings and
+    /// pawns, or when a side has fewer than four pieces on its first rank. A phase never returns.
     pub fn after(before: Phase, board: &Board) -> Phase {
         let pieces = (board.occupied() & !(board.kings() | board.pawns())).count();
         let sparse =

@@ -1,6 +1,6 @@
-//! Reviews of games as annotated PGN and an HTML page. [`run()`] has a [`Judge`] evaluate the positions and keeps the
-//! evaluations in a journal until all are done. A [`GameReview`] depends only on a game and the evaluations of its
-//! positions; the PGN and the [`page`] are written from it.
+//! Reviews of games as annotated PGN and HTML. [`run()`] has a [`Judge`] evaluate the positions and keeps the
+//! evaluations in a journal until all are done. A [`GameReview`], which the PGN and the [`page`] show, depends only on
+//! a game and its evaluations.
 
 mod config;
 mod judge;

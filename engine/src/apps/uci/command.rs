@@ -1,4 +1,4 @@
-//! Parses a line of text into a [`Command`]. Keywords are case-insensitive.
+//! Parses input lines. Keywords are case-insensitive.
 
 use thiserror::Error;
 
@@ -23,18 +23,18 @@ pub enum Command {
     Stop,
     PonderHit,
     Quit,
-    /// `d`: shows the position, as in Stockfish (not in the protocol).
+    /// Not in the protocol; shows the position, as in Stockfish.
     Show,
-    /// `eval`: shows the network's evaluation without a search (not in the protocol).
+    /// Not in the protocol; shows the network's evaluation without a search.
     Eval,
-    /// `tree [moves …]`: shows the statistics of the moves after a line of the last search (not in the protocol).
+    /// Not in the protocol; shows the statistics of the moves after a line of the last search.
     Tree {
-        /// UCI notation from the searched position; not validated yet.
+        /// From the searched position; not validated yet.
         moves: Vec<String>,
     },
 }
 
-/// The arguments of `position`. The FEN and the moves are not validated yet.
+/// FEN and moves are not validated yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// `None` for the initial position.
@@ -76,8 +76,8 @@ const WORDS: [&str; 11] = [
     "quit",
 ];
 
-/// Parses one line. As the protocol demands, unknown words before a command are skipped (`joho debug on`), as are words
-/// after a command without arguments (`stop now`).
+/// As the protocol demands, skips unknown words before a command (`joho debug on`), and words after a command without
+/// arguments (`stop now`).
 pub fn parse(line: &str) -> Result<Command, CommandError> {
     let line = line.trim();
     match line.to_ascii_lowercase().as_str() {
@@ -107,7 +107,7 @@ pub fn parse(line: &str) -> Result<Command, CommandError> {
     Err(CommandError::Unknown(line.split_whitespace().next().unwrap_or_default().to_owned()))
 }
 
-/// Parses the command that begins with `known`. `line` is the whole line, `rest` the part after the keyword.
+/// `line` is the whole line, `rest` the part after the keyword `known`.
 fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError> {
     let malformed = || CommandError::Malformed(line.to_owned());
     match known {
@@ -132,7 +132,7 @@ fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError>
     }
 }
 
-/// Parses `name NAME [value VALUE]`. A name may have several words. A value keeps its inner white space.
+/// `name NAME [value VALUE]`. A name may have several words. A value keeps its inner white space.
 fn set_option(rest: &str) -> Option<Command> {
     let is_keyword = |text: &str, keyword: &str| text.eq_ignore_ascii_case(keyword);
     let (first, mut left) = rest.split_once(char::is_whitespace)?;

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::search::time::GoLimits;
 
-/// Move time of a `go` whose every limit was ignored: the search must end by itself, and the clock is unknown.
+/// For a `go` whose every limit was ignored: the search must end by itself.
 const UNKNOWN_LIMIT: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,14 +15,13 @@ pub struct Go {
 }
 
 impl Go {
-    /// True for analysis, pondering, `mate` and `searchmoves`, which the opening book must not answer.
+    /// The opening book must not answer such a `go`.
     pub fn needs_search(&self) -> bool {
         let GoLimits { infinite, ponder, mate, .. } = &self.limits;
         *infinite || *ponder || mate.is_some() || !self.searchmoves.is_empty()
     }
 }
 
-/// Why a part of `go` is ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GoError {
     #[error("unknown limit: {0}")]
@@ -30,12 +29,12 @@ pub enum GoError {
     #[error("{}", number_error(word, found))]
     Number {
         word: &'static str,
-        /// The word after the limit; empty at the end of the line or before a keyword.
+        /// Empty at the end of the line or before a keyword.
         found: String,
     },
     #[error("no move after searchmoves")]
     NoMoves,
-    /// `movestogo` is the only time limit given.
+    /// There is no other time limit.
     #[error("movestogo without a clock")]
     NoClock,
 }
@@ -48,7 +47,7 @@ fn number_error(word: &str, found: &str) -> String {
     }
 }
 
-/// UCI's keywords of `go`; any other word belongs to `searchmoves`.
+/// Any other word belongs to `searchmoves`.
 const WORDS: [&str; 12] = [
     "searchmoves",
     "ponder",
@@ -64,11 +63,11 @@ const WORDS: [&str; 12] = [
     "mate",
 ];
 
-/// Parses the arguments of `go`. An empty text means a search without limits.
+/// An empty text means a search without limits. A negative clock, as GUIs send for an overstepped time, or increment
+/// counts as zero, `movestogo 0` as absent.
 ///
-/// A negative clock or increment counts as zero: GUIs send a negative clock for a side that has overstepped its time.
-/// `movestogo 0` counts as absent. Unknown words and invalid numbers are ignored and listed in [`Go::ignored`], because
-/// a GUI waits for a `bestmove` after every `go`. If all the given limits were ignored, the search takes 100 ms.
+/// Unknown words and invalid numbers are listed in [`Go::ignored`], because a GUI waits for a `bestmove` after every
+/// `go`. If all given limits were ignored, the search takes 100 ms.
 pub fn parse(text: &str) -> Go {
     let mut go = Go::default();
     let mut moves_left = false;
@@ -243,7 +242,7 @@ mod tests {
             ("movestogo 40", short),
             ("movestogo 0", short),
             ("ponder movestogo 40", short),
-            // No limit was given, or a valid one remains.
+            // No limit, or a valid one remains.
             ("", None),
             ("searchmoves", None),
             ("infinite nodes -1", None),

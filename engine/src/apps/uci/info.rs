@@ -10,18 +10,17 @@ use crate::search::{PvLine, Report, Score};
 
 #[derive(Clone, Debug)]
 pub struct Printer {
-    /// Writes castling as king takes rook.
+    /// Castling is written as king takes rook.
     pub chess960: bool,
-    /// Adds `wdl` to the score.
     pub show_wdl: bool,
-    /// Maximum number of lines per report.
+    /// Lines per report.
     pub multipv: usize,
-    /// Tablebase hits of the root probe before the search.
+    /// Of the root probe before the search.
     pub root_hits: u64,
-    /// The first line's move was drawn at random, so later lines may have higher scores.
+    /// The first move was drawn at random, so later lines may have higher scores.
     pub is_drawn: bool,
     depth: u32,
-    /// The last lines, without the fields that depend on time.
+    /// Without the fields that depend on time.
     shown: Vec<String>,
 }
 
@@ -30,11 +29,9 @@ impl Printer {
         Printer { chess960, show_wdl, multipv, root_hits: 0, is_drawn: false, depth: 1, shown: Vec::new() }
     }
 
-    /// Returns the `info` lines of a report, `time` after `go`.
-    ///
-    /// The move to be played comes first, then the others by falling score, then unvisited moves, then losing ones.
-    /// Scores never rise from line to line: a less visited move with a higher score takes the score of the line before,
-    /// because its own is not trusted yet. The depth never falls within a search.
+    /// `time` counts from `go`. The move to be played comes first, then the others by falling score, then unvisited
+    /// moves, then losing ones. Scores never rise from line to line: a higher score of a less visited move is not
+    /// trusted yet and is cut to that of the line before. The depth never falls within a search.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
         let mut lines: Vec<PvLine> = report.lines.iter().take(self.multipv).cloned().collect();
@@ -61,17 +58,16 @@ impl Printer {
         lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, Some(time))).collect()
     }
 
-    /// As [`Printer::lines`], at the end of a search. Empty if the previous lines differ in time only.
+    /// The lines at the end of a search; empty if the previous ones differ in time only.
     pub fn last_lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         let before = std::mem::take(&mut self.shown);
         let lines = self.lines(report, time);
         if self.shown == before { Vec::new() } else { lines }
     }
 
-    /// Formats one line. `None` leaves out all fields that depend on time.
+    /// `None` leaves out the fields that depend on time.
     fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Option<Duration>) -> String {
         let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
-        // Writing to a string cannot fail.
         let _ = match line.score {
             Score::Cp(cp) => write!(text, " multipv {rank} score cp {cp}"),
             Score::Mate(moves) => write!(text, " multipv {rank} score mate {moves}"),
@@ -96,17 +92,17 @@ impl Printer {
     }
 }
 
-/// A sort key: winning mates by length, then centipawns, then being mated.
+/// Winning mates by length, then centipawns, then losing mates.
 fn ranking(line: &PvLine) -> (i32, i32) {
     match line.score {
         Score::Mate(moves) if moves > 0 => (1, -moves),
         Score::Cp(centipawns) => (0, centipawns),
-        // A later mate is better for the side that is mated.
+        // A later mate is better for the mated side.
         Score::Mate(moves) => (-1, -moves),
     }
 }
 
-/// Win, draw and loss in per mille; the sum is exactly 1000.
+/// The sum is exactly 1000.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000")]
 fn per_mille(wdl: Wdl) -> [u32; 3] {
     let thousandths = |share: f32| (share * 1000.0).round().clamp(0.0, 1000.0) as u32;
@@ -167,7 +163,7 @@ mod tests {
         assert!(all.iter().all(|line| line.contains("depth 4 ")));
     }
 
-    /// The last move and the score of each line.
+    /// Last move and score of each line.
     fn shown(lines: &[String]) -> Vec<(String, String)> {
         let score = |line: &String| {
             let score = line.split_once(" score ").unwrap().1.split_once(" nodes ").unwrap().0;
@@ -191,7 +187,7 @@ mod tests {
         let order = |printer: &mut Printer| shown(&printer.lines(&report, Duration::ZERO));
         let expected = [
             ("e2e4", "cp 20"),
-            // It has fewer visits than e2e4, so its 35 are capped.
+            // Fewer visits than e2e4: 35 is capped.
             ("g1f3", "cp 20"),
             ("d2d4", "cp -7"),
             ("a2a3", "cp -7"),
@@ -201,7 +197,7 @@ mod tests {
         .map(|(m, score)| (m.to_owned(), score.to_owned()));
         let mut printer = Printer::new(false, false, 500);
         assert_eq!(order(&mut printer), expected);
-        // MultiPV selects by the report's order before the lines are sorted.
+        // MultiPV selects before the lines are sorted.
         assert_eq!(order(&mut Printer::new(false, false, 2)), [expected[0].clone(), expected[2].clone()]);
         printer.is_drawn = true;
         assert_eq!(order(&mut printer)[1], ("g1f3".to_owned(), "cp 35".to_owned()));

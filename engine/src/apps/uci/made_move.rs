@@ -2,13 +2,12 @@ use shakmaty::{Board, Color, Move, Position};
 
 use crate::chess::position::Game;
 
-/// A move that we made, to recognise our next turn in the same game.
+/// Our last move, to recognise our next turn in the same game.
 #[derive(Debug)]
 pub struct MadeMove {
     mover: Color,
-    /// Plies before the move.
     ply: usize,
-    /// The board after the move.
+    /// After the move.
     board: Board,
 }
 
@@ -19,7 +18,7 @@ impl MadeMove {
         MadeMove { mover: game.turn(), ply: game.ply(), board: after.position().board().clone() }
     }
 
-    /// Returns whether `game` is this move plus exactly one reply.
+    /// Returns whether exactly one reply leads from the move to `game`.
     pub fn is_before(&self, game: &Game) -> bool {
         self.mover == game.turn()
             && self.ply + 2 == game.ply()

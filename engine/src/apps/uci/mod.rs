@@ -1,10 +1,9 @@
-//! The Universal Chess Interface. A line goes from [`io::read`](crate::apps::io::read) (a thread that owns stdin)
-//! through [`run`] and [`command::parse`] to [`session::Session`], which starts a search with an
-//! [`observer::UciObserver`]. The observer writes `info` lines and stops the search in time; the session writes
-//! `bestmove`. One thread owns stdout, so no `info` of a search can follow its `bestmove`. Choices that the protocol
-//! leaves open: `docs/uci.md`.
+//! The Universal Chess Interface. A line goes from [`io::read`](crate::apps::io::read), in a thread that owns stdin,
+//! through [`run`] and [`command::parse`] to [`session::Session`], whose searches have an [`observer::UciObserver`]
+//! that writes `info` lines and stops in time. The session writes `bestmove`. One thread owns stdout, so no `info` of a
+//! search can follow its `bestmove`. Choices that the protocol leaves open: `docs/uci.md`.
 //!
-//! A panic must not end a game, so this module denies everything that can panic.
+//! A panic must not end a game, so lints deny everything that can panic.
 
 #![cfg_attr(
     not(test),
@@ -36,15 +35,15 @@ use crate::setup::{LoadError, TrafficLog};
 
 #[derive(Debug, Error)]
 pub enum UciError {
-    /// The chosen network cannot be used. `Backend uniform` needs none.
+    /// `Backend uniform` needs no network.
     #[error(transparent)]
     Network(#[from] LoadError),
     #[error("stdout: {0}")]
     Output(io::Error),
 }
 
-/// Runs a session until `quit`, the end of the input, or a closed output. A running search is then stopped and its
-/// `bestmove` written. `uci` lists the tuning options if `lists_tuning`.
+/// Runs until `quit`, the end of the input, or a closed output; a running search then stops and writes its `bestmove`.
+/// `uci` lists the tuning options if `lists_tuning`.
 pub fn run(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -66,7 +65,7 @@ pub fn run(
     };
     session.close();
     let written = output.finish();
-    // The end of the process frees the workers, the tree and the network at once; dropping them takes 0.1 s and more.
+    // The end of the process frees memory at once; dropping it takes 0.1 s and more.
     std::mem::forget(session);
     result?;
     written.map_err(UciError::Output)

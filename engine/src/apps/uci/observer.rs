@@ -1,4 +1,4 @@
-//! The observer of a GUI's search: writes its `info` lines and stops it in time.
+//! Writes the `info` lines of a GUI's search and stops it in time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,39 +19,39 @@ use crate::search::{MoveStats, Report, Score, SearchControl, SearchObserver, Sea
 /// Maximum time between `info` lines.
 const INFO_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Minimum time between `info` lines: two equal moves may alternate as the best thousands of times a second.
+/// Two equal moves may alternate as the best thousands of times a second.
 const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Samples of the root statistics within the soft limit.
+/// Samples of the root statistics in the soft limit.
 const SAMPLES: u32 = 64;
 
-/// Bounds of the time between these samples.
+/// Between these samples.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The session's handle on a running search. Clones share one state.
+/// Clones share one state.
 #[derive(Clone, Debug)]
 pub struct SearchHandle(Arc<HandleState>);
 
 #[derive(Debug)]
 struct HandleState {
-    /// When our clock started; `None` while pondering.
+    /// `None` while pondering.
     clock_start: Mutex<Option<Instant>>,
     stop: AtomicBool,
 }
 
 impl SearchHandle {
-    /// `start` is when our clock started; `None` for `go ponder`.
+    /// When our clock started; `None` for `go ponder`.
     pub fn new(start: Option<Instant>) -> SearchHandle {
         SearchHandle(Arc::new(HandleState { clock_start: Mutex::new(start), stop: AtomicBool::new(false) }))
     }
 
-    /// Starts our clock at `now`, unless it is running.
+    /// Does nothing if our clock is running.
     pub fn start_clock(&self, now: Instant) {
         self.lock_clock().get_or_insert(now);
     }
 
-    /// Stops the search after the current round, so that the root is evaluated in any case.
+    /// Takes effect after the current round, so that the root is always evaluated.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
@@ -69,28 +69,28 @@ impl SearchHandle {
     }
 }
 
-/// The parameters of one `go`.
+/// Of one `go`.
 #[derive(Clone, Debug)]
 pub struct GoContext {
     pub at: Instant,
     pub handle: SearchHandle,
     pub budget: Budget,
     pub params: TimeParams,
-    /// Writes the root statistics with every `info` if set; the value is the side to move.
+    /// The side to move, if every `info` comes with the root statistics.
     pub live_stats: Option<Color>,
-    /// Stops when a mate in at most this many moves is found.
+    /// Stops at a mate in at most this many moves.
     pub mate: Option<u32>,
-    /// Number of root moves searched.
+    /// Root moves searched.
     pub choices: usize,
-    /// Q of our previous move's search in this game, −1 to 1.
+    /// Of our previous move's search in this game, −1 to 1.
     pub previous: Option<f32>,
 }
 
 pub struct FinishedSearch {
     pub outcome: SearchOutcome,
-    /// The observer's printer, for the last lines.
+    /// For the last lines.
     pub printer: Printer,
-    /// Time since `go`.
+    /// Since `go`.
     pub time: Duration,
 }
 
@@ -111,7 +111,7 @@ pub struct UciObserver {
 }
 
 impl UciObserver {
-    /// Sends the outcome to `finished`. If the search panics, the channel closes instead.
+    /// `finished` closes without an outcome if the search panics.
     pub fn new(
         context: GoContext,
         printer: Printer,
@@ -134,13 +134,12 @@ impl UciObserver {
         }
     }
 
-    /// The number of visits expected before time runs out, for smart pruning. `None` if time does not end the search or
-    /// the speed is unknown.
+    /// Visits expected before time runs out, for smart pruning. `None` if time does not end the search or the speed is
+    /// unknown.
     fn expected_visits(&self) -> Option<u64> {
         visits_left(&self.context.budget, &self.context.params, &self.stats)
     }
 
-    /// Updates the statistics after a round.
     fn note(&mut self, view: &dyn SearchView, now: Instant) {
         let since_go = now.saturating_duration_since(self.context.at);
         let visits = view.visits();
@@ -152,7 +151,7 @@ impl UciObserver {
             }
             self.best = best;
         }
-        // The calling thread is the worker that ran the round.
+        // This thread is the worker that ran the round.
         let latency = self.rounds.round(thread::current().id(), since_go);
         self.sample(view, since_go);
         let (first, second) = view.lead();
@@ -173,7 +172,7 @@ impl UciObserver {
         };
     }
 
-    /// Samples the root statistics for the time manager, at intervals, because a sample costs more than a visit.
+    /// Samples at intervals, because a sample costs more than a visit.
     fn sample(&mut self, view: &dyn SearchView, since_go: Duration) {
         let Some(soft) = self.context.budget.soft else { return };
         let interval = (soft / SAMPLES).clamp(MIN_SAMPLE_INTERVAL, MAX_SAMPLE_INTERVAL);
@@ -233,7 +232,7 @@ impl SearchObserver for UciObserver {
 
     fn done(&mut self, outcome: SearchOutcome) {
         let time = self.context.at.elapsed();
-        // The receiver is gone if the session has ended.
+        // Fails if the session has ended.
         let _ = self.finished.send(FinishedSearch { outcome, printer: self.printer.clone(), time });
     }
 }

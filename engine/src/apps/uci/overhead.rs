@@ -15,10 +15,9 @@ pub struct OverheadTracker {
 }
 
 impl OverheadTracker {
-    /// Returns the overhead to assume for a `go` on `game` with our clock; `set` is the option's value.
-    ///
-    /// First learns from the clock if `game` is the last recorded move plus one reply. `go ponder` is skipped: it
-    /// follows our move at once, and not every GUI has updated the clock by then.
+    /// The overhead to assume for a `go` on `game` with our clock; `set` is the option's value. First learns from the
+    /// clock if `game` is the recorded move plus one reply, except for `go ponder`: it follows our move at once, and
+    /// not every GUI has updated the clock by then.
     pub fn on(&mut self, game: &Game, clock: Clock, ponder: bool, set: Duration) -> Overhead {
         if let (false, Some(time)) = (ponder, clock.time)
             && let Some((made, timed)) = self.last.take()
@@ -29,13 +28,13 @@ impl OverheadTracker {
         self.estimate.on(clock.time, set)
     }
 
-    /// Records the move `m` in `game`, made `time` after a `go` with our clock. Not for `go ponder`.
+    /// Records move `m`, made `time` after a `go` with our clock. Not for `go ponder`.
     pub fn note(&mut self, game: &Game, m: Move, clock: Clock, time: Duration) {
         let timed = |left| TimedMove { clock: left, increment: clock.increment, time };
         self.last = clock.time.map(|left| (MadeMove::new(game, m), timed(left)));
     }
 
-    /// Forgets the last move, whose clock says nothing about the next game. The estimate stays.
+    /// Forgets the last move, but not the estimate.
     pub fn new_game(&mut self) {
         self.last = None;
     }
@@ -64,7 +63,7 @@ mod tests {
         tracker.note(&game, game.parse_uci(m).unwrap(), clock(left), ms(time));
     }
 
-    /// A tracker that has measured 150 ms and recorded a second move.
+    /// Has measured 150 ms and recorded a second move.
     fn learned() -> OverheadTracker {
         let mut tracker = OverheadTracker::default();
         note(&mut tracker, "", "e2e4", 10_000, 1000);
@@ -78,7 +77,6 @@ mod tests {
         let mut tracker = learned();
         let next = game("e2e4 e7e5 g1f3 b8c6");
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, ms(150));
-        // A move is measured only once.
         assert_eq!(tracker.on(&next, clock(1), false, SET).margin, SET);
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, ms(150));
         assert_eq!(tracker.on(&next, Clock::default(), false, SET).margin, SET);
@@ -104,7 +102,7 @@ mod tests {
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, SET);
     }
 
-    /// The GUI guessed a reply, the engine pondered on it, and the guess was wrong.
+    /// The engine pondered on a wrong guess of the GUI.
     #[test]
     fn pondering_on_the_wrong_move_does_not_matter() {
         let mut tracker = learned();
@@ -112,7 +110,7 @@ mod tests {
         assert_eq!(tracker.on(&game("e2e4 e7e5 g1f3 b8c6"), clock(7900), false, SET).margin, ms(150));
     }
 
-    /// The move was not made on the clock of its `go`, so it is not recorded.
+    /// The clock began at `ponderhit`, not at `go`, so the move is not recorded.
     #[test]
     fn a_move_after_ponderhit_is_not_measured() {
         let mut tracker = learned();

@@ -1,4 +1,4 @@
-//! The last lines of a search. Every `bestmove` is checked for legality here, whoever chose it.
+//! The last lines of a search. Every `bestmove` is checked for legality here.
 
 use std::time::Duration;
 
@@ -7,17 +7,15 @@ use shakmaty::{Move, Position};
 use crate::chess::position::Game;
 use crate::setup::{first_legal, legal_part};
 
-/// The last `info` lines of a search and its `bestmove`.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub infos: Vec<String>,
     pub bestmove: String,
-    /// Why the chosen move was replaced by another.
+    /// Why another move replaces the chosen one.
     pub wrong: Option<String>,
 }
 
 impl Reply {
-    /// The reply in a position without a legal move.
     pub fn no_move(game: &Game) -> Reply {
         let score = if game.position().is_check() { "mate 0" } else { "cp 0" };
         let info = format!(
@@ -26,12 +24,11 @@ impl Reply {
         Reply { infos: vec![info], ..Reply::no_position() }
     }
 
-    /// The reply when no position is known.
     pub fn no_position() -> Reply {
         Reply { infos: Vec::new(), bestmove: "bestmove (none)".to_owned(), wrong: None }
     }
 
-    /// A move that was not searched: a book move, or the fallback after a failed search.
+    /// For a book move, or the fallback after a failed search.
     pub fn unsearched(game: &Game, m: Move, chess960: bool, time: Duration) -> Reply {
         let best = Game::uci(m, chess960);
         let ms = time.as_millis();
@@ -41,8 +38,8 @@ impl Reply {
         Reply::searched(game, &[m], chess960, vec![info])
     }
 
-    /// Plays the first move of `line` and offers the second as the ponder move. An illegal first move is replaced by a
-    /// legal one, and [`Reply::wrong`] says so.
+    /// `line` begins with the move and the ponder move. A legal move replaces an illegal one, noted in
+    /// [`Reply::wrong`].
     pub fn searched(game: &Game, line: &[Move], chess960: bool, infos: Vec<String>) -> Reply {
         let text = |m: &Move| Game::uci(*m, chess960);
         let mut wrong = None;
@@ -84,7 +81,7 @@ mod tests {
         let reply = searched(&start, &moves);
         assert_eq!((&reply.bestmove[..], reply.wrong), ("bestmove e2e4 ponder e7e5", None));
         assert_eq!(searched(&start, &moves[..1]).bestmove, "bestmove e2e4");
-        // The second move is illegal, so no ponder move is given.
+        // An illegal second move is no ponder move.
         assert_eq!(searched(&start, &[moves[0], moves[2]]).bestmove, "bestmove e2e4");
         for wrong in [&moves[1..], &[]] {
             let reply = searched(&start, wrong);

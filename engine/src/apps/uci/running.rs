@@ -17,20 +17,20 @@ pub enum Activity {
     #[default]
     Idle,
     Searching(Box<RunningSearch>),
-    /// The search has ended, but `bestmove` waits for `stop` or `ponderhit`.
+    /// `bestmove` waits for `stop` or `ponderhit`.
     Withheld {
-        /// Its `info` lines have been written already.
+        /// Its `info` lines are written already.
         reply: Reply,
         mode: GoMode,
     },
 }
 
-/// The modes of `go` in which `bestmove` must wait for the GUI.
+/// Modes of `go` in which `bestmove` waits for the GUI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoMode {
-    /// `bestmove` waits for `stop`.
+    /// Until `stop`.
     pub infinite: bool,
-    /// `bestmove` waits for `stop` or `ponderhit`.
+    /// Until `stop` or `ponderhit`.
     pub ponder: bool,
 }
 
@@ -43,22 +43,22 @@ impl GoMode {
 pub struct RunningSearch {
     pub root: Game,
     pub at: Instant,
-    /// Our clock, if it has been running since `at`.
+    /// Our clock, if it has run since `at`.
     pub clock: Option<Clock>,
     pub longest: Duration,
     pub strength: Option<Strength>,
-    /// Temperature of the move choice; `None` plays the best move.
+    /// Of the move choice; `None` plays the best move.
     pub temperature: Option<f32>,
-    /// Receives the end of the search. Closes without a message if the search panicked.
+    /// Closes without a message if the search panics.
     pub finished: Receiver<FinishedSearch>,
     pub handle: SearchHandle,
     pub mode: GoMode,
-    /// The legal move to play if the search panicked or found none.
+    /// Played if the search panicked or found no move; legal.
     pub fallback: Move,
 }
 
 impl RunningSearch {
-    /// The index of the root move to play. `report` and `stats` list the moves in the same order, best first.
+    /// The index of the root move to play. `report` and `stats` have the same order, best first.
     pub fn choose(&self, report: &Report, stats: &[MoveStats], seed: u64) -> usize {
         match (self.strength, self.temperature) {
             (Some(strength), _) => strength.choose(report, seed),

@@ -26,22 +26,20 @@ use crate::setup::{Engine, LoadError, TrafficLog, options, strength};
 pub struct Session {
     out: Writer,
     engine: Engine,
-    /// `uci` lists the tuning options.
     lists_tuning: bool,
     debug: bool,
 
     game: Game,
-    /// The last `position` was invalid, so `game` is an older one.
+    /// The last `position` was invalid; `game` is an older one.
     is_position_refused: bool,
     game_seed: u64,
     overhead: OverheadTracker,
-    /// The last move searched and its Q.
+    /// The last searched move and its Q.
     previous: Option<(MadeMove, f32)>,
     activity: Activity,
 }
 
 impl Session {
-    /// Starts with default settings at the initial position.
     pub fn new(out: Writer, traffic: TrafficLog, lists_tuning: bool) -> Session {
         Session {
             out,
@@ -57,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Receives the end of the running search. Without a search, nothing ever arrives.
+    /// Nothing ever arrives without a running search.
     pub fn finished(&self) -> Receiver<FinishedSearch> {
         match &self.activity {
             Activity::Searching(running) => running.finished.clone(),
@@ -65,9 +63,8 @@ impl Session {
         }
     }
 
-    /// Executes a line. Breaks at `quit` and after a fatal error. An invalid line is answered with one `info string`
-    /// and changes nothing, except that after an invalid `position` every `go` answers `bestmove (none)` until the next
-    /// valid one.
+    /// Breaks at `quit` and after a fatal error. An invalid line gets one `info string` and changes nothing, except
+    /// that after an invalid `position` every `go` answers `bestmove (none)` until the next valid one.
     pub fn line(&mut self, line: &InputLine) -> ControlFlow<Result<(), LoadError>> {
         let text = match &line.text {
             Ok(text) => text,
@@ -92,7 +89,6 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// Fails if the chosen network cannot be used.
     fn execute(&mut self, command: Command, at: Instant) -> Result<(), LoadError> {
         match command {
             Command::Uci => self.identify(),
@@ -130,7 +126,7 @@ impl Session {
     }
 
     fn ready(&mut self) -> Result<(), LoadError> {
-        // During a search everything is loaded, and the workers are busy.
+        // Everything is loaded during a search, and the workers are busy.
         if matches!(self.activity, Activity::Idle) {
             self.prepare()?;
         }
@@ -144,7 +140,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns true if no search is running or withheld; otherwise tells the GUI.
+    /// Tells the GUI if a search is running or withheld.
     fn is_idle(&self) -> bool {
         let idle = matches!(self.activity, Activity::Idle);
         if !idle {
@@ -172,7 +168,7 @@ impl Session {
         }
     }
 
-    /// Sets the position of the next `go`. A running search is not affected.
+    /// A running search is not affected.
     fn set_position(&mut self, setup: &Setup) {
         match Game::from_uci(setup.fen.as_deref(), setup.moves.iter().map(String::as_str)) {
             Ok(game) => (self.game, self.is_position_refused) = (game, false),
@@ -183,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Answers every `go` with exactly one `bestmove`, even an invalid one. Fails if the network cannot be used.
+    /// Answers every `go` with exactly one `bestmove`, even an invalid one.
     fn go(&mut self, go: &Go, at: Instant) -> Result<(), LoadError> {
         if !matches!(self.activity, Activity::Idle) {
             self.out.say("go during a search: the running search is stopped");
@@ -208,7 +204,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the legal moves of `searchmoves`; empty for all moves. Tells the GUI which parts of `go` are ignored.
+    /// The legal ones; empty for all moves. Tells the GUI which parts of `go` are ignored.
     fn searchmoves(&self, go: &Go) -> Vec<Move> {
         let mut ignored: Vec<String> = go.ignored.iter().map(ToString::to_string).collect();
         let mut moves = Vec::new();
@@ -230,7 +226,7 @@ impl Session {
         self.send(&Reply::unsearched(&self.game, m, chess960, at.elapsed()));
     }
 
-    /// Handles the end of the running search; `None` if it panicked.
+    /// `None` after a panic.
     pub fn finish(&mut self, finished: Option<FinishedSearch>) {
         if let Activity::Searching(running) = mem::take(&mut self.activity) {
             let reply = self.reply(&running, finished);
@@ -250,7 +246,7 @@ impl Session {
         }
     }
 
-    /// Ends the session. A running or withheld search gets its `bestmove`.
+    /// A running or withheld search gets its `bestmove`.
     pub fn close(&mut self) {
         self.stop();
     }
@@ -267,7 +263,7 @@ impl Session {
         }
     }
 
-    /// Sends a reply, but holds `bestmove` back if `mode` withholds it.
+    /// Holds `bestmove` back if `mode` says so.
     fn give(&mut self, mut reply: Reply, mode: GoMode) {
         if mode.withholds_bestmove() {
             for info in reply.infos.drain(..) {
@@ -290,7 +286,7 @@ impl Session {
         self.out.line(&reply.bestmove);
     }
 
-    /// Returns the reply of a finished search; `None` if it panicked.
+    /// `finished` is `None` after a panic.
     fn reply(&mut self, running: &RunningSearch, finished: Option<FinishedSearch>) -> Reply {
         let Some(FinishedSearch { outcome, mut printer, time }) = finished else {
             self.out.say("the search panicked");
@@ -307,7 +303,7 @@ impl Session {
         }
         self.say_all(self.engine.knowledge().tables().warnings());
         let chosen = running.choose(&report, &stats, self.seed(&running.root));
-        // The line of the played move comes first.
+        // The played move's line comes first.
         if let Some(lines) = report.lines.get_mut(..=chosen) {
             lines.rotate_right(1);
         }

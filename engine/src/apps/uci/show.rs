@@ -1,4 +1,4 @@
-//! The output of `d` and `eval` at a terminal. Every line is an `info string`, which a GUI ignores.
+//! Output of `d` and `eval`: every line is an `info string`, which a GUI ignores.
 
 use shakmaty::{Position, Rank, Square};
 
@@ -6,7 +6,7 @@ use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::nets::eval::Answer;
 
-/// Maximum number of moves that `eval` shows.
+/// Moves that `eval` shows.
 const TOP: usize = 10;
 
 pub fn position(game: &Game, out: &Writer) {

@@ -9,8 +9,8 @@ use crate::nets::encoding::az4672;
 use crate::nets::eval::Wdl;
 use crate::search::MoveStats;
 
-/// Returns `info string` lines, the least visited move first and the root last, as lc0 does (`GetVerboseStats` in
-/// `src/search/classic/search.cc`). The number in brackets is the `az4672` index. Empty if there is no move.
+/// `info string` lines as lc0's `GetVerboseStats` (`src/search/classic/search.cc`): the least visited move first, the
+/// root last. The number in brackets is the `az4672` index. Empty without a move.
 pub fn lines(turn: Color, stats: &[MoveStats], chess960: bool) -> Vec<String> {
     let mut sorted: Vec<&MoveStats> = stats.iter().collect();
     sorted.sort_by(|a, b| a.visits.cmp(&b.visits).then((a.q + a.u).total_cmp(&(b.q + b.u))));
@@ -28,12 +28,11 @@ fn line(turn: Color, stats: &MoveStats, chess960: bool) -> String {
         0 => format!("(WL:  -.-----) (D: -.---) (M:  -.-) (Q: {:8.5}) ", stats.q),
         _ => results(stats.wdl, stats.q),
     };
-    // Writing to a string cannot fail.
     let _ = write!(text, "(U: {:6.5}) (S: {:8.5}) {}", stats.u, stats.q + stats.u, value(stats.value));
     text
 }
 
-/// Formats the root line from sums and means over its moves.
+/// From sums and means over the root's moves.
 fn root_line(stats: &[MoveStats]) -> String {
     let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
     let in_flight = stats.iter().map(|stats| stats.in_flight).sum();
@@ -95,7 +94,7 @@ mod tests {
             },
             unvisited(m("a2a3"), 0.01, -0.5, 0.125),
         ];
-        // `az4672` index: e2 is square 12, two squares north is type 1: 12 · 73 + 1 = 877. a2a3: 8 · 73 = 584.
+        // `az4672` index of e2e4: e2 is square 12, two squares north is type 1: 12 · 73 + 1 = 877. a2a3: 8 · 73 = 584.
         assert_eq!(
             lines(Color::White, &stats, false),
             [

@@ -6,27 +6,27 @@ use shakmaty::{Chess, Color, File, Move, Position, Rank, Square};
 
 use super::Escaped;
 
-/// Side of a square in the units of the piece symbols.
+/// In the units of the piece symbols.
 const SQUARE: f64 = 45.0;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Arrow {
     pub m: Move,
-    /// Its class in the style sheet, besides `arrow`.
+    /// In the style sheet, besides `arrow`.
     pub class: &'static str,
 }
 
-/// A position with arrows, seen by the side to move.
+/// Seen by the side to move.
 #[derive(Clone, Debug)]
 pub struct Board<'a> {
     pub position: &'a Chess,
     pub last_move: Option<Move>,
     pub arrows: Vec<Arrow>,
-    /// The text alternative of the picture.
+    /// Text alternative of the picture.
     pub label: String,
 }
 
-/// The empty board as two symbols, seen by White and by Black, which all positions share.
+/// The empty board, seen by White and by Black, as two symbols that all positions share.
 pub fn squares() -> String {
     let side = 8.0 * SQUARE;
     let dark: String = (0..64)
@@ -39,7 +39,6 @@ pub fn squares() -> String {
             let place = f64::from(index);
             let seen = color.fold_wb(index, 7 - index) as u32;
             let (file, rank) = (File::new(seen), Rank::new(7 - seen));
-            // The lower left square is dark.
             let class = |dark: bool| if dark { "on-dark" } else { "on-light" };
             text += &format!(
                 "<text class=\"coordinate {}\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{file}</text>",
@@ -62,14 +61,14 @@ pub fn squares() -> String {
     symbol(Color::White) + &symbol(Color::Black)
 }
 
-/// The upper left corner of a square.
+/// Upper left.
 fn corner(square: Square, seen_by: Color) -> (f64, f64) {
     let (file, rank) = (f64::from(u32::from(square.file())), f64::from(u32::from(square.rank())));
     let (column, row) = seen_by.fold_wb((file, 7.0 - rank), (7.0 - file, rank));
     (column * SQUARE, row * SQUARE)
 }
 
-/// The squares that an arrow joins. Castling is drawn as the king's move.
+/// Castling is drawn as the king's move.
 fn ends(m: Move) -> Option<(Square, Square)> {
     match m {
         Move::Castle { king, rook } => {
@@ -111,7 +110,6 @@ impl Display for Board<'_> {
     }
 }
 
-/// The outline of an arrow between the centres of two squares.
 fn outline(from: Square, to: Square, seen_by: Color) -> String {
     let middle = |square| {
         let (x, y) = corner(square, seen_by);
@@ -120,7 +118,6 @@ fn outline(from: Square, to: Square, seen_by: Color) -> String {
     let ((x1, y1), (x2, y2)) = (middle(from), middle(to));
     let length = (x2 - x1).hypot(y2 - y1).max(1.0);
     let (dx, dy) = ((x2 - x1) / length, (y2 - y1) / length);
-    // Coordinates along the arrow and across it.
     let point = |along: f64, aside: f64| {
         format!("{:.1} {:.1}", x1 + along * dx - aside * dy, y1 + along * dy + aside * dx)
     };

@@ -1,5 +1,4 @@
-//! White's win probability over the game as SVG. The picture is stretched to the page's width, so it holds no text: the
-//! labels are HTML below it.
+//! White's win probability as SVG, stretched to the page's width; its labels are HTML, not to be stretched.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -8,15 +7,14 @@ use shakmaty::Position;
 use super::{Escaped, anchor, class};
 use crate::apps::review::game_review::{GameReview, ReviewedMove};
 
-/// Maximum number of labels below the curve.
 const LABELS: usize = 8;
 
 pub struct Curve<'a> {
-    /// The game's number in the page, from 1.
+    /// From 1.
     pub number: usize,
-    /// Must have at least one move.
+    /// Has a move.
     pub review: &'a GameReview<'a>,
-    /// The moves that have boards in the page.
+    /// The moves with boards.
     pub moments: &'a [&'a ReviewedMove],
 }
 

@@ -1,4 +1,4 @@
-//! The review as one self-contained HTML page: no scripts, fonts or images from elsewhere.
+//! The review as self-contained HTML without scripts.
 
 mod board;
 mod curve;
@@ -19,16 +19,15 @@ use super::material::Phase;
 use crate::chess::pgn::PgnGame;
 
 const STYLE: &str = include_str!("style.css");
-/// The piece set of Colin M.L. Burnett, under GPL-2.0-or-later among others.
+/// By Colin M.L. Burnett, under GPL-2.0-or-later among others.
 const PIECES: &str = include_str!("../../../../data/pieces.svg");
-/// Maximum number of boards per game; the moves with the largest change of win probability have them.
+/// Per game, for the largest changes of win probability.
 const BOARDS: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PageTitle<'a> {
-    /// The reviewed PGN file.
     pub file: &'a Path,
-    /// The judge's name and limits.
+    /// With its limits.
     pub judge: &'a str,
 }
 
@@ -108,7 +107,7 @@ fn write_game(number: usize, review: &GameReview<'_>, out: &mut dyn Write) -> io
     out.write_all(b"</section>\n")
 }
 
-/// The moves shown with a board: marked ones other than inaccuracies.
+/// Marked moves other than inaccuracies.
 fn moments<'r>(review: &'r GameReview<'_>) -> Vec<&'r ReviewedMove> {
     let critical = |played: &&ReviewedMove| played.mark.is_some_and(|mark| mark != Mark::Inaccuracy);
     let mut moments: Vec<&ReviewedMove> = review.moves.iter().filter(critical).collect();
@@ -182,7 +181,7 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
     out.write_all(b"</figcaption>\n</figure>\n")
 }
 
-/// The mover's win probability before or after a move, and the forced mate if there is one.
+/// The mover's win probability, and a forced mate.
 fn value(played: &ReviewedMove, before: bool) -> String {
     let value = if before { played.before } else { played.after };
     let percent = format!("{:.0} %", value.of(played.position.turn()));
@@ -199,7 +198,7 @@ fn value(played: &ReviewedMove, before: bool) -> String {
 fn write_moves(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"<details>\n<summary>All moves</summary>\n<p class=\"moves\">")?;
     for (index, played) in review.moves.iter().enumerate() {
-        // Black's moves have a number only where White's is missing.
+        // Black's moves are numbered only where White's is missing.
         let san = match played.san.split_once("... ") {
             Some((_, san)) if index > 0 => san,
             _ => &played.san,
@@ -215,12 +214,10 @@ fn write_moves(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"</p>\n</details>\n")
 }
 
-/// The `id` of a move's board in the page.
 fn anchor(number: usize, played: &ReviewedMove) -> String {
     format!("game-{number}-ply-{}", played.ply + 1)
 }
 
-/// The class of a mark in the style sheet.
 fn class(mark: Mark) -> &'static str {
     match mark {
         Mark::Brilliant => "brilliant",
@@ -249,14 +246,14 @@ fn result(game: &PgnGame) -> String {
     }
 }
 
-/// The known part of the date: `1858` of `1858.??.??`.
+/// `1858` of `1858.??.??`.
 fn date(game: &PgnGame) -> Option<String> {
     let date = game.tag("Date")?;
     let known = date.split(".?").next().unwrap_or_default();
     (!known.starts_with('?')).then(|| known.to_owned())
 }
 
-/// Both players' accuracy: `85 – 18 %`.
+/// As in `85 – 18 %`.
 fn accuracies(white: &PlayerSummary, black: &PlayerSummary) -> String {
     match (white.accuracy, black.accuracy) {
         (None, None) => "–".to_owned(),
@@ -269,7 +266,7 @@ fn percent(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.0} %"))
 }
 
-/// Formats a duration as 1:02:03 or 2:03.
+/// 1:02:03 or 2:03.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -280,7 +277,7 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Escapes text for HTML, also in attributes.
+/// Escapes HTML, also in attributes.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -344,7 +341,7 @@ mod tests {
             assert!(!page.contains(outside), "{outside}");
         }
         assert!(page.contains("thought for 0:12") && page.contains("Barnes Opening: Fool's Mate"));
-        // A link to each game, and a link from the curve to each board.
+        // Each game is linked, and each board from the curve.
         for target in ["game-1", "game-2", "game-2-ply-3"] {
             assert!(
                 page.contains(&format!("href=\"#{target}\"")) && page.contains(&format!("id=\"{target}\""))

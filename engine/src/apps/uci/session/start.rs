@@ -13,11 +13,11 @@ use crate::search::time::{Budget, GoLimits};
 use crate::setup::settings::Settings;
 use crate::setup::{LoadError, RootMoves, SearchRequest, strength};
 
-/// Soft limit of a search whose result the tablebases know: only the choice among equal moves is left.
+/// If the tablebases know the result, only the choice among equal moves is left.
 const KNOWN_ROOT: Duration = Duration::from_millis(100);
 
 impl Session {
-    /// Starts the search of a `go` and returns at once. Fails if the network cannot be used.
+    /// Returns at once. Fails if the network cannot be used.
     pub(super) fn start(
         &mut self,
         limits: &GoLimits,
@@ -28,7 +28,7 @@ impl Session {
     ) -> Result<(), LoadError> {
         self.prepare()?;
         let mut budget = self.budget(limits);
-        // A random move is drawn among those that keep the best tablebase result.
+        // A random move must keep the best tablebase result.
         let settings = self.settings();
         let is_drawn = settings.strength().is_some() || settings.move_temperature().is_some();
         let lines = if is_drawn { 1 } else { settings.multipv };
@@ -57,7 +57,7 @@ impl Session {
             clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
             longest: budget.hard.unwrap_or(Duration::MAX),
             strength: self.settings().strength(),
-            // A classical player draws by itself; its statistics are not visits.
+            // Classical players draw by themselves; their statistics are not visits.
             temperature: self.settings().move_temperature().filter(|_| self.settings().player.is_none()),
             finished,
             handle,
@@ -67,7 +67,6 @@ impl Session {
         Ok(())
     }
 
-    /// The time budget of this move.
     fn budget(&mut self, limits: &GoLimits) -> Budget {
         let mover = self.game.turn();
         let (clock, set) = (limits.own(mover), self.settings().move_overhead);
@@ -80,7 +79,7 @@ impl Session {
         budget
     }
 
-    /// `root_moves` is 0 if all moves are searched.
+    /// `root_moves` is 0 for all moves.
     fn context(
         &self,
         limits: &GoLimits,
@@ -107,7 +106,7 @@ impl Session {
         let strength = settings.strength();
         let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
         Limits {
-            // Without a visit there would be no move to play.
+            // A move needs a visit.
             visits: nodes.map(|nodes| nodes.max(1)),
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
@@ -122,7 +121,7 @@ impl Session {
         }
     }
 
-    /// The seed for this position: new for every game, unless the GUI has set one.
+    /// New for every game, unless the GUI has set one.
     pub(super) fn seed(&self, game: &Game) -> u64 {
         strength::seed(game, if self.settings().seed == 0 { self.game_seed } else { self.settings().seed })
     }

@@ -1,4 +1,4 @@
-//! Properties that hold for any line, tested on a session without its I/O threads.
+//! Properties of any line, tested on a session without I/O threads.
 
 use crossbeam_channel::Receiver;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ struct Fixture {
     items: Receiver<OutputItem>,
 }
 
-/// Everything that a line could change.
+/// All that a line can change.
 type SessionState = (Settings, bool, String, usize, bool);
 
 impl Fixture {
@@ -31,7 +31,7 @@ impl Fixture {
         self.written()
     }
 
-    /// The lines written since the last call.
+    /// Since the last call.
     fn written(&self) -> Vec<String> {
         let line = |item| match item {
             OutputItem::Line(line) => line,
@@ -40,7 +40,7 @@ impl Fixture {
         self.items.try_iter().map(line).collect()
     }
 
-    /// Waits for the end of the search, which must end by itself.
+    /// The search must end by itself.
     fn finish(&mut self) -> Vec<String> {
         if let Activity::Searching(running) = &self.session.activity {
             let finished = running.finished.recv().ok();
@@ -87,7 +87,7 @@ fn bad_lines_are_answered_once_and_change_nothing() {
     fixture.is_refused(&"position startpos moves ".repeat(20));
 }
 
-/// The request is kept, and no other network plays in its place.
+/// No other network plays in place of the refused one.
 #[test]
 fn a_network_that_is_refused_is_reported_at_the_option_and_at_every_use() {
     let mut fixture = Fixture::new();
@@ -103,10 +103,9 @@ fn a_network_that_is_refused_is_reported_at_the_option_and_at_every_use() {
     assert_eq!(fixture.send("isready"), ["readyok"]);
 }
 
-/// The JSON answer to `tree`.
 fn tree(fixture: &mut Fixture, line: &str) -> serde_json::Value {
     let mut answer = fixture.send(line);
-    // `info` lines of a running search may interleave.
+    // `info` lines may interleave.
     answer.retain(|line| !line.starts_with("info depth "));
     let [answer] = answer.as_slice() else { panic!("{answer:?}") };
     serde_json::from_str(answer.strip_prefix("info string tree ").expect(answer)).unwrap()
@@ -122,7 +121,7 @@ fn the_tree_is_shown_to_any_depth_that_it_holds() {
         answer["children"].as_array().unwrap().iter().map(|child| child["visits"].as_u64().unwrap()).sum()
     };
     let mut line = "tree".to_owned();
-    // One of the 400 visits is the root's own evaluation.
+    // The root's own evaluation is one of the 400 visits.
     let mut before = 400;
     let mut depth = 0;
     loop {
@@ -131,7 +130,7 @@ fn the_tree_is_shown_to_any_depth_that_it_holds() {
         let Some(best) = children.first() else { break };
         let priors: f64 = children.iter().map(|child| child["prior"].as_f64().unwrap()).sum();
         assert!((priors - 1.0).abs() < 1e-3, "{line}: {priors}");
-        // A transposition also counts the visits through other parents.
+        // A transposition also has visits through other parents.
         assert!(visits(&answer) + 1 >= before, "{line}: {} below {before}", visits(&answer));
         before = best["visits"].as_u64().unwrap();
         if before == 0 {
@@ -148,12 +147,11 @@ fn the_tree_is_shown_to_any_depth_that_it_holds() {
     fixture.send("go infinite");
     tree(&mut fixture, "tree");
     assert!(fixture.send("stop").iter().any(|line| line.starts_with("bestmove ")));
-    // A later `position` belongs to the next `go`: `tree` still shows the last search.
+    // A later `position` belongs to the next `go`.
     fixture.send("position startpos");
     assert_eq!(tree(&mut fixture, "tree moves b8c6")["held"], true);
 }
 
-/// Each bad `go` gets one `info string` and one `bestmove`.
 #[test]
 fn a_bad_go_is_reported_and_answered() {
     let mut fixture = Fixture::new();
@@ -191,7 +189,7 @@ fn a_go_after_a_refused_position_has_no_move() {
                 "{refused}, {go}: {lines:?}"
             );
         }
-        // This reply, too, is withheld until `stop`.
+        // This reply is withheld, too.
         assert!(!fixture.send("go infinite").iter().any(|line| line.starts_with("bestmove")));
         assert_eq!(fixture.send("stop"), ["bestmove (none)"]);
         fixture.send("position startpos moves d2d4");
@@ -252,7 +250,7 @@ const GOOD: [&str; 9] = [
     "ucinewgame",
 ];
 
-/// Replaces `out` bytes at `at` (modulo the length) by `insert`.
+/// `at` is taken modulo the length.
 fn damage(line: &str, at: usize, out: usize, insert: &str) -> String {
     let mut bytes = line.as_bytes().to_vec();
     let at = at % (bytes.len() + 1);
@@ -261,7 +259,7 @@ fn damage(line: &str, at: usize, out: usize, insert: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Returns whether the line can be tested without starting workers or writing files.
+/// The line needs no workers and writes no files.
 fn is_harmless(text: &str) -> bool {
     !matches!(command::parse(text), Ok(Command::Go(_) | Command::IsReady | Command::Eval | Command::Show))
         && !text.to_ascii_lowercase().contains("file")

@@ -1,4 +1,4 @@
-//! Sends a million valid, damaged and random lines to one session. The lines depend only on their number;
+//! Sends a million valid, damaged and random lines to one session. A line depends only on its number;
 //! `PHILIDOR_STORM=10000000 cargo test -p engine --lib storm` sends ten million.
 
 use rand::rngs::SmallRng;
@@ -6,10 +6,9 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 
-/// The default number of lines.
 const LINES: u64 = 1_000_000;
 
-/// Searches are slow, so only one `go` in 10 is sent.
+/// Searches are slow, so one `go` in 10 is sent.
 const ONE_SEARCH_IN: u64 = 10;
 
 const GO: [&str; 8] = [
@@ -23,7 +22,6 @@ const GO: [&str; 8] = [
     "isready",
 ];
 
-/// Words of the protocol and others.
 const WORDS: [&str; 36] = [
     "uci",
     "debug",
@@ -63,7 +61,7 @@ const WORDS: [&str; 36] = [
     "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
 ];
 
-/// The state without the network's settings.
+/// Without the network's settings.
 fn settled(state: &SessionState) -> SessionState {
     let mut state = state.clone();
     let Settings { weights, backend, precision, step_limits, .. } = Settings::default();
@@ -71,7 +69,6 @@ fn settled(state: &SessionState) -> SessionState {
     state
 }
 
-/// Generates lines; the same seed gives the same lines.
 struct Storm {
     random: SmallRng,
     good: Vec<String>,
@@ -158,7 +155,7 @@ fn swap_case(c: char) -> char {
     if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
 }
 
-/// Counts lines by effect. Each must occur often enough for the test to mean something.
+/// Each effect must occur often enough for the test to mean something.
 #[derive(Debug, Default)]
 struct StormCounts {
     refused: u64,
@@ -167,7 +164,7 @@ struct StormCounts {
 }
 
 impl Fixture {
-    /// Sends a line and checks the properties that hold for any line. `state` is the session's state, updated here.
+    /// Properties of any line; updates `state`.
     fn send_checked(&mut self, text: &str, state: &mut SessionState, counts: &mut StormCounts) {
         let answer = self.send(text);
         let now = self.state();
@@ -187,7 +184,7 @@ impl Fixture {
                     "{text:?}: {answer:?}"
                 );
                 let is_clamped = answer[0].contains(": set to ");
-                // A network setting takes effect even if the network is then refused.
+                // A network setting takes effect even if the network is refused.
                 let is_network = settled(&now) == settled(state);
                 assert!(is_clamped || is_network, "{text:?}: {answer:?}");
                 counts.refused += 1;
@@ -197,7 +194,7 @@ impl Fixture {
         *state = now;
     }
 
-    /// Checks that a `go` gets exactly one `bestmove`, as the last line, at the latest after `stop`.
+    /// `go` gets exactly one `bestmove`, as the last line, at the latest after `stop`.
     fn search_checked(&mut self, text: &str, counts: &mut StormCounts) {
         let before = self.state();
         let mut lines = self.send(text);
@@ -261,7 +258,6 @@ fn a_storm_of_lines_keeps_the_session_consistent() {
     assert!(answer.last().is_some_and(|line| line.starts_with("bestmove ")), "{answer:?}");
 }
 
-/// Sends only invalid lines: nothing may change.
 #[test]
 fn bad_lines_in_any_number_change_nothing_at_all() {
     let mut storm = Storm::new(64);
