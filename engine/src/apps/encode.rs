@@ -1,6 +1,6 @@
-//! `philidor encode`: encodes a position or move in any scheme, and decodes. Prints planes as `plane value squares`,
-//! `onehot832/1` as `index value`, `sparse/1` as a list of features. Squares are the tensor's: a1 is a plane's first
-//! number, however the scheme turns the board.
+//! `philidor encode`: encodes and decodes positions and moves. Prints planes as `plane value squares`, `onehot832/1` as
+//! `index value`, `sparse/1` as features. Squares are the tensor's: a1 is a plane's first number, however the scheme
+//! turns the board.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -139,7 +139,7 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
     }
 }
 
-/// Whether `text` is one or more indices.
+/// One or more indices.
 fn numbers(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit();
     text.bytes().any(is_digit) && text.bytes().all(|byte| is_digit(byte) || byte.is_ascii_whitespace())
@@ -180,7 +180,7 @@ fn print_planes(input: Input, game: &Game, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// Invalid features are skipped.
+/// Skips invalid features.
 fn meanings(features: &[u16]) -> impl Iterator<Item = (u16, Feature)> {
     features.iter().filter_map(|feature| Some((*feature, Feature::of(*feature)?)))
 }
@@ -236,7 +236,6 @@ fn print_position(input: Input, file: &str, text: &str, out: &mut impl Write) ->
     Ok(print_decoded(input.name(), unit, &decode(input, &tensor)?, out)?)
 }
 
-/// Prints the FEN, its assumed parts, and what comes from earlier positions.
 fn print_decoded(scheme: &str, unit: &str, decoded: &Decoded, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", decoded.fen)?;
     if !decoded.assumed.is_empty() {
@@ -287,7 +286,7 @@ fn print_indices(
         Some(text) => legal(game, text).map(|m| vec![(index_of(&m), Some(m))])?,
     };
     moves.sort_by_key(|(index, _)| index.0);
-    // AlphaZero's form: 73 move types per square, as the scheme turns the board.
+    // 73 move types per square, as the scheme turns the board.
     let typed = [az4672::NAME, gym4672::NAME].contains(&policy.name());
     writeln!(out, "index move{}", if typed { " origin type" } else { "" })?;
     for (index, m) in moves {
@@ -419,7 +418,7 @@ mod tests {
                     let assumed = "# assumed, because planes119/1 does not hold it: no en-passant square";
                     assert_eq!(back, format!("{fen}\n{assumed}\n"));
                 }
-                // The colours are lost: the side to move becomes White, and the ranks are mirrored.
+                // The colours are lost: Black becomes White, and the ranks are mirrored.
                 "planes72/1" => {
                     assert_eq!(got, "r3k2r/ppp2ppp/5n2/8/3P4/8/PP3PPP/R3K2R w KQkq - 3 17");
                     assert!(back.contains("assumed") && back.contains("White to move"), "{back}");
@@ -434,7 +433,7 @@ mod tests {
                 _ => assert_eq!(got, "r3k2r/pp3ppp/8/3p4/8/5N2/PPP2PPP/R3K2R w - - 0 1"),
             }
         }
-        // History is not in a FEN, so it is reported.
+        // A FEN has no history, so it is reported.
         let text = encoded(None, "planes119/1", "e2e4 e7e5").unwrap();
         let back = decoded("planes119/1", &text).unwrap();
         assert!(back.starts_with("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2\n"), "{back}");
@@ -467,7 +466,7 @@ mod tests {
     fn lists_of_features_and_rows_are_those_of_their_encoders() {
         let text = encoded(None, "sparse/1", "").unwrap();
         let features: Vec<usize> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
-        // Pieces, castling rights, and the buckets of half-move clock and piece count.
+        // Pieces, castling rights, buckets of half-move clock and piece count.
         assert_eq!(features.len(), 32 + 4 + 2);
         assert_eq!(features[32..], [3072, 3073, 3074, 3075, 3279, 3296]);
         let text = encoded(None, "moves/1", "").unwrap();
@@ -525,7 +524,7 @@ mod tests {
             # row-b: pawn to e4, exchange at least 0\n";
         assert_eq!(encoded(Some("e2e4"), "moves/1", "").unwrap(), expected);
         assert_eq!(encoded(Some("37 225"), "moves/1", "").unwrap(), expected);
-        // Black's e7e5 is the same move from Black's view.
+        // The same move from Black's view.
         assert!(encoded(Some("37 225"), "moves/1", "e2e4").unwrap().contains("\ne7e5 37 225\n"));
         // Check and capture: Qxf7+ loses the queen to the king.
         let moves = "e2e4 e7e5 d1h5 a7a6";
@@ -537,7 +536,7 @@ mod tests {
             "# row-a: queen h5 to f7, exchange below 0\n# row-b: queen to f7, exchange below 0, check, capture\n"
         ));
         assert_eq!(encoded(Some(&format!("{row_a} {row_b}")), "moves/1", moves).unwrap(), text);
-        // Rows of two different moves.
+        // Of two moves.
         let text = encoded(Some("0 225"), "moves/1", "").unwrap();
         assert!(text.contains("\nnone-legal 0 225\n# row-a: pawn a2 to a3, exchange below 0\n"), "{text}");
         for (rows, part) in [
@@ -553,9 +552,9 @@ mod tests {
 
     #[test]
     fn features_lead_back_to_the_position_and_words() {
-        // For Black, ranks and files are mirrored: king c8 is on f1 (5), rook h8 on a1 (0). White's king e1 is on d8
-        // (59); the rook went from g8 (62) to h8 (63). Rooks defend both kings: 1536 + 64 · 5 + 5 and 1536 + 64 · 11
-        // + 59; rooks 64 · 3 and 64 · 9 + 63.
+        // Black's view mirrors ranks and files: king c8 is f1 (5), rook h8 a1 (0), White's king e1 d8 (59), and the
+        // rook went from g8 (62) to h8 (63). Rooks defend both kings: 1536 + 64 · 5 + 5, 1536 + 64 · 11 + 59; rooks: 64
+        // · 3, 64 · 9 + 63.
         let fen = "2k4r/8/8/8/8/8/8/1R2K3 w - - 20 40";
         let text = encoded(Some(fen), "sparse/1", "b1a1").unwrap();
         assert_eq!(text, "192 639 1861 2299 3146 3211 3283 3289\n");
@@ -570,7 +569,7 @@ mod tests {
         assert_eq!(decoded("sparse/1", &text).unwrap(), expected);
         let text = encoded(Some("3278 0"), "sparse/1", "").unwrap();
         assert_eq!(text, "feature meaning\n3278 the mover is in check\n0 own pawn a1\n");
-        // The right is the outermost rook's, which the features do not say.
+        // The features do not say whose right it is: the outermost rook's.
         let text = encoded(Some("4k3/8/8/8/8/8/8/4KR1R w H - 0 1"), "sparse/1", "").unwrap();
         let back = decoded("sparse/1", &text).unwrap();
         assert!(back.starts_with("4k3/8/8/8/8/8/8/4KR1R w K - 0 1\n"), "{back}");

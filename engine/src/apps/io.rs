@@ -1,4 +1,4 @@
-//! Line input and output of programs that answer other programs: one thread reads stdin, another writes stdout.
+//! One thread reads stdin, another writes stdout.
 
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -11,15 +11,15 @@ use thiserror::Error;
 
 use crate::setup::TrafficLog;
 
-/// Maximum length of an input line in bytes: ten times the longest possible game.
+/// In bytes: ten times the longest possible game.
 pub const LONGEST_LINE: usize = 512 * 1024;
 
-/// Maximum length of an `info string` in characters.
+/// Of an `info string`, in characters.
 const LONGEST_QUOTE: usize = 400;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputLine {
-    /// When the line was read: the clock of a `go` starts here, not when the line is executed.
+    /// When the line was read: the clock of a `go` starts here.
     pub at: Instant,
     /// Without the line ending.
     pub text: Result<String, LineError>,
@@ -27,21 +27,20 @@ pub struct InputLine {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LineError {
-    /// Longer than [`LONGEST_LINE`].
     #[error("a line of more than {LONGEST_LINE} bytes was skipped")]
     Long,
     #[error("line is not UTF-8")]
     Encoding,
 }
 
-/// Starts a thread that reads lines. The channel closes at the end of the input.
+/// The channel closes at the end of the input.
 pub fn read(input: impl Read + Send + 'static, traffic: TrafficLog) -> Receiver<InputLine> {
     let (sender, receiver) = unbounded();
     thread::spawn(move || {
         let mut input = BufReader::new(input);
         let mut is_first = true;
         while let Some(mut text) = next_line(&mut input) {
-            // Windows editors and shells begin a file with a byte-order mark.
+            // Windows editors and shells write a byte-order mark.
             if let (Ok(line), true) = (&mut text, mem::take(&mut is_first))
                 && line.starts_with('\u{feff}')
             {
@@ -59,7 +58,7 @@ pub fn read(input: impl Read + Send + 'static, traffic: TrafficLog) -> Receiver<
     receiver
 }
 
-/// Returns the next line; `None` at the end of the input. An overlong line is skipped without being stored.
+/// `None` at the end of the input. An overlong line is not stored.
 fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
     let mut line = Vec::new();
     let limit = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
@@ -74,7 +73,7 @@ fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
     Some(String::from_utf8(line).map(|text| text.trim_end().to_owned()).map_err(|_| LineError::Encoding))
 }
 
-/// Sends lines to the output thread, which writes them whole and in order.
+/// The output thread writes lines whole and in order.
 #[derive(Clone, Debug)]
 pub struct Writer(Sender<OutputItem>);
 
@@ -87,7 +86,6 @@ pub enum OutputItem {
 }
 
 impl Writer {
-    /// A writer whose lines a test can read.
     #[cfg(test)]
     pub fn to_channel() -> (Writer, Receiver<OutputItem>) {
         let (sender, lines) = unbounded();
@@ -95,22 +93,21 @@ impl Writer {
     }
 
     pub fn line(&self, line: impl Into<String>) {
-        // The thread ends early only if stdout is closed.
+        // Fails if stdout is closed.
         let _ = self.0.send(OutputItem::Line(line.into()));
     }
 
-    /// Number of lines waiting to be written.
+    /// Lines that wait to be written.
     pub fn backlog(&self) -> usize {
         self.0.len()
     }
 
-    /// Writes one `info string`, without control characters and cut to a maximum length.
+    /// One `info string`, without control characters, cut to a maximum length.
     pub fn say(&self, text: impl Display) {
         self.line(format!("info string {}", one_line(&text.to_string())));
     }
 }
 
-/// `text` without control characters, cut at [`LONGEST_QUOTE`].
 fn one_line(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '?' } else { c };
     let mut line: String = text.chars().take(LONGEST_QUOTE).map(clean).collect();
@@ -120,11 +117,11 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// The thread that owns the output.
+/// Owns the output.
 #[derive(Debug)]
 pub struct OutputThread {
     items: Sender<OutputItem>,
-    /// Disconnects when nothing more can be written.
+    /// Disconnects when nothing can be written any more.
     pub closed: Receiver<()>,
     thread: thread::JoinHandle<io::Result<()>>,
 }
@@ -141,8 +138,8 @@ impl OutputThread {
         (Writer(sender.clone()), OutputThread { items: sender, closed, thread })
     }
 
-    /// Waits until everything sent before is written. [`Writer`]s may still exist; what they send later is lost. Fails
-    /// if something could not be written, on a full disk for instance; a reader that has left is no failure.
+    /// Waits until all that was sent before is written; what [`Writer`]s send later is lost. Fails if something could
+    /// not be written, as on a full disk, but not if the reader has left.
     pub fn finish(self) -> io::Result<()> {
         // Fails only if the thread has ended.
         let _ = self.items.send(OutputItem::End);
@@ -159,7 +156,7 @@ fn write(mut output: impl Write, items: &Receiver<OutputItem>, traffic: &Traffic
         let OutputItem::Line(line) = item else { break };
         traffic.note("<<", &line);
         writeln!(output, "{line}")?;
-        // GUIs wait for every line, but a burst of lines needs only one system call.
+        // GUIs wait for every line, but a burst needs one system call.
         if items.is_empty() {
             output.flush()?;
         }
@@ -209,7 +206,6 @@ mod tests {
         assert_eq!(one_line(&"é".repeat(1000)).chars().count(), LONGEST_QUOTE + 3);
     }
 
-    /// A buffer that can be read while the output thread exists.
     #[derive(Clone, Default)]
     struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -222,7 +218,7 @@ mod tests {
         }
     }
 
-    /// A search that is not waited for may still hold a writer.
+    /// An abandoned search may still hold a writer.
     #[test]
     fn everything_sent_is_written_although_a_writer_is_left() {
         let buffer = SharedBuffer::default();

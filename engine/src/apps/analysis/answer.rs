@@ -12,19 +12,17 @@ use crate::nets::eval::Wdl;
 use crate::search::{MoveStats, Proof, PvLine, Report, Score};
 use crate::setup::legal_part;
 
-/// An answer about one position. All values are for its side to move.
+/// All values are for the side to move.
 #[derive(Debug, Serialize)]
 pub struct AnalysisAnswer<'a> {
     id: &'a QueryId,
     turn: usize,
-    /// The last answer about this position.
     #[serde(rename = "final")]
     is_final: bool,
     to_move: &'static str,
-    /// How the game has ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
-    /// Why the search ended; only in the final answer.
+    /// Only in the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +65,7 @@ struct Child {
     m: String,
     visits: u64,
     prior: f64,
-    /// Mean result, −1 to 1. Like the fields below, absent before the first visit unless proven.
+    /// −1 to 1. Like the fields below, absent before the first visit unless proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     q: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +74,7 @@ struct Child {
     proven: Option<&'static str>,
 }
 
-/// Serialises as a JSON object in this order.
+/// A JSON object in this order.
 #[derive(Debug)]
 struct MoveMap(Vec<(String, f64)>);
 
@@ -88,22 +86,20 @@ impl Serialize for MoveMap {
     }
 }
 
-/// A queried position and what its answers need.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
     pub query: &'a Query,
     pub turn: usize,
-    /// The game up to the queried position.
+    /// Up to the queried position.
     pub game: &'a Game,
-    /// Tablebase hits before the search.
+    /// Before the search.
     pub root_hits: u64,
-    /// Policy temperature of the root.
+    /// Of the root.
     pub temperature: f32,
 }
 
 impl Asked<'_> {
-    /// The answer after `time` of search. `report` must have at least [`Query::multipv`] lines if there are as many
-    /// moves.
+    /// `time` is that of the search. `report` must have [`Query::multipv`] lines, or all moves.
     pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
         let Include { policy, children, .. } = self.query.include;
         let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
@@ -156,7 +152,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The network's own policy, with the root's policy temperature undone.
+    /// The network's policy, with the root's policy temperature undone.
     fn policy(&self, stats: &[MoveStats]) -> MoveMap {
         let own = |stats: &MoveStats| stats.prior.powf(self.temperature);
         let total: f32 = stats.iter().map(own).sum();
@@ -168,7 +164,7 @@ impl Asked<'_> {
 }
 
 impl<'a> AnalysisAnswer<'a> {
-    /// The final answer of a search that never began.
+    /// Final answer of a search that never began.
     pub fn unsearched(query: &'a Query, turn: usize) -> AnalysisAnswer<'a> {
         let Include { policy, children, .. } = query.include;
         let (policy, children) = (policy.then(|| MoveMap(Vec::new())), children.then(Vec::new));
@@ -197,7 +193,6 @@ impl<'a> AnalysisAnswer<'a> {
         }
     }
 
-    /// Turns this into the final answer.
     #[must_use]
     pub fn ending(self, why: &'static str, error: Option<String>) -> AnalysisAnswer<'a> {
         AnalysisAnswer { is_final: true, ended: Some(why), error, ..self }
@@ -218,7 +213,7 @@ fn shares(wdl: Wdl) -> [f64; 3] {
     [wdl.win, wdl.draw, wdl.loss].map(rounded)
 }
 
-/// Five decimals are more than a network's precision.
+/// Five decimals exceed a network's precision.
 fn rounded(number: f32) -> f64 {
     let rounded = (f64::from(number) * 1e5).round() / 1e5;
     // Turns −0 into 0.
@@ -233,7 +228,7 @@ pub struct ErrorReply {
     key: Option<String>,
 }
 
-/// Maximum length of an error in characters.
+/// In characters.
 const LONGEST_ERROR: usize = 400;
 
 impl From<RequestError> for ErrorReply {
@@ -243,19 +238,19 @@ impl From<RequestError> for ErrorReply {
     }
 }
 
-/// The reply to a request other than a query.
+/// To a request other than a query.
 #[derive(Debug, Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum ActionReply<'a> {
     Terminate {
         id: &'a QueryId,
-        /// Number of positions that were not answered yet.
+        /// Positions without an answer yet.
         stopped: usize,
     },
     TerminateAll {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<QueryId>,
-        /// Number of positions that were not answered yet.
+        /// Positions without an answer yet.
         stopped: usize,
     },
     Version {
@@ -265,7 +260,7 @@ pub enum ActionReply<'a> {
         commit: &'static str,
         network: &'a str,
         threads: usize,
-        /// Maximum number of searches at once, if memory suffices.
+        /// At once, if memory suffices.
         searches: usize,
     },
 }

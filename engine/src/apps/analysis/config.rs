@@ -30,7 +30,7 @@ pub enum AnalyseError {
 }
 
 impl AnalyseConfig {
-    /// Sets the options, opens what they name, and loads the network. Notes to the user are logged.
+    /// Notes to the user are logged.
     pub fn engine(&self, traffic: &TrafficLog) -> Result<Engine, SetupError> {
         let mut builder = EngineBuilder::default().traffic(traffic.clone());
         for (name, value) in &self.options {

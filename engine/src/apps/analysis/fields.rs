@@ -18,12 +18,12 @@ impl FieldError {
     }
 }
 
-/// The remaining keys and values of a JSON object, in order.
+/// What is left of a JSON object, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(String, Value)>);
 
 impl Fields {
-    /// Takes the value of a key; `None` if it is absent or `null`.
+    /// `None` if the key is absent or `null`.
     pub fn take<T: DeserializeOwned>(&mut self, key: &str) -> Result<Option<T>, FieldError> {
         let Some(place) = self.0.iter().position(|(name, _)| name == key) else { return Ok(None) };
         let (_, value) = self.0.remove(place);
@@ -40,7 +40,7 @@ impl Fields {
     }
 }
 
-/// Replaces Rust's type names in Serde's message by JSON's.
+/// Replaces Serde's Rust type names by JSON's.
 fn in_words_of_json(error: &str) -> String {
     let Some((found, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
     let expected = match expected {

@@ -1,7 +1,7 @@
-//! Analysis for programs, with JSON lines in and out (`philidor analyse`; `docs/analysis.md`). A line goes from
-//! `io::read` (a thread that owns stdin) through [`request::parse`] to [`session::AnalysisSession`], which queues the
-//! positions and starts their searches on one [`MultiPool`](crate::search::MultiPool). Each search has an
-//! [`AnswerWriter`](observer::AnswerWriter), which writes [`answer`]s to the thread that owns stdout and tells the
+//! `philidor analyse`: analysis for programs, with JSON lines in and out (`docs/analysis.md`). A line goes from
+//! `io::read`, in a thread that owns stdin, through [`request::parse`] to [`session::AnalysisSession`], which queues
+//! the positions and searches them on one [`MultiPool`](crate::search::MultiPool). The
+//! [`AnswerWriter`](observer::AnswerWriter) of a search sends [`answer`]s to the thread that owns stdout, and tells the
 //! session when the search ends.
 //!
 //! Every position of an accepted query gets exactly one final answer. Running searches share the memory of `Hash`.
@@ -24,7 +24,7 @@ use self::session::AnalysisSession;
 use crate::apps::io::{OutputThread, read};
 use crate::setup::{SetupError, TrafficLog};
 
-/// Answers queries until the input has ended and all are answered, or until the output is closed.
+/// Returns when the input has ended and all is answered, or when the output is closed.
 pub fn run(
     config: &AnalyseConfig,
     input: impl Read + Send + 'static,
@@ -49,7 +49,7 @@ pub fn run(
         }
     }
     let written = output.finish();
-    // Joining workers and closing sessions would take 0.1 s and more.
+    // Dropping it would take 0.1 s and more.
     std::mem::forget(session);
     written.map_err(AnalyseError::Output)
 }

@@ -10,29 +10,29 @@ use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 
-/// If more lines than this wait to be written, nobody reads them; answers during a search are then left out.
+/// Beyond this many waiting lines, intermediate answers are left out.
 const LONGEST_BACKLOG: usize = 1000;
 
-/// A finished search. The session writes its last answer, after which the id is free again.
+/// The session writes the answer, after which the query's id is free again.
 pub struct EndedSearch {
     pub number: u64,
     pub answer: String,
 }
 
-/// Writes the intermediate answers about one position. The session writes the final one.
+/// Writes the intermediate answers; the session writes the final one.
 pub struct AnswerWriter {
     pub query: Arc<Query>,
     pub turn: usize,
-    /// The game up to the queried position.
+    /// Up to the queried position.
     pub game: Game,
-    /// Tablebase hits before the search.
+    /// Before the search.
     pub root_hits: u64,
-    /// Policy temperature of the root.
+    /// Of the root.
     pub temperature: f32,
     pub begin: Instant,
-    /// When the last answer was written; at first, `begin`.
+    /// When the last answer was written, or `begin`.
     pub shown_at: Instant,
-    /// A request stopped the search.
+    /// By a request.
     pub is_terminated: Arc<AtomicBool>,
     pub out: Writer,
     pub ended: Sender<EndedSearch>,
@@ -54,7 +54,7 @@ impl AnswerWriter {
         now.saturating_duration_since(self.shown_at) >= every && self.out.backlog() < LONGEST_BACKLOG
     }
 
-    /// The answer's `ended` field.
+    /// The field `ended`.
     fn why(&self, outcome: &SearchOutcome) -> &'static str {
         match outcome.end_reason {
             EndReason::Stopped if self.is_terminated.load(Ordering::Relaxed) => "terminated",
@@ -87,7 +87,7 @@ impl SearchObserver for AnswerWriter {
         let asked = self.asked();
         let answer = asked.answer(&outcome.report, &outcome.stats, self.begin.elapsed());
         let answer = line(&answer.ending(self.why(&outcome), outcome.error.clone()));
-        // The session is gone if the program is ending.
+        // Fails if the program is ending.
         let _ = self.ended.send(EndedSearch { number: self.number, answer });
     }
 }

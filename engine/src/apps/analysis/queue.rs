@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::request::{Query, QueryId};
 use crate::search::RunningId;
 
-/// Memory per visit in bytes: more than the tree of any but the widest positions needs.
+/// In bytes; enough for the tree of any but the widest positions.
 const BYTES_PER_VISIT: u64 = 512;
 
 /// In bytes.
@@ -23,26 +23,25 @@ pub struct Job {
 pub struct RunningJob {
     pub job: Job,
     pub id: RunningId,
-    /// Share of the memory in bytes.
+    /// In bytes.
     pub memory: usize,
     pub deadline: Option<Instant>,
-    /// A request stopped the search.
+    /// By a request.
     pub is_terminated: Arc<AtomicBool>,
 }
 
-/// The waiting searches, which have no tree, and the running ones, by number. Numbers follow the order of the queries
-/// and of the turns within a query.
+/// Waiting searches, which have no tree, and running ones, by number. Numbers follow the order of queries and of turns.
 #[derive(Debug)]
 pub struct JobQueue {
     /// By falling priority, then by number.
     waiting: BTreeMap<(Reverse<i64>, u64), Job>,
     running: BTreeMap<u64, RunningJob>,
     numbered: u64,
-    /// Unanswered positions by query.
+    /// Unanswered positions.
     open: HashMap<QueryId, usize>,
-    /// Maximum number of running searches of a given or higher priority.
+    /// Running searches of a given or higher priority.
     capacity: usize,
-    /// Memory of all trees in bytes.
+    /// Of all trees, in bytes.
     memory: usize,
 }
 
@@ -67,9 +66,9 @@ impl JobQueue {
         }
     }
 
-    /// Takes the next search with its number and memory in bytes, if memory is free and fewer searches of its or a
-    /// higher priority run than the capacity. Searches of one priority begin in order, so a search that must wait holds
-    /// up those behind it.
+    /// The next search with its number and its memory in bytes, if memory is free and fewer searches of its or a higher
+    /// priority run than the capacity. Searches of one priority begin in order, so a search that waits holds up those
+    /// behind it.
     pub fn take_next(&mut self) -> Option<(u64, Job, usize)> {
         let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
         let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
@@ -83,15 +82,14 @@ impl JobQueue {
         Some((number, job, memory))
     }
 
-    /// Memory for the search's visits in bytes. At most 3/8 of the total, so that small searches fit beside two large
-    /// ones.
+    /// In bytes. At most 3/8 of the total, so that small searches fit beside two large ones.
     fn memory_of(&self, query: &Query) -> usize {
         let most = self.memory / 8 * 3;
         let needed = query.nodes.map_or(u64::MAX, |nodes| LEAST_MEMORY + nodes * BYTES_PER_VISIT);
         usize::try_from(needed).unwrap_or(usize::MAX).min(most)
     }
 
-    /// Registers a search from `take_next` as running.
+    /// For a search from `take_next`.
     pub fn begin(&mut self, number: u64, running: RunningJob) {
         self.running.insert(number, running);
     }
@@ -102,7 +100,7 @@ impl JobQueue {
         }
     }
 
-    /// Counts one position of a query as answered.
+    /// Counts a position as answered.
     fn close(&mut self, id: &QueryId) {
         if let Some(left) = self.open.get_mut(id) {
             *left -= 1;
@@ -116,14 +114,14 @@ impl JobQueue {
         self.running.values()
     }
 
-    /// Clears the deadlines up to `now` and returns their searches.
+    /// Clears the deadlines up to `now`.
     pub fn overdue(&mut self, now: Instant) -> Vec<RunningId> {
         let is_overdue = |running: &&mut RunningJob| running.deadline.is_some_and(|deadline| deadline <= now);
         let overdue = self.running.values_mut().filter(is_overdue);
         overdue.map(|running| (running.deadline = None, running.id).1).collect()
     }
 
-    /// Removes the wanted waiting searches; returned in the order in which they would have begun.
+    /// Returns waiting searches in the order in which they would have begun.
     pub fn remove(&mut self, is_wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
         let removed: Vec<Job> =
             self.waiting.extract_if(.., |_, job| is_wanted(job)).map(|(_, job)| job).collect();
@@ -131,7 +129,7 @@ impl JobQueue {
         removed
     }
 
-    /// Returns whether a query with this id has unanswered positions.
+    /// The query has unanswered positions.
     pub fn has(&self, id: &QueryId) -> bool {
         self.open.contains_key(id)
     }

@@ -1,5 +1,3 @@
-//! Parses a line of JSON into an [`AnalysisRequest`].
-
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -10,25 +8,24 @@ use shakmaty::Move;
 use super::fields::{FieldError, Fields};
 use crate::chess::position::Game;
 
-/// Maximum visits of a search.
 pub const MOST_NODES: u64 = 1_000_000_000;
 
-/// Maximum time of a search in milliseconds: a day.
+/// A day.
 pub const LONGEST_MS: u64 = 86_400_000;
 
-/// Maximum number of lines per answer.
+/// Per answer.
 pub const MOST_LINES: usize = 500;
 
-/// Maximum length of a game in plies; the fifty-move rule allows no longer one.
+/// The fifty-move rule allows no longer game.
 pub const MOST_PLIES: usize = 12_000;
 
-/// Maximum length of an id in bytes.
+/// In bytes.
 pub const LONGEST_ID: usize = 1000;
 
 #[derive(Clone, Debug)]
 pub enum AnalysisRequest {
     Query(Box<Query>),
-    /// Stops searches of one query.
+    /// Of one query.
     Terminate {
         id: QueryId,
         /// `None` for all.
@@ -42,7 +39,6 @@ pub enum AnalysisRequest {
     },
 }
 
-/// A query's id: a string or a whole number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, serde::Serialize)]
 #[serde(untagged)]
 pub enum QueryId {
@@ -50,42 +46,39 @@ pub enum QueryId {
     Text(String),
 }
 
-/// Positions of one game to search with the same limits.
+/// Positions of one game with the same limits.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// Repeated in every answer.
     pub id: QueryId,
-    /// The position before the first move.
+    /// Before the first move.
     pub start: Game,
     pub moves: Vec<Move>,
-    /// The positions to search, each by the number of moves played before.
+    /// By the number of moves played before.
     pub turns: Vec<usize>,
-    /// Visit limit of each search.
+    /// Per search.
     pub nodes: Option<u64>,
-    /// Time limit of each search.
+    /// Per search.
     pub movetime: Option<Duration>,
     pub multipv: usize,
-    /// Root moves to search, in UCI notation and legal at all turns; empty for all.
+    /// UCI notation, legal at all turns; empty for all.
     pub searchmoves: Vec<String>,
-    /// Higher priorities come first.
+    /// Higher ones come first.
     pub priority: i64,
     pub include: Include,
-    /// Time between two answers of a running search; `None` for a final answer only.
+    /// Time between two answers of a search; `None` for a final answer only.
     pub report_every: Option<Duration>,
-    /// Write castling as king takes rook.
+    /// Castling is written as king takes rook.
     pub chess960: bool,
 }
 
-/// Optional parts of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Include {
-    /// The network's policy.
     pub policy: bool,
-    /// Win, draw and loss of each line.
+    /// Of each line.
     pub wdl: bool,
-    /// Statistics of all root moves.
+    /// Of all root moves.
     pub children: bool,
-    /// The principal variation of each line.
+    /// Of each line.
     pub pv: bool,
 }
 
@@ -107,27 +100,26 @@ enum Action {
     Version,
 }
 
-/// Defaults of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryDefaults {
-    /// Visit limit if a query has neither `nodes` nor `movetime`.
+    /// For queries with neither `nodes` nor `movetime`.
     pub nodes: u64,
     pub multipv: usize,
-    /// Write castling as king takes rook.
+    /// Castling is written as king takes rook.
     pub chess960: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
-    /// The line's id, if it is readable.
+    /// If readable.
     pub id: Option<QueryId>,
-    /// The key with the invalid value; `None` if the line is not a JSON object.
+    /// `None` if the line is not a JSON object.
     pub key: Option<String>,
     /// One line.
     pub error: String,
 }
 
-/// Parses a line. An error names the first key that is unknown or has an invalid value.
+/// An error names the first key that is unknown or invalid.
 pub fn parse(text: &str, defaults: QueryDefaults) -> Result<AnalysisRequest, RequestError> {
     let mut fields: Fields = serde_json::from_str(text).map_err(|error| RequestError {
         id: None,
@@ -238,7 +230,7 @@ fn read_moves(start: &Game, texts: &[String]) -> Result<Vec<Move>, FieldError> {
     Ok(moves)
 }
 
-/// The last turn is the default.
+/// The default is the last turn.
 fn read_turns(given: Option<Vec<usize>>, last: usize) -> Result<Vec<usize>, FieldError> {
     let turns = given.unwrap_or_else(|| vec![last]);
     let mut seen = HashSet::new();
@@ -282,7 +274,6 @@ fn check_searchmoves(query: &Query) -> Result<(), FieldError> {
 }
 
 impl Query {
-    /// The game up to a turn.
     pub fn game(&self, turn: usize) -> Game {
         let mut game = self.start.clone();
         self.moves.iter().take(turn).for_each(|m| game.play(*m));

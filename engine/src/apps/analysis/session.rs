@@ -13,7 +13,7 @@ use crate::apps::io::{InputLine, Writer};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
 use crate::setup::{Engine, LoadError, RootMoves, workers};
 
-/// Maximum number of waiting positions.
+/// In positions.
 pub const MOST_WAITING: usize = 100_000;
 
 pub struct AnalysisSession {
@@ -28,7 +28,7 @@ pub struct AnalysisSession {
 }
 
 impl AnalysisSession {
-    /// `nodes` is the limit of queries that name none.
+    /// `nodes` is for queries that name no limit.
     pub fn new(engine: Engine, nodes: u64, out: Writer) -> Result<AnalysisSession, LoadError> {
         let (pool, params, memory) = engine.multi_pool()?;
         let settings = engine.settings();
@@ -45,7 +45,6 @@ impl AnalysisSession {
         })
     }
 
-    /// Returns whether everything is answered.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
@@ -54,12 +53,12 @@ impl AnalysisSession {
         &self.ended
     }
 
-    /// Fires at the earliest deadline of a running search.
+    /// Fires at the earliest deadline.
     pub fn timer(&self) -> Receiver<Instant> {
         self.queue.running().filter_map(|running| running.deadline).min().map_or_else(never, at)
     }
 
-    /// Executes a line. An invalid line is answered with an error and changes nothing.
+    /// An invalid line is answered with an error and changes nothing.
     pub fn line(&mut self, input: &InputLine) {
         let unreadable =
             |error: &dyn ToString| RequestError { id: None, key: None, error: error.to_string() };
@@ -112,7 +111,7 @@ impl AnalysisSession {
         Ok(())
     }
 
-    /// Stops the matching searches. The reply comes before their final answers.
+    /// The reply precedes the final answers.
     fn terminate<'a>(
         &mut self,
         is_meant: impl Fn(&Job) -> bool,
@@ -156,7 +155,7 @@ impl AnalysisSession {
     fn start(&mut self, number: u64, job: Job, memory: usize) {
         let query = &job.query;
         let game = query.game(job.turn);
-        // Their legality was checked when the query was parsed.
+        // Parsing the query has checked that they are legal.
         let asked: Vec<Move> =
             query.searchmoves.iter().filter_map(|text| game.parse_uci(text).ok()).collect();
         let RootMoves { moves: root_moves, known, hits: root_hits } =

@@ -1,4 +1,4 @@
-//! Man pages and shell completions, generated from the command line's definition.
+//! Man pages and shell completions from the definition of the command line.
 
 use std::io;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::{Shell, generate_to};
 
-/// Writes to `folder`, which is created if missing: `man1/` with a page for the program and for each command, and
-/// `completions/` for bash, zsh and fish. An error names the folder.
+/// Writes `man1/`, with a page per command, and `completions/` for bash, zsh and fish. Creates the folder if it is
+/// missing; an error names it.
 pub fn write(command: Command, folder: &Path) -> io::Result<()> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     write_into(command, folder).map_err(named)

@@ -97,7 +97,7 @@ enum Command {
     },
 }
 
-/// Runs the command and writes its output to `out`. An error is one line.
+/// Errors are one line.
 pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         _ if arguments.version => version::print(out)?,

@@ -1,4 +1,4 @@
-//! Facts about a line: material lost and won, the opponent's reply, the result given up.
+//! Facts about a line: material lost and won, the reply, the result given up.
 
 use serde::Serialize;
 use shakmaty::{Board, Color, Move, Position, Role, Square};
@@ -7,7 +7,7 @@ use crate::apps::review::{JudgedLine, balance, settled, value_of};
 use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 
-/// Pieces that a side lost and won in a line, without equal exchanges.
+/// Pieces that a side lost and won, without equal exchanges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trade {
     /// Most valuable first.
@@ -17,28 +17,28 @@ pub struct Trade {
 }
 
 impl Trade {
-    /// Value won minus value lost, in centipawns.
+    /// In centipawns, won minus lost.
     pub fn balance(&self) -> i32 {
         let value = |roles: &[Role]| roles.iter().copied().map(value_of).sum::<i32>();
         value(&self.won) - value(&self.lost)
     }
 }
 
-/// Something that a move gives up compared with the best move.
+/// Compared with the best move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenUp {
-    /// A forced mate was missed.
+    /// The best move forces mate.
     MissedMate { moves: u32 },
     /// The opponent now has a forced mate.
     Mated { moves: u32 },
     Material {
-        /// Centipawns less than after the best move's line.
+        /// Less than after the best move's line.
         centipawns: i32,
     },
-    /// A win was more likely than not.
+    /// More likely than not before.
     Win { now: LikelyResult },
-    /// A draw was more likely than not, and a loss is now the likeliest result.
+    /// More likely than not before; now a loss is likeliest.
     Draw,
 }
 
@@ -51,17 +51,16 @@ pub enum LikelyResult {
     Loss,
 }
 
-/// What the opponent's reply does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpponentReply {
     pub san: String,
-    /// The captured piece as a lower-case letter.
+    /// Lower-case letter of the captured piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takes: Option<char>,
     /// The captured piece has just captured.
     pub recaptures: bool,
     pub check: bool,
-    /// Two or more pieces attacked at once, as lower-case letters: the king, pieces worth more than the attacker, and
+    /// Two or more pieces attacked at once, as lower-case letters: the king, pieces worth more than the attacker,
     /// undefended pieces.
     pub forks: String,
 }
@@ -78,7 +77,7 @@ impl LikelyResult {
     }
 }
 
-/// The pieces that the side to move loses and wins in a line, up to the last quiet position.
+/// For the side to move, up to the line's last quiet position.
 pub fn trade(game: &Game, line: &[Move]) -> Trade {
     let mover = game.turn();
     let mut position = game.position().clone();
@@ -103,7 +102,6 @@ pub fn trade(game: &Game, line: &[Move]) -> Trade {
     balanced(last_quiet)
 }
 
-/// Removes pieces of equal value on both sides.
 fn balanced(trade: Trade) -> Trade {
     let Trade { mut lost, won } = trade;
     let mut kept = Vec::new();
@@ -120,7 +118,7 @@ fn balanced(trade: Trade) -> Trade {
     Trade { lost, won }
 }
 
-/// Describes the second move of a line.
+/// About the second move.
 pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let (first, answer) = (line.first()?, line.get(1)?);
     let san = crate::apps::review::sans(game.position(), &line[..2]).pop()?;
@@ -139,7 +137,7 @@ pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     })
 }
 
-/// The pieces that the piece on `square` forks; empty if it attacks fewer than two.
+/// Empty if the piece on `square` attacks fewer than two.
 fn forked(board: &Board, square: Square) -> Vec<Role> {
     let Some(attacker) = board.piece_at(square) else { return Vec::new() };
     let targets = board.attacks_from(square) & board.by_color(!attacker.color);
@@ -158,7 +156,7 @@ fn forked(board: &Board, square: Square) -> Vec<Role> {
     if found.len() < 2 { Vec::new() } else { found }
 }
 
-/// What a move gives up, from its line and the best line. `centipawns` is the material that its line has less.
+/// `centipawns` is the material that `line` has less than `best`.
 pub fn given_up(mover: Color, line: &JudgedLine, best: &JudgedLine, centipawns: i32) -> Vec<GivenUp> {
     let mut given = Vec::new();
     let mate = |line: &JudgedLine, by: Color| {
@@ -169,7 +167,7 @@ pub fn given_up(mover: Color, line: &JudgedLine, best: &JudgedLine, centipawns: 
         given.push(GivenUp::MissedMate { moves });
     }
     given.extend(mated.map(|moves| GivenUp::Mated { moves }));
-    // Material and the likeliest result mean nothing beside a mate.
+    // Besides a mate, these mean nothing.
     if centipawns >= 100 && line.value.mate.is_none() && best.value.of(mover) > line.value.of(mover) {
         given.push(GivenUp::Material { centipawns });
     }
@@ -207,7 +205,7 @@ mod tests {
     #[test]
     fn a_trade_ends_where_no_capture_pays() {
         let game = Game::from_fen("4k3/2p5/3p4/8/4N3/8/8/R3K3 w - - 0 1").unwrap();
-        // The knight takes a defended pawn and is lost; the line ends in the middle of another exchange.
+        // The knight is lost for a defended pawn; the line ends amid another exchange.
         let knight = trade(&game, &line(&game, "e4d6 c7d6 a1a7"));
         assert_eq!(
             (letters(&knight.lost), letters(&knight.won), knight.balance()),
@@ -256,7 +254,6 @@ mod tests {
         assert_eq!(given(&lost, &won), [GivenUp::Win { now: LikelyResult::Loss }]);
         assert_eq!(given(&lost, &drawn), [GivenUp::Draw]);
         assert_eq!(given(&won, &won), []);
-        // No result was more likely than not.
         let unclear = judged("e2e4", 0.4, 0.35);
         assert_eq!(given(&drawn, &unclear), []);
     }

@@ -1,6 +1,6 @@
-//! `philidor explain`: the value of a move, the reply to it, and what it gives up. A search finds the best moves; each
-//! of them, and the move asked about, is then searched alone, so that all have a value and a line ([`explain`]).
-//! [`words`] turns the facts of the lines into sentences.
+//! `philidor explain`: the value of a move, the reply, and what it gives up. A search finds the best moves; these and
+//! the asked move are then searched alone, so that all have a value and a line ([`explain`]). [`words`] turns facts
+//! into sentences.
 
 mod facts;
 pub mod words;
@@ -20,9 +20,9 @@ use crate::chess::position::{Game, PositionError};
 
 pub use facts::{GivenUp, LikelyResult, OpponentReply, Trade};
 
-/// Number of moves shown besides the one asked about.
+/// Shown besides the asked move.
 const BEST_MOVES: usize = 3;
-/// Maximum length of the lines shown, in plies.
+/// Of the lines shown, in plies.
 const LINE_LENGTH: usize = 12;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub struct ExplainConfig {
 pub enum ExplainError {
     #[error(transparent)]
     Position(#[from] PositionError),
-    /// An illegal move of `--moves`: its ply, from 1, and its text.
+    /// Its ply, from 1, and its text.
     #[error("--moves, ply {0}: no legal move there: {1}")]
     Before(usize, String),
     #[error("no legal move here: {0}")]
@@ -63,29 +63,28 @@ pub enum ExplainError {
     Output(#[from] io::Error),
 }
 
-/// A move explained. Values are from the mover's view.
+/// Values are the mover's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MoveExplanation {
     pub san: String,
     pub uci: String,
-    /// In per cent; a draw counts as half.
+    /// Per cent; a draw counts as half.
     pub win_probability: f64,
     /// Win, draw and loss, 0 to 1.
     pub wdl: [f32; 3],
-    /// Moves to a forced mate; negative if the mover is mated.
+    /// Negative if the mover is mated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mate: Option<i64>,
-    /// Percentage points of win probability less than the best move.
+    /// Points of win probability less than the best move.
     pub loss: f64,
     /// `?!`, `?` or `??`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<&'static str>,
     /// SAN; begins with the move.
     pub line: Vec<String>,
-    /// What the opponent's reply in the line does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<OpponentReply>,
-    /// Pieces lost and won in the line without equal exchanges, as UCI letters, most valuable first.
+    /// Without equal exchanges; UCI letters, most valuable first.
     pub loses: String,
     pub wins: String,
     /// Compared with the best move.
@@ -124,7 +123,7 @@ pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write)
     Ok(())
 }
 
-/// Explains a position with at least one legal move.
+/// The position must have a legal move.
 pub fn explain(
     game: &Game,
     asked: Option<Move>,
@@ -141,7 +140,7 @@ pub fn explain(
         let alone = judge.search(game, &[m], stop)?;
         lines.extend(alone.report.lines.first().map(|line| judged_line(line, mover)));
     }
-    // Each move was searched alone with the same limit, so the values are comparable.
+    // Equal limits make the values comparable.
     lines.sort_by(|a, b| rank(b, mover).total_cmp(&rank(a, mover)));
     let best = lines.first().cloned().ok_or(ExplainError::Over)?;
     let best_line = ShownLine::new(game, &best);
@@ -151,7 +150,7 @@ pub fn explain(
     Ok(Explanation { fen: game.fen(), asked, best })
 }
 
-/// A sort key: win probability, with short mates first if given and last if suffered.
+/// Win probability, with short mates first if given and last if suffered.
 fn rank(line: &JudgedLine, mover: Color) -> f64 {
     let mate = line.value.mate.map_or(0.0, |mate| {
         let nearness = 1000.0 - f64::from(mate.moves.min(900));
@@ -160,7 +159,6 @@ fn rank(line: &JudgedLine, mover: Color) -> f64 {
     line.value.of(mover) + mate
 }
 
-/// A line cut to the shown length.
 struct ShownLine {
     pv: Vec<Move>,
     sans: Vec<String>,
@@ -217,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_move_that_is_mated_and_one_that_mates() {
-        // White can mate on the back rank, or let Black do it.
+        // White can mate on the back rank, or allow it.
         let fen = "6k1/Rp3ppp/8/8/8/1r6/5PPP/6K1 w - - 0 1";
         let explanation = explained(fen, "Ra6??");
         let asked = explanation.asked.unwrap();

@@ -21,7 +21,7 @@ pub fn text(game: &Game, explanation: &Explanation) -> String {
     text
 }
 
-/// Describes a move: its value, what it gives up, the reply. `best` is the best move's line if that is another move.
+/// `best` is `None` for the best move itself.
 pub(super) fn of_move(
     game: &Game,
     explained: &MoveExplanation,
@@ -60,7 +60,7 @@ fn worth(game: &Game, explained: &MoveExplanation, is_best: bool) -> String {
                 "?!" => " is an inaccuracy",
                 _ => "",
             };
-            // The difference of the rounded numbers that are shown.
+            // Of the rounded numbers shown.
             let less = match (win_probability + loss).round() - win_probability.round() {
                 0.0 => "as with the best move".to_owned(),
                 1.0 => "1 point less than with the best move".to_owned(),
@@ -85,7 +85,7 @@ fn gives_up(given: GivenUp) -> Option<String> {
     }
 }
 
-/// The material that the best move wins, if this move leaves some of it.
+/// If this move leaves some of the material that the best move wins.
 fn missed(explained: &MoveExplanation, best: &ShownLine) -> Option<String> {
     let mates = |given: &GivenUp| matches!(given, GivenUp::MissedMate { .. });
     let leaves = explained.gives_up.iter().any(|given| matches!(given, GivenUp::Material { .. }));
@@ -97,7 +97,6 @@ fn missed(explained: &MoveExplanation, best: &ShownLine) -> Option<String> {
     Some(format!("It misses {}, which wins {won}{price}.", best.sans.first()?))
 }
 
-/// What the line wins or loses.
 fn exchanged(game: &Game, trade: &Trade) -> Option<String> {
     let us = side(game, true);
     let (lost, won) = (pieces(&trade.lost), pieces(&trade.won));
@@ -111,7 +110,6 @@ fn exchanged(game: &Game, trade: &Trade) -> Option<String> {
     }
 }
 
-/// The opponent's reply to a bad move.
 fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
     let reply = explained.reply.as_ref()?;
     let them = side(game, false);
@@ -122,7 +120,7 @@ fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
     });
     let forked: Vec<Role> = reply.forks.chars().filter_map(Role::from_char).collect();
     let attacks = (!forked.is_empty()).then(|| format!("attacks {} at once", counted(&forked, the)));
-    // A fork of the king already says that it is check.
+    // A fork of the king is a check anyway.
     let check = (reply.check && !reply.forks.contains('k')).then(|| "gives check".to_owned());
     let does: Vec<String> = takes.into_iter().chain(check).chain(attacks).collect();
     // Mate says enough.
@@ -156,7 +154,7 @@ fn pieces(roles: &[Role]) -> String {
     })
 }
 
-/// Counts pieces in words; `one` names a single piece.
+/// `one` names a single piece.
 fn counted(roles: &[Role], one: impl Fn(Role) -> String) -> String {
     let mut counts: Vec<(Role, usize)> = Vec::new();
     for role in roles {

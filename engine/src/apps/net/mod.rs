@@ -1,6 +1,5 @@
-//! `philidor net`: the shipped networks and network files. [`catalogue`] lists the shipped networks with their measured
-//! strength and speed. A file's [`FileCard`] is read without ONNX Runtime; [`check`] makes every usable runtime
-//! reproduce the golden answers.
+//! `philidor net`: [`catalogue`] lists the shipped networks with their measured strength and speed. A file's
+//! [`FileCard`] is read without ONNX Runtime; [`check`] makes every usable runtime reproduce the golden answers.
 
 mod check;
 
@@ -14,7 +13,6 @@ use crate::nets::card_file::{CardReadError, FileCard};
 use crate::nets::catalogue::{self, Catalogue, ShippedNetwork};
 use crate::nets::sparse::SparseNetwork;
 
-/// Shown instead of a path.
 const EMBEDDED: &str = "<embedded>";
 
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -45,7 +43,7 @@ pub enum NetCommandError {
     File(PathBuf, io::Error),
     #[error("{path}: {1}", path = .0.display())]
     Card(PathBuf, CardReadError),
-    /// A golden answer is not reproduced, or no runtime supports the network.
+    /// A golden answer differs, or no runtime supports the network.
     #[error("{path}: {1}", path = .0.display())]
     Check(PathBuf, String),
     #[error("{0}")]
@@ -71,7 +69,7 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
     Ok(())
 }
 
-/// The name to show and the bytes of a file; `None` is the embedded network.
+/// Name to show and bytes; `None` is the embedded network.
 fn read(file: Option<&Path>) -> Result<(PathBuf, Vec<u8>), NetCommandError> {
     let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::embedded_file().to_vec())) };
     let bytes = std::fs::read(file).map_err(|error| NetCommandError::File(file.to_owned(), error))?;
@@ -163,7 +161,7 @@ mod tests {
         let passed = said(&NetCommand::Check { file: None }).unwrap();
         assert!(passed.lines().any(|line| line.contains("our kernels")), "{passed}");
         let path = std::env::temp_dir().join(format!("philidor-net-{}.onnx", std::process::id()));
-        // Other weights with the same golden answers.
+        // Other weights, same golden answers.
         let mut bytes = SparseNetwork::embedded_file().to_vec();
         let inside_a_tensor = bytes.len() / 4;
         bytes[inside_a_tensor..inside_a_tensor + 500_000].fill(0);

@@ -14,7 +14,7 @@ pub enum BoardStyle {
     Colour,
 }
 
-/// Escape sequences for the background of a square, and of a square of the last move.
+/// Background of a square, and of a square of the last move.
 const LIGHT: [&str; 2] = ["\x1b[48;5;180m", "\x1b[48;5;186m"];
 const DARK: [&str; 2] = ["\x1b[48;5;137m", "\x1b[48;5;143m"];
 const WHITE_PIECE: &str = "\x1b[1;38;5;231m";
@@ -22,8 +22,8 @@ const BLACK_PIECE: &str = "\x1b[1;38;5;16m";
 const RESET: &str = "\x1b[0m";
 
 impl BoardStyle {
-    /// Figures in a UTF-8 locale, with colours at a terminal unless `NO_COLOR` is set; letters otherwise and on
-    /// Windows, whose consoles differ.
+    /// Figures in a UTF-8 locale, with colours at a terminal without `NO_COLOR`. Letters otherwise, and on Windows,
+    /// whose consoles differ.
     pub fn of_terminal(is_terminal: bool) -> BoardStyle {
         let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
@@ -36,7 +36,7 @@ impl BoardStyle {
     }
 }
 
-/// Eight ranks and a line of file letters, seen from `side`.
+/// Eight ranks and a line of files, seen from `side`.
 pub(super) fn draw(game: &Game, style: BoardStyle, side: Color) -> String {
     let board = game.position().board();
     let last: Vec<Square> = game.last_move().map_or(Vec::new(), squares);
@@ -74,7 +74,7 @@ fn draw_square(text: &mut String, piece: Option<Piece>, square: Square, last: bo
         }
         (Some(piece), BoardStyle::Ascii) => piece.char(),
         (Some(piece), BoardStyle::Unicode) => figure(piece),
-        // The filled figures for both sides, coloured.
+        // Filled figures, coloured for both sides.
         (Some(piece), BoardStyle::Colour) => figure(Piece { color: Color::Black, ..piece }),
     };
     if style == BoardStyle::Colour {

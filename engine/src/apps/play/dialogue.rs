@@ -17,17 +17,17 @@ use crate::apps::review::{JudgeError, numbered, sans};
 use crate::chess::pgn::read_move;
 use crate::chess::position::{DrawReason, Outcome};
 
-/// Maximum length of a hint's line in plies.
+/// In plies.
 const HINT_LENGTH: usize = 6;
 
 pub(super) struct Dialogue {
     record: Record,
     opponent: Opponent,
     style: BoardStyle,
-    /// The side at the bottom of the board.
+    /// At the bottom of the board.
     view: Color,
     stop: Arc<AtomicBool>,
-    /// The last attempt to save failed, so the file lacks the last moves.
+    /// The file lacks the last moves.
     save_failed: bool,
 }
 
@@ -36,7 +36,6 @@ impl Dialogue {
         Dialogue { view: record.side, record, opponent, style, stop, save_failed: false }
     }
 
-    /// Prints the players, the moves so far and the board, then lets the engine move if it is its turn.
     pub fn begin(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         let side = self.record.side.fold_wb("White", "Black");
         writeln!(out, "You play {side} against {}. `help` lists what can be typed.", self.opponent.name())?;
@@ -50,7 +49,7 @@ impl Dialogue {
         self.answer(out)
     }
 
-    /// Prints the move number, or the choices after the game.
+    /// The move number, or the choices after the game.
     pub fn prompt(&self, out: &mut impl Write) -> io::Result<()> {
         if self.record.is_over() {
             write!(out, "new, back or quit? ")?;
@@ -62,7 +61,7 @@ impl Dialogue {
         out.flush()
     }
 
-    /// Executes one line; `Break` means `quit`.
+    /// Breaks at `quit`.
     pub fn line(&mut self, line: &str, out: &mut impl Write) -> Result<ControlFlow<()>, PlayError> {
         if line.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -120,7 +119,7 @@ impl Dialogue {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Names the game's file, or prints the game if it is in no file.
+    /// Names the game's file, or prints a game in no file.
     pub fn end(&self, out: &mut impl Write) -> Result<(), PlayError> {
         writeln!(out)?;
         match self.record.path() {
@@ -136,7 +135,7 @@ impl Dialogue {
         self.save_game(out)
     }
 
-    /// Saves after a change. A full disk or a missing folder must not end the game.
+    /// A full disk or a missing folder must not end the game.
     fn save_game(&mut self, out: &mut impl Write) -> io::Result<()> {
         let saved = self.record.save();
         self.save_failed = saved.is_err();
@@ -148,7 +147,7 @@ impl Dialogue {
         }
     }
 
-    /// Lets the engine move if it is its turn. After Ctrl-C it plays nothing.
+    /// Plays if it is the engine's turn; nothing after Ctrl-C.
     fn answer(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         if self.record.is_over() {
             self.show(out)?;

@@ -1,5 +1,5 @@
-//! `philidor play`: a game at a terminal. [`run()`] hands lines to a [`dialogue`], which keeps the game's [`record`],
-//! asks the [`opponent`] and draws the [`board`]. A [`typed_line`] is a command or a move.
+//! `philidor play`: a game at a terminal. [`run()`] hands lines ([`typed_line`]) to a [`dialogue`], which keeps the
+//! game's [`record`], asks the [`opponent`] and draws the [`board`].
 
 mod typed_line;
 mod board;
@@ -27,7 +27,7 @@ use crate::chess::position::{Game, PositionError};
 use crate::setup::EngineArgs;
 use crate::setup::strength::{STRONGEST, WEAKEST, game_seed};
 
-/// How often the Ctrl-C flag is checked while waiting for a line.
+/// For the Ctrl-C flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Debug, clap::Args)]
@@ -93,14 +93,14 @@ pub enum PlayError {
     Search(#[from] JudgeError),
     #[error("{path}: {1}", path = .0.display())]
     File(PathBuf, io::Error),
-    /// The file has no game that `--resume` can continue.
+    /// `--resume` cannot continue a game of this file.
     #[error("{path}: {1}", path = .0.display())]
     Resume(PathBuf, String),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-/// Plays until `quit`, the end of the input, Ctrl-C or an error. A game in no file is printed at the end.
+/// Until `quit`, the end of the input, Ctrl-C or an error. A game in no file is printed at the end.
 pub fn run(
     config: &PlayConfig,
     input: impl Read + Send + 'static,
@@ -135,7 +135,7 @@ fn converse(
     }
 }
 
-/// Reads lines in a thread, because Ctrl-C cannot interrupt a blocking read.
+/// In a thread, because Ctrl-C cannot interrupt a blocking read.
 fn read_lines(input: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = bounded(0);
     std::thread::spawn(move || {

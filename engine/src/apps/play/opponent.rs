@@ -11,12 +11,11 @@ use crate::setup::first_legal;
 use crate::setup::settings::Settings;
 use crate::setup::strength::{self, Strength};
 
-/// Our own search, with its strength limited by `--elo`.
 pub(super) struct Opponent {
     judge: OwnJudge,
     name: String,
     strength: Option<Strength>,
-    /// Seed of the move choice at limited strength.
+    /// Of the move choice at limited strength.
     seed: u64,
 }
 
@@ -39,12 +38,12 @@ impl Opponent {
         Ok(Opponent { judge, name, strength, seed: strength::game_seed() })
     }
 
-    /// The name in the PGN tags.
+    /// In the PGN tags.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Chooses a move. The position must have a legal move.
+    /// The position must have a legal move.
     pub fn choose(&mut self, game: &Game, stop: &Arc<AtomicBool>) -> Result<Move, JudgeError> {
         let report = self.judge.search(game, &[], stop)?.report;
         let index =
@@ -53,7 +52,7 @@ impl Opponent {
         first_legal(game, line).ok_or_else(|| JudgeError::Failed("the search found no move".to_owned()))
     }
 
-    /// The best line at full strength.
+    /// At full strength.
     pub fn advise(&mut self, game: &Game, stop: &Arc<AtomicBool>) -> Result<JudgedLine, JudgeError> {
         let report = self.judge.search(game, &[], stop)?.report;
         let best = report.lines.first().filter(|line| !line.pv.is_empty());

@@ -1,4 +1,4 @@
-//! The game played and its file.
+//! The game and its file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,36 +11,36 @@ use crate::base::files::{can_write_aside, write_aside};
 use crate::chess::pgn::{Additions, PgnGame, PgnToken, game_starts, read_games};
 use crate::chess::position::{Game, Outcome};
 
-/// The Event tag. `--resume` continues only games that have it.
+/// The Event tag, which `--resume` demands.
 const EVENT: &str = "A game at a terminal";
-/// The person's name in the White or Black tag.
+/// The person in the White or Black tag.
 const PERSON: &str = "Player";
 
 #[derive(Debug)]
 pub(super) struct Record {
     start: Game,
-    /// One position more than moves; the first is `start`.
+    /// One more than moves; the first is `start`.
     games: Vec<Game>,
     moves: Vec<Move>,
-    /// The person's side.
+    /// The person's.
     pub side: Color,
     engine: String,
     date: String,
-    /// The winner after a resignation.
+    /// After a resignation.
     resigned: Option<Color>,
     file: Option<GameFile>,
 }
 
-/// A PGN file whose last game is ours.
+/// Its last game is ours.
 #[derive(Debug)]
 struct GameFile {
     path: PathBuf,
-    /// The text before our game; ends with an empty line.
+    /// The games before ours; ends with an empty line.
     before: Vec<u8>,
 }
 
 impl GameFile {
-    /// Reads the games already in `path`, and checks that the file can be written later.
+    /// Checks that the file can be written later.
     fn open(path: &Path) -> Result<GameFile, PlayError> {
         let failed = |error| PlayError::File(path.to_owned(), error);
         let before = match std::fs::metadata(path) {
@@ -67,7 +67,7 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Makes the text end with exactly one empty line.
+/// Ends the text with exactly one empty line.
 fn separated(mut games: Vec<u8>) -> Vec<u8> {
     while games.last().is_some_and(u8::is_ascii_whitespace) {
         games.pop();
@@ -79,7 +79,7 @@ fn separated(mut games: Vec<u8>) -> Vec<u8> {
 }
 
 impl Record {
-    /// A new game, which `save` appends to `file`.
+    /// `save` appends the game to `file`.
     pub fn new(start: Game, side: Color, engine: &str, file: Option<&Path>) -> Result<Record, PlayError> {
         let file = file.map(GameFile::open).transpose()?;
         let (games, date) = (vec![start.clone()], today());
@@ -87,7 +87,7 @@ impl Record {
         Ok(Record { start, games, moves: Vec::new(), side, engine, date, resigned: None, file })
     }
 
-    /// Continues the last game of a file, which must be unfinished and played at a terminal.
+    /// The file's last game must be unfinished and played at a terminal.
     pub fn resume(path: &Path) -> Result<Record, PlayError> {
         let text = std::fs::read(path).map_err(|error| PlayError::File(path.to_owned(), error))?;
         let failed = |why: &str| PlayError::Resume(path.to_owned(), why.to_owned());
@@ -126,7 +126,7 @@ impl Record {
         self.games.last().expect("the start at least")
     }
 
-    /// The start position and the moves played from it.
+    /// The start, and the moves from there.
     pub fn moves(&self) -> (&Game, &[Move]) {
         (&self.start, &self.moves)
     }
@@ -135,7 +135,6 @@ impl Record {
         self.file.as_ref().map(|file| file.path.as_path())
     }
 
-    /// `m` must be legal.
     pub fn play(&mut self, m: Move) {
         let mut next = self.game().clone();
         next.play(m);
@@ -143,7 +142,7 @@ impl Record {
         self.moves.push(m);
     }
 
-    /// Takes back the person's last move and the reply. Returns false if the person has not moved.
+    /// Also takes back the reply. Returns false if the person has not moved.
     pub fn take_back(&mut self) -> bool {
         let own = |index: &usize| self.games[*index].turn() == self.side;
         let Some(index) = (0..self.moves.len()).rev().find(own) else { return false };
@@ -161,7 +160,7 @@ impl Record {
         self.result() != "*"
     }
 
-    /// `1-0`, `0-1`, `1/2-1/2`, or `*` while the game goes on.
+    /// As in PGN; `*` while the game goes on.
     pub fn result(&self) -> &'static str {
         match (self.resigned, self.game().outcome()) {
             (Some(winner), _) | (None, Some(Outcome::Decisive { winner })) => winner.fold_wb("1-0", "0-1"),
@@ -220,7 +219,7 @@ impl Record {
         text
     }
 
-    /// Saves the game in `path` from now on, after the games already there. On an error the former file stays in use.
+    /// Appends the game to `path` from now on. After an error the former file stays in use.
     pub fn keep_in(&mut self, path: &Path) -> Result<(), PlayError> {
         if self.path().is_some_and(|former| is_same_file(former, path)) {
             return self.save();
@@ -233,7 +232,7 @@ impl Record {
         Ok(())
     }
 
-    /// Writes the file, unless there is none or no move was played.
+    /// Writes nothing without a file or a move.
     pub fn save(&self) -> Result<(), PlayError> {
         match &self.file {
             Some(file) if !self.moves.is_empty() => file.write(&self.pgn()),
@@ -241,7 +240,7 @@ impl Record {
         }
     }
 
-    /// A new game from the same start with colours reversed, appended to the same file.
+    /// Same start and file, with colours reversed.
     pub fn next_game(&self) -> Result<Record, PlayError> {
         Record::new(self.start.clone(), !self.side, &self.engine, self.path())
     }

@@ -35,7 +35,7 @@ pub(super) const HELP: &str = "\
   quit        end (Ctrl-C too)";
 
 impl TypedLine {
-    /// Parses a line by its first word. No move is spelt like a command.
+    /// No move is spelt like a command.
     pub fn read(line: &str) -> TypedLine {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
