@@ -7,7 +7,7 @@ use anyhow::Context;
 use engine::base::files::NamedTempFile;
 pub(crate) use engine::base::files::{persist, temporary};
 
-/// Writes a temporary file, flushes it to disk and renames it, so that after an error an earlier file is unchanged.
+/// After an error an earlier file is unchanged.
 pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| Ok(file.write_all(bytes)?))
 }
@@ -26,7 +26,6 @@ pub fn write_with<T>(
     attempt().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Creates the folder of a file, with its parents, unless it exists.
 pub fn make_folder_of(file: &Path) -> anyhow::Result<()> {
     file.parent().map_or(Ok(()), make_folder)
 }

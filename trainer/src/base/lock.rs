@@ -15,7 +15,6 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock `path`, or fails if another process holds it or, on another host, may hold it.
     pub fn take(path: &Path) -> Result<Lock> {
         let cannot = || format!("cannot lock {}", path.display());
         loop {

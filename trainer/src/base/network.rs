@@ -8,16 +8,15 @@ use engine::nets::sparse::{SparseFile, SparseNetwork};
 use engine::search::{SteppedSearch, check_answers};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A network and the runtime that evaluates it.
 pub trait Backend: Send + Sync {
-    /// Returns the input scheme, on which alone the answers depend, as the key of an evaluation cache; none if a
-    /// look-up would cost more than an evaluation.
+    /// The input scheme, on which alone the answers depend, is the key of an evaluation cache; none if a look-up would
+    /// cost more than an evaluation.
     fn cached_input(&self) -> Option<Input>;
 
-    /// Creates an evaluator of up to `max_batch` positions at once, for one worker.
+    /// Serves one worker.
     fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
 
-    /// Returns whether the answers are bit-identical on every machine and in every batch.
+    /// Whether the answers are bit-identical on every machine and in every batch.
     fn is_exact(&self) -> bool {
         false
     }
@@ -77,7 +76,7 @@ impl LoadedNet {
         }
     }
 
-    /// Returns a hash of answers for some positions, which identifies the network.
+    /// Hashes the answers for some positions.
     pub fn fingerprint(&self) -> u64 {
         match self {
             LoadedNet::Onnx(network) => {
@@ -95,8 +94,7 @@ impl LoadedNet {
         }
     }
 
-    /// Returns the network if ONNX Runtime runs it. Otherwise the error says that `what` is unavailable for the family
-    /// `sparse`.
+    /// Fails for the family `sparse`, naming `what` as unavailable.
     pub fn onnx(self, what: &str) -> Result<Network> {
         match self {
             LoadedNet::Onnx(network) => Ok(*network),
@@ -127,8 +125,8 @@ impl Backend for LoadedNet {
     }
 }
 
-/// Loads a network file, or the built-in network for the name `embedded`. Networks of the family `sparse` (fp32 or
-/// integers) run in the engine's own kernels, all others in ONNX Runtime.
+/// Loads a network file, or the built-in network for the name `embedded`. The family `sparse` (fp32 or integers) runs
+/// in the engine's own kernels, all others in ONNX Runtime.
 pub fn load_network(name: &Path) -> Result<LoadedNet> {
     if name == Path::new("embedded") {
         return Ok(LoadedNet::Native(SparseNetwork::embedded()));
@@ -141,7 +139,7 @@ pub fn load_network(name: &Path) -> Result<LoadedNet> {
     Ok(LoadedNet::Onnx(Box::new(Network::load(name)?)))
 }
 
-/// Finishes a search with batches of up to `leaves` positions, none shared with another search.
+/// Runs a search to its end in batches of up to `leaves` positions, shared with no other search.
 pub fn search_alone(
     search: &mut SteppedSearch,
     leaves: usize,

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-/// Runs `work` on every task on `threads` threads and returns the answers in the order of the tasks. Threads take tasks
-/// as they become free, so a task must not wait for another.
+/// Returns the answers in the order of the tasks. Threads take tasks as they become free, so a task must not wait for
+/// another.
 pub fn map<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     if threads <= 1 || tasks.len() <= 1 {
         return tasks.into_iter().map(work).collect();

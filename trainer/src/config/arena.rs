@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::bounds;
 use super::selfplay::tree_memory;
 
-/// Rules for the games of a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatchRules {
@@ -49,7 +48,7 @@ impl Default for MatchRules {
 }
 
 impl MatchRules {
-    /// Returns the search parameters of play, but without tree reuse and with batches of one.
+    /// Search parameters of play, without tree reuse and with batches of one.
     pub fn params(&self) -> Params {
         Params {
             policy_temperature: self.policy_temperature,
@@ -61,7 +60,7 @@ impl MatchRules {
         }
     }
 
-    /// Checks the values, and whether searches of `visits` visits fit into memory.
+    /// Also checks that searches of `visits` visits fit into memory.
     pub fn check_visits(&self, visits: u64) -> Result<()> {
         self.check()?;
         bounds::in_range(&[("visits", 1, visits, bounds::MAX_VISITS)])?;

@@ -4,32 +4,29 @@ use anyhow::{Result, ensure};
 
 /// Visits or rollouts of a search.
 pub const MAX_VISITS: u64 = 1_000_000;
-/// Games at once on a thread.
+/// Per thread.
 pub const MAX_AT_ONCE: u64 = 16_384;
 /// Positions that a game adds to a batch.
 pub const MAX_LEAVES: u64 = 256;
 /// Threads of a kind, or UCI engines at once.
 pub const MAX_THREADS: u64 = 256;
-/// Games of a command.
 pub const MAX_GAMES: u64 = 1_000_000_000;
-/// Cache of a thread in MiB.
+/// MiB per thread.
 pub const MAX_CACHE: u64 = 1 << 16;
 /// Plies of a game; `games/1` counts them in 16 bits.
 pub const MAX_PLIES: u64 = u16::MAX as u64;
-/// Random plies before a game.
 pub const MAX_RANDOM_PLIES: u64 = 200;
-/// Depth of a search in plies.
 pub const MAX_DEPTH: u64 = 245;
 /// Moves of a position that an engine is asked for; `policy/len` counts them in 8 bits.
 pub const MAX_MULTIPV: u64 = u8::MAX as u64;
-/// Seconds to wait for something: a year.
+/// A year.
 pub const MAX_SECONDS: u64 = 31_536_000;
 /// Positions of a batch that is evaluated or overfitted at once.
 pub const MAX_BATCH: u64 = 1 << 16;
 /// Bytes of all trees together.
 const MAX_TREES: u128 = 256 << 30;
 
-/// Checks settings `(key, least, value, most)`. The error begins with the key.
+/// Checks `(key, least, value, most)`. The error begins with the key.
 pub(super) fn in_range(settings: &[(&str, u64, u64, u64)]) -> Result<()> {
     for (key, least, value, most) in settings {
         ensure!(value >= least, "{key} is {value}, must be at least {least}");
@@ -38,8 +35,8 @@ pub(super) fn in_range(settings: &[(&str, u64, u64, u64)]) -> Result<()> {
     Ok(())
 }
 
-/// Checks the total size of games that are played at once: `games` on each of `workers` threads (0 for one per core),
-/// each with a tree of `tree` bytes and up to `leaves` positions in a batch.
+/// Checks `games` played at once on each of `workers` threads (0 for one per core), each with a tree of `tree` bytes
+/// and up to `leaves` positions in a batch.
 pub(super) fn fit_together(games: usize, leaves: usize, workers: usize, tree: usize) -> Result<()> {
     let batch = games as u64 * leaves as u64;
     ensure!(batch <= MAX_BATCH, "games times leaves is {batch}, must be at most {MAX_BATCH}");

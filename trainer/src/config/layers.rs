@@ -1,12 +1,12 @@
-//! Configurations in JSON: files merged over one another, and keys set on the command line.
+//! JSON configurations: files merged over one another, and keys set on the command line.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Returns the configuration files of a run, lowest first. A `resumed` run keeps its own configuration below `config`;
-/// a `preset` replaces its own. A preset without `config` is an error, because it would change nothing.
+/// Returns the configuration files, lowest first. A `resumed` run keeps its own below `config`; a `preset` replaces its
+/// own. A preset without `config` is an error, because it would change nothing.
 pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>> {
     let own = resumed.map(|run| run.join("config.json"));
     match (own, config) {
@@ -18,7 +18,7 @@ pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Res
     }
 }
 
-/// Merges JSON files over `below`, each over the one before it.
+/// Merges files over `below`, each over the one before it.
 pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
     for path in files {
         lay_over(below, read(path)?);
@@ -26,7 +26,6 @@ pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Returns `below` with `files` merged over it in order, then overrides `key=value`.
 pub fn merged(mut below: Value, files: &[PathBuf], overrides: &[String]) -> Result<Value> {
     lay_files(&mut below, files)?;
     set(&mut below, overrides)?;
@@ -44,7 +43,6 @@ pub fn give_defaults(json: &mut Value) {
     }
 }
 
-/// Reads a JSON file, without its `comment`.
 pub fn read(path: &Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut json = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
@@ -52,18 +50,18 @@ pub fn read(path: &Path) -> Result<Value> {
     Ok(json)
 }
 
-/// Removes the key `comment`, which documents where numbers or games are from.
+/// The key `comment` documents where numbers or games are from.
 pub(crate) fn uncomment(json: &mut Value) {
     json.as_object_mut().and_then(|json| json.remove("comment"));
 }
 
-/// Returns the name of the configuration in error messages: that of its last file.
+/// Names the configuration in error messages.
 pub fn place(files: &[PathBuf]) -> String {
     files.last().map_or("the configuration".into(), |path| path.display().to_string())
 }
 
-/// Merges `above` over `below`. Objects are merged key by key, except networks of different families. A list replaces
-/// the one below, but its items are merged over those of the same `name`.
+/// Objects are merged key by key, except networks of different families. A list replaces the one below, but its items
+/// are merged over those of the same `name`.
 pub fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -89,7 +87,7 @@ pub fn lay_over(below: &mut Value, above: Value) {
     }
 }
 
-/// Applies overrides `key=value`, with dots for nesting (`model.filters=96`) and a JSON value or bare text.
+/// Applies `key=value`, with dots for nesting (`model.filters=96`) and a JSON value or bare text.
 pub fn set(json: &mut Value, overrides: &[String]) -> Result<()> {
     for entry in overrides {
         let (key, value) =

@@ -60,11 +60,10 @@ pub struct RlConfig {
     pub disk: u64,
 }
 
-/// How the network of a run learns, by the family of `model`.
+/// Chosen by the family of `model`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Value")]
 pub enum LearnerConfig {
-    /// A family trained with libtorch.
     Torch(Box<TrainConfig>),
     Sparse(Box<SparseTrainConfig>),
 }
@@ -133,7 +132,6 @@ impl LearnerConfig {
     }
 }
 
-/// Evaluates the networks in games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
@@ -164,7 +162,6 @@ impl Default for KlRules {
     }
 }
 
-/// How networks are tested by matches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArenaRules {
@@ -251,7 +248,7 @@ pub enum RlPreset {
 }
 
 impl RlPreset {
-    /// Returns the preset's keys. Keys under `sparse` apply to networks of that family only.
+    /// Keys under `sparse` apply to that family only.
     fn json(self, sparse: bool) -> Value {
         let text = match self {
             RlPreset::Cpu => include_str!("rl/presets/cpu.json"),
@@ -285,21 +282,16 @@ const SET_BY_THE_LOOP: [(&str, &str); 8] = [
     ("seed", "set seed"),
 ];
 
-/// Layers of a run's settings, lowest first: a preset, a resumed run's own configuration, files, and single keys
-/// (`play.visits=100`).
+/// Layers of settings, lowest first: preset, a resumed run's own configuration, files, keys (`play.visits=100`).
 #[derive(Clone, Debug, Default)]
 pub struct RlSettings {
     pub preset: RlPreset,
-    /// A resumed run's own configuration.
     pub own: Option<PathBuf>,
-    /// Configuration files, lowest first.
     pub files: Vec<PathBuf>,
-    /// Keys set on the command line.
     pub overrides: Vec<String>,
 }
 
 impl RlSettings {
-    /// Merges files and single keys over `json`.
     fn lay_over(&self, json: &mut Value) -> Result<()> {
         for file in &self.files {
             let layer = layers::read(file)?;
@@ -330,7 +322,7 @@ impl RlSettings {
         config.with_context(|| layers::place(&files))
     }
 
-    /// Returns whether the run is of the family `sparse`, from `train.model.family` or else from the initial network.
+    /// Decides by `train.model.family`, or else by the initial network.
     fn is_sparse(&self) -> Result<bool> {
         let mut asked = json!({});
         // An unreadable own configuration is reported where its settings are needed.
@@ -362,7 +354,6 @@ impl RlSettings {
     }
 }
 
-/// Refuses keys that the loop would overwrite.
 fn refuse_overwritten(layer: &Value) -> Result<()> {
     let Some(train) = layer.get("train") else { return Ok(()) };
     let named = SET_BY_THE_LOOP.iter().filter(|(key, _)| train.get(key).is_some());
@@ -379,7 +370,6 @@ fn remove_overwritten(json: &mut Value) {
 }
 
 impl RlConfig {
-    /// Returns the defaults of a run of the family `sparse`.
     pub fn sparse() -> RlConfig {
         let own = SparseSourceConfig {
             name: "self-play".to_owned(),
@@ -408,7 +398,6 @@ impl RlConfig {
         }
     }
 
-    /// Refuses settings that do not apply to the family `sparse`.
     fn check_sparse(&self) -> Result<()> {
         let refused = [
             (
@@ -430,7 +419,6 @@ impl RlConfig {
         Ok(())
     }
 
-    /// Merges `files` in order over the preset and applies `overrides` (`play.visits=100`).
     pub fn load(preset: RlPreset, files: &[PathBuf], overrides: &[String]) -> Result<RlConfig> {
         RlSettings { preset, own: None, files: files.to_owned(), overrides: overrides.to_owned() }.config()
     }

@@ -11,14 +11,12 @@ pub enum Schedule {
     #[default]
     Cosine,
     Constant,
-    /// Exponential decay from `lr` to `min_lr`.
     Exponential,
     /// `lr`, multiplied by `plateau_factor` after each `plateau_patience` consecutive validations without improvement,
     /// down to `min_lr`.
     Plateau,
 }
 
-/// The learning rate of a run, and when it reports, validates, saves and ends: the common part of every configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunConfig {
     pub samples: u64,
@@ -43,12 +41,12 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
-    /// Returns the completed share (0 to 1) of the run after `samples` samples and `seconds` seconds.
+    /// Returns the completed share of the run, 0 to 1.
     pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
         self.progress_since(0, samples, seconds)
     }
 
-    /// Returns [`RunConfig::progress`] of the part of the run that began after `start` samples.
+    /// As [`RunConfig::progress`], for the part of the run that began after `start` samples.
     pub fn progress_since(&self, start: u64, samples: u64, seconds: f64) -> f64 {
         let by_samples =
             samples.saturating_sub(start) as f64 / self.samples.saturating_sub(start).max(1) as f64;
@@ -56,8 +54,7 @@ impl RunConfig {
         by_samples.max(by_time).min(1.0)
     }
 
-    /// Returns the learning rate of the step after `samples` samples, with the share `done` (0 to 1) of the run
-    /// completed.
+    /// Returns the learning rate of the step after `samples` samples; `done` (0 to 1) is the completed share.
     pub fn learning_rate(&self, samples: u64, done: f64) -> f64 {
         let rise = match self.warmup_samples {
             0 => 1.0,

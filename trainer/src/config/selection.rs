@@ -1,18 +1,15 @@
-//! Selects games of a file.
-
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::base::result::GameResult;
 
-/// Treatment of games with an unknown rating if ratings are bounded.
+/// For games with an unknown rating, if ratings are bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownElo {
     /// Uses them if the other rating fits.
     #[default]
     Keep,
-    /// Leaves them out.
     Drop,
 }
 
@@ -64,7 +61,6 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Checks that no lower bound is above its upper bound.
     pub fn check(&self) -> Result<()> {
         let ranges = [
             ("min_elo", "max_elo", u32::from(self.min_elo), u32::from(self.max_elo)),

@@ -22,7 +22,6 @@ use serde_json::{Map, Value};
 pub enum ModelConfig {
     /// Convolutional residual network with squeeze-and-excitation (AlphaZero, Leela).
     Resnet(ResnetConfig),
-    /// Multi-layer perceptron.
     Mlp(MlpConfig),
     /// Softmax regression: a matrix and a bias.
     Linear(LinearConfig),
@@ -56,7 +55,6 @@ fn read<T: DeserializeOwned>(keys: Map<String, Value>) -> Result<T, String> {
 }
 
 impl ModelConfig {
-    /// Returns the family's name, as on a network's card.
     pub fn family(&self) -> &'static str {
         match self {
             ModelConfig::Resnet(_) => "resnet",
@@ -92,7 +90,7 @@ impl ModelConfig {
         }
     }
 
-    /// Returns the loss weight of each output, one per step, in the order of the model's `Output::policy`.
+    /// One per step, in the order of the model's `Output::policy`.
     pub fn step_weights(&self) -> Vec<f64> {
         match self {
             ModelConfig::Resnet(_) | ModelConfig::Mlp(_) | ModelConfig::Linear(_) => vec![1.0],
@@ -105,7 +103,6 @@ impl ModelConfig {
         matches!(self, ModelConfig::Resnet(config) if config.value_head == resnet::ValueHead::Scalar)
     }
 
-    /// Returns the keys and values of the dropout probabilities.
     pub fn dropouts(&self) -> Vec<(&'static str, f64)> {
         match self {
             ModelConfig::Resnet(config) => {

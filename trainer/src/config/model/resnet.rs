@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Planes72, policy: Policy::Az4672, value: ValueScheme::Wdl };
 
-/// Normalisation after a convolution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
@@ -29,7 +28,6 @@ pub enum Activation {
     Gelu,
 }
 
-/// Architecture of the policy head (4672 logits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PolicyHead {
@@ -40,7 +38,6 @@ pub enum PolicyHead {
     Dense,
 }
 
-/// Output of the value head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueHead {
@@ -60,7 +57,6 @@ pub struct ResnetConfig {
     pub blocks: i64,
     /// Squeeze-and-excitation with `filters / se_ratio` hidden channels; 0 for none.
     pub se_ratio: i64,
-    /// Normalisation after each convolution.
     pub norm: NormKind,
     /// Groups of [`NormKind::Group`]. A head uses the greatest common divisor of this and its channels.
     pub groups: i64,
@@ -70,7 +66,7 @@ pub struct ResnetConfig {
     pub se_activation: Activation,
     /// Number of blocks, counted from the last, that are followed by self-attention over the 64 squares.
     pub attention_blocks: i64,
-    /// Attention heads; must divide `filters`.
+    /// Must divide `filters`.
     pub attention_heads: i64,
     pub policy_head: PolicyHead,
     /// Channels before the fully connected layer of a dense policy head.

@@ -20,11 +20,10 @@ pub enum StepWeights {
     Decaying,
 }
 
-/// Ratio of successive weights of [`StepWeights::Decaying`].
 const DECAY: f64 = 0.8;
 
 impl StepWeights {
-    /// Returns the weights of `steps` steps, which sum to 1.
+    /// The weights sum to 1.
     pub fn of(self, steps: usize) -> Vec<f64> {
         let weight = |step: usize| match self {
             StepWeights::Linear => (step + 1) as f64 / steps as f64,
@@ -41,7 +40,7 @@ impl StepWeights {
 pub struct TrmConfig {
     /// Channels of a token.
     pub width: i64,
-    /// Attention heads; must divide `width`.
+    /// Must divide `width`.
     pub heads: i64,
     /// Transformer layers, shared by all steps.
     pub layers: i64,
@@ -51,7 +50,6 @@ pub struct TrmConfig {
     pub dropout: f64,
     /// Number of steps, each with its own loss term (deep supervision).
     pub steps: usize,
-    /// Loss weights of the steps.
     pub step_weights: StepWeights,
     /// Activation checkpointing: only the activations of this many steps are in memory at a time. Between such groups
     /// only `y` and `z` are stored, and the rest is recomputed in the backward pass. 0 stores everything, which is
@@ -100,7 +98,6 @@ impl TrmConfig {
         Ok(())
     }
 
-    /// Returns the steps per checkpointing group, all steps if everything is stored.
     pub fn group(&self) -> usize {
         if self.kept_steps == 0 { self.steps } else { self.kept_steps.min(self.steps) }
     }

@@ -14,7 +14,6 @@ pub enum OptimiserKind {
     Sgd,
 }
 
-/// A source of training games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {

@@ -20,7 +20,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates the folder if needed, locks it, and removes files that a killed process left unfinished.
+    /// Locks the folder and removes files that a killed process left unfinished.
     pub fn open(path: &Path) -> Result<RunFolder> {
         let checkpoints = path.join("checkpoints");
         make_folder(&checkpoints)?;
@@ -34,7 +34,6 @@ impl RunFolder {
         &self.path
     }
 
-    /// Fails if the folder contains a run.
     pub fn ensure_empty(&self) -> Result<()> {
         ensure!(
             list(&self.path).is_empty(),
@@ -44,8 +43,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Returns the result of `read` for the newest checkpoint that it can read. If there is none, the error is that of
-    /// the newest.
+    /// Returns the result of `read` for the newest readable checkpoint, or the error of the newest.
     pub fn resumed<T>(&self, read: impl Fn(&Path) -> Result<T>) -> Result<T> {
         let mut newest = None;
         for path in list(&self.path).iter().rev() {
@@ -70,7 +68,7 @@ impl RunFolder {
         self.path.join("checkpoints").join(BEST)
     }
 
-    /// Writes the last checkpoint and keeps the previous one. A complete one exists at any moment.
+    /// Keeps the previous checkpoint. A complete one exists at any moment.
     pub fn write_last(&self, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let folder = self.path.join("checkpoints");
         let (last, before) = (folder.join(LAST), folder.join(BEFORE));
@@ -87,20 +85,20 @@ impl RunFolder {
     }
 }
 
-/// Returns the checkpoints of the run in `folder`, oldest first, without the best.
+/// Returns the checkpoints, oldest first, without the best.
 pub fn list(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.join("checkpoints");
     let named = [BEFORE, LAST].map(|name| folder.join(name));
     numbered(&folder).into_iter().chain(named).filter(|path| path.exists()).collect()
 }
 
-/// Returns the best checkpoint of the run in `folder`, or the last without validations.
+/// Returns the best checkpoint, or the last without validations.
 pub fn best_or_last(folder: &Path) -> Option<PathBuf> {
     let best = folder.join("checkpoints").join(BEST);
     if best.exists() { Some(best) } else { list(folder).pop() }
 }
 
-/// Returns checkpoints named as in earlier versions, `step-0000000123.safetensors`, oldest first.
+/// Returns checkpoints named as in earlier versions, `step-0000000123.safetensors`.
 fn numbered(checkpoints: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(checkpoints).into_iter().flatten().flatten();
     let is_numbered = |path: &PathBuf| {

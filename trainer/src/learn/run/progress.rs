@@ -5,13 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::metrics::TrainSummary;
 use crate::config::RunConfig;
 
-/// The progress of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainProgress {
-    /// Optimiser steps.
     pub step: u64,
-    /// Training samples.
     pub samples: u64,
     /// Seconds of training and validation, without loading games.
     pub time_s: f64,
@@ -19,9 +16,9 @@ pub struct TrainProgress {
     pub skipped: u64,
     /// Best validation loss so far: policy loss + value weight · WDL loss.
     pub best: Option<f64>,
-    /// Validations since the best one.
+    /// In validations.
     pub since_best: u64,
-    /// Step of the last validation.
+    /// The step of the last validation.
     pub validated: u64,
     pub plateau: Plateau,
     /// Samples at which the current [part](super::Run::begin_part) of the run began.
@@ -30,7 +27,6 @@ pub struct TrainProgress {
     pub summary: TrainSummary,
 }
 
-/// State of the schedule `plateau`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Plateau {
@@ -47,7 +43,6 @@ impl Default for Plateau {
 }
 
 impl Plateau {
-    /// Lowers the factor after `plateau_patience` validations without improvement.
     pub fn update(&mut self, is_best: bool, config: &RunConfig) {
         self.waited = if is_best { 0 } else { self.waited + 1 };
         if self.waited >= config.plateau_patience {
@@ -58,8 +53,7 @@ impl Plateau {
 }
 
 impl TrainProgress {
-    /// Stores the loss of a validation and returns whether it is the best so far, which a loss that is not finite never
-    /// is.
+    /// Returns whether the loss is the best so far, which a loss that is not finite never is.
     pub fn note_validation(&mut self, loss: f64) -> bool {
         let best = self.best.filter(|best| best.is_finite());
         let is_best = loss.is_finite() && best.is_none_or(|best| loss < best);
@@ -68,7 +62,7 @@ impl TrainProgress {
         is_best
     }
 
-    /// Returns the seconds until the run ends by samples or minutes, at `rate` samples per second.
+    /// `rate` is in samples per second.
     pub fn seconds_left(&self, config: &RunConfig, rate: f64) -> f64 {
         let by_samples = config.samples.saturating_sub(self.samples) as f64 / rate.max(1e-9);
         let by_time = if config.minutes > 0.0 { 60.0 * config.minutes - self.time_s } else { f64::INFINITY };

@@ -11,15 +11,13 @@ const DIVERGED: f64 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeTestStep {
     pub lr: f64,
-    /// The loss before the step.
     pub loss: f64,
     /// Bias-corrected exponential moving average of the losses up to this step.
     pub smooth: f64,
 }
 
 /// Trains with a learning rate that rises exponentially from `from` to `to` in `steps` steps, until the loss diverges.
-/// `step` makes a step at a learning rate and returns the loss before it, or none if that is not finite. `observer` is
-/// called after each step.
+/// `step` makes a step at a learning rate and returns the loss before it, or none if that is not finite.
 pub fn range_test(
     [from, to]: [f64; 2],
     steps: u64,

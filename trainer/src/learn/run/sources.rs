@@ -19,25 +19,23 @@ pub trait GameSink {
 pub struct SplitGames<S> {
     pub train: S,
     pub validation: S,
-    /// Number of games excluded by the selection.
+    /// Games excluded by the selection.
     pub unwanted: u64,
-    /// Number of games that occurred before, in this source or another.
+    /// Games that occurred before, in this source or another.
     pub duplicates: u64,
 }
 
-/// Selects games from a source's files.
 pub struct GameFilter<'a> {
-    /// The source's name, for messages.
+    /// For messages.
     pub name: &'a str,
     pub paths: &'a [String],
     pub select: &'a Selection,
-    /// Percentage of games held out for validation.
     pub validation_percent: u64,
 }
 
 impl<S: GameSink> SplitGames<S> {
-    /// Reads a source's games on `threads` threads into `train` and `validation`. `seen` holds the identities of the
-    /// games read before, which are left out. An unreadable file is logged and skipped.
+    /// `seen` holds the identities of the games read before, which are left out. An unreadable file is logged and
+    /// skipped.
     pub fn read(
         filter: &GameFilter<'_>,
         [train, validation]: [S; 2],

@@ -14,9 +14,8 @@ use super::tensor::SparseTensor;
 use crate::base::files::write_file;
 use crate::config::sparse::safetensors_format;
 
-/// Format of a checkpoint.
 const FORMAT: &str = "sparse-checkpoint/1";
-/// Format of a file of weights alone.
+/// A file of weights alone.
 const WEIGHTS: &str = "sparse-weights/1";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -54,12 +53,11 @@ impl View for Table {
 }
 
 impl SparseCheckpoint {
-    /// Writes a checkpoint under a temporary name, flushes it to disk, and renames it.
     pub fn write(&self, path: &Path) -> Result<()> {
         self.write_as(path, FORMAT)
     }
 
-    /// Writes only the averaged weights, a quarter of a checkpoint. A run can begin with them.
+    /// Writes only the averaged weights, a quarter of a checkpoint, from which a run can begin.
     pub fn write_weights(&self, path: &Path) -> Result<()> {
         self.write_as(path, WEIGHTS)
     }
@@ -80,12 +78,12 @@ impl SparseCheckpoint {
         write_file(path, &safetensors::serialize(tables, &Some(metadata))?)
     }
 
-    /// Returns whether the file is a checkpoint or weights of this family; false if it cannot be read.
+    /// False if the file cannot be read.
     pub fn recognises(path: &Path) -> bool {
         safetensors_format(path).is_some_and(|format| [FORMAT, WEIGHTS].contains(&format.as_str()))
     }
 
-    /// Reads a checkpoint or a file of weights. Weights alone become both network and average, without moments.
+    /// A file of weights alone becomes both network and average, without moments.
     pub fn read(path: &Path) -> Result<SparseCheckpoint> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         parse(&bytes).with_context(|| format!("{}: not a checkpoint of a sparse network", path.display()))

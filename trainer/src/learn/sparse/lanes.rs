@@ -8,7 +8,7 @@ use pulp::{Arch, NullaryFnOnce};
 /// Partial sums of a dot product. Rows whose length is a multiple of this leave no remainder.
 pub const LANES: usize = 32;
 
-/// Runs `work` compiled for the machine's best instruction set. Everything it calls must be inlined.
+/// Runs `work` compiled for the best available instruction set. Everything it calls must be inlined.
 pub fn vectorized<F: NullaryFnOnce>(work: F) -> F::Output {
     Arch::new().dispatch(work)
 }

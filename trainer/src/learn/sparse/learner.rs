@@ -26,7 +26,6 @@ enum Gradient<'a> {
     Bias,
 }
 
-/// Updates some rows of a table.
 struct UpdateRows<'a> {
     part: TensorPart<'a>,
     index: &'a RowIndex<(u32, f32)>,
@@ -66,7 +65,6 @@ impl NullaryFnOnce for UpdateRows<'_> {
 pub struct SparseLearner {
     pub network: SparseModel,
     pub adam: SparseAdam,
-    /// Steps made.
     pub steps: u64,
     pub threads: usize,
     pass: SparsePass,
@@ -77,8 +75,8 @@ impl SparseLearner {
         SparseLearner { network, adam, steps: 0, threads, pass: SparsePass::default() }
     }
 
-    /// Makes a step on mean policy loss + mean value loss and returns the losses before it. Without policy weights in
-    /// the batch the policy parameters do not change.
+    /// Steps on mean policy loss + mean value loss and returns the losses before it. If no sample has a policy weight,
+    /// the policy stays unchanged.
     pub fn step(&mut self, batch: &SparseBatch, rate: f32) -> SparseTally {
         let (tally, shared) = self.pass.run(&self.network, batch, true, self.threads);
         self.steps += 1;

@@ -26,13 +26,12 @@ pub struct SparseOverfitPoint {
 }
 
 impl SparseOverfitPoint {
-    /// Returns whether the positions are overfitted, with losses below `bound` (nats).
+    /// `bound` is in nats.
     pub fn is_overfitted(&self, bound: f64) -> bool {
         let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
         top1 >= TOP1 && policy_loss < bound && wdl_loss.is_none_or(|loss| loss < bound)
     }
 
-    /// Returns what to change in the configuration if they are not.
     pub fn advice(&self, config: &SparseTrainConfig) -> String {
         let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
         format!(
@@ -54,14 +53,13 @@ impl fmt::Display for SparseOverfitPoint {
     }
 }
 
-/// Returns the sum of `−p · ln p` in nats.
+/// Sum of `−p · ln p` in nats.
 fn entropy<'a>(probabilities: impl Iterator<Item = &'a f32>) -> f64 {
     probabilities.map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
-/// Trains on `batch` alone until its losses are below `bound` (nats) and the top-1 accuracy suffices, for at most
-/// `steps` steps, which the learning-rate schedule spans. Calls `curve` with about 20 points of the learning curve and
-/// returns the last.
+/// Trains on `batch` alone until it is overfitted, for at most `steps` steps, which the learning-rate schedule spans.
+/// Calls `curve` with about 20 points of the learning curve and returns the last.
 pub fn overfit(
     config: &SparseTrainConfig,
     batch: &SparseBatch,

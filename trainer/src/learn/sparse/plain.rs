@@ -40,7 +40,7 @@ fn product(x: &[f64], matrix: &SparseTensor, bias: &[f32]) -> Vec<f64> {
 }
 
 impl SparseModel {
-    /// Returns probabilities, one per legal move in the order of [`Game::legal_moves`].
+    /// One per legal move, in the order of [`Game::legal_moves`].
     pub fn probabilities(&self, game: &Game) -> SparseAnswer {
         let (view, legal) = (View::of(game), game.legal_moves());
         let mut rows = vec![Rows::default(); legal.len()];
@@ -52,7 +52,7 @@ impl SparseModel {
         answer
     }
 
-    /// Returns logits for active features and the pairs of rows of the moves.
+    /// Returns logits; `moves` are pairs of rows.
     pub fn evaluate(&self, features: &[u16], moves: &[[u16; 2]]) -> SparseAnswer {
         let body = sums(&self.policy_embedding, &self.policy_bias.w, features);
         let (left, right) = body.split_at(self.shape.half());

@@ -22,34 +22,29 @@ const AVERAGE_EVERY: u64 = 16;
 
 pub type SparseRun = Run<SparseTrainer>;
 
-/// A network in training with its averaged weights.
 pub struct SparseTrainer {
     config: SparseTrainConfig,
     learner: SparseLearner,
     average: SparseModel,
-    /// Whether the run began with [`InitialWeights::Trained`].
     trained: bool,
-    /// How far the games were read at the resumed checkpoint.
+    /// The stream's position at the resumed checkpoint.
     cursor: StreamCursor,
     /// Sums over the steps since the last report.
     tally: SparseTally,
 }
 
-/// The initial weights of a run.
 #[derive(Clone, Debug)]
 pub enum InitialWeights {
     Random,
-    /// Weights that have learnt nothing. The averaged weights soon forget them.
+    /// The averaged weights soon forget these.
     Untrained(SparseModel),
-    /// Weights of a trained network. The averaged weights continue from them.
+    /// The averaged weights continue from these.
     Trained(SparseModel),
 }
 
-/// The state in a checkpoint besides the weights.
 #[derive(Serialize, Deserialize)]
 struct RunState {
     progress: Stored,
-    /// Sums over the steps since the last report.
     tally: SparseTally,
     config: SparseTrainConfig,
 }
@@ -64,7 +59,7 @@ struct Stored {
 }
 
 impl SparseRun {
-    /// Starts a run. The initial network may be smaller than configured ([`SparseModel::widened`]), but not larger.
+    /// The initial network may be smaller than configured ([`SparseModel::widened`]), but not larger.
     pub fn start(folder: RunFolder, config: &SparseTrainConfig, init: InitialWeights) -> Result<SparseRun> {
         folder.ensure_empty()?;
         let expected = config.shape();
@@ -91,8 +86,8 @@ impl SparseRun {
         Run::open(folder, config, config.run(), learner, TrainProgress::default())
     }
 
-    /// Resumes a run so that samples and losses are the same as without the break. Model, batch, block, seed, held-out
-    /// games and the names of the sources must not have changed.
+    /// Resumes a run with the same samples and losses as without the break. Model, batch, block, seed, held-out games
+    /// and source names must not have changed.
     pub fn resume(folder: RunFolder, config: &SparseTrainConfig) -> Result<SparseRun> {
         let (checkpoint, state) = read(&folder, config)?;
         let names = |config: &SparseTrainConfig| -> Vec<String> {
@@ -110,7 +105,7 @@ impl SparseRun {
         resumed(folder, config, checkpoint, state)
     }
 
-    /// Continues a run with other games and settings. The model must be the run's, and with the same seed, and so the
+    /// Continues a run with other games and settings. The model must be the same, and with the same seed, and so the
     /// same sample order, also batch and block.
     pub fn go_on(folder: RunFolder, config: &SparseTrainConfig) -> Result<SparseRun> {
         let (checkpoint, state) = read(&folder, config)?;
@@ -158,12 +153,12 @@ impl SparseTrainer {
         self.learner.network.parameters()
     }
 
-    /// Returns the averaged weights, which are validated and exported.
+    /// The averaged weights are validated and exported.
     pub fn averaged(&self) -> &SparseModel {
         &self.average
     }
 
-    /// Returns the training samples from the run's position on.
+    /// Continues from the run's position.
     pub fn feed(&self, games: Vec<SampleSource>) -> Result<SampleStream> {
         let config = &self.config;
         let sizes = StreamSizes { batch: config.batch, block: config.block };
@@ -245,8 +240,7 @@ impl Learner for SparseTrainer {
     }
 }
 
-/// Returns the configuration and progress of the run that wrote a checkpoint. A file of weights alone gives only its
-/// sizes.
+/// A file of weights alone gives only its sizes.
 pub fn run_of(checkpoint: &SparseCheckpoint) -> Result<(SparseTrainConfig, TrainProgress)> {
     if checkpoint.state.is_empty() {
         let model = checkpoint.network.shape.config();

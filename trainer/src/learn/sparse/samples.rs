@@ -5,20 +5,18 @@ use std::ops::Range;
 
 use crate::data::samples::Phase;
 
-/// The targets of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SparseTargets {
     /// Index among the legal moves of the move with the greatest target probability.
     pub best: u16,
-    /// Target WDL for the side to move.
+    /// For the side to move.
     pub wdl: [f32; 3],
-    /// Weight of the policy loss.
     pub policy_weight: f32,
-    /// Weight of the value loss; 0 where `wdl` is unknown.
+    /// 0 where `wdl` is unknown.
     pub value_weight: f32,
     /// Share of the policy target that is spread evenly over the legal moves.
     pub smoothing: f32,
-    /// The game's result for the side to move as one-hot WDL; all zero if unknown.
+    /// One-hot WDL for the side to move; all zero if unknown.
     pub result: [f32; 3],
     pub phase: Phase,
 }
@@ -34,7 +32,6 @@ struct Head {
     targets: SparseTargets,
 }
 
-/// Encoded samples in compact form.
 #[derive(Clone, Debug, Default)]
 pub struct SparseSamples {
     features: Vec<u16>,
@@ -52,10 +49,8 @@ impl SparseSamples {
         self.heads.is_empty()
     }
 
-    /// Adds a sample: active features, the rows of each legal move, and the targets.
-    ///
-    /// `shares` are the target probabilities of the moves; if empty, `targets.best` has all. A sample with policy
-    /// weight 0 needs no moves. Panics if `shares` or `targets.best` does not match the moves.
+    /// Adds a sample from active features, the rows of each legal move and the targets. `shares` are the target
+    /// probabilities of the moves; if empty, `targets.best` has all. A sample with policy weight 0 needs no moves.
     pub fn push(
         &mut self,
         features: &[u16],
@@ -101,7 +96,6 @@ impl SparseSamples {
         self.heads.truncate(count);
     }
 
-    /// Keeps the first `count` samples with distinct positions.
     pub fn keep_distinct(&mut self, count: usize) {
         let (features, rows) = (&self.features, &self.rows);
         let mut seen = HashSet::new();
@@ -112,7 +106,7 @@ impl SparseSamples {
         });
     }
 
-    /// Sorts the samples by game phase and returns the range of each phase.
+    /// Returns the range of each phase.
     pub fn sort_by_phase(&mut self) -> [Range<usize>; 3] {
         self.heads.sort_by_key(|head| head.targets.phase as u8);
         Phase::ALL.map(|phase| {
@@ -125,7 +119,6 @@ impl SparseSamples {
         rng.shuffle(&mut self.heads);
     }
 
-    /// Returns the samples of `range` as a batch.
     pub fn batch(&self, range: Range<usize>) -> SparseBatch {
         let heads = &self.heads[range];
         let mut batch = SparseBatch { feature_at: vec![0], move_at: vec![0], ..SparseBatch::default() };
@@ -163,7 +156,7 @@ impl SparseSamples {
     }
 }
 
-/// Samples laid out for a pass, as a structure of arrays.
+/// Samples as a structure of arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SparseBatch {
     /// Offset of each sample's features in `features`, and the end.
@@ -171,17 +164,16 @@ pub struct SparseBatch {
     pub features: Vec<u16>,
     /// Offset of each sample's moves in `rows_a`, `rows_b` and `shares`, and the end.
     pub move_at: Vec<u32>,
-    /// Each move's row in the first table.
+    /// Rows in the first table, one per move.
     pub rows_a: Vec<u16>,
-    /// Each move's row in the second table.
+    /// Rows in the second table, one per move.
     pub rows_b: Vec<u16>,
-    /// Each move's target probability.
+    /// Target probabilities, one per move.
     pub shares: Vec<f32>,
     /// Index of each sample's best move among its moves.
     pub best: Vec<u16>,
-    /// Each sample's WDL target.
     pub wdl: Vec<[f32; 3]>,
-    /// Each sample's result, as in [`SparseTargets::result`].
+    /// As in [`SparseTargets::result`].
     pub results: Vec<[f32; 3]>,
     pub policy_weight: Vec<f32>,
     pub value_weight: Vec<f32>,
@@ -198,7 +190,6 @@ impl SparseBatch {
         self.best.is_empty()
     }
 
-    /// Returns whether any sample has a policy weight.
     pub fn has_policies(&self) -> bool {
         self.totals[0] > 0.0
     }
@@ -208,7 +199,6 @@ impl SparseBatch {
         &self.features[self.feature_at[sample] as usize..self.feature_at[sample + 1] as usize]
     }
 
-    /// Returns the range of a sample's moves.
     #[inline(always)]
     pub fn moves(&self, sample: usize) -> Range<usize> {
         self.move_at[sample] as usize..self.move_at[sample + 1] as usize

@@ -6,7 +6,6 @@ use crate::config::{SparseModelConfig, SparseTrainConfig};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SparseShape {
-    /// Features of the input scheme.
     pub features: usize,
     /// Rows of the policy scheme's first table.
     pub rows_a: usize,
@@ -35,7 +34,6 @@ impl SparseShape {
         SparseModelConfig { policy, value, hidden, ..SparseModelConfig::default() }
     }
 
-    /// Returns whether a network of these sizes can be widened to `other`.
     pub fn fits_into(&self, other: &SparseShape) -> bool {
         let SparseShape { policy, value, hidden, .. } = *self;
         *self == SparseShape { policy, value, hidden, ..*other }

@@ -15,21 +15,19 @@ use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::data::record::GameView;
 use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
 
-/// Seed of the held-out positions. It does not depend on the run's seed, so that runs can be compared.
+/// Independent of the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
 
-/// Held-out positions of one source.
 #[derive(Clone, Debug)]
 pub struct HeldOutSamples {
     pub name: String,
     /// Sorted by game phase.
     pub samples: SparseSamples,
-    /// The range of each phase.
     pub phases: [Range<usize>; 3],
 }
 
 impl HeldOutSamples {
-    /// Samples up to `count` positions of held-out games with unweighted, unsmoothed targets of `recipe`.
+    /// Takes up to `count` positions with unweighted, unsmoothed targets of `recipe`.
     fn of(name: &str, games: &GameStore, count: usize, recipe: &SparseRecipe) -> HeldOutSamples {
         let exact =
             SparseRecipe { forget: 0.0, smoothing: 0.0, policy_weight: 1.0, value_weight: 1.0, ..*recipe };
@@ -42,14 +40,13 @@ impl HeldOutSamples {
 #[derive(Clone, Debug, Default)]
 pub struct SparseGames {
     pub train: Vec<SampleSource>,
-    /// Held-out positions of each source that has any.
     pub held_out: Vec<HeldOutSamples>,
 }
 
 impl SparseGames {
-    /// Reads the games of every source into memory, four bytes per ply, without test games. A duplicate game counts
-    /// only for the source where it occurs first; a source with a teacher may share games with others. A source without
-    /// training games is an error; an unreadable file is logged and skipped.
+    /// Reads the games into memory, four bytes per ply, without test games. A duplicate counts only where it occurs
+    /// first, but a source with a teacher may share games with others. A source without training games is an error; an
+    /// unreadable file is logged and skipped.
     pub fn load(config: &SparseTrainConfig) -> Result<SparseGames> {
         let mut seen = HashSet::new();
         let mut games = SparseGames::default();
@@ -95,7 +92,7 @@ impl SparseGames {
         Ok(games)
     }
 
-    /// Adds a source's training games and `count` positions of its validation games.
+    /// `count` is the number of held-out positions.
     pub fn add(
         &mut self,
         name: &str,
@@ -120,7 +117,7 @@ impl SparseGames {
         });
     }
 
-    /// Scales the sources' shares so that they sum to `total`.
+    /// Scales the shares to sum to `total`.
     pub fn share(&mut self, total: f64) {
         let sum: f64 = self.train.iter().map(|source| source.share).sum();
         self.train.iter_mut().for_each(|source| source.share *= total / sum);

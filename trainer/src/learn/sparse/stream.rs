@@ -1,9 +1,8 @@
 //! An endless stream of shuffled batches from several sources, which can be resumed anywhere.
 //!
-//! Samples come in blocks. A block takes games of each source in random order until the source's share is full, then
-//! shuffles all samples. An epoch of a source takes every `stride`-th position of each game, the next epoch the
-//! positions after these, so `stride` epochs see each position once. A block depends only on the seed and the
-//! [`StreamCursor`], not on the number of threads.
+//! A block takes games of each source in random order until the source's share is full, then shuffles the samples. An
+//! epoch takes every `stride`-th position of each game, the next epoch the positions after these, so `stride` epochs
+//! see each position once. A block depends only on the seed and the [`StreamCursor`], not on the number of threads.
 
 use std::sync::Arc;
 
@@ -23,17 +22,15 @@ const GAMES: usize = 64;
 pub struct SampleSource {
     pub name: String,
     pub games: Arc<GameStore>,
-    /// Share of the samples, relative to the other sources.
+    /// Relative to the other sources.
     pub share: f64,
     /// An epoch takes one position in `stride`.
     pub stride: usize,
-    /// How positions become samples.
     pub recipe: SparseRecipe,
     /// The network whose answers replace the recorded targets.
     pub teacher: Option<SparseTeacher>,
 }
 
-/// How far a source was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCursor {
     /// Completed passes over all games.
@@ -42,10 +39,9 @@ pub struct SourceCursor {
     pub games: u64,
 }
 
-/// How far a stream was read, which suffices to resume it.
+/// The position of a stream, which suffices to resume it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamCursor {
-    /// The current block.
     pub block: u64,
     /// Batches of the current block that were returned.
     pub batch: u64,
@@ -70,12 +66,11 @@ pub struct SampleStream {
     cursor: StreamCursor,
     /// The sources after the current block.
     ahead: Vec<SourceCursor>,
-    /// The epoch of each source in `ahead`, and the order of its games in that epoch.
+    /// Each source's epoch in `ahead`, and the order of its games in that epoch.
     orders: Vec<(u64, Vec<u32>)>,
     block: SparseSamples,
 }
 
-/// Hashes four numbers.
 fn mixed(numbers: [u64; 4]) -> u64 {
     // SplitMix64 (Steele, Lea and Flood 2014).
     numbers.into_iter().fold(0, |state: u64, number| {
@@ -87,8 +82,7 @@ fn mixed(numbers: [u64; 4]) -> u64 {
 }
 
 impl SampleStream {
-    /// Resumes at `cursor`, or begins if it has no places. Fails if a source has too few positions that can be learnt,
-    /// or if the cursor belongs to another number of sources.
+    /// Resumes at `cursor`, or begins if it has no places.
     pub fn new(
         sources: Vec<SampleSource>,
         sizes: StreamSizes,
@@ -132,7 +126,7 @@ impl SampleStream {
         &self.sources
     }
 
-    /// Returns the next batch. Fails if a block has fewer samples than a batch.
+    /// Fails if a block has fewer samples than a batch.
     pub fn next_batch(&mut self) -> Result<SparseBatch> {
         let size = self.sizes.batch;
         if (self.cursor.batch as usize + 1) * size > self.block.len() {
@@ -187,8 +181,7 @@ impl SampleStream {
         Ok(())
     }
 
-    /// Takes the next games of a source, with their epochs, until they have `quota` samples; advances the source in
-    /// `ahead`.
+    /// Takes the next games of a source, with their epochs, until they have `quota` samples.
     fn take(&mut self, index: usize, quota: usize) -> Vec<(u64, u32)> {
         let source = &self.sources[index];
         let (place, (ordered, order)) = (&mut self.ahead[index], &mut self.orders[index]);

@@ -33,7 +33,7 @@ impl SparseTeacher {
         }
     }
 
-    /// Adds samples of a game to `out`, as [`GameStore::sample`] does, each after up to `random_moves` random moves.
+    /// As [`GameStore::sample`], but each position follows up to `random_moves` random moves.
     pub fn sample(
         &self,
         games: &GameStore,

@@ -4,17 +4,15 @@ use super::lanes::LANES;
 use crate::config::SparseAdam;
 
 impl SparseAdam {
-    /// Returns step `number`, from 1, at learning rate `rate`.
+    /// `number` counts from 1.
     pub fn step(&self, number: u64, rate: f32) -> SparseAdamStep {
         let correction = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(number as f64))) as f32;
         SparseAdamStep { adam: *self, rate, first: correction(self.beta1), second: correction(self.beta2) }
     }
 }
 
-/// The part of a step that is the same for all parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseAdamStep {
-    /// The optimiser.
     pub adam: SparseAdam,
     rate: f32,
     // Bias corrections of the moments.
@@ -22,13 +20,10 @@ pub struct SparseAdamStep {
     second: f32,
 }
 
-/// A table `[rows, width]` of parameters and their moments.
-///
-/// It is stored in blocks of columns, each a table `[rows, block]`, so that a pass over many rows of a block stays in a
-/// core's cache.
+/// A table `[rows, width]` of parameters and their moments, stored in blocks of columns, each a table `[rows, block]`,
+/// so that a pass over many rows of a block stays in a core's cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensor {
-    /// The name in files.
     pub name: &'static str,
     /// 1 for a vector.
     pub rows: usize,
@@ -47,11 +42,9 @@ pub struct SparseTensor {
 /// Some rows of one block of a [`SparseTensor`].
 pub struct TensorPart<'a> {
     pub block: usize,
-    /// The first row.
     pub first: usize,
     /// Columns per row.
     pub width: usize,
-    /// Largest magnitude of a parameter.
     pub clip: f32,
     decays: bool,
     w: &'a mut [f32],
@@ -83,7 +76,7 @@ impl SparseTensor {
         }
     }
 
-    /// Sets parameters uniformly in `centre ± radius`.
+    /// Uniform in `centre ± radius`.
     pub fn fill(&mut self, centre: f32, radius: f32, rng: &mut fastrand::Rng) {
         // In row order, so that the block size makes no difference.
         let random: Vec<f32> = (0..self.w.len()).map(|_| centre + radius * (2.0 * rng.f32() - 1.0)).collect();
@@ -96,7 +89,6 @@ impl SparseTensor {
         if self.w.iter().all(is_integer) {
             let clip = self.clip;
             let spread = |w: &f32| (w + 0.998 * (rng.f32() - 0.5) / steps).clamp(-clip, clip);
-            // In row order, so that the block size makes no difference.
             let spread: Vec<f32> = self.plain(&self.w).iter().map(spread).collect();
             self.w = self.blocked(&spread);
         }
@@ -106,7 +98,7 @@ impl SparseTensor {
         self.width / self.block
     }
 
-    /// Returns the parameters `[rows, block]` of a block.
+    /// `[rows, block]`.
     pub fn weights(&self, block: usize) -> &[f32] {
         let size = self.rows * self.block;
         &self.w[block * size..][..size]
@@ -116,7 +108,7 @@ impl SparseTensor {
         self.w[(column / self.block * self.rows + row) * self.block + column % self.block]
     }
 
-    /// Splits the tensor into parts of at most `rows` rows, block after block.
+    /// Returns parts of at most `rows` rows, block after block.
     pub fn parts(&mut self, rows: usize) -> Vec<TensorPart<'_>> {
         let (size, chunk, width) = (self.rows * self.block, rows * self.block, self.block);
         let (clip, decays) = (self.clip, self.decays);
@@ -137,14 +129,14 @@ impl SparseTensor {
         parts.collect()
     }
 
-    /// Converts row-major numbers `[rows, width]` to this tensor's order.
+    /// Converts row-major numbers to this tensor's order.
     pub fn blocked(&self, plain: &[f32]) -> Vec<f32> {
         let block =
             |k: usize| plain.chunks(self.width).flat_map(move |row| &row[k * self.block..][..self.block]);
         (0..self.blocks()).flat_map(block).copied().collect()
     }
 
-    /// Converts parameters or moments from this tensor's order to row-major.
+    /// Converts numbers in this tensor's order to row-major.
     pub fn plain(&self, blocked: &[f32]) -> Vec<f32> {
         let size = self.rows * self.block;
         let row = |row: usize| {
@@ -153,7 +145,7 @@ impl SparseTensor {
         (0..self.rows).flat_map(row).copied().collect()
     }
 
-    /// Updates all parameters with a gradient in this tensor's order.
+    /// `gradient` is in this tensor's order.
     pub fn update(&mut self, gradient: &[f32], step: &SparseAdamStep) {
         let (rows, size) = (self.rows, self.rows * self.block);
         for (part, gradient) in self.parts(rows).iter_mut().zip(gradient.chunks(size)) {
@@ -167,7 +159,6 @@ impl TensorPart<'_> {
         self.w.len() / self.width
     }
 
-    /// Updates one row of the part.
     #[inline(always)]
     pub fn update_row(&mut self, row: usize, gradient: &[f32], step: &SparseAdamStep) {
         let start = row * self.width;

@@ -4,13 +4,10 @@ use tch::{Device, Kind, Tensor};
 
 use crate::learn::run::metrics::{BINS, Calibration, diagram};
 
-/// [`BINS`] as libtorch takes it.
 const COUNT: i64 = BINS as i64;
 
-/// Sums for reliability diagrams, on the device.
 pub struct CalibrationCounts {
-    /// `[4, COUNT, 3]`: the number of samples, sum of predictions and sum of outcomes per bin of score, win, draw and
-    /// loss.
+    /// `[4, COUNT, 3]`: samples, sum of predictions and sum of outcomes per bin of score, win, draw and loss.
     sums: Tensor,
 }
 
@@ -19,7 +16,7 @@ impl CalibrationCounts {
         CalibrationCounts { sums: Tensor::zeros([4, COUNT, 3], (Kind::Float, device)) }
     }
 
-    /// Adds WDL predictions and outcomes, both `[n, 3]`. An unknown outcome is all zero and does not count.
+    /// Adds WDL predictions and outcomes `[n, 3]`. An unknown outcome is all zero and does not count.
     pub fn add(&mut self, predicted: &Tensor, outcome: &Tensor) {
         let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float).unsqueeze(2);
         let [predicted, outcome] = [predicted, outcome].map(with_score);
@@ -30,7 +27,7 @@ impl CalibrationCounts {
         _ = self.sums.g_add_(&owner.permute([1, 2, 0]).bmm(&sample.permute([1, 0, 2])));
     }
 
-    /// Returns the reliability diagrams; synchronises with the device.
+    /// Synchronises with the device.
     pub fn calibration(&self) -> Calibration {
         let diagram = |quantity: i64| {
             let sums = self.sums.get(quantity).reshape([-1]).to_kind(Kind::Double);
@@ -57,7 +54,6 @@ mod tests {
         let predicted = [0.85f32, 0.1, 0.05, 0.85, 0.1, 0.05, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0];
         let outcome = [1f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         let mut counts = CalibrationCounts::new(Device::Cpu);
-        // Two batches, as in a validation.
         for rows in [0..6, 6..12] {
             let part = |all: &[f32]| Tensor::from_slice(&all[rows.clone()]).view([-1, 3]);
             counts.add(&part(&predicted), &part(&outcome));

@@ -1,9 +1,9 @@
 //! Checkpoints: safetensors files of named fp32 tensors.
 //!
 //! A full checkpoint has the groups `weights/`, `stats/`, `ema/`, `ema_stats/`, `first/`, `second/` and, with elastic
-//! weight consolidation, `anchor/` and `importance/`, with one tensor per parameter, and the counters `totals`,
-//! `loss_scale` and `drift`. A small checkpoint, for distribution, has `weights/` and `stats/` only. The metadata hold
-//! the configuration and the progress as JSON.
+//! weight consolidation, `anchor/` and `importance/`, each with a tensor per parameter, and the counters `totals`,
+//! `loss_scale` and `drift`. A small checkpoint has `weights/` and `stats/` only. The metadata hold configuration and
+//! progress as JSON.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,14 +23,13 @@ use crate::learn::torch::regularise::tactical_replay::HardPositions;
 
 const FORMAT: &str = "philidor-checkpoint/1";
 
-/// The run's progress and the learner's state outside of tensors.
+/// The run's state outside of tensors.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Stored {
     #[serde(flatten)]
     progress: TrainProgress,
     swa_steps: u64,
-    /// Position of the feed.
     loader: serde_json::Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     sources: Option<u64>,
@@ -46,7 +45,7 @@ pub struct Checkpoint {
     path: PathBuf,
 }
 
-/// Writes everything that a resumed run needs.
+/// Writes a full checkpoint.
 pub fn save(
     path: &Path,
     learner: &Learner,
@@ -70,7 +69,7 @@ pub fn save(
     write(path, tensors, config, &stored)
 }
 
-/// Writes weights and running statistics only, which suffices to export or to initialise a run.
+/// Writes a small checkpoint, which suffices to export or to initialise a run.
 pub fn save_weights(
     path: &Path,
     weights: &Weights,
@@ -87,7 +86,6 @@ pub fn save_weights(
     )
 }
 
-/// Returns the flat tensors of a full checkpoint, by group name.
 fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
     let mut groups = vec![
         ("weights", &learner.weights.flat),
@@ -103,12 +101,11 @@ fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
     groups
 }
 
-/// Returns the learner's counters since the last report.
 fn counters(learner: &Learner) -> [(&'static str, &Tensor); 3] {
     [("totals", &learner.totals), ("loss_scale", &learner.loss_scale.state), (DRIFT, &learner.drift.sums)]
 }
 
-/// A counter that older checkpoints lack; it then stays zero.
+/// Older checkpoints lack this counter; it then stays zero.
 const DRIFT: &str = "drift";
 
 fn views(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
@@ -146,7 +143,6 @@ fn write(path: &Path, tensors: Vec<StoredTensor>, config: &TrainConfig, progress
 }
 
 impl Checkpoint {
-    /// Reads a full or a small checkpoint.
     pub fn load(path: &Path) -> Result<Checkpoint> {
         Checkpoint::read(path).with_context(|| path.display().to_string())
     }
@@ -172,7 +168,6 @@ impl Checkpoint {
         Ok(Checkpoint { config, progress, stored, tensors, path: path.to_owned() })
     }
 
-    /// Restores the whole state of `learner`.
     pub fn restore(&self, learner: &mut Learner) -> Result<()> {
         let weight = learner.config().ewc.weight;
         if weight > 0.0 {
@@ -206,7 +201,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Restores weights and running statistics. With `averaged` they are the averaged ones if the checkpoint has any.
+    /// Restores weights and running statistics, with `averaged` the averaged ones if the checkpoint has any.
     pub fn restore_weights(&self, weights: &mut Weights, averaged: bool) -> Result<()> {
         let has_average = self.tensors.keys().any(|name| name.starts_with("ema/"));
         let [group, stats] =

@@ -9,23 +9,20 @@ const MOST: f64 = 16_777_216.0;
 /// Finite steps after which the factor doubles. A step that is not finite halves it.
 const GROWTH_STEPS: f64 = 1000.0;
 
-/// The factor, kept on the device so that no step synchronises with it.
+/// The factor stays on the device, so that no step synchronises with it.
 pub struct LossScale {
-    /// `[2]`, fp32: the factor, and the finite steps since it changed. The factor stays 1 for a dtype that needs no
-    /// scaling.
+    /// `[2]`, fp32: the factor, and the finite steps since it changed. The factor is always 1 except for fp16.
     pub state: Tensor,
     fixed: bool,
 }
 
 impl LossScale {
-    /// Scales losses for computations of dtype `kind`.
     pub fn new(kind: Kind, device: Device) -> LossScale {
         let fixed = kind != Kind::Half;
         let factor = if fixed { 1.0 } else { START };
         LossScale { state: Tensor::from_slice(&[factor as f32, 0.0]).to_device(device), fixed }
     }
 
-    /// Returns whether the factor is always 1.
     pub fn fixed(&self) -> bool {
         self.fixed
     }
@@ -34,7 +31,7 @@ impl LossScale {
         self.state.get(0)
     }
 
-    /// Updates the factor after a step; `done` is 1 if the step was finite, else 0.
+    /// `done` is 1 if the step was finite, else 0.
     pub fn update(&mut self, done: &Tensor) {
         if self.fixed {
             return;

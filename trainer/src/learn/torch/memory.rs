@@ -1,4 +1,4 @@
-/// Settings of glibc's allocator that avoid separate mappings for large tensors and keep freed memory.
+/// No separate mappings for large tensors, and freed memory is kept.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const SETTINGS: [(&str, &str); 2] =
     [("MALLOC_MMAP_THRESHOLD_", "8589934592"), ("MALLOC_TRIM_THRESHOLD_", "17179869184")];
@@ -6,8 +6,7 @@ const SETTINGS: [(&str, &str); 2] =
 /// Restarts this program with an allocator that keeps freed memory, unless the environment has one of its settings.
 ///
 /// Every training step allocates and frees hundreds of megabytes. By default glibc returns them to the system, which
-/// must clear every page again: a quarter of a step's time on a CPU. glibc reads these settings before `main`, hence
-/// the restart.
+/// must clear every page again: a quarter of a step's time on a CPU. glibc reads these settings before `main`.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn keep_freed_memory() {
     use std::os::unix::process::CommandExt;
@@ -19,6 +18,5 @@ pub(crate) fn keep_freed_memory() {
     log::debug!("cannot restart with the allocator's settings, continuing without: {error}");
 }
 
-/// Other C libraries have no such settings.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn keep_freed_memory() {}

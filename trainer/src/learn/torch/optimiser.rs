@@ -1,5 +1,5 @@
-//! Optimisers over the flat tensor of all parameters, with gradient clipping. A step on a GPU does not synchronise with
-//! the device; on a CPU it updates the parameters in one pass, in parts that fit the cache.
+//! Optimisers over the flat tensor of all parameters. A step on a GPU does not synchronise with the device; on a CPU it
+//! passes over the parameters once, in parts that fit the cache.
 
 use crate::config::OptimiserKind;
 use crate::config::TrainConfig;
@@ -7,7 +7,7 @@ use crate::learn::torch::families::Weights;
 use crate::learn::torch::families::params::Class;
 use tch::{Device, Kind, Tensor};
 
-/// Parameters per part on a CPU. Four fp32 arrays of this length fit into a core's L2 cache.
+/// Parameters per part on a CPU: four fp32 arrays of this length fit into a core's L2 cache.
 const PART: i64 = 1 << 15;
 
 /// Optimiser state with the layout of [`Weights::flat`].
@@ -16,7 +16,7 @@ pub struct Optimiser {
     pub first: Tensor,
     /// `[parameters]`: AdamW's second moment; zero with SGD.
     pub second: Tensor,
-    /// Steps so far, for the bias correction of the moments.
+    /// For the bias correction of the moments.
     pub steps: u64,
 }
 
@@ -25,11 +25,10 @@ impl Optimiser {
         Optimiser { first: weights.flat.zeros_like(), second: weights.flat.zeros_like(), steps: 0 }
     }
 
-    /// Makes a step along the negative fp32 `gradient` of the scalar `loss`. The pieces of `gradient` are
-    /// one-dimensional and together have the layout of [`Weights::flat`].
+    /// Makes a step along the negative fp32 `gradient`, whose one-dimensional pieces together have the layout of
+    /// [`Weights::flat`]. A gradient or scalar `loss` that is not finite changes nothing.
     ///
-    /// A gradient or loss that is not finite changes nothing. Returns a scalar on the device: 1 if the step was made,
-    /// else 0. Reading it on a GPU would synchronise with the device.
+    /// Returns a scalar on the device: 1 if the step was made, else 0. Reading it on a GPU would synchronise.
     pub fn step(
         &mut self,
         weights: &mut Weights,
@@ -92,7 +91,7 @@ impl Optimiser {
         if config.nesterov { gradient + &self.first * config.momentum } else { self.first.copy() }
     }
 
-    /// Makes the same step on a CPU, where reading a scalar costs nothing.
+    /// On a CPU, reading a scalar costs nothing.
     fn step_in_parts(
         &mut self,
         weights: &Weights,
@@ -129,7 +128,7 @@ impl Optimiser {
         Tensor::ones([], (Kind::Float, Device::Cpu))
     }
 
-    /// Updates `part`, which starts at parameter `at`, and its moments.
+    /// `part` starts at parameter `at`.
     fn update_part(&mut self, part: &mut Tensor, gradient: &Tensor, at: i64, lr: f64, config: &TrainConfig) {
         let mut first = self.first.narrow(0, at, gradient.size()[0]);
         let update = match config.optimiser {

@@ -19,11 +19,10 @@ const TOP1: f64 = 0.99;
 const LINES: u64 = 20;
 /// Longest time between two points.
 const SILENCE: Duration = Duration::from_secs(8);
-/// Most batches in which distinct positions are sought.
+/// Most batches to search for distinct positions.
 const LOOKS: usize = 100;
 
-/// Returns a batch of `samples` distinct positions, because two moves of the same position could not both be learnt.
-/// Fails if the first `LOOKS` batches have too few.
+/// Returns `samples` distinct positions, because two moves of the same position could not both be learnt.
 pub fn distinct_positions(feed: &mut dyn Feed, samples: usize) -> Result<Batch> {
     let mut seen = HashSet::new();
     let mut batch = Batch::default();
@@ -62,7 +61,7 @@ impl OverfitPoint {
         known.top1 >= TOP1 && known.policy_loss < bound && known.wdl_loss.is_none_or(|loss| loss < bound)
     }
 
-    /// Returns what to change in the configuration, or none if the positions are overfitted.
+    /// Returns what to change, or none if the positions are overfitted.
     pub fn advice(&self, config: &TrainConfig, bound: f64) -> Option<String> {
         let (seen, known) = (&self.training.measures, &self.evaluated);
         if self.is_overfitted(bound) {
@@ -115,18 +114,16 @@ impl std::fmt::Display for OverfitPoint {
     }
 }
 
-/// Formats the WDL loss, a dash without a value head.
 fn wdl(loss: Option<f64>) -> String {
     loss.map_or("–".into(), |loss| format!("{loss:.3}"))
 }
 
-/// Formats the dropout probabilities as items of a list.
 fn dropouts(config: &TrainConfig) -> String {
     config.model.dropouts().iter().map(|(key, share)| format!(", model.{key} ({share})")).collect()
 }
 
-/// Trains on `batch` alone until its losses are below `bound` (nats) and the top-1 accuracy suffices, for at most
-/// `steps` steps. Calls `curve` with about 20 points of the learning curve and returns the last.
+/// Trains on `batch` alone until its losses are below `bound` (nats) and the top-1 accuracy suffices. Calls `curve`
+/// with about 20 points of the learning curve and returns the last.
 pub fn overfit(
     config: &TrainConfig,
     device: Device,
@@ -169,7 +166,7 @@ pub fn overfit(
     }
 }
 
-/// Returns the sum of the targets' entropies in nats.
+/// Sums the entropies in nats.
 fn entropy(targets: &[f32]) -> f64 {
     targets.iter().map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
 }
@@ -179,7 +176,6 @@ mod tests {
     use super::*;
     use crate::data::loader::Origin;
 
-    /// Repeats a batch of three positions, one of them twice.
     struct RepeatedPositions;
 
     impl Feed for RepeatedPositions {

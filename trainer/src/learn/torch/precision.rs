@@ -5,7 +5,7 @@ use tch::{Device, Kind, Tensor};
 use crate::config::Precision;
 
 impl Precision {
-    /// Resolves [`Precision::Auto`] to the faster of bf16 and fp32 on `device`. On a CPU a short benchmark decides.
+    /// Resolves [`Precision::Auto`] to the faster of bf16 and fp32, on a CPU by a short benchmark.
     pub fn resolved(self, device: Device) -> Precision {
         match self {
             Precision::Auto if device.is_cuda() || bf16_is_faster(device) => Precision::Bf16,
@@ -14,7 +14,6 @@ impl Precision {
         }
     }
 
-    /// Returns the compute dtype on `device`.
     pub fn kind(self, device: Device) -> Kind {
         match self.resolved(device) {
             Precision::Bf16 => Kind::BFloat16,
@@ -24,9 +23,8 @@ impl Precision {
     }
 }
 
-/// Returns whether a convolution, forward and backward, is at least 10 % faster in bf16 than in fp32, by the best of a
-/// few alternating runs. The instruction set does not tell: of processors with AVX-512 bf16 (without AMX), one is
-/// slower in bf16, another 1.6 times as fast.
+/// Returns whether a convolution, forward and backward, is at least 10 % faster in bf16 than in fp32. The instruction
+/// set does not tell: of processors with AVX-512 bf16 (without AMX), one is slower in bf16, another 1.6 times as fast.
 fn bf16_is_faster(device: Device) -> bool {
     const TRIES: usize = 4;
     let time = |kind: Kind| {

@@ -1,5 +1,3 @@
-//! Training runs of the libtorch families.
-
 use std::path::Path;
 
 use anyhow::Result;
@@ -21,7 +19,6 @@ use crate::learn::run::{Run, RunFolder, TrainError, TrainProgress};
 pub type TorchRun = Run<Learner>;
 
 impl TorchRun {
-    /// Starts a run, from the weights of `init` if given. The folder must not contain a run.
     pub fn start(
         folder: RunFolder,
         config: &TrainConfig,
@@ -37,7 +34,6 @@ impl TorchRun {
         Run::open(folder, config, config.run(), learner, TrainProgress::default())
     }
 
-    /// Resumes a run from its newest readable checkpoint.
     pub fn resume(folder: RunFolder, config: &TrainConfig, device: Device) -> Result<TorchRun> {
         let checkpoint = folder.resumed(Checkpoint::load)?;
         run::same_split(checkpoint.config.validation_percent, config.validation_percent)?;
@@ -52,8 +48,7 @@ impl TorchRun {
 }
 
 impl Learner {
-    /// Empties the replay buffer if it refers to other games than those of `sources`. Tactical replay needs this call
-    /// before training.
+    /// Must precede training with tactical replay: empties the replay buffer if it refers to other games.
     pub fn set_sources(&mut self, sources: &Sources) {
         let fingerprint = Some(sources.fingerprint(self.config().seed));
         if self.sources != fingerprint {
@@ -65,7 +60,7 @@ impl Learner {
         }
     }
 
-    /// Returns the batches of the next step: new samples and, with tactical replay, repeated ones.
+    /// With tactical replay, repeated samples follow the new ones.
     fn batches(&self, feed: &mut dyn Feed, step: u64) -> Result<Vec<Batch>> {
         let config = self.config();
         let next = |part: usize| {

@@ -17,7 +17,7 @@ use crate::data::record::GameView;
 use crate::data::samples::{SampleOptions, ValueTarget};
 use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
 
-/// Seed of the held-out batches. It does not depend on the run's seed, so that runs can be compared.
+/// Independent of the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
 
 /// Version of the sample order in checkpoints: 2 orders by position; 1, by game, was not stored.
@@ -33,8 +33,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Copies the games of every source to temporary files in `folder` and holds out `validation` percent of them. A
-    /// duplicate game counts only for the source where it occurs first.
+    /// Copies the games to temporary files in `folder`; `validation` percent are held out. A duplicate counts only
+    /// where it occurs first.
     pub fn load(configs: &[SourceConfig], validation: u64, folder: &Path) -> Result<Sources> {
         ensure!(
             !configs.is_empty(),
@@ -64,7 +64,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Scales the weights of the sources that have games, so that they sum to `total`.
+    /// Scales the weights of sources with games to sum to `total`.
     pub fn share(&mut self, total: f64) {
         let with_games = self.train.iter().filter(|source| source.corpus.games() > 0);
         let sum: f64 = with_games.map(|source| source.weight).sum();
@@ -80,21 +80,21 @@ impl Sources {
         self.names.push(name.to_owned());
     }
 
-    /// Returns a hash of the training games in order and of `seed`. An [`Origin`] is valid only for the same hash.
+    /// Hashes the training games in order and `seed`. An [`Origin`] is valid only for the same hash.
     pub fn fingerprint(&self, seed: u64) -> u64 {
         let games = self.train.iter().flat_map(|source| [source.corpus.games(), source.corpus.digest()]);
         let step = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
         [seed, ORDER].into_iter().chain(games).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
-    /// Returns the samples of an epoch. Mixed by weight, an epoch passes over every source at least once.
+    /// Returns the samples of an epoch, which, mixed by weight, passes over every source at least once.
     pub fn epoch(&self) -> f64 {
         let used = || self.train.iter().zip(&self.epochs).filter(|(source, _)| source.corpus.games() > 0);
         let total: f64 = used().map(|(source, _)| source.weight).sum();
         used().map(|(source, epoch)| epoch * total / source.weight).fold(0.0, f64::max)
     }
 
-    /// Computes `samples` and `validate_every` if the configuration gives them in epochs.
+    /// Sets `samples` and `validate_every` if they are given in epochs.
     pub fn resolve_epochs(&self, config: &mut TrainConfig) {
         // Replayed samples count towards `samples`, but not towards an epoch.
         let epoch = self.epoch() * config.batch as f64 / config.new_samples() as f64;
@@ -107,7 +107,7 @@ impl Sources {
         }
     }
 
-    /// Returns an endless feed of training batches that begins with batch number `first`.
+    /// Returns an endless feed from batch number `first` on.
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch> {
         let recipe = recipe(config, config.history_dropout);
         let fresh = config.new_samples();
@@ -127,7 +127,7 @@ impl Sources {
         positions.clone().min().unwrap_or(0) * positions.count() as u64
     }
 
-    /// Returns the held-out batches, in which all sources have the same weight.
+    /// All sources have the same weight.
     pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut> {
         let recipe = recipe(config, 0.0);
         let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
@@ -147,7 +147,7 @@ fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
     SampleOptions { input, policy, target, history_dropout }
 }
 
-/// Returns the samples per epoch of a source: all positions, or at most `most` per game unless `most` is 0.
+/// Returns all positions, or at most `most` per game unless `most` is 0.
 fn epoch(corpus: &Corpus, most: u64) -> f64 {
     let all = corpus.positions();
     (if most == 0 { all } else { all.min(corpus.games().saturating_mul(most)) }) as f64
@@ -159,7 +159,6 @@ impl GameSink for CorpusBuilder {
     }
 }
 
-/// Copies the training and held-out games of a source to unnamed files in `folder`.
 fn read(
     config: &SourceConfig,
     percent: u64,
@@ -194,7 +193,7 @@ impl Feed for Prefetch {
     }
 }
 
-/// Returns the batch number of a checkpoint's feed position, or an error if the sample order has changed since.
+/// Fails if the sample order has changed since the checkpoint.
 pub fn batch_number(position: &serde_json::Value) -> Result<u64> {
     let batch = position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0);
     ensure!(
@@ -205,8 +204,8 @@ pub fn batch_number(position: &serde_json::Value) -> Result<u64> {
     Ok(batch)
 }
 
-/// Converts a feed position from batches of `before` samples to batches of `now` samples. No sample repeats, and fewer
-/// than `now` are skipped. A position without a batch number stays unchanged.
+/// Converts a feed position from batches of `before` samples to batches of `now`. No sample repeats, and fewer than
+/// `now` are skipped. A position without a batch number stays unchanged.
 pub(super) fn rescaled(position: &serde_json::Value, before: u64, now: u64) -> serde_json::Value {
     if position.get("batch").is_none() {
         return position.clone();

@@ -14,11 +14,11 @@ use tch::{Kind, Tensor};
 #[derive(Default)]
 pub struct HeldOut {
     pub batches: Vec<Batch>,
-    /// Names of the sources, in the order of [`Batch::source`].
+    /// In the order of [`Batch::source`].
     pub names: Vec<String>,
 }
 
-/// Measures `weights` (fp32) on held-out samples.
+/// `weights` are fp32.
 pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &TrainConfig) -> Validations {
     let _guard = tch::no_grad_guard();
     let device = weights.device();

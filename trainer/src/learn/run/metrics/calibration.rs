@@ -12,14 +12,13 @@ pub struct Bin(pub f64, pub f64, pub u64);
 /// A reliability diagram (DeGroot and Fienberg 1983).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReliabilityDiagram {
-    /// Expected calibration error (Naeini et al. 2015): the mean of |prediction − outcome| over the bins, weighted by
-    /// samples.
+    /// Expected calibration error (Naeini et al. 2015).
     pub error: f64,
     /// The bins that contain samples, in ascending order.
     pub bins: Vec<Bin>,
 }
 
-/// Reliability diagrams for the side to move.
+/// For the side to move.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Calibration {
     /// Expected score, P(win) + P(draw)/2.
@@ -31,12 +30,12 @@ pub struct Calibration {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalibrationTally {
-    /// Number of samples, sum of predictions and sum of outcomes per bin of score, win, draw and loss.
+    /// Samples, sum of predictions and sum of outcomes per bin of score, win, draw and loss.
     sums: [[[f64; 3]; BINS]; 4],
 }
 
 impl CalibrationTally {
-    /// Adds a WDL prediction and its outcome. An unknown outcome is all zero and does not count.
+    /// An unknown outcome is all zero and does not count.
     pub fn add(&mut self, predicted: [f32; 3], outcome: [f32; 3]) {
         if outcome == [0.0; 3] {
             return;
@@ -66,7 +65,7 @@ impl CalibrationTally {
     }
 }
 
-/// Computes a diagram from the number of samples, sum of predictions and sum of outcomes of each bin.
+/// `sums` has samples, sum of predictions and sum of outcomes of each bin.
 pub fn diagram(sums: &[f64]) -> ReliabilityDiagram {
     let filled = sums.as_chunks::<3>().0.iter().filter(|[samples, ..]| *samples > 0.0);
     let bins: Vec<Bin> = filled.map(|[n, predicted, seen]| Bin(predicted / n, seen / n, *n as u64)).collect();

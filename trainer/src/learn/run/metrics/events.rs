@@ -54,8 +54,7 @@ const START: i32 = 1;
 pub struct Events(File);
 
 impl Events {
-    /// Creates a file in `folder` for events after `step`, and discards events of later steps in the folder's other
-    /// files.
+    /// Creates a file for events after `step`, and discards later events in the folder's other files.
     pub fn open(folder: &Path, step: u64) -> std::io::Result<Events> {
         std::fs::create_dir_all(folder)?;
         // TensorBoard reads the files in the order of their names. A clock that was set back, or a restart within the
@@ -71,12 +70,11 @@ impl Events {
         Ok(events)
     }
 
-    /// Writes the numbers of a line of `metrics.jsonl` as scalars. The tag of a nested number begins with its object's
-    /// key, that of a top-level number with `train`.
+    /// Writes a line of `metrics.jsonl` as scalars. The tag of a nested number begins with its object's key, that of a
+    /// top-level number with `train`.
     pub fn line(&mut self, step: u64, line: &serde_json::Value) -> std::io::Result<()> {
         let mut value = Vec::new();
         for (key, inner) in line.as_object().into_iter().flatten() {
-            // These keys identify the line and are not curves.
             if !["step", "samples", "time_s"].contains(&key.as_str()) {
                 scalars(
                     if inner.is_object() { key.clone() } else { format!("train/{key}") },
@@ -97,7 +95,7 @@ impl Events {
     }
 }
 
-/// Returns the seconds in the names of a folder's event files.
+/// Returns the seconds in the names of event files.
 fn numbers(folder: &Path) -> impl Iterator<Item = u64> {
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     names.filter_map(|name| {
@@ -109,12 +107,11 @@ fn seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Returns the masked CRC-32C of a part of a TFRecord.
+/// Masked CRC-32C.
 fn masked(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
 }
 
-/// Appends the numbers in `value` to `all`, with tags below `tag`.
 fn scalars(tag: String, value: &serde_json::Value, all: &mut Vec<Scalar>) {
     if let Some(number) = value.as_f64() {
         all.push(Scalar { tag, simple_value: Some(number as f32) });
@@ -130,7 +127,6 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The events of all files in a folder, with their checksums verified.
     fn read(folder: &Path) -> Vec<Event> {
         let mut events = Vec::new();
         let mut paths: Vec<_> =

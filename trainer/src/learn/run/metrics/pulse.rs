@@ -28,9 +28,8 @@ struct Lines {
 }
 
 struct State {
-    /// The last line that was shown.
     line: Option<String>,
-    /// Whether that line is still to be printed.
+    /// Whether the last line is still to be printed.
     fresh: bool,
     updated: Instant,
     printed: Option<Instant>,
@@ -49,14 +48,12 @@ impl Pulse {
         Pulse { bar, lines: (!terminal).then(|| Lines::start(first)), shown: Mutex::new(None) }
     }
 
-    /// Returns whether `REFRESH` has passed since the last [`Pulse::show`].
     pub fn is_due(&self) -> bool {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.is_none_or(|at| at.elapsed() >= REFRESH)
     }
 
-    /// Shows `line`: on a terminal beside a bar with `done` of the total, otherwise printed if the last is ten seconds
-    /// old.
+    /// Shows `line` beside the bar, or prints it if the last is ten seconds old.
     pub fn show(&self, done: u64, line: &str) {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         match &self.lines {
@@ -68,12 +65,10 @@ impl Pulse {
         }
     }
 
-    /// Prints a line, above the bar if there is one.
     pub fn print(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    /// Calls `print` while the bar is hidden.
     pub fn suspend(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }

@@ -17,7 +17,6 @@ use crate::config::RunConfig;
 use crate::data::samples::Phase;
 use crate::learn::run::TrainProgress;
 
-/// Steps of the progress bar.
 const PARTS: u64 = 1000;
 
 pub struct Reporter {
@@ -25,19 +24,17 @@ pub struct Reporter {
     events: Events,
     pulse: Pulse,
     config: RunConfig,
-    /// The run's progress when this session began.
+    /// At the start of this session.
     start: TrainProgress,
-    /// The run's progress at the last report.
+    /// At the last report.
     last: TrainProgress,
     /// Time since the last report that was not spent on training.
     paused: Duration,
-    /// The last report's losses, as text.
     losses: String,
 }
 
 impl Reporter {
-    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder. Lines of steps after `start`, written after the
-    /// last checkpoint, are discarded.
+    /// Discards lines of steps after `start`, which were written after the last checkpoint.
     pub fn open(run: &Path, config: &RunConfig, start: &TrainProgress) -> Result<Reporter> {
         let cannot = |path: &Path| format!("cannot write {}", path.display());
         let path = run.join("metrics.jsonl");
@@ -50,7 +47,6 @@ impl Reporter {
         Ok(Reporter { file, events, pulse, config, start, last, paused, losses })
     }
 
-    /// Shows the progress between reports.
     pub fn tick(&mut self, progress: &TrainProgress) {
         if self.pulse.is_due() {
             let seconds = (progress.time_s - self.start.time_s).max(1e-9);
@@ -69,7 +65,7 @@ impl Reporter {
         self.pulse.show((PARTS as f64 * done) as u64, &line);
     }
 
-    /// Writes the training metrics since the last report and returns the samples per second.
+    /// Returns the samples per second since the last report.
     pub fn train(&mut self, progress: &TrainProgress, report: &TrainReport, lr: f64) -> Result<f64> {
         let pause = std::mem::take(&mut self.paused).as_secs_f64();
         let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
@@ -97,7 +93,6 @@ impl Reporter {
         Ok(rate)
     }
 
-    /// Writes the metrics of a validation, which took `time`.
     pub fn validation(
         &mut self,
         progress: &TrainProgress,
@@ -148,7 +143,7 @@ impl Reporter {
         Ok(())
     }
 
-    /// Prints a line above the progress bar.
+    /// Prints above the progress bar.
     pub fn print(&self, line: &str) {
         self.pulse.print(line);
     }
@@ -160,12 +155,12 @@ impl Reporter {
     }
 }
 
-/// Formats the WDL loss; empty without a value head.
+/// Empty without a value head.
 fn wdl(separator: &str, measures: &Measures) -> String {
     measures.wdl_loss.map_or(String::new(), |loss| format!("{separator} wdl {}", shown(loss, 4)))
 }
 
-/// Formats a measure, NaN as a dash.
+/// NaN is a dash.
 fn shown(measure: f64, digits: usize) -> String {
     if measure.is_nan() { "–".into() } else { format!("{measure:.digits$}") }
 }
@@ -175,14 +170,12 @@ fn rounded(x: f64, digits: i32) -> f64 {
     (x * scale).round() / scale
 }
 
-/// Opens `path` for lines after `step`.
 fn metrics(path: &Path, step: u64) -> std::io::Result<File> {
     let kept = kept_lines(path, step)?;
     write_file(path, kept.as_bytes()).map_err(std::io::Error::other)?;
     OpenOptions::new().append(true).open(path)
 }
 
-/// Returns the complete lines of `path` up to `step`.
 fn kept_lines(path: &Path, step: u64) -> std::io::Result<String> {
     let mut kept = String::new();
     if step == 0 || !path.exists() {

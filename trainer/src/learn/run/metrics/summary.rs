@@ -1,5 +1,3 @@
-//! Means of a training run over some of its steps.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,16 +6,14 @@ use serde_json::{Value, json};
 use super::measures::{TrainReport, Validations};
 use crate::data::samples::Phase;
 
-/// Means over the reports of some steps, and their last validation. It is part of the run's progress, so a resumed run
-/// continues it.
+/// Means over the reports of some steps, and their last validation, as part of a run's progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainSummary {
-    /// Steps left out because they were not finite.
     pub skipped: u64,
-    /// The last validation's measures on all samples, as in `metrics.jsonl`; null without one.
+    /// As in `metrics.jsonl`; null without a validation.
     pub validation: Value,
-    /// The same by game phase.
+    /// The last validation by game phase.
     pub phases: Value,
     reports: u64,
     /// Reports without a policy loss.
@@ -33,7 +29,6 @@ pub struct TrainSummary {
 }
 
 impl TrainSummary {
-    /// Adds a report.
     pub fn add(&mut self, report: &TrainReport, samples_per_s: f64) {
         self.skipped += report.skipped;
         self.reports += 1;
@@ -57,22 +52,22 @@ impl TrainSummary {
         self.phases = json!(phases.collect::<BTreeMap<_, _>>());
     }
 
-    /// Returns the mean policy cross-entropy in nats; none without a report.
+    /// In nats; none without a report.
     pub fn policy_loss(&self) -> Option<f64> {
         mean(self.policy_loss, self.reports - self.unmeasured)
     }
 
-    /// Returns the mean WDL cross-entropy in nats; none without a report or a value head.
+    /// In nats; none without a report or a value head.
     pub fn wdl_loss(&self) -> Option<f64> {
         mean(self.wdl_loss, self.valued)
     }
 
-    /// Returns the mean share of samples whose move is the first choice among legal moves.
+    /// Top-1 accuracy among legal moves.
     pub fn top1(&self) -> Option<f64> {
         mean(self.top1, self.reports - self.unmeasured)
     }
 
-    /// Returns the mean share of samples whose move is among the first five legal choices.
+    /// Top-5 accuracy among legal moves.
     pub fn top5(&self) -> Option<f64> {
         mean(self.top5, self.reports - self.unmeasured)
     }

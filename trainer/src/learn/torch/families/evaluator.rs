@@ -1,4 +1,4 @@
-//! Evaluation by libtorch for self-play and matches, in large batches on a GPU.
+//! Evaluation by libtorch for self-play and matches.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use crate::base::network::Backend;
 use crate::config::ModelConfig;
 use crate::data::loader::Batch;
 
-/// A network evaluated on a device. A GPU is used best by one worker with many games, which fill one batch.
+/// A GPU is used best by one worker with many games, which fill one batch.
 pub struct Torch {
     model: ModelConfig,
     weights: Mutex<Weights>,
@@ -47,7 +47,7 @@ impl Backend for Torch {
     }
 }
 
-/// The evaluator of one worker, with its own copy of the weights. Its outputs equal ONNX Runtime's.
+/// The evaluator of one worker, with its own copy of the weights.
 struct TorchEvaluator {
     net: Net,
     weights: Weights,
@@ -56,8 +56,8 @@ struct TorchEvaluator {
 }
 
 impl TorchEvaluator {
-    /// Returns the logits of all requests' moves, concatenated, and then three value logits per position if there is a
-    /// value head. Nothing else is copied from the device.
+    /// Returns the logits of all requests' moves and then, with a value head, three value logits per position. Nothing
+    /// else is copied from the device.
     fn logits(&self, batch: &[Request<'_>]) -> Vec<f32> {
         let Schemes { input, policy, .. } = self.net.schemes();
         let mut positions = Batch { size: batch.len(), ..Batch::default() };
@@ -124,7 +124,6 @@ impl Evaluator for TorchEvaluator {
     }
 }
 
-/// Returns the first line of a panic's message.
 fn first_line(why: &(dyn Any + Send)) -> &str {
     let text = why.downcast_ref::<String>().map(String::as_str).or(why.downcast_ref::<&str>().copied());
     text.and_then(|text| text.lines().next()).unwrap_or("an error")

@@ -19,7 +19,7 @@ pub(crate) struct ForwardPass<'a> {
 }
 
 impl ForwardPass<'_> {
-    /// Applies dropout with probability `p`, in training only.
+    /// Applies dropout in training only.
     pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
         let cut = (256.0 * p).round();
         if !self.train || p == 0.0 {
@@ -67,8 +67,7 @@ fn dropout_mask(x: &Tensor, cut: f64) -> Tensor {
     bytes.narrow(0, 0, elements).view(&x.size()[..]).ge(cut).to_kind(x.kind()) * (256.0 / (256.0 - cut))
 }
 
-/// Rounds `x` to multiples of `step`, with a straight-through gradient (Bengio et al. 2013; Jacob et al. 2018 for 8
-/// bits).
+/// Rounds to multiples of `step`, with a straight-through gradient (Bengio et al. 2013; Jacob et al. 2018 for 8 bits).
 fn straight_through(x: &Tensor, step: &Tensor) -> Tensor {
     let moved = tch::no_grad(|| {
         let step = step.clamp_min(1e-12);
@@ -130,7 +129,6 @@ impl Linear {
     }
 }
 
-/// BatchNorm or GroupNorm.
 pub(crate) struct Norm {
     pub gamma: ParamId,
     pub beta: ParamId,
@@ -253,7 +251,6 @@ impl LayerNorm {
         LayerNorm { gamma: param("gamma", 1.0), beta: param("beta", 0.0) }
     }
 
-    /// Normalises `x` `[…, channels]` in fp32.
     pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (gamma, beta) = (pass.weights.get(self.gamma), pass.weights.get(self.beta));
         let normed = |x: &Tensor| x.layer_norm(gamma.size(), Some(gamma), Some(beta), EPSILON, true);
@@ -262,7 +259,7 @@ impl LayerNorm {
     }
 }
 
-/// Scaled dot-product attention over tensors `[batch, heads, n, width]`.
+/// All tensors are `[batch, heads, n, width]`.
 fn attend(query: &Tensor, key: &Tensor, value: &Tensor) -> Tensor {
     if query.device().is_cuda() {
         let none = None::<Tensor>;
@@ -274,7 +271,6 @@ fn attend(query: &Tensor, key: &Tensor, value: &Tensor) -> Tensor {
     scores.softmax(-1, query.kind()).matmul(value)
 }
 
-/// Pre-norm multi-head self-attention.
 pub(crate) struct Attention {
     pub norm: LayerNorm,
     pub qkv: Linear,
@@ -293,7 +289,7 @@ impl Attention {
         }
     }
 
-    /// Adds to `x` `[batch, channels, 8, 8]` its attention over the 64 squares.
+    /// Adds attention over the 64 squares to `x` `[batch, channels, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (batch, channels) = (x.size()[0], x.size()[1]);
         // A view in channels-last memory format: [batch, squares, channels].
@@ -302,7 +298,7 @@ impl Attention {
         tokens.view([batch, 8, 8, channels]).permute([0, 3, 1, 2])
     }
 
-    /// Returns the residual branch of `tokens` `[batch, n, channels]`, of the same shape.
+    /// Maps `[batch, n, channels]` to the same shape.
     pub fn residual(&self, pass: &ForwardPass, tokens: &Tensor) -> Tensor {
         let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
         let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));

@@ -1,7 +1,7 @@
 //! The family `linear`: softmax regression from the pieces on the squares to every UCI move.
 //!
-//! It has 832 · 1968 + 1968 = 1,639,344 parameters. The input has neither side to move nor castling or en-passant
-//! rights. Moves are identified by their squares, so White's and Black's moves are different outputs.
+//! The input has neither side to move nor castling or en-passant rights. Moves are identified by their squares, so
+//! White's and Black's moves are different outputs.
 
 use super::layers::{ForwardPass, Linear};
 use super::net::Output;
@@ -20,7 +20,6 @@ impl LinearNet {
         LinearNet { out: Linear::new(layout, "out", inputs, outputs, 0.1) }
     }
 
-    /// Returns the outputs for `input` `[batch, 832]`.
     pub fn forward(&self, pass: &ForwardPass, input: &Tensor) -> Output {
         Output { policy: vec![self.out.forward(pass, input)], wdl: Vec::new() }
     }

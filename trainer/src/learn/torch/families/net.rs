@@ -10,7 +10,7 @@ use super::resnet::Resnet;
 use super::trm::Trm;
 use crate::config::ModelConfig;
 
-/// The structure of a network of any family. Its parameters are in [`Weights`].
+/// The structure of a network. Its parameters are in [`Weights`].
 pub struct Net {
     config: ModelConfig,
     layout: ParamLayout,
@@ -24,7 +24,7 @@ pub(crate) enum Body {
     Trm(Trm),
 }
 
-/// The outputs of a network. A recursive model has one per step, of which inference uses the last.
+/// A recursive model has an output per step, of which inference uses the last.
 pub struct Output {
     /// For each step `[batch, size]`: logits over the policy scheme, in the compute dtype.
     pub policy: Vec<Tensor>,
@@ -33,12 +33,12 @@ pub struct Output {
 }
 
 impl Output {
-    /// Returns the policy logits `[batch, size]` of the last step.
+    /// `[batch, size]`.
     pub fn last_policy(&self) -> &Tensor {
         self.policy.last().expect("a network has at least one output")
     }
 
-    /// Returns the value logits `[batch, 3]` of the last step if there is a value head.
+    /// `[batch, 3]`.
     pub fn last_wdl(&self) -> Option<&Tensor> {
         self.wdl.last()
     }
@@ -70,7 +70,7 @@ impl Net {
         &self.layout
     }
 
-    /// Returns the recursive model if it computes its gradient with activation checkpointing.
+    /// Returns the recursive model if it uses activation checkpointing.
     pub(crate) fn checkpointed(&self) -> Option<&Trm> {
         match &self.body {
             Body::Trm(trm) => Some(trm).filter(|trm| trm.config.group() < trm.config.steps),
@@ -78,8 +78,8 @@ impl Net {
         }
     }
 
-    /// Returns the outputs for `input`, which is a batch of the input scheme's shape, of any dtype. With `train`,
-    /// dropout is active and BatchNorm uses the batch's statistics and updates the running ones.
+    /// `input` is a batch of the input scheme's shape, of any dtype. With `train`, dropout is active and BatchNorm uses
+    /// the batch's statistics and updates the running ones.
     pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
         let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
         let pass = &ForwardPass { weights, train, rounding };

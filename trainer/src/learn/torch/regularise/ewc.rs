@@ -1,5 +1,5 @@
-//! Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on the distance of the weights from
-//! those of an earlier task, weighted by their importance for that task.
+//! Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on the distance from an earlier task's
+//! weights, weighted by their importance for that task.
 
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
@@ -20,8 +20,6 @@ impl ElasticPenalty {
         ElasticPenalty { anchor, importance, weight }
     }
 
-    /// Returns a penalty around `weights` with importances estimated from `batches`.
-    ///
     /// The Fisher information is the mean square of single-sample gradients. It is estimated from whole batches,
     /// because the mean of n independent zero-mean gradients has 1/n of their mean square.
     pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> ElasticPenalty {
@@ -39,7 +37,7 @@ impl ElasticPenalty {
         ElasticPenalty::new(weights.flat.detach().copy(), importance, config.ewc.weight)
     }
 
-    /// Returns the gradient of the penalty `weight/2 · Σ importance · (θ − anchor)²` at θ = `flat`.
+    /// Gradient of `weight/2 · Σ importance · (θ − anchor)²` at θ = `flat`.
     pub fn gradient(&self, flat: &Tensor) -> Tensor {
         (flat - &self.anchor) * &self.importance * self.weight
     }

@@ -13,7 +13,7 @@ pub struct Reference {
     config: ReferenceConfig,
 }
 
-/// Sums over batches with a finite divergence: divergence, penalty weight, their number; and the number of the others.
+/// Sums over batches with a finite divergence: divergence, penalty weight, count; then the count of the others.
 pub struct PolicyDivergenceSums {
     /// `[4]` on the device.
     pub(crate) sums: Tensor,
@@ -24,7 +24,7 @@ impl PolicyDivergenceSums {
         PolicyDivergenceSums { sums: Tensor::zeros([4], (Kind::Float, device)) }
     }
 
-    /// Adds a batch, without synchronising with the device.
+    /// Does not synchronise with the device.
     fn add(&self, divergence: &Tensor, weight: &Tensor) {
         let finite = divergence.isfinite().to_kind(Kind::Float);
         let known = |number: &Tensor| number.nan_to_num(0.0, 0.0, 0.0) * &finite;
@@ -37,7 +37,7 @@ impl PolicyDivergenceSums {
         _ = self.sums.shallow_clone().zero_();
     }
 
-    /// Returns means over the batches; synchronises with the device.
+    /// Synchronises with the device.
     pub fn mean(&self) -> PolicyDivergence {
         let sums = Vec::<f32>::try_from(&self.sums).expect("four numbers");
         let batches = f64::from(sums[2]).max(1.0);
@@ -52,9 +52,8 @@ impl Reference {
         Reference { weights, config }
     }
 
-    /// Returns the mean divergence in nats of the policy of `weights` (fp32) from the reference's on `batches`, both in
-    /// inference mode. [`Reference::penalty`] instead runs the learner in training mode, with the batch's own BatchNorm
-    /// statistics.
+    /// Returns the mean divergence in nats of the policy of `weights` (fp32), both networks in inference mode.
+    /// [`Reference::penalty`] instead runs the learner in training mode, with the batch's own BatchNorm statistics.
     pub fn measure(&self, net: &Net, weights: &Weights, batches: &[Batch]) -> f64 {
         let _guard = tch::no_grad_guard();
         let device = weights.device();
@@ -69,8 +68,7 @@ impl Reference {
         batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
     }
 
-    /// Returns the penalty of a batch for the learner's `legal_logits`, a scalar with a gradient, and adds it to
-    /// `sums`.
+    /// Returns the penalty for the learner's `legal_logits`, a scalar with a gradient, and adds it to `sums`.
     pub fn penalty(
         &self,
         net: &Net,
@@ -88,20 +86,19 @@ impl Reference {
     }
 }
 
-/// Returns the policy logits `[n, size]` in inference mode, masked for illegal moves.
+/// Returns the policy logits `[n, size]` in inference mode, illegal moves masked.
 fn masked_logits(net: &Net, weights: &Weights, batch: &DeviceBatch) -> Tensor {
     let output = net.forward(weights, &batch.input, false);
     output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
 }
 
-/// Returns the KL divergence in nats `[n]` of the policy of `logits` from that of `reference`.
+/// Returns the KL divergence in nats `[n]` of `logits` from `reference`.
 pub fn divergence(logits: &Tensor, reference: &Tensor) -> Tensor {
     let log = logits.log_softmax(-1, Kind::Float);
     let terms = log.exp() * (&log - reference.log_softmax(-1, Kind::Float));
     terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
 }
 
-/// Returns the weight of the penalty at this divergence, a scalar.
 fn adapted_weight(divergence: &Tensor, config: &ReferenceConfig) -> Tensor {
     let excess = (divergence / config.target.max(1e-9) - 1.0).clamp_min(0.0);
     ((excess * config.factor + 1.0) * config.weight).clamp_max(config.most.max(config.weight))

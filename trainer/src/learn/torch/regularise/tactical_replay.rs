@@ -20,15 +20,13 @@ impl HardPositions {
         self.0.is_empty()
     }
 
-    /// Returns up to `count` random positions without repetition.
     pub fn draw(&self, count: usize, seed: u64) -> Vec<Origin> {
         Rng::with_seed(seed).choose_multiple(self.0.iter().copied(), count)
     }
 
-    /// Updates the buffer after a step on `batch`, whose last `shown` samples were drawn from it.
-    ///
-    /// `losses` are the policy losses of the samples in nats. Repeated positions whose loss fell below the threshold
-    /// leave, new tactical positions at or above it enter, and the oldest beyond the capacity are dropped.
+    /// Updates the buffer after a step on `batch`, whose last `shown` samples were drawn from it. Repeated positions
+    /// whose policy loss (nats) fell below the threshold leave, new tactical positions at or above it enter, and the
+    /// oldest beyond the capacity are dropped.
     pub fn update(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
         let is_hard = |row: usize| f64::from(losses[row]) >= config.threshold;
         let fresh = batch.size - shown;

@@ -9,7 +9,6 @@ use engine::nets::encoding::{az4672, planes72};
 use tch::Tensor;
 
 const INPUT_PLANES: i64 = planes72::PLANES as i64;
-/// Move types per square.
 const MOVE_TYPES: i64 = az4672::TYPES as i64;
 const POLICY: i64 = az4672::SIZE as i64;
 
@@ -25,7 +24,6 @@ pub(crate) struct Resnet {
     pub value: ValueHeadLayers,
 }
 
-/// Two convolutions, optionally squeeze-and-excitation and self-attention.
 pub(crate) struct ResidualBlock {
     pub first: ConvNorm,
     pub second: ConvNorm,
@@ -71,7 +69,7 @@ impl Resnet {
         Resnet { config: config.clone(), stem, blocks, policy, value }
     }
 
-    /// Returns the outputs for `planes` `[batch, 72, 8, 8]`.
+    /// `planes` is `[batch, 72, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         let act = self.config.activation;
         let channels_last = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);

@@ -24,8 +24,8 @@ impl StepState {
 }
 
 impl Trm {
-    /// Returns the gradient `[parameters]` in fp32 of the sum of `loss(step, answer)` over the steps, counted from 0.
-    /// `loss` is called once per step, later groups first. `seed` determines the dropout.
+    /// Returns the fp32 gradient `[parameters]` of the sum of `loss(step, answer)` over the steps, counted from 0.
+    /// `loss` is called once per step, later groups first.
     pub fn gradient(
         &self,
         weights: &Weights,
@@ -83,7 +83,7 @@ impl Trm {
         sum.expect("at least one group")
     }
 
-    /// Runs a step whose dropout depends only on `seed` and `step`, so that it can be recomputed.
+    /// The dropout depends only on `seed` and `step`, so that the step can be recomputed.
     fn seeded_step(
         &self,
         pass: &ForwardPass,

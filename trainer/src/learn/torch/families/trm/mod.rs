@@ -33,7 +33,6 @@ pub(crate) struct Trm {
     pub(crate) wdl: Linear,
 }
 
-/// A pre-norm transformer layer.
 pub(crate) struct TransformerLayer {
     pub attention: Attention,
     pub norm: LayerNorm,
@@ -58,7 +57,6 @@ pub(crate) struct StepAnswer {
 }
 
 impl Trm {
-    /// Adds the network's parameters to `layout`.
     pub fn new(layout: &mut ParamLayout, config: &TrmConfig) -> Trm {
         let (l, width) = (layout, config.width);
         let embed = Linear::new(l, "embed", PLANES, width, 1.0);
@@ -89,13 +87,13 @@ impl Trm {
         }
     }
 
-    /// Embeds `planes` `[n, 19, 8, 8]` and the position of each square as `[n, 64, width]`.
+    /// Maps `[n, 19, 8, 8]` to `[n, 64, width]`: embeddings of the squares' features and positions.
     fn embed(&self, pass: &ForwardPass, planes: &Tensor) -> Tensor {
         let squares = planes.flatten(2, 3).transpose(1, 2).to_kind(pass.weights.kind());
         self.embed.forward(pass, &squares) + pass.weights.get(self.positions)
     }
 
-    /// Applies one step to `x` `[n, 64, width]`.
+    /// `x` is `[n, 64, width]`.
     fn step(&self, pass: &ForwardPass, x: &Tensor, state: &StepState) -> StepState {
         let mut tokens = Tensor::cat(&[&state.y, &(x + &state.z)], 1);
         for layer in &self.layers {
@@ -113,12 +111,10 @@ impl Trm {
         StepAnswer { policy: self.policy.forward(pass, &y), wdl: self.wdl.forward(pass, &y) }
     }
 
-    /// Returns the outputs after each configured step for `planes` `[n, 19, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         self.forward_steps(pass, planes, self.config.steps)
     }
 
-    /// Returns the outputs after each of `steps` steps.
     fn forward_steps(&self, pass: &ForwardPass, planes: &Tensor, steps: usize) -> Output {
         let x = self.embed(pass, planes);
         let mut state = self.initial_state(pass.weights, planes.size()[0]);
