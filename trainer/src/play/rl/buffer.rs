@@ -1,4 +1,4 @@
-//! The replay buffer: an index of the files that hold the newest self-play positions.
+//! The replay buffer: an index of the files with the newest self-play positions.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -9,26 +9,24 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{self, Chunk, ChunkError};
 use crate::data::record::{GameView, Split, split_at};
 
-/// The newest share of the buffer's positions, which counts as recent.
+/// Share of the buffer's positions, the newest, that counts as recent.
 const RECENT: f64 = 0.25;
 
 /// The games of one iteration, in files `NAME-00000.h5` …
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferEntry {
     pub name: String,
-    /// First game that is used; earlier ones were dropped.
+    /// The first game used; earlier ones were dropped.
     pub first: u64,
-    /// The target positions of each used game, in order.
+    /// Target positions per used game, in order.
     pub positions: Vec<u32>,
 }
 
 impl BufferEntry {
-    /// Indexes all games of the files `FOLDER/NAME-*.h5`.
     pub fn read(folder: &Path, name: &str) -> Result<BufferEntry> {
         Ok(BufferEntry::new(name, &read_all(folder, name)?))
     }
 
-    /// Indexes all games of these files.
     pub fn new(name: &str, chunks: &[Chunk]) -> BufferEntry {
         let of = |chunk: &Chunk, game| chunk.replay(game).targets() as u32;
         let positions = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| of(chunk, game)));
@@ -40,7 +38,6 @@ impl BufferEntry {
     }
 }
 
-/// The index of the games to learn from, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ReplayBuffer {
@@ -72,7 +69,7 @@ impl ReplayBuffer {
         self.entries.retain(|entry| !entry.positions.is_empty());
     }
 
-    /// Drops the newest `share` of the positions, in whole games. Returns the number dropped.
+    /// Drops the newest `share` of the positions in whole games. Returns the number dropped.
     pub fn purge(&mut self, share: f64) -> u64 {
         let before = self.positions();
         let mut wanted = (before as f64 * share).round() as u64;
@@ -87,8 +84,8 @@ impl ReplayBuffer {
         before - self.positions()
     }
 
-    /// Drops the oldest iterations until at least `bytes` bytes of files are freed, but keeps the newest iteration.
-    /// `size` returns an iteration's bytes. Returns the dropped names.
+    /// Drops the oldest iterations until at least `bytes` bytes of files are freed, but keeps the newest one. `size`
+    /// returns an iteration's bytes. Returns the dropped names.
     pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
         let mut dropped = Vec::new();
         while bytes > 0 && self.entries.len() > 1 {
@@ -99,8 +96,8 @@ impl ReplayBuffer {
         dropped
     }
 
-    /// Drops iterations whose files are missing, damaged or hold too few games, and returns a log line for each. Renames
-    /// damaged files. Fails on a file of another version of this program.
+    /// Drops iterations whose files are missing, damaged or hold too few games, and returns a log line for each.
+    /// Renames damaged files. Fails on a file of another program version.
     pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
@@ -116,7 +113,8 @@ impl ReplayBuffer {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Calls `take(recent, split, game)` for every game; `percent` are held out. Passes only the newest of equal games.
+    /// Calls `take(recent, split, game)` for every game, newest first; `percent` are held out. Of equal games only the
+    /// newest counts.
     pub fn visit(
         &self,
         folder: &Path,
@@ -172,13 +170,12 @@ fn missing(folder: &Path, name: &str) -> String {
     format!("{} is missing, which the buffer needs", folder.join(format!("{name}-00000.h5")).display())
 }
 
-/// The files `FOLDER/NAME-00000.h5` …, in order.
 pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
     let path = |number: u32| folder.join(format!("{name}-{number:05}.h5"));
     (0..).map(path).take_while(|path| path.exists()).collect()
 }
 
-/// Reads all files of an iteration; having none is an error.
+/// Fails if the iteration has no files.
 pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>> {
     let files = files(folder, name);
     ensure!(!files.is_empty(), missing(folder, name));

@@ -1,5 +1,3 @@
-//! Draws the curves of a run from its `metrics.jsonl`.
-
 use std::path::Path;
 
 use anyhow::{Result, ensure};
@@ -12,12 +10,12 @@ use crate::play::arena::{MatchResults, Rating};
 
 const COLUMNS: usize = 3;
 
-/// True if the folder holds a run of `rl`.
+/// Whether the folder holds a run of `rl`.
 pub fn is_run(folder: &Path) -> bool {
     folder.join("state.json").is_file()
 }
 
-/// Draws the run in `folder` into an SVG file.
+/// Draws the run's `metrics.jsonl` into an SVG file.
 pub fn draw_curves(folder: &Path, out: &Path) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -63,7 +61,7 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
     ]
 }
 
-/// Latest rating of each iteration's network with its 95 % confidence interval.
+/// The latest rating of each iteration's network with its 95 % interval.
 fn ratings(lines: &[Value]) -> Vec<Curve> {
     let last = lines.iter().rev().find_map(|line| {
         serde_json::from_value::<Vec<Rating>>(line["ratings"].clone()).ok().filter(|all| !all.is_empty())

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::VetoRules;
 
-/// What the arena decides about the network in training.
+/// The arena's decision about the network in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateDecision {
     /// It is stronger than the best network.
     Promoted,
-    /// It is not stronger, and the best network stays.
+    /// It is not stronger; the best network stays.
     Kept,
     /// It has become too weak against an earlier network.
     Vetoed,
 }
 
-/// Immediate measures of a veto, besides restarting from the best network's weights with a fresh optimiser.
+/// Immediate measures of a veto, besides restarting from the best weights with a fresh optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VetoResponse {
     pub level: u32,
@@ -24,12 +24,12 @@ pub struct VetoResponse {
     pub purge: f64,
 }
 
-/// State of the escalation. Vetoes are consecutive if no arena between them ended otherwise. Measures last for
-/// [`VetoRules::recovery`] iterations after the last veto, or until a promotion.
+/// Vetoes are consecutive if no arena between them ended otherwise. Measures last for [`VetoRules::recovery`]
+/// iterations after the last veto, or until a promotion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Escalation {
-    /// Number of consecutive vetoes.
+    /// Consecutive vetoes.
     pub streak: u32,
     /// Level of the measures in force; 0 for none.
     pub level: u32,
@@ -96,7 +96,7 @@ impl Escalation {
         }
     }
 
-    /// Share of the games that the current network plays: `base`, unless measures are in force.
+    /// Share of the games that the current network plays: `base`, or more while measures are in force.
     pub fn explore(&self, base: f64, rules: &VetoRules) -> f64 {
         if self.level >= 3 { base.max(rules.explore) } else { base }
     }
@@ -107,8 +107,7 @@ mod tests {
     use super::*;
     use GateDecision::{Kept, Promoted, Vetoed};
 
-    /// The state after these arenas: purge, mix (base 0.5), learning-rate factor, share of the current
-    /// network.
+    /// The state after these arenas: purge, mix (base 0.5), learning-rate factor, share of the current network.
     fn after(arenas: &[GateDecision]) -> (Option<f64>, f64, f64, f64) {
         let (mut state, rules) = (Escalation::default(), VetoRules::default());
         let last = arenas.iter().map(|decision| state.arena(*decision, &rules)).last().flatten();
@@ -147,7 +146,7 @@ mod tests {
     #[test]
     fn an_arena_without_a_veto_ends_the_streak_but_not_the_measures() {
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept]), (None, 0.7, 0.25, 0.3));
-        // The next veto is a first one again: no lower rate, a smaller purge. Measures in force stay.
+        // The next veto counts as a first one: no lower rate, a smaller purge. Measures in force stay.
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept, Vetoed]), (Some(0.25), 0.7, 0.25, 0.3));
     }
 
@@ -177,7 +176,7 @@ mod tests {
         assert!(state.iteration(None));
     }
 
-    /// As in the loop: some iterations have an arena at the end.
+    /// As in the loop, some iterations end with an arena.
     #[test]
     fn as_many_iterations_are_played_with_the_measures_as_the_recovery_says() {
         for recovery in 1..5 {

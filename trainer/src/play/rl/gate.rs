@@ -14,12 +14,11 @@ use crate::judge::evaluate::{self, CATEGORIES, JudgedNetwork, canaries};
 use crate::learn::run::metrics::{Validation, Validations};
 use crate::play::arena::{MatchResults, SprtDecision};
 
-/// Why an opponent is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OpponentRole {
     /// The random mover, which any trained network should beat easily.
     Random,
-    /// UCT without a network, as a sanity check of the network.
+    /// UCT without a network, a sanity check.
     Uct,
     /// The best network so far: the test for promotion.
     Best,
@@ -30,7 +29,7 @@ pub enum OpponentRole {
 }
 
 impl OpponentRole {
-    /// All roles in the order of play.
+    /// In the order of play.
     pub const ALL: [OpponentRole; 5] = [
         OpponentRole::Random,
         OpponentRole::Uct,
@@ -50,7 +49,7 @@ impl OpponentRole {
         }
     }
 
-    /// Expected score, taken from NeuralMatePlay; it is only logged.
+    /// Expected score, from NeuralMatePlay; only logged.
     pub fn expected(self) -> f64 {
         match self {
             OpponentRole::Random => 0.95,
@@ -60,7 +59,6 @@ impl OpponentRole {
         }
     }
 
-    /// True if the opponent is a network of the run.
     pub fn is_network(self) -> bool {
         !matches!(self, OpponentRole::Random | OpponentRole::Uct)
     }
@@ -75,15 +73,14 @@ impl OpponentRole {
     }
 }
 
-/// An opponent of the network in training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opponent {
     pub role: OpponentRole,
     pub name: String,
 }
 
-/// Chooses the opponents of the current network. Vetoed networks are left out and no network occurs twice: if the
-/// best network is the initial one, it has both roles.
+/// Chooses the opponents of the current network. Vetoed networks are excluded, and no network occurs twice: if the best
+/// network is the initial one, it has both roles.
 pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
     let mut opponents = Vec::new();
     let mut add = |role: OpponentRole, name: String| opponents.push(Opponent { role, name });
@@ -110,7 +107,7 @@ pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[
     opponents
 }
 
-/// Decides from the results, and says why.
+/// Returns the decision and its reasons.
 pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (GateDecision, Vec<String>) {
     let of = |role: OpponentRole| matches.get(role.name());
     // Without a match against the pretrained network, the best network is the pretrained one.
@@ -139,8 +136,9 @@ pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (
     }
 }
 
-/// Compares top-1 accuracy on the same held-out samples, overall and by game phase. Lists where `now` is worse than
-/// `before` by more than two standard errors. The error is overestimated: it assumes independent samples.
+/// Lists the game phases where top-1 accuracy on the same held-out samples is worse in `now` than in `before` by more
+/// than two standard errors, and the whole game likewise. The error is overestimated, since it assumes independent
+/// samples.
 pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     let parts = Phase::ALL.map(Phase::name).into_iter().zip(before.phases.iter().zip(&now.phases));
     let all = std::iter::once(("game", (&before.all, &now.all)));
@@ -158,7 +156,7 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     parts.chain(all).filter_map(worse).collect()
 }
 
-/// Lists the canary categories in which the second player solves fewer positions than the first.
+/// Lists the canary categories in which the second network solves fewer positions than the first.
 pub fn failed_canaries(mut players: [JudgedNetwork; 2]) -> Result<Vec<String>> {
     let items = canaries();
     let answers = evaluate::judge(&items, &mut players)?;

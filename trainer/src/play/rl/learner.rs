@@ -1,4 +1,4 @@
-//! Interface to a network family: creates, stores, loads and trains networks.
+//! The interface to a network family: creates, stores, loads and trains networks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,14 +15,13 @@ use crate::config::RlConfig;
 use crate::judge::evaluate::JudgedNetwork;
 use crate::learn::run::metrics::{PolicyDivergence, TrainSummary, Validations};
 
-/// What a learner sees of its run.
+/// The part of a run that a learner sees.
 pub struct LoopContext<'a> {
     pub config: &'a RlConfig,
     pub folder: &'a Path,
     pub nets: &'a RunNetworks,
     pub log: &'a RunLog,
     pub iteration: u64,
-    /// Raised to end the run.
     pub stop: &'a Arc<AtomicBool>,
 }
 
@@ -32,10 +31,8 @@ impl LoopContext<'_> {
     }
 }
 
-/// The games from which an iteration learns.
 pub struct LoopGames<'a> {
     pub buffer: &'a ReplayBuffer,
-    /// Folder of the buffer's files.
     pub folder: &'a Path,
     /// Share of samples from the pretraining games; 0 without such games.
     pub mix: f64,
@@ -45,42 +42,35 @@ pub struct LoopGames<'a> {
 pub struct TrainTask<'a> {
     /// Folder of the training run, which resumes from its checkpoint if it has one.
     pub folder: PathBuf,
-    /// Network whose weights initialise a new training run.
+    /// The network whose weights initialise a new training run.
     pub init: &'a str,
     /// Name of the network to write.
     pub name: &'a str,
     /// Sample count of the training run at which this training ends.
     pub samples: u64,
-    /// Factor on the learning rate.
     pub lr_factor: f64,
-    /// Seed of the sampling.
     pub seed: u64,
     pub games: LoopGames<'a>,
     /// Step of the training run at which this iteration's training began; `None` if it has not begun.
     pub from: Option<u64>,
 }
 
-/// How an iteration's training ended.
 pub enum TrainOutcome {
     Stopped,
-    /// It diverged, for this reason; no network was written.
+    /// It diverged for this reason; no network was written.
     NotFinite(String),
-    /// The network was written.
     Learnt(Box<LearntNetwork>),
 }
 
-/// The result of a training.
 pub struct LearntNetwork {
-    /// Last step of the training run.
     pub step: u64,
     pub summary: TrainSummary,
-    /// Divergence of the policy from the first network's, in nat.
+    /// Policy divergence from the first network, in nats.
     pub drift: PolicyDivergence,
     pub lr: f64,
 }
 
 impl LearntNetwork {
-    /// The fields for the iteration's metrics.
     pub fn metrics(&self) -> Value {
         let summary = &self.summary;
         json!({
@@ -91,37 +81,35 @@ impl LearntNetwork {
     }
 }
 
-/// A network of the run, ready to play.
 pub struct LearntPlayer {
     pub network: Arc<dyn Backend>,
-    /// The file from which it plays.
     pub file: PathBuf,
     /// A line for the log, if there is news.
     pub news: Option<String>,
 }
 
-/// Creates, loads and trains the networks of one family.
 pub trait LoopLearner {
-    /// One line on what trains and plays.
+    /// One line on device and runtime, for the log.
     fn describe(&self, config: &RlConfig) -> String;
 
-    /// The structure of the network in a file, as JSON like the key `train.model`. Fails for a network of
-    /// another family.
+    /// The structure of the network in a file, as JSON like the key `train.model`. Fails for a network of another
+    /// family.
     fn model(&self, path: &Path, config: &RlConfig) -> Result<Value>;
 
     /// Writes the network with which a new run begins.
     fn begin(&self, config: &RlConfig, nets: &RunNetworks) -> Result<()>;
 
-    /// Copies the structure of the run's networks into `config` and reads the pretraining games. Called once, first.
+    /// Copies the structure of the run's networks into `config` and reads the pretraining games. Called once, before
+    /// other calls.
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, folder: &Path) -> Result<()>;
 
     /// Loads a network for play. `games` are the newest game files, for calibration.
     fn player(&self, context: &LoopContext<'_>, name: &str, games: &[PathBuf]) -> Result<LearntPlayer>;
 
-    /// Loads a network to be judged.
+    /// Loads a network for evaluation.
     fn judged(&self, nets: &RunNetworks, name: &str) -> Result<JudgedNetwork>;
 
-    /// Number of threads to play on if the settings say `workers`.
+    /// The number of playing threads if the settings say `workers`.
     fn workers(&self, config: &RlConfig, workers: usize) -> usize;
 
     fn has_checkpoint(&self, folder: &Path) -> bool;
@@ -134,7 +122,7 @@ pub trait LoopLearner {
         begun: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<TrainOutcome>;
 
-    /// Validates two networks on the same held-out games: the pretraining games, or else the run's own.
+    /// Validates two networks on the same held-out games: the pretraining games, else the run's own.
     fn validated(
         &self,
         context: &LoopContext<'_>,

@@ -1,4 +1,4 @@
-//! The networks of a run, each as ONNX to play with and as weights to train further.
+//! The networks of a run, each as ONNX for play and as weights for training.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,6 @@ pub struct RunNetworks {
 }
 
 impl RunNetworks {
-    /// Opens the networks of the run in this folder.
     pub fn of(run: &Path) -> Result<RunNetworks> {
         let folder = run.join("nets");
         make_folder(&folder)?;
@@ -33,7 +32,7 @@ impl RunNetworks {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// ONNX file of a quantised network; it may not exist.
+    /// The quantised network; the file may not exist.
     pub fn int8(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.int8.onnx"))
     }
@@ -49,7 +48,7 @@ impl RunNetworks {
         iterations
     }
 
-    /// Removes all networks except the first one and these.
+    /// Removes all networks except the first one and `names`.
     pub fn keep(&self, names: &BTreeSet<String>) {
         for name in self.iterations().into_iter().map(RunNetworks::name).filter(|name| !names.contains(name))
         {

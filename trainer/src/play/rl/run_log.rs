@@ -20,8 +20,8 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Continues a log from `iteration` on. Metrics of this and later iterations are removed, because they
-    /// will be written again.
+    /// Continues a log from `iteration` on. Metrics of this and later iterations are removed, since they will be
+    /// written again.
     pub fn open(folder: &Path, iteration: u64) -> Result<RunLog> {
         let path = folder.join("metrics.jsonl");
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -60,8 +60,7 @@ impl RunLog {
     }
 }
 
-/// Flattens the tables in a line of metrics to numbers: the scores by opponent, and the rating of the tested
-/// network.
+/// Flattens a line of metrics: the arena becomes the score per opponent, the ratings that of the tested network.
 fn scalars(line: &Value) -> Value {
     let mut line = line.clone();
     let matches: BTreeMap<String, MatchResults> =

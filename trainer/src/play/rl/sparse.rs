@@ -1,4 +1,4 @@
-//! Runs with networks of the family `sparse`, trained in plain Rust.
+//! Runs with `sparse` networks, trained in plain Rust.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::learn::sparse::{
     SparseRun, SparseSamples, choose, divergence, validate,
 };
 
-/// Positions on which the divergence from the first network is measured.
+/// Positions for the policy divergence from the first network.
 const MEASURED: usize = 4096;
 
 #[derive(Default)]
@@ -33,7 +33,6 @@ pub struct SparseLoop {
     pretraining: SparseGames,
 }
 
-/// The training part of the configuration.
 fn training(config: &RlConfig) -> Result<&SparseTrainConfig> {
     config.train.sparse().context("the run is of another family than sparse")
 }
@@ -53,7 +52,7 @@ impl SparseLoop {
         self.export(nets, name, model, config)
     }
 
-    /// Writes a network's ONNX file with its quantised weights.
+    /// Writes a network's ONNX file in the engine's integers.
     fn export(
         &self,
         nets: &RunNetworks,
@@ -65,7 +64,7 @@ impl SparseLoop {
         write_file(&nets.onnx(name), &sparse_onnx(name, model, &text, OnnxStorage::Integer))
     }
 
-    /// Loads a network to play with; a missing or damaged file is exported again from the weights.
+    /// Loads a network for play. A missing or damaged file is exported again from the weights.
     fn load(&self, nets: &RunNetworks, name: &str, config: &SparseTrainConfig) -> Result<SparseNetwork> {
         let path = nets.onnx(name);
         if let Ok(network) = SparseNetwork::load(&path) {
@@ -84,7 +83,7 @@ impl SparseLoop {
         } else {
             all.train.clear();
         }
-        // Older games and recent ones.
+        // Older games, then recent ones; each for training and validation.
         let mut parts = [(); 2].map(|()| [GameStore::default(), GameStore::default()]);
         games.buffer.visit(games.folder, train.validation_percent, &mut |recent, split, game| {
             match split {
@@ -112,7 +111,7 @@ impl SparseLoop {
         Ok(all)
     }
 
-    /// Divergence of a network's policy from the first network's.
+    /// Policy divergence from the first network.
     fn drift(
         &self,
         context: &LoopContext<'_>,
@@ -140,7 +139,7 @@ impl SparseLoop {
     }
 }
 
-/// The configuration of an iteration's training; [`RlConfig`] refuses the keys that are set here.
+/// [`RlConfig`] refuses the keys that are set here.
 fn train_config(config: &RlConfig, task: &TrainTask<'_>) -> Result<SparseTrainConfig> {
     let mut train = training(config)?.clone();
     train.samples = task.samples.max(1);
@@ -229,7 +228,7 @@ impl LoopLearner for SparseLoop {
         match run.train(&mut feed, &held_out, &|_| context.stop.load(Ordering::Relaxed)) {
             Ok(TrainEnd::Finished) => {}
             Ok(TrainEnd::Stopped) => return Ok(TrainOutcome::Stopped),
-            // A network whose weights are not finite needs no test.
+            // A network whose weights are not finite needs no arena.
             Err(why @ TrainError::NotFinite(_)) => return Ok(TrainOutcome::NotFinite(why.to_string())),
             Err(why) => return Err(anyhow::Error::msg(why)),
         }

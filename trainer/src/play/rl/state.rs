@@ -1,5 +1,3 @@
-//! The state of a run.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +13,7 @@ use crate::play::selfplay::is_others;
 
 const FORMAT: &str = "philidor-learn/1";
 
-/// The network with which a run begins.
+/// The name of the network with which a run begins.
 pub const START: &str = "start";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,14 +39,14 @@ pub struct RunState {
     pub current: String,
     pub escalation: Escalation,
     pub buffer: ReplayBuffer,
-    /// Number of the training run; every veto starts a new one from the best network's weights.
+    /// Number of the training run. Every veto starts a new one from the best weights.
     pub training: u64,
-    /// Number of samples of the training run at which this iteration's training is complete.
+    /// Sample count of the training run at which this iteration's training is complete.
     pub target: u64,
     /// Step of the training run at which this iteration's training began; `None` outside of training.
     #[serde(default)]
     pub from: Option<u64>,
-    /// Divergence of the policy from the first network's.
+    /// Policy divergence from the first network.
     pub drift: PolicyDivergence,
     /// Finished matches of this iteration, by the opponent's role.
     pub matches: BTreeMap<String, MatchResults>,
@@ -59,16 +57,14 @@ pub struct RunState {
     pub meetings: Vec<HeadToHead>,
     /// Ratings by Elo's own update with K = 32, for comparison.
     pub k32: BTreeMap<String, f64>,
-    /// The networks that play an iteration's games, fixed before its first game: for the current iteration,
-    /// and with `lag` for the next one.
+    /// The networks that play an iteration's games, fixed before its first game; with `lag` also the next iteration's.
     #[serde(default)]
     pub lineups: BTreeMap<u64, Lineup>,
     /// Fields of the current iteration's line of metrics.
     pub notes: serde_json::Map<String, serde_json::Value>,
-    /// Vetoed networks are never opponents and are not kept.
+    /// Vetoed networks, which are never opponents and are not kept.
     #[serde(default)]
     pub vetoed: BTreeSet<String>,
-    /// Sums over the run.
     pub totals: RunTotals,
 }
 
@@ -83,13 +79,11 @@ pub struct Lineup {
 }
 
 impl Lineup {
-    /// The network that plays this game.
     pub fn of(&self, seed: u64, number: u64) -> &str {
         if is_others(self.share, seed, number) { &self.current } else { &self.best }
     }
 }
 
-/// Sums over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunTotals {
@@ -98,7 +92,6 @@ pub struct RunTotals {
     pub positions: u64,
     pub promotions: u64,
     pub vetoes: u64,
-    /// Run time in seconds.
     pub seconds: f64,
 }
 

@@ -16,7 +16,7 @@ use crate::play::arena::{Contender, Side, check_match_game, match_setup, search_
 use crate::play::gameplay::OpeningsAndTables;
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlaySetup, check_game, network_of, search_again};
 
-/// Inputs for checking results of units of one kind and seed.
+/// Data for checking results of units of one kind and seed.
 pub struct ResultCheck {
     task: UnitTask,
     starts: StartPositions,
@@ -45,7 +45,7 @@ impl ResultCheck {
 ///
 /// The file must name this unit (its name covers networks, rules and seed) and hold all of its games; each game must
 /// replay by the rules to its stored result. If the network is exact on every machine, one search of a self-play or
-/// match unit, which differs per unit, is repeated.
+/// match unit is repeated, chosen at random by the unit.
 pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec<GameRecord>> {
     let records = match unit.kind {
         UnitKind::Match => read_match(path, &unit.source(), &check.tables)?,
@@ -94,7 +94,7 @@ fn setup(check: &ResultCheck, rules: &SelfPlayRules) -> SelfPlaySetup {
     SelfPlaySetup { rules: rules.clone(), seed: check.seed, tables: check.tables.clone() }
 }
 
-/// The games of a file of this source, replayed.
+/// The replayed games of a file of this source.
 fn read_games(path: &Path, source: &str) -> Result<Vec<GameRecord>> {
     let chunk = dataset::read(path)?;
     ensure!(chunk.source == source, "it is \"{}\", not \"{source}\"", chunk.source);
@@ -104,7 +104,7 @@ fn read_games(path: &Path, source: &str) -> Result<Vec<GameRecord>> {
     Ok((0..chunk.games()).map(|index| chunk.game(index)).collect())
 }
 
-/// True if both hold the same games, labels aside.
+/// Whether both hold the same games, labels aside.
 fn is_labelled(games: &[GameRecord], original: &Chunk) -> bool {
     let bare = |game: GameRecord| GameRecord { evals: Vec::new(), searches: Vec::new(), ..game };
     let same = |(index, game): (usize, &GameRecord)| bare(game.clone()) == bare(original.game(index));

@@ -1,4 +1,4 @@
-//! Compares search settings by a network's matches against itself, split into units of work.
+//! Compares search settings by matches of a network against itself, split into units of work.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ use crate::play::arena::{MatchResults, halves_of};
 
 const FORMAT: &str = "philidor-comparison/1";
 
-/// A plan of matches.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonPlan {
@@ -34,19 +33,17 @@ pub struct ComparisonPlan {
     pub visits: u64,
     #[serde(default)]
     pub rules: MatchRules,
-    /// Seed of the openings and games.
     #[serde(default = "one")]
     pub seed: u64,
     /// Pairs of games per unit.
     #[serde(default = "pairs_per_unit")]
     pub pairs_per_unit: u64,
     pub matches: Vec<ComparedMatch>,
-    /// True if more plans follow; workers then wait for them.
+    /// More plans follow, for which workers wait.
     #[serde(default)]
     pub more: bool,
 }
 
-/// A match between two settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedMatch {
@@ -54,14 +51,13 @@ pub struct ComparedMatch {
     #[serde(default)]
     pub first: u64,
     pub pairs: u64,
-    /// UCI options of each player's search: name, value.
+    /// UCI options of each player's search (name, value).
     pub options: [Vec<(String, String)>; 2],
 }
 
-/// The result of a match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MatchPoints {
-    /// First player's score per game in half points. It has White in the first game of each pair.
+    /// The first player's half points per game. It has White in the first game of each pair.
     pub halves: Vec<u8>,
 }
 
@@ -83,7 +79,6 @@ impl ComparisonPlan {
         Ok(plan)
     }
 
-    /// The rules of a match's units.
     fn match_rules(&self, of: &ComparedMatch) -> MatchUnitRules {
         let rules = MatchRules { workers: 1, ..self.rules.clone() };
         MatchUnitRules { rules, visits: self.visits, options: of.options.clone() }
@@ -102,14 +97,13 @@ impl MatchPoints {
     }
 }
 
-/// A match as units, and how they are played.
 struct MatchUnits {
     rules: MatchUnitRules,
     units: Vec<Unit>,
 }
 
-/// Plays a plan's matches as units, which other machines find in the inbox. Reuses results already in the folder.
-/// `bar` counts games. Returns the matches in order, or `None` if interrupted.
+/// Plays a plan's matches as units, which other machines find in the inbox. Reuses results already in the folder. `bar`
+/// counts games. Returns the matches in order, or `None` if interrupted.
 pub fn compare_by_units(
     plan: &ComparisonPlan,
     inbox: &Inbox,
@@ -207,7 +201,7 @@ pub fn compare_by_units(
     Ok(Some(matches.iter().map(of).collect()))
 }
 
-/// First player's score per game of a unit, in half points.
+/// The first player's half points per game of a unit.
 fn halves(games: &[GameRecord]) -> Vec<u8> {
     (0..).zip(games).map(|(number, game)| halves_of(number, game)).collect()
 }

@@ -1,4 +1,4 @@
-//! Collects results of units from other machines and from this process's threads.
+//! Collects results of units from other machines and from own threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub enum Admission {
     Refused(String),
 }
 
-/// What this process does itself.
+/// The work of this process itself.
 #[derive(Clone, Debug)]
 pub struct OwnWork {
     pub threads: usize,
@@ -41,19 +41,14 @@ pub struct OwnWork {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatherReport {
-    /// True if it was interrupted.
     pub stopped: bool,
-    /// Results of own threads.
     pub own: u64,
-    /// Results of other machines.
     pub others: u64,
-    /// Files that were refused.
     pub refused: u64,
     /// Results that were no longer needed ([`Inbox::is_past`]).
     pub duplicates: u64,
     /// Positions that own threads evaluated.
     pub evaluated: u64,
-    /// Mean batch size of own threads.
     pub batch: f64,
     /// Maximum number of concurrent self-play games on own threads.
     pub boards: u64,
@@ -61,15 +56,13 @@ pub struct GatherReport {
 }
 
 pub struct Gathering<'a> {
-    /// Where results arrive.
     pub inbox: &'a Inbox,
     pub own: OwnWork,
-    /// Units wanted later, whose results stay in the inbox until then. If no other machine may do them, own threads
+    /// Units wanted later, whose results stay in the inbox until then. If no other machine can do them, own threads
     /// start their self-play while the last games of the present units are played.
     pub ahead: &'a [Unit],
     /// Further fields of the list of wanted units.
     pub about: Value,
-    /// Raised to stop.
     pub stop: &'a AtomicBool,
 }
 
@@ -122,7 +115,7 @@ impl Gathering<'_> {
         });
         let mut report = GatherReport::default();
         let collected = thread::scope(|scope| {
-            // However this function ends, the threads end too.
+            // Ends the threads however this function ends.
             let _end = Raised(&halt);
             for number in 0..threads {
                 let (own, joint, halt, folder) = (&own, &joint, &halt, &self.own.folder);
@@ -152,7 +145,6 @@ impl Gathering<'_> {
     }
 }
 
-/// Raises a flag when dropped.
 struct Raised<'a>(&'a AtomicBool);
 
 impl Drop for Raised<'_> {
@@ -197,7 +189,6 @@ fn remove_all_but(kept: &[Unit], folder: &Path) {
     _ = std::fs::remove_dir(folder);
 }
 
-/// The thread that accepts results.
 struct Collector<'a> {
     gathering: &'a Gathering<'a>,
     units: &'a [Unit],
@@ -224,8 +215,7 @@ impl Collector<'_> {
                     break;
                 }
                 let Some(unit) = self.wanted.get(&name).copied() else {
-                    // Without a published list nobody else works: this result was made ahead and is no longer
-                    // wanted.
+                    // Without a published list nobody else works: this result was made ahead and is no longer wanted.
                     let is_own = !inbox.is_published() && !ahead.contains(&name);
                     if inbox.is_past(&name) || is_own {
                         inbox.remove(&name);
@@ -238,8 +228,7 @@ impl Collector<'_> {
                 self.own.set_done(&name);
                 match admit(unit, &inbox.path(&name))? {
                     Admission::Taken(obsolete) => {
-                        // Without a published list, this process made what is there already, during an
-                        // earlier stage.
+                        // Without a published list, this process made existing results itself, in an earlier stage.
                         let is_own = self.own.have_made(&name) || !inbox.is_published();
                         *(if is_own { &mut report.own } else { &mut report.others }) += 1;
                         heard = if is_own { heard } else { Instant::now() };

@@ -1,4 +1,4 @@
-//! A folder of files named by content hash.
+//! A content-addressed folder: files are named by hash.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,15 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::base::files::{make_folder, write_file};
 
-/// File name for these contents: xxh3-128 in hexadecimal plus `ending`.
+/// The file name for these contents: xxh3-128 in hexadecimal, then `.` and `ending`.
 pub fn hash_of(bytes: &[u8], ending: &str) -> String {
     format!("{:032x}.{ending}", xxh3_128(bytes))
 }
 
-/// A content-addressed folder.
 #[derive(Clone, Debug)]
 pub struct HashedFiles {
     folder: PathBuf,
-    /// If false, files are only named, not stored.
+    /// Files are stored, not only named.
     keeps: bool,
 }
 
@@ -28,7 +27,6 @@ impl HashedFiles {
         HashedFiles { folder, keeps }
     }
 
-    /// Stores a file and returns its name.
     pub fn add(&self, path: &Path) -> Result<String> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         self.add_bytes(&bytes, path.extension().and_then(|ending| ending.to_str()).unwrap_or("bin"))
@@ -62,14 +60,13 @@ impl HashedFiles {
         Ok(path)
     }
 
-    /// Reads a value stored by [`HashedFiles::add_json`].
     pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         let path = self.path(name)?;
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         serde_json::from_slice(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Removes all other files.
+    /// Removes all files except `names`.
     pub fn keep(&self, names: &std::collections::BTreeSet<&str>) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if !entry.file_name().to_str().is_some_and(|name| names.contains(name)) {

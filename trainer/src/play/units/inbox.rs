@@ -1,6 +1,5 @@
-//! The inbox: a folder shared by requesters and workers. `wanted.json` lists the units, `files/` holds inputs,
-//! `UNIT.h5` or `UNIT.json` are results (written atomically), and `refused/` holds invalid files with the reason for
-//! each.
+//! The inbox: a folder shared by requesters and workers. `wanted.json` lists the units, `files/` has inputs, `UNIT.h5`
+//! or `UNIT.json` are results (written atomically), and `refused/` has invalid files with reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,6 @@ use super::hashed_files::HashedFiles;
 use super::unit::Unit;
 use crate::base::files::{file_name, make_folder, write_file};
 
-/// The list of wanted units.
 const WANTED: &str = "wanted.json";
 const FORMAT: &str = "philidor-wanted/1";
 
@@ -28,7 +26,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Opens or creates the inbox. If `published`, it lists units and input files for other machines.
+    /// If `published`, the inbox lists units and input files for other machines.
     pub fn open(folder: &Path, published: bool) -> Result<Inbox> {
         make_folder(folder)?;
         Ok(Inbox { folder: folder.to_owned(), published, said: Mutex::default(), past: Mutex::default() })
@@ -42,12 +40,11 @@ impl Inbox {
         &self.folder
     }
 
-    /// The input files of the units.
     pub fn files(&self) -> HashedFiles {
         HashedFiles::new(self.folder.join("files"), self.published)
     }
 
-    /// Publishes the wanted units, most urgent first, with the fields of `more`. Removes input files that no unit
+    /// Publishes the wanted units, most urgent first, with `more` under `about`. Removes input files that no unit
     /// needs.
     pub fn publish<'a>(&self, units: impl Iterator<Item = &'a Unit>, more: &Value) -> Result<()> {
         if !self.published {
@@ -100,7 +97,6 @@ impl Inbox {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
 
-    /// True if a result is no longer needed.
     pub fn is_past(&self, name: &str) -> bool {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
@@ -126,15 +122,14 @@ impl Inbox {
     pub fn refuse(&self, name: &str, reason: &str) -> Result<()> {
         let refused = self.folder.join("refused");
         make_folder(&refused)?;
-        // The file is moved before the reason appears, as its reader may then send a valid result under the same
-        // name.
+        // The file is moved first, since the reader of the reason may send a valid result under the same name.
         let moved = std::fs::rename(self.path(name), refused.join(name));
         moved.with_context(|| format!("cannot move {name} to {}", refused.display()))?;
         write_file(&refused.join(format!("{name}.txt")), format!("{reason}\n").as_bytes())
     }
 }
 
-/// The opening book named by a rules file; it is an input too.
+/// The opening book named by a rules file, which is an input too.
 fn book_of(files: &HashedFiles, rules: &str) -> Option<String> {
     let rules: Value = files.json(rules).ok()?;
     let book = rules.get("book").or_else(|| rules.pointer("/rules/book"))?.as_str()?;
@@ -160,7 +155,7 @@ mod tests {
         assert_eq!(serde_json::from_value::<Unit>(wanted["units"][1]["unit"].clone()).unwrap(), units[1]);
         inbox.publish(units[..1].iter(), &Value::Null).unwrap();
         assert!(inbox.files().path(&rules[0]).is_ok() && inbox.files().path(&rules[1]).is_err());
-        // A book is an input of self-play units and of match units.
+        // A book is an input of self-play and match units.
         for nested in [false, true] {
             let book = inbox.files().add_json(&nested).unwrap();
             let rules = json!({ "book": book });
@@ -181,7 +176,7 @@ mod tests {
         assert!(inbox.results().unwrap().is_empty());
         let why = std::fs::read_to_string(inbox.path("refused/a.h5.txt")).unwrap();
         assert_eq!(why, "it is no file of games\n");
-        // An inbox that is not published writes no list.
+        // An unpublished inbox has no list.
         let own = Inbox::open(&folder.path().join("own"), false).unwrap();
         own.publish(units.iter(), &Value::Null).unwrap();
         assert!(

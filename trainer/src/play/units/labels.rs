@@ -1,4 +1,4 @@
-//! Labels many games by units of work.
+//! Labels games by units of work.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ use crate::data::dataset::{self, Chunk, PendingGame, Store};
 
 /// Games per unit: about a minute at a thousand nodes per position.
 const BLOCK: usize = 64;
-/// Maximum number of units wanted at once; the next ones are listed as `ahead`.
+/// Units wanted at once; the next ones are listed as `ahead`.
 const WINDOW: usize = 256;
 
 struct Block {
@@ -91,7 +91,7 @@ pub fn label_by_units(
     Ok(DatagenSummary { games, files: store.close()?, stopped })
 }
 
-/// The games without stored labels, in blocks.
+/// The blocks of games without stored labels.
 fn blocks(task: &Annotate, store: &Store, stop: &AtomicBool) -> Result<Vec<Block>> {
     let mut blocks: Vec<Block> = Vec::new();
     task.each_game(stop, false, &mut |number, game| {

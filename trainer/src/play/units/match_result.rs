@@ -31,7 +31,7 @@ struct MatchFileGame {
     start: String,
 }
 
-/// A unit's games as JSON, in order; the first player has White in the first game of each pair.
+/// A unit's games in order; the first player has White in the first game of each pair.
 pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     let game = |game: &GameRecord| -> Result<MatchFileGame> {
         let moves: Vec<String> = played_moves(game)?.into_iter().map(|played| played.san).collect();

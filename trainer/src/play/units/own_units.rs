@@ -15,31 +15,30 @@ use super::inbox::Inbox;
 use super::task::UnitTask;
 use super::unit::Unit;
 
-/// How often an idle thread looks for work.
+/// Interval at which an idle thread looks for work.
 pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
-/// An own thread's message: a result is in the inbox, or the thread failed.
+/// A result is in the inbox, or the thread failed.
 pub type OwnReport = Result<()>;
 
-/// The queue, shared by own threads and the collector.
+/// Shared by own threads and the collector.
 pub struct OwnUnits<'a> {
     inbox: &'a Inbox,
     queue: Mutex<OwnQueue>,
-    /// False while threads must not start units.
+    /// Threads may start units.
     active: AtomicBool,
     messages: Sender<OwnReport>,
 }
 
 struct OwnQueue {
     left: VecDeque<Unit>,
-    /// Results that are in the inbox or accepted.
+    /// Results in the inbox or accepted.
     done: BTreeSet<String>,
-    /// Names of those made by own threads.
+    /// Results made by own threads.
     own: BTreeSet<String>,
 }
 
 impl<'a> OwnUnits<'a> {
-    /// Queues all `units` in this order.
     pub fn new<'u>(
         inbox: &'a Inbox,
         units: impl Iterator<Item = &'u Unit>,
@@ -60,7 +59,7 @@ impl<'a> OwnUnits<'a> {
         done.unwrap_or_else(|why| _ = self.messages.send(Err(why)));
     }
 
-    /// Does units one after another until `halt` is raised.
+    /// Does units until `halt` is raised.
     pub fn work(
         &self,
         folder: &Path,
@@ -80,7 +79,7 @@ impl<'a> OwnUnits<'a> {
         Ok(())
     }
 
-    /// Takes the next unit, or `None` if none is available now.
+    /// Takes the next unit; `None` if none is available now.
     pub fn take(&self) -> Option<Unit> {
         if !self.active.load(Ordering::Relaxed) {
             return None;
@@ -94,14 +93,13 @@ impl<'a> OwnUnits<'a> {
         }
     }
 
-    /// True if a unit in progress is still wanted.
+    /// Whether a unit in progress is still wanted.
     pub fn is_wanted(&self, unit: &Unit) -> bool {
         !self.lock().done.contains(&unit.file())
     }
 
-    /// Accepts the finished result of a unit.
+    /// Delivers a unit's result, unless another one has arrived already.
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
-        // Unless somebody else was faster.
         if self.inbox.path(&unit.file()).exists() {
             _ = std::fs::remove_file(file);
         } else {
@@ -117,7 +115,6 @@ impl<'a> OwnUnits<'a> {
         self.active.store(active, Ordering::Relaxed);
     }
 
-    /// Marks a result as present.
     pub fn set_done(&self, name: &str) {
         self.lock().done.insert(name.to_owned());
     }

@@ -1,5 +1,3 @@
-//! A unit with its inputs loaded.
-
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,7 +67,6 @@ impl<'a> UnitFiles<'a> {
 /// A unit's rules and inputs, loaded.
 #[derive(Clone)]
 pub enum UnitTask {
-    /// Games of self-play.
     SelfPlay(SelfPlayRules, SelfPlayNetworks),
     /// Pairs of games, for `arena` and `match`.
     Match(MatchUnitRules, [Contender; 2]),
@@ -78,7 +75,6 @@ pub enum UnitTask {
 }
 
 impl UnitTask {
-    /// Loads a unit's rules and inputs from `files`.
     pub fn load(unit: &Unit, files: &HashedFiles) -> Result<UnitTask> {
         let network = |name: &String| load_network(&files.path(name)?);
         // An opening book is named by its hash too.

@@ -7,7 +7,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const FORMAT: &str = "philidor-unit/2";
 
-/// The kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnitKind {
@@ -17,7 +16,7 @@ pub enum UnitKind {
     Arena,
     /// Labels by a UCI engine for a block of games.
     Annotate,
-    /// Pairs of games between two settings of the search.
+    /// Pairs of games between two search settings.
     Match,
 }
 
@@ -59,7 +58,6 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Creates a unit with `share` 0.
     pub fn new(kind: UnitKind, inputs: Vec<String>, rules: String, seed: u64, numbers: Range<u64>) -> Unit {
         let (number, count) = (numbers.start, numbers.end - numbers.start);
         Unit { format: FORMAT.to_owned(), kind, inputs, rules, seed, share: 0.0, number, count }
@@ -76,12 +74,11 @@ impl Unit {
         serde_json::to_string(self).expect("numbers and text make JSON")
     }
 
-    /// The unit's name: kind, first number, and a hash of all fields.
+    /// Kind, first number, and a hash of all fields.
     pub fn name(&self) -> String {
         format!("{}-{:08}-{:016x}", self.kind.name(), self.number, xxh3_64(self.json().as_bytes()))
     }
 
-    /// Name of the result file.
     pub fn file(&self) -> String {
         format!("{}.{}", self.name(), self.kind.ending())
     }
@@ -91,7 +88,6 @@ impl Unit {
         format!("unit {}", self.name())
     }
 
-    /// The numbers of its games or pairs.
     pub fn numbers(&self) -> Range<u64> {
         self.number..self.number + self.count
     }

@@ -1,6 +1,6 @@
-//! Plays the games of many self-play units together, as one unit has too few to fill batches. Each thread holds as
-//! many games as the rules say, from any units, and returns finished ones to their units. A game depends only on its
-//! number, so results are the same as for a unit played alone.
+//! Plays the games of many self-play units together, since one unit has too few to fill batches. Each thread runs up to
+//! the rules' number of games, from any units, and returns finished ones to their units. A game depends only on its
+//! number, so results equal those of a unit played alone.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,13 +29,12 @@ pub struct UnitGames<'a> {
 
 struct UnitGamesState {
     begun: Vec<BegunUnit>,
-    /// Games in progress, and their largest number so far.
+    /// Games in progress, and their maximum so far.
     playing: u64,
     most: u64,
     saved: Instant,
 }
 
-/// A unit with games in progress.
 struct BegunUnit {
     unit: Unit,
     store: Store,
@@ -44,7 +43,6 @@ struct BegunUnit {
 }
 
 impl<'a> UnitGames<'a> {
-    /// Prepares the units of `queue` for threads that play `at_once` games each.
     pub fn new(
         context: &'a SelfPlayContext,
         queue: &'a OwnUnits<'a>,
@@ -80,7 +78,7 @@ impl<'a> UnitGames<'a> {
         Ok(())
     }
 
-    /// The largest number of concurrent games of all threads.
+    /// The maximum number of concurrent games of all threads.
     pub fn most_at_once(&self) -> u64 {
         self.lock().most
     }
@@ -113,7 +111,7 @@ impl<'a> UnitGames<'a> {
         }
     }
 
-    /// Stores a unit whose games are all finished.
+    /// Delivers a unit whose games are all finished.
     fn finish(&self, begun: BegunUnit) -> Result<()> {
         let BegunUnit { unit, store, .. } = begun;
         store.close()?;
@@ -219,7 +217,6 @@ mod tests {
         }
     }
 
-    /// Short games of different lengths, sixteen at once.
     fn rules() -> SelfPlayRules {
         SelfPlayRules {
             visits: 8,
@@ -286,7 +283,7 @@ mod tests {
             full(&sizes),
             sizes.len()
         );
-        // The rest belong to the last games, none of which is longer than 24 plies of 8 visits.
+        // The rest belong to the last games, none longer than 24 plies of 8 visits.
         let before = &sizes[..sizes.len().saturating_sub(24 * 8)];
         assert!(
             full(before) * 100 > before.len() * 98,
@@ -296,7 +293,7 @@ mod tests {
         );
         assert!(!folder.path().join("units").exists());
 
-        // There are fewer games than places, and both threads get the same number.
+        // With fewer games than places, both threads get the same number.
         let network = Recording::default();
         let report = gather(folder.path(), &network, &units[..3], 2, (&mut Results::new(), usize::MAX));
         assert!(report.boards <= 12, "{}", report.boards);
@@ -325,7 +322,7 @@ mod tests {
         let report = gather(now, next, &mut results);
         assert_eq!((results.len(), report.own, report.boards), (20, 20, 16));
         let [first, ahead] = [&networks[0], &networks[1]].map(sizes);
-        // The next units take the places that finished games leave; each is played by its own network.
+        // The next units take the places of finished games; each is played by its own network.
         let mean = first.iter().chain(&ahead).sum::<usize>() as f64 / first.len() as f64;
         assert!(mean > 15.5, "{mean} positions a round");
         assert!(!ahead.is_empty());
@@ -335,7 +332,7 @@ mod tests {
         let none = gather(&[], next, &mut Results::new());
         assert_eq!((none.own, none.refused, begun()), (0, 0, before));
 
-        // Games in progress are continued, with the same moves as without an interruption.
+        // Games in progress continue with the same moves as without an interruption.
         let report = gather(next, &[], &mut results);
         assert_eq!((results.len(), report.own, report.others, report.refused), (40, 20, 0, 0));
         assert_eq!(sizes(&networks[0]), first, "the first network plays no more");
@@ -367,7 +364,7 @@ mod tests {
             assert_eq!(results.len(), 20);
             assert!(results == alone, "{threads} threads: other bytes");
         }
-        // Interrupted again and again: games in progress are continued.
+        // After each interruption, games in progress continue.
         let mut results = Results::new();
         let mut begun = 0;
         for most in [2, 7, 12, usize::MAX] {

@@ -13,7 +13,7 @@ use crate::config::MatchRules;
 use crate::data::datagen::Limit;
 use crate::play::arena::Contender;
 
-/// How the games of `arena` and `match` are played.
+/// How games of `arena` and `match` are played.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchUnitRules {
@@ -26,7 +26,6 @@ pub struct MatchUnitRules {
 }
 
 impl MatchUnitRules {
-    /// The search parameters of a player, by its index.
     pub fn params(&self, player: usize) -> Result<Option<Params>> {
         let own = &self.options[player];
         if own.is_empty() {
@@ -43,14 +42,13 @@ impl MatchUnitRules {
         Ok(Some(Params { reuse: false, batch: 1, ..settings.params.resolve(false) }))
     }
 
-    /// Makes a network the player of this index, with its search parameters.
+    /// A contender for this network with the search parameters of player number `player`.
     pub fn network_player(&self, player: usize, name: &str, network: Arc<dyn Backend>) -> Result<Contender> {
         let params = self.params(player)?.map(Box::new);
         Ok(Contender::Network { name: name.to_owned(), network, visits: self.visits, params })
     }
 }
 
-/// How a block of games is labelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnnotateRules {
@@ -58,15 +56,14 @@ pub struct AnnotateRules {
     pub program: String,
     /// The name that the engine reports.
     pub engine: String,
-    /// UCI options to set.
     pub options: Vec<(String, String)>,
     /// Limit per position: `depth 8` or `nodes 1000`.
     pub limit: String,
     /// Seconds without an answer before the engine is restarted.
     pub patience: u64,
-    /// True to keep existing evaluations.
+    /// Keeps existing evaluations.
     pub keep_known: bool,
-    /// How many of each position's best moves are recorded.
+    /// Number of best moves recorded per position.
     pub best_moves: usize,
 }
 

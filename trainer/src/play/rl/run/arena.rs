@@ -20,7 +20,7 @@ use super::RlLoop;
 const FIRST_RATING: f64 = 1500.0;
 const K: f64 = 32.0;
 
-/// An undecided match with its remaining units.
+/// A match with its remaining units.
 struct OpenMatch {
     opponent: Opponent,
     sprt: Option<Sprt>,
@@ -35,7 +35,7 @@ impl OpenMatch {
         results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
     }
 
-    /// Counts the games of the next unit pair by pair, up to the pair that decides.
+    /// Counts the games of the next unit pair by pair, up to the deciding pair.
     fn count(&self, results: &mut MatchResults, games: &[GameRecord]) {
         for pair in games.chunks(2) {
             if self.is_decided(results) {
@@ -62,7 +62,7 @@ impl RlLoop {
         Ok(true)
     }
 
-    /// Opens the matches against these opponents, or resumes interrupted ones.
+    /// Opens matches, or resumes interrupted ones.
     fn open_matches(&self, name: &str, opponents: Vec<Opponent>) -> Result<Vec<OpenMatch>> {
         let rules = &self.config.arena;
         let own = self.player(name)?;
@@ -143,7 +143,7 @@ impl RlLoop {
                         Err(why) => return Ok(Admission::Refused(format!("{why:#}"))),
                     }
                 }
-                // Pairs are counted in order, so the order of arrival does not matter.
+                // Pairs count in order, so that the order of arrival does not matter.
                 if unit.number != own.count() {
                     return Ok(Admission::Later);
                 }
@@ -195,7 +195,7 @@ impl RlLoop {
         self.save()
     }
 
-    /// Updates the K = 32 Elo ratings as if every game had the match's mean score.
+    /// Updates the K = 32 ratings as if every game had the match's mean score.
     fn rate_by_k(&mut self, player: &str, opponent: &str, results: &MatchResults) {
         let predecessor = self.state.k32.get(&self.state.best).copied();
         let own = self.state.k32.get(player).copied().or(predecessor).unwrap_or(FIRST_RATING);
@@ -208,7 +208,6 @@ impl RlLoop {
     }
 }
 
-/// Shows the score of a match.
 fn show(bar: &ProgressBar, open: &OpenMatch, results: &MatchResults) {
     let llr = open.sprt.as_ref().map_or(String::new(), |sprt| {
         format!(", LLR {:.2} of {:.2}", sprt.llr(results), sprt.bounds().upper)

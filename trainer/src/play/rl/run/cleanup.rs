@@ -23,7 +23,7 @@ impl RlLoop {
         kept.extend(lineups.flat_map(|lineup| [&lineup.best, &lineup.current]).cloned());
         self.nets.keep(&kept);
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
-        // Left by a killed process: partial files, lists of unfinished games, older training runs.
+        // Leftovers of a killed process: partial files, lists of unfinished games, older training runs.
         for entry in std::fs::read_dir(self.games()).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "tmp") {
                 _ = std::fs::remove_file(entry.path());

@@ -1,5 +1,3 @@
-//! Applies the arena's decision: a promotion, no change, or a veto.
-
 use anyhow::Result;
 use serde_json::json;
 
@@ -27,7 +25,7 @@ impl RlLoop {
         self.conclude(Some(decision))
     }
 
-    /// Purges the newest positions and logs the measures and what got worse.
+    /// Purges the newest positions, and logs the measures and what got worse.
     fn veto(
         &mut self,
         why: &str,
@@ -64,7 +62,7 @@ impl RlLoop {
         Ok(())
     }
 
-    /// Lists held-out game phases and canaries in which network `now` is worse than `before`.
+    /// Lists held-out game phases and canary categories in which network `now` is worse than `before`.
     fn worse(&self, before: &str, now: &str) -> Result<Vec<String>> {
         let folder = self.games();
         let games = self.loop_games(&folder);

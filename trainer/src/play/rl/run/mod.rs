@@ -46,7 +46,7 @@ pub enum RlOutcome {
     Stopped,
 }
 
-/// Refuses keys of `train.model` that contradict the run's network, or its initial network, whose structure would
+/// Refuses keys of `train.model` that contradict the structure of the run's network or of `start`, which would
 /// overwrite them. `asked` comes from [`RlSettings::model_keys`](crate::config::RlSettings::model_keys).
 pub fn check_model_keys(
     learner: &dyn LoopLearner,
@@ -77,7 +77,7 @@ pub fn check_model_keys(
     Ok(())
 }
 
-/// A reinforcement-learning run and its folder.
+/// A reinforcement-learning run.
 pub struct RlLoop {
     config: RlConfig,
     folder: PathBuf,
@@ -116,7 +116,6 @@ impl RlLoop {
         Ok(new)
     }
 
-    /// Resumes the run in `folder`.
     pub fn resume(
         folder: &Path,
         config: RlConfig,
@@ -129,8 +128,8 @@ impl RlLoop {
         Ok(resumed)
     }
 
-    /// Logs missing files and continues without them: drops unreadable games and replaces a missing training run with
-    /// a new one from the last network's weights.
+    /// Logs missing files and continues without them: drops unreadable games and replaces a missing training run with a
+    /// new one from the last network's weights.
     fn recover(&mut self) -> Result<()> {
         let [games, positions] = self.new_games();
         for lost in self.state.buffer.drop_lost(&self.games())? {
@@ -274,7 +273,7 @@ impl RlLoop {
         }
     }
 
-    /// The files of the newest iteration in the buffer.
+    /// The files of the buffer's newest iteration.
     fn newest_games(&self) -> Vec<PathBuf> {
         let newest = self.state.buffer.entries.last();
         newest.map_or_else(Vec::new, |entry| buffer::files(&self.games(), &entry.name))
@@ -297,7 +296,6 @@ impl RlLoop {
         format!("iter-{}", RunNetworks::name(iteration))
     }
 
-    /// Number of samples to learn for this many new positions.
     fn samples_for(&self, positions: u64) -> u64 {
         (positions as f64 * self.config.samples_per_position).round() as u64
     }

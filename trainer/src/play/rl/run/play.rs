@@ -1,5 +1,3 @@
-//! Self-play of an iteration.
-
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -20,7 +18,7 @@ use super::units::{IterationGames, Players, show_rate};
 
 /// Seconds between writes of finished games.
 const SAVE_EVERY: u64 = 5;
-/// Approximate number of positions per file of games.
+/// Approximate number of positions per file.
 const CHUNK: usize = 1_000_000;
 /// Interval of log lines when stderr is not a terminal.
 const LOG_EVERY: Duration = Duration::from_secs(30);
@@ -122,7 +120,7 @@ impl RlLoop {
         self.state.totals.games += games;
         self.state.totals.positions += positions;
         self.state.target += self.samples_for(positions);
-        // Rates are those of this call; a call that found all games done has none.
+        // Rates are those of this call; without new games there are none.
         let rate = |count: u64, time: f64| (count > 0).then(|| (count as f64 / time).round());
         let seconds = report.seconds.max(1e-3);
         let hours = seconds / 3600.0;

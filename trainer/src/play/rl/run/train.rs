@@ -1,5 +1,3 @@
-//! Training on the buffer and the pretraining games.
-
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -14,7 +12,6 @@ use crate::play::rl::state::Stage;
 use super::RlLoop;
 
 impl RlLoop {
-    /// Folder of a training run.
     pub(super) fn training(&self, number: u64) -> PathBuf {
         self.folder.join(format!("train-{number:03}"))
     }
@@ -27,7 +24,7 @@ impl RlLoop {
         }
     }
 
-    /// The games to learn from; their files are in `folder`.
+    /// The games to learn from, whose files are in `folder`.
     pub(super) fn loop_games<'a>(&'a self, folder: &'a Path) -> LoopGames<'a> {
         LoopGames { buffer: &self.state.buffer, folder, mix: self.mix() }
     }

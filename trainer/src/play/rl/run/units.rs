@@ -19,7 +19,7 @@ use super::RlLoop;
 /// Loaded networks by name.
 pub(super) type Players = BTreeMap<String, RunPlayer>;
 
-/// A network of the run and its file name among the units' inputs.
+/// A network and its file name among the units' inputs.
 #[derive(Clone)]
 pub(super) struct RunPlayer {
     pub network: Arc<dyn Backend>,
@@ -60,7 +60,7 @@ impl RlLoop {
         Ok(own)
     }
 
-    /// The self-play of an iteration whose first game has this number. Loads every network once.
+    /// The self-play of an iteration whose first game is number `first`. Loads every network once.
     pub(super) fn iteration_games(
         &self,
         lineup: &Lineup,
@@ -112,14 +112,13 @@ impl RlLoop {
         Ok(self.games_ahead(first, &mut Players::new())?.map_or_else(Vec::new, |next| next.units))
     }
 
-    /// How the games of the arena's units are played.
     pub(super) fn match_rules(&self) -> MatchUnitRules {
         let arena = &self.config.arena;
         let rules = MatchRules { workers: 1, ..arena.rules.clone() };
         MatchUnitRules { rules, visits: arena.visits, options: Default::default() }
     }
 
-    /// The same as an input file of units.
+    /// Writes the match rules as an input file of units.
     pub(super) fn match_rules_file(&self) -> Result<String> {
         let (files, mut rules) = (self.inbox.files(), self.match_rules());
         if !rules.rules.book.is_empty() {
@@ -128,7 +127,7 @@ impl RlLoop {
         files.add_json(&rules)
     }
 
-    /// What this process does itself, on `workers` threads.
+    /// This process's own work, on `workers` threads.
     pub(super) fn own_work(&self, workers: usize) -> OwnWork {
         let threads = self.learner.workers(&self.config, workers);
         OwnWork { threads, folder: self.folder.join("units"), patience: self.patience }
@@ -165,7 +164,6 @@ impl RlLoop {
     }
 }
 
-/// Shows games and positions per hour on a bar.
 pub(super) fn show_rate(
     bar: &ProgressBar,
     [games, positions]: [u64; 2],

@@ -24,7 +24,7 @@ use crate::learn::torch::{Checkpoint, Learner, Sources, validate};
 #[cfg(test)]
 pub(super) use train::add_to;
 
-/// Two networks are compared on at least this many held-out samples, if available.
+/// Held-out samples, if available, on which two networks are at least compared.
 const COMPARED: usize = 8192;
 
 pub struct TorchLoop {
@@ -32,7 +32,6 @@ pub struct TorchLoop {
     pretraining: Sources,
 }
 
-/// The training part of the configuration.
 fn training(config: &RlConfig) -> Result<&TrainConfig> {
     config.train.torch().context("the run is of the family sparse")
 }

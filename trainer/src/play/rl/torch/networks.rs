@@ -1,5 +1,3 @@
-//! Loads and writes networks that libtorch trains.
-
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
@@ -15,12 +13,12 @@ use crate::learn::torch::families::{Net, Torch, Weights};
 use crate::learn::torch::{Checkpoint, checkpoint};
 use crate::play::rl::networks::RunNetworks;
 
-/// Mean policy divergence, in nat, above which an int8 network is not used; the command `quantise` refuses at
-/// a fifth of it.
+/// Mean policy divergence, in nats, above which an int8 network is not used. The command `quantise` refuses at a fifth
+/// of it.
 const WORST_KL: f64 = 0.05;
 
 impl RunNetworks {
-    /// Loads a network; a missing or damaged ONNX file is exported again from the weights.
+    /// Loads a network. A missing or damaged ONNX file is exported again from the weights.
     pub fn load(&self, name: &str) -> Result<Network> {
         let path = self.onnx(name);
         Network::load(&path).or_else(|error| {
@@ -33,8 +31,8 @@ impl RunNetworks {
         })
     }
 
-    /// Loads the int8 version of a network. If there is none, quantises the network now, calibrated on these
-    /// games, and returns a line on its accuracy. A network that int8 would change too much stays in fp32.
+    /// Loads the int8 version of a network. If there is none, quantises the network, calibrated on these games, and
+    /// returns a line on its accuracy. A network that int8 would change too much stays in fp32.
     pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>)> {
         let path = self.int8(name);
         if let Ok(int8) = Network::load(&path) {
@@ -54,7 +52,7 @@ impl RunNetworks {
             100.0 * quality.same_move,
             quality.positions
         );
-        // Not `>`, so that NaN counts as too much.
+        // Unlike `>`, this counts NaN as too much.
         if !matches!(quality.policy_kl.mean.partial_cmp(&WORST_KL), Some(Ordering::Less | Ordering::Equal)) {
             return Ok((fp32, Some(format!("{cost}; above {WORST_KL}, so it plays in fp32"))));
         }
@@ -62,20 +60,18 @@ impl RunNetworks {
         Ok((Network::load(&path)?, Some(cost)))
     }
 
-    /// Loads a network to play with in libtorch on `device`.
     pub fn load_torch(&self, name: &str, device: Device) -> Result<Torch> {
         let (net, weights, _) = self.restored(name)?;
         Ok(Torch::new(&net, weights, device))
     }
 
-    /// Loads a network's structure, weights and training configuration.
     pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig)> {
         let loaded = Checkpoint::load(&self.weights(name))?;
         let (net, weights) = network(&loaded, true, None)?;
         Ok((net, weights, loaded.config))
     }
 
-    /// Writes a network's weights first and then its ONNX file, so that no ONNX file is without weights.
+    /// Writes the weights before the ONNX file, so that no ONNX file lacks its weights.
     pub fn write(
         &self,
         name: &str,
@@ -84,7 +80,7 @@ impl RunNetworks {
         config: &TrainConfig,
         progress: &TrainProgress,
     ) -> Result<()> {
-        // An int8 file of this name is of an older network, from before the run was set back.
+        // An int8 file of this name belongs to an older network, from before the run was set back.
         _ = std::fs::remove_file(self.int8(name));
         let weights = weights.copy(Device::Cpu, Kind::Float);
         checkpoint::save_weights(&self.weights(name), &weights, config, progress)?;

@@ -1,11 +1,11 @@
-//! Chooses the runtime of the networks in a run's games.
+//! Chooses the runtime for a run's games.
 
 use tch::Device;
 
 use crate::config::{Runtime, worker_count};
 
 impl Runtime {
-    /// True if networks trained on `device` play in libtorch.
+    /// Whether networks trained on `device` play in libtorch.
     pub fn is_torch(self, device: Device) -> bool {
         match self {
             Runtime::Auto => device != Device::Cpu,
@@ -14,8 +14,8 @@ impl Runtime {
         }
     }
 
-    /// Number of threads to play on. 0 means one per core, each with its own session; with libtorch it means
-    /// a single one, so that all games share its batches.
+    /// Number of playing threads. 0 means one per core, each with its own session; with libtorch it means one, so that
+    /// all games share its batches.
     pub fn workers(self, device: Device, workers: usize) -> usize {
         if workers == 0 && self.is_torch(device) { 1 } else { worker_count(workers) }
     }

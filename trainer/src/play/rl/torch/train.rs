@@ -1,4 +1,4 @@
-//! Training on the buffer and the pretraining games, in libtorch.
+//! Training on the buffer and the pretraining games in libtorch.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -18,10 +18,10 @@ use crate::play::rl::buffer::ReplayBuffer;
 use crate::play::rl::learner::{LearntNetwork, LoopContext, LoopGames, TrainOutcome, TrainTask};
 use crate::play::rl::state::START;
 
-/// Batches on which the divergence from the first network is measured.
+/// Batches for the policy divergence from the first network.
 const MEASURED: usize = 4;
 
-/// The configuration of an iteration's training; the run's configuration refuses the keys that are set here.
+/// The run's configuration refuses the keys that are set here.
 fn train_config(config: &RlConfig, task: &TrainTask<'_>) -> Result<TrainConfig> {
     let mut config = super::training(config)?.clone();
     config.samples = task.samples.max(1);
@@ -35,7 +35,6 @@ fn train_config(config: &RlConfig, task: &TrainTask<'_>) -> Result<TrainConfig> 
 }
 
 impl TorchLoop {
-    /// The pretraining games and the buffer as sources.
     pub(super) fn sources(&self, context: &LoopContext<'_>, games: &LoopGames<'_>) -> Result<Sources> {
         let mut sources = self.pretraining.clone();
         if context.config.pretrain_mix_ratio > 0.0 {
@@ -46,7 +45,6 @@ impl TorchLoop {
         Ok(sources)
     }
 
-    /// See [`LoopLearner::train`](crate::play::rl::learner::LoopLearner::train).
     pub(super) fn learn(
         &self,
         context: &LoopContext<'_>,
@@ -70,7 +68,7 @@ impl TorchLoop {
             begun(from)?;
         }
         if run.progress.step == from {
-            // Measurements of the last iteration.
+            // Remove measurements of the last iteration.
             run.learner.drift.clear();
         }
         let sources = self.sources(context, &task.games)?;
@@ -87,7 +85,7 @@ impl TorchLoop {
         match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
             Ok(TrainEnd::Finished) => {}
             Ok(TrainEnd::Stopped) => return Ok(TrainOutcome::Stopped),
-            // A network whose weights are not finite needs no test.
+            // A network whose weights are not finite needs no arena.
             Err(why @ TrainError::NotFinite(_)) => return Ok(TrainOutcome::NotFinite(why.to_string())),
             Err(why) => return Err(anyhow::Error::msg(why)),
         }
@@ -117,7 +115,7 @@ impl TorchLoop {
         Ok(Some(Reference::new(first, context.config.kl.cost.clone())))
     }
 
-    /// The penalty of elastic weight consolidation around the first network, if it is used.
+    /// The penalty of elastic weight consolidation around the first network, if used.
     fn penalty(
         &self,
         context: &LoopContext<'_>,
@@ -131,7 +129,6 @@ impl TorchLoop {
         earlier_task(config, context.folder, &learner.net, &first).map(Some)
     }
 
-    /// The weights of the network with which the run began.
     fn first_weights(&self, context: &LoopContext<'_>, learner: &Learner, kind: Kind) -> Result<Weights> {
         let mut weights = Weights::new(learner.net.layout(), self.device, kind, 0);
         Checkpoint::load(&context.nets.weights(START))
@@ -141,8 +138,8 @@ impl TorchLoop {
 }
 
 /// Adds the games of `folder` to `sources` as two sources, older and recent. A recent position is sampled
-/// `recent_weight` times as often; the shares of both sum to `total`. Validation games are held out as usual.
-/// A copy of the games goes to unnamed files in `cache`.
+/// `recent_weight` times as often; the shares of both sum to `total`. Validation games are held out. A copy of the
+/// games goes to unnamed files in `cache`.
 pub fn add_to(
     buffer: &ReplayBuffer,
     sources: &mut Sources,
@@ -167,7 +164,7 @@ pub fn add_to(
     for [train, validation] in parts {
         built.push((train.build().with_context(full)?, validation.build().with_context(full)?));
     }
-    // Shares are proportional to positions, recent ones weighted; a source without games gets none.
+    // Shares are proportional to weighted positions; a source without games gets none.
     let mass = |index: usize, weight: f64| built[index].0.positions() as f64 * weight;
     let masses = [mass(0, 1.0), mass(1, config.recent_weight)];
     let sum: f64 = masses.iter().sum();
