@@ -1,6 +1,6 @@
 /** The last values of forms, kept in the browser. */
 
-/** @typedef {Record<string, string>} by field name; a ticked box is `on`, an unticked one empty */
+/** @typedef {Record<string, string>} Values by field name; a ticked box is `on`, an unticked one empty */
 
 /** @param {string} form @returns {Values} */
 export function recall(form) {

@@ -1,10 +1,10 @@
-/** A question that must be answered before something is given up. */
+/** A yes-or-no question before something is given up. */
 import { html, render } from './vendor/lit-html.js';
 
 /** @typedef {{title: string, text: string, yes: string}} Question */
 
 /**
- * Asks; the focus is on the harmless answer.
+ * The focus is on the harmless answer.
  *
  * @param {Question} question
  * @returns {Promise<boolean>} whether the answer is yes

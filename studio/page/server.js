@@ -1,32 +1,32 @@
 /**
- * The server: one stream of events, and actions.
+ * The server's stream of events, and actions.
  *
  * @import {Curves, Headline, Message, OpeningChoice, RunDetails, TreeView} from './types.js'
  */
 
-/** How long the page waits before it connects again, in milliseconds. */
+/** Before the page connects again. */
 const AGAIN_MS = 1000;
 
-/** How long the page waits for further changes before it tells the server which boards it shows. */
+/** Collects changes of the shown boards before they are sent. */
 const VIEW_MS = 100;
 
-/** This tab's name, another one for every stream. */
+/** The tab's name, new for every stream. */
 let tab = '';
 
-/** The boards that this tab shows. @type {Set<string>} */
+/** Boards in view. @type {Set<string>} */
 const shown = new Set();
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let telling;
 
 /**
- * Listens to the server; connects again whenever the stream ends.
+ * Connects again whenever the stream ends.
  *
  * @param {(message: Message) => void} receive
  * @param {(connected: boolean) => void} connection
  */
 export function listen(receive, connection) {
-  // Not every browser has crypto.randomUUID beyond this machine, where there is no encryption.
+  // Without encryption, browsers offer `crypto.randomUUID` to pages of this machine only.
   tab = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   const source = new EventSource(`/api/events?tab=${tab}`);
   source.onopen = () => {
@@ -36,14 +36,14 @@ export function listen(receive, connection) {
   source.onmessage = (event) => receive(JSON.parse(event.data));
   source.onerror = () => {
     connection(false);
-    // A refused stream stays closed: the browser tries again only after a lost one.
+    // The browser reconnects a lost stream, but not a refused one.
     source.close();
     setTimeout(() => listen(receive, connection), AGAIN_MS);
   };
 }
 
 /**
- * A board comes into view, or leaves it: the server sends only those that are.
+ * A board comes into view or leaves it. The server sends only boards in view.
  *
  * @param {string} board
  * @param {boolean} isShown
@@ -67,11 +67,9 @@ function post(path, body) {
 }
 
 /**
- * Asks the server for an action.
- *
  * @param {object} action see `Action`, `ReviewCommand`, `MatchCommand` and `RunCommand` in `studio/src`
  * @param {string} [room] `play`, `review`, `match` or `runs/N`
- * @returns {Promise<string | null>} what went wrong
+ * @returns {Promise<string | null>} the error
  */
 export async function act(action, room = 'play') {
   const answer = await ask(`/api/${room}`, action);
@@ -103,11 +101,11 @@ async function read(request) {
 }
 
 /**
- * Loads a PGN, which goes to the server as it is.
+ * The server parses the PGN.
  *
  * @param {File} file
- * @param {boolean} replace also if the game on the board is not over
- * @returns {Promise<string | null>} what went wrong
+ * @param {boolean} replace even an unfinished game
+ * @returns {Promise<string | null>} the error
  */
 export async function loadPgn(file, replace) {
   const path = `/api/play/file?replace=${replace}`;
@@ -115,14 +113,14 @@ export async function loadPgn(file, replace) {
   return 'error' in answer ? answer.error : null;
 }
 
-/** @param {string} path @returns {Promise<any>} null if it cannot be had now */
+/** @param {string} path @returns {Promise<any>} null after an error */
 async function get(path) {
   const answer = await ask(path);
   return 'value' in answer ? answer.value : null;
 }
 
 /**
- * What the search tree holds of the moves after a line.
+ * The moves after a line, in the search tree.
  *
  * @param {string[]} moves
  * @returns {Promise<{value: TreeView} | {error: string}>}
@@ -136,12 +134,12 @@ export async function openings(name) {
   return await get(`/api/openings?name=${encodeURIComponent(name)}`) ?? [];
 }
 
-/** The games of the PGN that was loaded last. @returns {Promise<Headline[]>} */
+/** Of the last loaded PGN. @returns {Promise<Headline[]>} */
 export async function headlines() {
   return await get('/api/play/file') ?? [];
 }
 
-/** The books of openings. @returns {Promise<string[]>} */
+/** Opening books. @returns {Promise<string[]>} */
 export async function books() {
   return await get('/api/match/books') ?? [];
 }
@@ -149,7 +147,7 @@ export async function books() {
 /**
  * @param {number} run
  * @param {number} points at most, per curve
- * @returns {Promise<Curves | null>} null if they cannot be had now
+ * @returns {Promise<Curves | null>} null after an error
  */
 export function curves(run, points) {
   return get(`/api/runs/${run}/curves?points=${points}`);

@@ -1,5 +1,5 @@
 /**
- * What the server sends: see `studio/src/play/view.rs`, `thoughts.rs` and `tree.rs`, `studio/src/reviews/view.rs`,
+ * The server's messages: see `studio/src/play/view.rs`, `thoughts.rs` and `tree.rs`, `studio/src/reviews/view.rs`,
  * `studio/src/matches/view.rs` and `follow.rs`, `studio/src/boards.rs`, `studio/src/runs/board.rs` and `rl.rs`.
  *
  * @typedef {'white' | 'black'} Side
@@ -19,7 +19,7 @@
  * @property {number} first_ply
  * @property {PlayedMove[]} moves
  * @property {string | null} opening
- * @property {[number | null, number | null]} phases plies after which the middlegame and the endgame have begun
+ * @property {[number | null, number | null]} phases plies at which the middlegame and the endgame begin
  * @property {boolean} start_check
  * @property {Side} turn
  * @property {LegalMove[]} legal
@@ -106,7 +106,7 @@
  * @property {string} name
  * @property {'train' | 'rl' | null} kind
  * @property {number} lines
- * @property {number} read the share of the file that is read
+ * @property {number} read part of the file, 0 to 1
  * @property {number} damaged
  * @property {number | null} modified_s
  * @property {string | null} problem
@@ -131,7 +131,7 @@
  * @typedef {{against: string, games: [number, number, number], score: number, elo: string}} ArenaRow
  * @typedef {{iteration: number, verdict: string, worse: string | null, rows: ArenaRow[]}} ArenaIteration
  * @typedef {{name: string, elo: number, error: number, games: number}} RatedNetwork
- * @typedef {{error: number, bins: [number, number, number][]}} Reliability predicted and seen share, and samples
+ * @typedef {{error: number, bins: [number, number, number][]}} Reliability predicted and observed share, and samples
  *
  * @typedef {object} RlDetails
  * @property {RatedNetwork[]} ratings

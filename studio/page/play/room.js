@@ -20,10 +20,10 @@ import { play as playSound, soundOf, toggleSounds } from './sounds.js';
 import { SearchTree } from './tree.js';
 import { sideName, spoken } from './words.js';
 
-/** How often running clocks are drawn, in milliseconds. */
+/** Between two drawings of running clocks. */
 const CLOCK_MS = 100;
 
-/** Nodes per position in the review of a dropped game. */
+/** In the review of a dropped game. */
 const DROPPED_NODES = 20_000;
 
 export class PlayRoom {
@@ -31,25 +31,24 @@ export class PlayRoom {
   #announcement;
   /** @type {GameView | null} */
   #game = null;
-  /** When the game was received, by `performance.now()`. */
+  /** By `performance.now()`. */
   #received = 0;
   /** @type {Thoughts | null} */
   #thoughts = null;
   /** @type {Review | null} */
   #review = null;
-  /** Ply of the position on the board; null follows the game. @type {number | null} */
+  /** Ply of the shown position; null follows the game. @type {number | null} */
   #shown = null;
   #flipped = false;
   /** @type {string | null} */
   #error = null;
-  /** A promotion that waits for its piece. @type {LegalMove[]} */
+  /** Promotions to choose from. @type {LegalMove[]} */
   #promotions = [];
   #form = new NewGameForm(() => this.#draw());
-  /** Resigning waits for confirmation; any other action cancels it. */
+  /** Resigning waits for confirmation. Any other action cancels it. */
   #resigning = false;
-  /** Whether priors are drawn on the board. */
   #heat = false;
-  /** A move that is pointed at. @type {string | null} */
+  /** Pointed at by the mouse or the focus. @type {string | null} */
   #arrow = null;
   #preview = new LinePreview(() => this.#draw());
   #tree = new SearchTree(() => this.#draw());
@@ -57,9 +56,9 @@ export class PlayRoom {
   /** @type {Board | null} */
   #board = null;
   #isDrawing = false;
-  /** Whether something has changed while the page was drawn. */
+  /** Something has changed during a drawing. */
   #isStale = false;
-  /** The position for which the list of moves was last scrolled. */
+  /** Position of the last scrolling of the moves. */
   #scrolled = '';
 
   /**
@@ -86,7 +85,7 @@ export class PlayRoom {
       this.#preview.end();
       this.#resigning = false;
       this.#promotions = [];
-      // The message was about the previous position.
+      // The message is about the previous position.
       this.#error = null;
     }
     this.#tree.follow(game);
@@ -193,7 +192,7 @@ export class PlayRoom {
       f: () => this.#flip(),
       '/': () => this.#root.querySelector('input')?.focus(),
     };
-    // In an empty move field, the arrow keys move through the game.
+    // In an empty move field, arrow keys move through the game.
     const isEmptyField = target instanceof HTMLInputElement && target.id === 'typed' && target.value === '';
     if (!(event.key in keys) || (typing && !(isEmptyField && event.key.length > 1))) return;
     event.preventDefault();
@@ -238,7 +237,7 @@ export class PlayRoom {
     const text = input?.value.trim();
     if (!input || !text) return;
     this.#shown = null;
-    // The next move may be typed before the answer has come.
+    // The next move may be typed before the answer comes.
     input.value = '';
     if (!(await this.#send(text)) && input.value === '') input.value = text;
   }
@@ -252,7 +251,7 @@ export class PlayRoom {
     input.value = '';
   }
 
-  /** Asks before an unfinished game is replaced. @param {File} file */
+  /** Asks before it replaces an unfinished game. @param {File} file */
   async #loadFile(file) {
     if (!(await mayReplace(this.#game))) return false;
     this.#error = await loadPgn(file, true);
@@ -261,7 +260,7 @@ export class PlayRoom {
     return this.#error === null;
   }
 
-  /** A file was dropped on the page: its game, or the one that is chosen in its list, is reviewed. @param {File} file */
+  /** Loads a dropped file and reviews its only game, or the one chosen from its list. @param {File} file */
   async #dropped(file) {
     location.hash = 'play';
     if (!(await this.#loadFile(file))) return;
@@ -270,12 +269,12 @@ export class PlayRoom {
     else await this.#files.open(0, async (game) => (await this.#choose(game)) && review());
   }
 
-  /** Shows another game of the file. @param {number} game */
+  /** @param {number} game */
   async #choose(game) {
     return (await mayReplace(this.#game)) && this.#act({ do: 'choose', game, replace: true });
   }
 
-  /** Loads the games that were played on this board before, and lists them. */
+  /** Loads and lists the earlier games of this board. */
   async #earlier() {
     if (!(await mayReplace(this.#game)) || !(await this.#act({ do: 'earlier', replace: true }))) return;
     await this.#files.read();
@@ -291,7 +290,7 @@ export class PlayRoom {
     }
   }
 
-  /** Arrows, heat and preview on the board. @param {GameView} game @returns {Overlay} */
+  /** @param {GameView} game @returns {Overlay} */
   #overlay(game) {
     const isPresent = this.#ply() === game.moves.length;
     const known = isPresent && this.#heat && game.analysis ? present(game, this.#thoughts)?.moves ?? [] : [];
@@ -300,7 +299,7 @@ export class PlayRoom {
   }
 
   #draw() {
-    // The browser tells an element that is being removed that it has lost the focus, and that asks for another drawing.
+    // Removing a focused element fires a blur event, whose handler draws again.
     if (this.#isDrawing) {
       this.#isStale = true;
       return;
@@ -330,7 +329,7 @@ export class PlayRoom {
     }
   }
 
-  /** Brings the shown move into view, within the list only. */
+  /** Scrolls within the list only. */
   #scrollMoves() {
     const list = this.#root.querySelector('.moves');
     const move = list?.querySelector('[aria-current]');
@@ -434,7 +433,7 @@ export class PlayRoom {
       ${boardAsText(fen)}`;
   }
 
-  /** Plays a line on the board while the pointer or the focus is on it. @param {ThoughtLine | null} line */
+  /** Shows a line on the board while the pointer or the focus is on it. @param {ThoughtLine | null} line */
   #followLine(line) {
     this.#preview.end();
     this.#point(line?.uci[0] ?? null);
@@ -451,7 +450,7 @@ export class PlayRoom {
     return `${sideName(game.turn)} to move.`;
   }
 
-  /** The position on the board. @param {GameView} game */
+  /** @param {GameView} game */
   #fen(game) {
     return game.moves[this.#ply() - 1]?.fen ?? game.start_fen;
   }

@@ -1,8 +1,8 @@
-/** Sounds, made by the browser itself; off until they are asked for. */
+/** Synthesised sounds, off by default. */
 
 const KEY = 'philidor-sounds';
 
-/** Frequencies in hertz and lengths in seconds of what is heard. @type {Record<string, [number, number][]>} */
+/** Frequencies in hertz, lengths in seconds. @type {Record<string, [number, number][]>} */
 const TONES = {
   move: [[420, 0.05]],
   capture: [[300, 0.05], [220, 0.06]],
@@ -27,13 +27,13 @@ export function soundsAreOn() {
   return isOn;
 }
 
-/** Switches sounds on or off: by a click, without which browsers are silent. */
+/** Must be called by a click: browsers are silent before one. */
 export function toggleSounds() {
   isOn = !isOn;
   try {
     localStorage.setItem(KEY, isOn ? 'on' : 'off');
   } catch {
-    // Without storage it is forgotten with the tab.
+    // Without storage, the choice ends with the tab.
   }
   if (isOn) play('move');
 }
@@ -55,7 +55,7 @@ export function play(what) {
   }
 }
 
-/** The sound of a move in SAN. @param {string} san */
+/** @param {string} san */
 export function soundOf(san) {
   if (san.endsWith('+') || san.endsWith('#')) return 'check';
   return san.includes('x') ? 'capture' : 'move';

@@ -1,5 +1,5 @@
 /**
- * The search tree, unfolded move by move as deep as it goes.
+ * The search tree, unfolded move by move.
  *
  * @import {TemplateResult} from 'lit-html'
  * @import {GameView, TreeMove, TreeView} from '../types.js'
@@ -8,13 +8,13 @@ import { tree as askTree } from '../server.js';
 import { html, nothing } from '../vendor/lit-html.js';
 import { priorText, qText, visitsText } from './evaluation.js';
 
-/** Moves that are shown of a position before the others are asked for. */
+/** Moves shown per position before "more". */
 const FEW = 8;
 
-/** Milliseconds between two readings of what is unfolded. */
+/** Between two readings of the unfolded lines. */
 const REFRESH_MS = 1500;
 
-/** A number with its name for those who do not see the head of the column. @param {string} name @param {string} text */
+/** Screen readers also read the name, for want of the column's head. @param {string} name @param {string} text */
 function number(name, text) {
   return html`<span><span class="unseen">, ${name} </span>${text}</span>`;
 }
@@ -22,11 +22,11 @@ function number(name, text) {
 export class SearchTree {
   #isOpen = false;
   #revision = -1;
-  /** What is known, by line. @type {Map<string, TreeView>} */
+  /** By line. @type {Map<string, TreeView>} */
   #known = new Map();
-  /** Lines that are unfolded. @type {Set<string>} */
+  /** @type {Set<string>} */
   #unfolded = new Set(['']);
-  /** Lines of which all moves are shown. @type {Set<string>} */
+  /** Lines whose moves are all shown. @type {Set<string>} */
   #whole = new Set();
   /** @type {string | null} */
   #error = null;
@@ -49,7 +49,7 @@ export class SearchTree {
     this.#refresh();
   }
 
-  /** The game has changed. @param {GameView} game */
+  /** @param {GameView} game */
   follow(game) {
     if (!game.analysis) this.#isOpen = false;
     if (game.revision === this.#revision) return;
@@ -61,7 +61,7 @@ export class SearchTree {
     this.#refresh();
   }
 
-  /** Reads again what is unfolded, one line after the other. */
+  /** Reads the unfolded lines again, one after the other. */
   async #refresh() {
     if (!this.#isOpen || this.#isReading || document.hidden) return;
     this.#isReading = true;

@@ -13,7 +13,7 @@ export function sideName(side) {
 }
 
 /**
- * A move as it is spoken: "knight takes f3, check".
+ * As in "knight takes f3, check".
  *
  * @param {string} san
  */
@@ -30,7 +30,7 @@ export function spoken(san) {
 }
 
 /**
- * The pieces of a FEN by rank, from the eighth: `''` is an empty square, else "white pawn" or the like.
+ * The pieces by rank, from the eighth: "white pawn" or the like; `''` is an empty square.
  *
  * @param {string} fen
  * @returns {string[][]}

@@ -1,5 +1,5 @@
 /**
- * Calibration: how often what was predicted came true.
+ * Reliability diagrams: predicted and observed shares.
  *
  * @import {Reliability} from '../types.js'
  */

@@ -1,11 +1,11 @@
 /**
- * A run's card: how far it is, and what can be done with it.
+ * A run's card: its progress and its buttons.
  *
  * @import {Run} from '../types.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
 
-/** What a loop does, by the key in its state. @type {Record<string, string>} */
+/** By the key in the run's state. @type {Record<string, string>} */
 const STAGES = { play: 'Self-play', train: 'Training', arena: 'Arena' };
 
 /** @param {string} stage as in "play, iteration 3" */

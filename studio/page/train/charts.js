@@ -1,5 +1,5 @@
 /**
- * Which curves stand in which chart, and how they are drawn.
+ * The charts, their curves, and their drawing.
  *
  * @import {Curves} from '../types.js'
  */
@@ -7,13 +7,13 @@
 /** @typedef {{title: string, unit: string, curves: [string, string][]}} ChartPlan keys and labels of curves */
 /** @typedef {{name: string, curves: Curves}} NamedRun */
 
-/** Colours that are told apart in light and dark, also by most of the colour-blind (Okabe and Ito 2008). */
+/** Distinct in light and dark, also for most of the colour-blind (Okabe and Ito 2008). */
 const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#d55e00', '#cc79a7', '#56b4e9', '#8c8c00', '#7f7f7f'];
 
-/** Height of a chart in pixels, without its legend. */
+/** In pixels, without the legend. */
 const HEIGHT = 220;
 
-/** The charts by the last part of a curve's name: title, unit. */
+/** By the last part of a curve's name: title, unit. */
 const CHARTS = /** @type {const} */ ([
   ['policy_loss', 'Policy loss', 'nat'],
   ['wdl_loss', 'WDL loss', 'nat'],
@@ -27,13 +27,13 @@ const CHARTS = /** @type {const} */ ([
   ['evaluations_per_s', 'Evaluations per second', ''],
 ]);
 
-/** The name of the curve that is a bound of the divergence. @param {string} which */
+/** The name of the curve of a KL bound. @param {string} which */
 export function boundKey(which) {
   return `bound ${which}`;
 }
 
 /**
- * The curves of several runs in one, by keys that tell the runs apart.
+ * The curves of several runs, with the run's index in their names.
  *
  * @param {NamedRun[]} runs
  * @returns {Curves}
@@ -44,7 +44,7 @@ export function merged(runs) {
 }
 
 /**
- * The charts for which there are curves: training and validation side by side, sources one by one, runs after each other.
+ * The charts that have curves: training before validation before sources, run after run.
  *
  * @param {NamedRun[]} runs
  * @returns {ChartPlan[]}
@@ -63,13 +63,13 @@ export function plan(runs) {
       };
       return [...names, ...bounds].map((name) => /** @type {[string, string]} */ ([`${index} ${name}`, label(name)]));
     });
-    // Of several runs the training's own curves first: there is not room for all.
+    // Too many curves are cut, so the runs' training curves come first.
     if (runs.length > 1) found.sort((a, b) => Number(a[0].includes('.')) - Number(b[0].includes('.')));
     return found.length === 0 ? [] : [{ title, unit, curves: found.slice(0, COLOURS.length) }];
   });
 }
 
-/** Loads uPlot, which is a plain script. @returns {Promise<typeof import('uplot')>} */
+/** uPlot is a plain script. @returns {Promise<typeof import('uplot')>} */
 export function loadPlot() {
   const loaded = /** @type {any} */ (window).uPlot;
   if (loaded) return Promise.resolve(loaded);
@@ -82,7 +82,7 @@ export function loadPlot() {
   });
 }
 
-/** The last value of a curve that was measured. @param {[number[], (number | null)[]]} curve */
+/** The last measured value. @param {[number[], (number | null)[]]} curve */
 function last([, y]) {
   return y.findLast((value) => value !== null);
 }
@@ -95,13 +95,13 @@ function short(value) {
 }
 
 /**
- * Draws a chart into an element, replacing an earlier one.
+ * Replaces an earlier chart of the element.
  *
  * @param {typeof import('uplot')} Plot
  * @param {HTMLElement} element
  * @param {ChartPlan} chart
  * @param {Curves} curves
- * @param {string} x what is counted from left to right
+ * @param {string} x label of the x axis
  */
 export function drawChart(Plot, element, chart, curves, x) {
   const style = getComputedStyle(element);

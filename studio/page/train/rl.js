@@ -1,14 +1,14 @@
 /**
- * What a run of reinforcement learning shows beyond its curves: ratings, the arena's tables, vetoes.
+ * An `rl` run beyond its curves: ratings, arena tables, vetoes.
  *
  * @import {ArenaRow, RatedNetwork, RlDetails} from '../types.js'
  */
 import { html, nothing, svg } from '../vendor/lit-html.js';
 
-/** Networks of which the plot has room. */
+/** Networks in the plot. */
 const PLOTTED = 40;
 
-/** A network's name in words: `start`, or the iteration that it comes from. @param {string} name */
+/** In words. @param {string} name `start`, or the number of an iteration */
 function networkName(name) {
   if (name === 'start') return 'first network';
   return /^\d+$/.test(name) ? `iteration ${Number(name)}` : name;
@@ -23,7 +23,7 @@ function signed(value) {
 }
 
 /**
- * Elo of every network, a dot with its 95 % interval, in the order of the iterations.
+ * Elo of every network with its 95 % interval, in the order of the iterations.
  *
  * @param {RatedNetwork[]} ratings
  */

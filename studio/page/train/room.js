@@ -1,5 +1,5 @@
 /**
- * The room in which one watches training runs.
+ * The room of training runs.
  *
  * @import {Curves, LiveBoard, Run, RunDetails} from '../types.js'
  * @import {NamedRun} from './charts.js'
@@ -12,13 +12,12 @@ import { runCard } from './card.js';
 import { boundKey, drawChart, loadPlot, merged, plan } from './charts.js';
 import { rlDetails } from './rl.js';
 
-/** Points of a curve: about one per pixel of a chart. */
+/** Per curve: about one per pixel. */
 const POINTS = 500;
 
-/** Milliseconds between two readings of the curves. */
+/** Between two readings of the curves. */
 const REFRESH_MS = 2000;
 
-/** The questions before a run is paused or resumed. */
 const QUESTIONS = {
   pause: {
     title: 'Pause this run?',
@@ -39,19 +38,19 @@ export class TrainRoom {
   #runs = [];
   /** @type {number} */
   #chosen = 0;
-  /** Further runs whose curves are shown. @type {Set<number>} */
+  /** Further runs with curves. @type {Set<number>} */
   #compared = new Set();
-  /** The curves of the chosen run and those that are compared with it. @type {NamedRun[]} */
+  /** Of the chosen and the compared runs. @type {NamedRun[]} */
   #curves = [];
   /** @type {RunDetails | null} */
   #details = null;
-  /** What waits for confirmation. @type {{run: Run, command: 'pause' | 'resume'} | null} */
+  /** Waits for confirmation. @type {{run: Run, command: 'pause' | 'resume'} | null} */
   #question = null;
   /** @type {string | null} */
   #error = null;
   #isShown = false;
   #isReading = false;
-  /** What the curves on the page were read of. */
+  /** The runs and their state when the curves were read. */
   #read = '';
   /** @type {BoardGrid | null} */
   #grid = null;
@@ -109,7 +108,7 @@ export class TrainRoom {
     this.#draw();
   }
 
-  /** Reads the curves of the chosen runs, if they have grown. */
+  /** Reads the curves if they have grown. */
   async #refresh() {
     const run = this.#runs[this.#chosen];
     if (!run || !this.#isShown || this.#isReading) return;
@@ -127,7 +126,7 @@ export class TrainRoom {
     await this.#drawCharts();
   }
 
-  /** The divergence's alarms as curves of their own. @param {Curves} curves @param {number} index @returns {Curves} */
+  /** Adds the bounds of the KL divergence as curves. @param {Curves} curves @param {number} index @returns {Curves} */
   #withBounds(curves, index) {
     const rl = this.#details?.rl;
     const kl = curves.kl?.[0];
@@ -136,7 +135,7 @@ export class TrainRoom {
     /** @type {Curves} */
     const bounds = {};
     for (const [which, bound] of Object.entries({ warn: rl.kl_warn, alarm: rl.kl_alarm })) {
-      // A bound that nothing reaches says none is wanted.
+      // A bound out of reach means that none is wanted.
       if (bound !== null && bound < 1000) bounds[boundKey(which)] = [ends, [bound, bound]];
     }
     return { ...curves, ...bounds };

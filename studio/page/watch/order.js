@@ -6,7 +6,7 @@
  */
 import { html, nothing } from '../vendor/lit-html.js';
 
-/** The form's fields before anybody has filled it in. @type {Values} */
+/** @type {Values} */
 const DEFAULTS = {
   games: '10', at_once: '1', time: 'move', base: '10', increment: '0.1', seconds: '0.2', elo0: '0', elo1: '10',
 };
@@ -17,10 +17,10 @@ function valueOf(values, name) {
 }
 
 /**
- * The command that the form describes.
+ * The form as a command.
  *
  * @param {Values} form
- * @param {boolean} replace also if another match is suspended
+ * @param {boolean} replace gives up a suspended match
  */
 export function beginCommand(form, replace) {
   const number = (/** @type {string} */ name) => Number(valueOf(form, name));
@@ -42,7 +42,7 @@ export function beginCommand(form, replace) {
 }
 
 /**
- * @param {Values} values what has been chosen so far
+ * @param {Values} values chosen so far
  * @param {Engine[]} engines
  * @param {string[]} books
  * @param {(form: HTMLFormElement) => void} changed

@@ -1,5 +1,5 @@
 /**
- * The room in which one watches matches: one that is played here, and those that others play.
+ * The room of matches: one played here, and those of other programs.
  *
  * @import {Engine, Followed, LiveBoard, Match, ThinkingTime} from '../types.js'
  * @import {Values} from '../memory.js'
@@ -22,18 +22,18 @@ export class WatchRoom {
   #root;
   /** @type {Engine[]} */
   #engines = [];
-  /** Not there until the server has said whether there is one. @type {Match | null | undefined} */
+  /** `undefined` before the server's first message. @type {Match | null | undefined} */
   #match;
   /** @type {Followed[]} */
   #followed = [];
   /** @type {string[]} */
   #books = [];
-  /** What the form for a match was last filled in with. @type {Values} */
+  /** @type {Values} */
   #form = recall('match');
   /** @type {string | null} */
   #error = null;
   #isShown = false;
-  /** The grids of boards, by the element that holds them. @type {Map<Element, BoardGrid>} */
+  /** By the element that holds the grid. @type {Map<Element, BoardGrid>} */
   #grids = new Map();
 
   /** @param {HTMLElement} root */
@@ -50,7 +50,7 @@ export class WatchRoom {
 
   /** @param {Match | null} match */
   receive(match) {
-    // What went wrong was said of the match as it was before.
+    // The error was about the earlier phase.
     if (this.#match?.phase !== match?.phase) this.#error = null;
     this.#match = match;
     this.#draw();
@@ -86,7 +86,7 @@ export class WatchRoom {
     this.#draw();
   }
 
-  /** Begins a match; asks first if another one is suspended. @param {HTMLFormElement} form */
+  /** Asks before it gives up a suspended match. @param {HTMLFormElement} form */
   async #begin(form) {
     this.#form = valuesOf(form, this.#form);
     const given = this.#match?.phase === 'suspended' && this.#match;
@@ -100,7 +100,7 @@ export class WatchRoom {
     if (this.#error === null) remember('match', this.#form);
   }
 
-  /** Ends a match for good, after a question. @param {Match} match */
+  /** Asks first. @param {Match} match */
   async #stop(match) {
     const running = match.phase !== 'suspended';
     if (await confirmed({

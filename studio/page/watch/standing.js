@@ -1,5 +1,5 @@
 /**
- * How a match stands: score, Elo, pairs of games, the test; and its last games.
+ * Score, Elo, pairs, SPRT and last games of a match.
  *
  * @import {FinishedGame, Standing} from '../types.js'
  */
