@@ -1,4 +1,4 @@
-//! Random numbers for self-play: Dirichlet noise at the root and sampling a move by visits.
+//! Random numbers for self-play.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -16,7 +16,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Samples the distribution: one share per move, summing to 1. Panics if `alpha` is not positive.
+    /// Returns one share per move; they sum to 1. Panics unless `alpha` is positive.
     pub(super) fn shares(&self, moves: usize) -> Vec<f32> {
         let mut rng = SmallRng::seed_from_u64(self.seed);
         let gamma = Gamma::new(f64::from(self.alpha), 1.0).expect("alpha is above zero");
@@ -26,7 +26,7 @@ impl Noise {
     }
 }
 
-/// Samples an index with probability proportional to `visits^(1 / temperature)`; the most visited at temperature 0.
+/// Samples an index with probability proportional to `visits^(1 / temperature)`; temperature 0 gives the most visited.
 /// `None` if all visits are zero.
 pub fn sample_by_visits(visits: &[u64], temperature: f32, seed: u64) -> Option<usize> {
     let most = *visits.iter().max().filter(|most| **most > 0)?;
@@ -40,7 +40,7 @@ pub fn sample_by_visits(visits: &[u64], temperature: f32, seed: u64) -> Option<u
         left -= weight(count);
         left < 0.0
     });
-    // Rounding may leave a rest after the last one.
+    // Rounding may leave a rest after the last index.
     chosen.or_else(|| visits.iter().rposition(|count| *count > 0))
 }
 
@@ -55,7 +55,6 @@ mod tests {
         assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-4);
         assert_eq!(shares, noise(0.3, 1));
         assert_ne!(shares, noise(0.3, 2));
-        // A small alpha gives most to few moves, a large one spreads it.
         let greatest = |alpha| {
             (0..50).map(|seed| noise(alpha, seed).into_iter().fold(0.0, f32::max)).sum::<f32>() / 50.0
         };

@@ -1,5 +1,3 @@
-//! Parameters and limits of a search.
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libm::{logf, powf};
@@ -8,56 +6,54 @@ use shakmaty::Move;
 use super::noise::Noise;
 use crate::chess::tables::RankedResult;
 
-/// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted. Fields of type `T`
-/// have other defaults for a native network ([`Params::native`]), and may be unset in [`ParamSettings`].
+/// The defaults are lc0's (`src/search/classic/params.cc`) unless noted. Fields of type `T` have other defaults for a
+/// native network ([`Params::native`]) and may be unset in [`ParamSettings`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params<T = f32> {
     pub puct: Puct<T>,
-    /// First-play urgency (FPU): Q of an unvisited move is the parent's Q minus this value times √(sum of the priors of
-    /// visited moves).
+    /// First-play urgency: Q of an unvisited move is the parent's Q minus `fpu · √(sum of the priors of visited
+    /// moves)`.
     pub fpu: T,
-    /// Softmax temperature of the policy: priors are raised to `1 / temperature` and normalised.
+    /// Softmax temperature: priors are raised to `1 / temperature` and normalised.
     pub policy_temperature: T,
-    /// Policy temperature at the root.
     pub root_policy_temperature: T,
-    /// Policy temperature at the root's children (Monty).
+    /// At the root's children (Monty).
     pub reply_policy_temperature: T,
     /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by measurement:
     /// `docs/search.md`.
     pub transpositions: bool,
     /// Reuses the tree of the last search if it contains the new root.
     pub reuse: bool,
-    /// Backs up proven results: mate, stalemate, dead positions, tables (Winands, Björnsson, Saito: Monte-Carlo Tree
-    /// Search Solver, 2008).
+    /// Backs up proven results of rules and tables (Winands, Björnsson, Saito: Monte-Carlo Tree Search Solver, 2008).
     pub solver: bool,
-    /// Searches for forced mates at the root and on the most visited line, if `solver` is on; at most about 10 % of the
-    /// time.
+    /// Searches for forced mates at the root and on the most visited line, if `solver` is on; takes at most about 10 %
+    /// of the time.
     pub mates: bool,
-    /// Scores a position that occurs for the second time since the root as a draw.
+    /// Scores a position's second occurrence since the root as a draw.
     pub twofold_draws: bool,
-    /// Smart pruning: root moves that cannot become the most visited in the remaining visits get none of them. Greater
-    /// values prune sooner; 0 is off.
+    /// Root moves that cannot become the most visited in the remaining visits get none of them. Greater values prune
+    /// sooner; 0 is off.
     pub smart_pruning: f32,
-    /// Contempt: reduces Q by `contempt · max(W − L, 0) · P(draw)` (NeuralMatePlay). 0 is off.
+    /// Reduces Q by `contempt · max(W − L, 0) · P(draw)` (NeuralMatePlay). 0 is off.
     pub contempt: f32,
-    /// Uncertainty weight: multiplies U by `1 + weight · √(W · L)` (NeuralMatePlay). 0 is off.
+    /// Multiplies U by `1 + uncertainty · √(W · L)` (NeuralMatePlay). 0 is off.
     pub uncertainty: f32,
-    /// Draw-sibling FPU: no FPU reduction at a node where some move certainly draws (NeuralMatePlay).
+    /// Draw-sibling FPU: no FPU reduction if a visited sibling certainly draws (NeuralMatePlay).
     pub draw_sibling_fpu: bool,
     /// Weight of [`towards_mate`](crate::chess::endgames::towards_mate) in positions with a [bare
     /// king](crate::chess::endgames::is_bare_king). 0 is off. Default from `docs/search.md`.
     pub progress: f32,
-    /// For evaluators without batches: the most consecutive visits of a node before its parent gets their results, 1 to
-    /// [`Params::MOST_SERIES`]. 1 is off.
+    /// For evaluators without batches: the most consecutive visits below a node before its parent gets their results, 1
+    /// (off) to [`Params::MOST_SERIES`].
     pub series: u32,
-    /// Virtual loss per visit in flight: 1 counts it as a loss, 0 leaves Q unchanged. Default from `docs/search.md`.
+    /// 1 counts a visit in flight as a loss, 0 leaves Q unchanged. Default from `docs/search.md`.
     pub virtual_loss: f32,
-    /// Most positions in a worker's batch. Default from `docs/search.md`.
+    /// Most positions per batch of a worker. Default from `docs/search.md`.
     pub batch: usize,
 }
 
-/// PUCT (Rosin 2011; Silver et al. 2017). At a node with N visits, M of them below its moves, a move's U is `c(N) ·
-/// prior · M^exponent / (1 + visits of the move)`.
+/// PUCT (Rosin 2011; Silver et al. 2017). U of a move is `c(N) · prior · M^exponent / (1 + visits of the move)` at a
+/// node with N visits, M of them below its moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Puct<T = f32> {
     /// `c(N) = c + factor · ln((N + base) / base)` (Silver et al. 2018).
@@ -71,14 +67,14 @@ pub struct Puct<T = f32> {
     pub deviation: T,
     /// Factor on c at the root.
     pub root: T,
-    /// Each worker but the first has its own factor on c in 1 − jitter..1 + jitter (Princhess). 0 is off.
+    /// Each worker but the first multiplies c by its own factor in 1 − jitter..1 + jitter (Princhess). 0 is off.
     pub jitter: T,
 }
 
-/// The σ at which exploration is unchanged.
+/// The σ that leaves c unchanged.
 const TYPICAL_DEVIATION: f32 = 0.5;
 
-/// Weight, in visits, of the typical σ in a node's estimate.
+/// Weight, in visits, of the typical σ in the estimate of a node's σ.
 const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {
@@ -123,8 +119,8 @@ impl Default for Params {
 impl Params {
     pub const MOST_SERIES: u32 = 127;
 
-    /// The defaults for a native network, one with [separate value and policy](crate::nets::eval::SplitEvaluator): its
-    /// searches are ten times as deep, and its errors differ. Tuned: `docs/results/decisions.md`.
+    /// The defaults for a native network, that is, one with [separate value and
+    /// policy](crate::nets::eval::SplitEvaluator). Tuned: `docs/results/decisions.md`.
     pub fn native() -> Params {
         Params {
             puct: Puct {
@@ -144,7 +140,7 @@ impl Params {
     }
 }
 
-/// Parameters as set by the user: `None` means the default of the network in play.
+/// Parameters as set by the user; `None` is the default of the network in play.
 pub type ParamSettings = Params<Option<f32>>;
 
 impl ParamSettings {
@@ -153,7 +149,6 @@ impl ParamSettings {
         combine(&defaults, &defaults, |_, _| None)
     }
 
-    /// Fills unset parameters with the defaults for a native or other network.
     pub fn resolve(&self, native: bool) -> Params {
         let defaults = if native { Params::native() } else { Params::default() };
         combine(self, &defaults, |set, default| set.unwrap_or(default))
@@ -166,7 +161,7 @@ impl From<Params> for ParamSettings {
     }
 }
 
-/// Combines the parameters of type `T`; takes the others from `first`.
+/// Fields not of type `T` come from `first`.
 fn combine<A: Copy, B: Copy, C>(
     first: &Params<A>,
     second: &Params<B>,
@@ -202,9 +197,8 @@ fn combine<A: Copy, B: Copy, C>(
     }
 }
 
-// libm's logarithms and powers, because the system's differ in the last bit between machines.
+// libm's logarithms and powers: the system's differ in the last bit between machines.
 impl Puct {
-    /// Returns c(N).
     #[inline]
     pub fn at(&self, visits: u32) -> f32 {
         if self.factor == 0.0 {
@@ -213,7 +207,7 @@ impl Puct {
         self.c + self.factor * logf((visits as f32 + self.base) / self.base)
     }
 
-    /// The jitter factor of a worker: 1 for the first; the others are spread over the range by the golden ratio.
+    /// Returns a worker's jitter factor: 1 for the first; the golden ratio spreads the others over the range.
     pub fn of_worker(&self, worker: usize) -> f32 {
         const GOLDEN: f64 = 0.618_033_988_749_895;
         if self.jitter == 0.0 || worker == 0 {
@@ -222,13 +216,12 @@ impl Puct {
         1.0 + self.jitter * (2.0 * (worker as f64 * GOLDEN).fract() - 1.0) as f32
     }
 
-    /// M^exponent.
     #[inline]
     pub fn growth(&self, visits: f32) -> f32 {
         if self.exponent == 0.5 { visits.sqrt() } else { powf(visits, self.exponent) }
     }
 
-    /// The factor on c for the variance of a node's results.
+    /// Returns the factor on c for `deviation`.
     #[inline]
     pub fn spread(&self, visits: u32, variance: impl FnOnce() -> f32) -> f32 {
         if self.deviation == 0.0 {
@@ -241,11 +234,10 @@ impl Puct {
     }
 }
 
-/// [`Puct::at`] and [`Puct::growth`] tabulated for common visit counts: the logarithm and the power dominate the cost
-/// of selection.
+/// [`Puct::at`] and [`Puct::growth`] by visits: logarithm and power dominate the cost of selection.
 #[derive(Debug, Default)]
 pub(super) struct ExplorationTable {
-    /// The parameters that the table is for; `None` if empty.
+    /// `None` in an empty table.
     puct: Option<Puct>,
     at: Vec<f32>,
     growth: Vec<f32>,
@@ -254,8 +246,7 @@ pub(super) struct ExplorationTable {
 impl ExplorationTable {
     const VISITS: u32 = 1 << 14;
 
-    /// Returns the table for `puct`. The last one is cached, because a short search takes no longer than building a
-    /// table.
+    /// Caches the last table: building one takes as long as a short search.
     pub fn shared(puct: &Puct) -> Arc<ExplorationTable> {
         static LAST: Mutex<Option<Arc<ExplorationTable>>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -274,8 +265,7 @@ impl ExplorationTable {
         }
     }
 
-    /// Returns `puct.at(visits) * puct.growth(below)` for the table's parameters; `below` counts the visits of the
-    /// moves.
+    /// Returns `puct.at(visits) * puct.growth(below)`, where `below` counts the visits of the moves.
     #[inline]
     pub fn of(&self, puct: &Puct, visits: u32, below: u32) -> f32 {
         let at = self.at.get(visits as usize).copied().unwrap_or_else(|| puct.at(visits));
@@ -284,22 +274,22 @@ impl ExplorationTable {
     }
 }
 
-/// When a search ends by itself, and what it searches. The default is an infinite search of all moves.
+/// What a search searches, and what ends it. The default is an infinite search of all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Visits, not counting those of a reused tree.
+    /// Excludes visits of a reused tree.
     pub visits: Option<u64>,
     /// Mean path length of the visits, in plies.
     pub depth: Option<u32>,
-    /// The root moves to search; empty for all.
+    /// Empty for all.
     pub root_moves: Vec<Move>,
     /// Root moves with tablebase results, which rank the moves and replace the search's values in reports.
     pub known: Vec<RankedResult>,
     pub noise: Option<Noise>,
-    /// Searches for a mate in this many moves only, and ends when it is proven or refuted.
+    /// Searches only for a mate in this many moves, and ends when it is proven or refuted.
     pub mate: Option<u32>,
-    /// Searches all root moves with equal interest: no smart pruning, and a proven root ends the search only when all
-    /// moves are proven or it is mate in one.
+    /// Treats all root moves equally: no smart pruning, and a proven root ends the search only when all moves are
+    /// proven or the root is mate in one.
     pub all_moves: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Opening books in the Polyglot format: entries of 16 bytes, big-endian and sorted by key: key (8 bytes), move (2),
+//! Opening books in the Polyglot format: entries of 16 bytes, big-endian, sorted by key: key (8 bytes), move (2),
 //! weight (2), unused (4) (<http://hgm.nubati.net/book_format.html>). The key is shakmaty's [`Zobrist64`].
 
 use std::io;
@@ -28,7 +28,7 @@ pub enum BookError {
     Empty,
     #[error("not a Polyglot book: {0} bytes are not a whole number of entries")]
     Length(usize),
-    /// With the index of the first entry out of order.
+    /// The first entry out of order.
     #[error("not a Polyglot book: entry {0} is out of order")]
     Unsorted(usize),
 }
@@ -63,7 +63,7 @@ impl Book {
         self.bytes.len() / ENTRY
     }
 
-    /// The book's moves in file order, with weights. Illegal entries, which key collisions cause, are left out.
+    /// The book's moves in file order with their weights; illegal ones, from key collisions, are left out.
     pub fn moves(&self, game: &Game) -> Vec<(Move, u16)> {
         let key = key(game);
         let first = partition_point(self.entries(), |index| self.key(index) < key);
@@ -74,7 +74,7 @@ impl Book {
             .collect()
     }
 
-    /// A random move by weight; `None` if all moves have weight zero or there are none.
+    /// Chooses at random by weight; `None` if no move has a weight.
     pub fn choose(&self, game: &Game, random: &mut SmallRng) -> Option<Move> {
         let moves = self.moves(game);
         let total: u64 = moves.iter().map(|&(_, weight)| u64::from(weight)).sum();
@@ -105,7 +105,7 @@ impl Book {
     }
 }
 
-/// The first index for which `is_before` no longer holds.
+/// Returns the first index for which `is_before` is false.
 fn partition_point(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, len);
     while low < high {
@@ -119,12 +119,12 @@ fn partition_point(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// In Polyglot's key en passant counts if an enemy pawn is beside the pushed pawn, even if the capture is illegal.
+/// Polyglot hashes en passant if an enemy pawn stands beside the pushed pawn, even if the capture is illegal.
 fn key(game: &Game) -> u64 {
     game.position().zobrist_hash::<Zobrist64>(EnPassantMode::PseudoLegal).0
 }
 
-/// From the low bits: target square (6 bits), origin (6), promotion (3). Castling is king takes rook.
+/// From the lowest bit: target square (6 bits), origin (6), promotion (3). Castling is king takes rook.
 fn unpack(packed: u16, game: &Game) -> Option<Move> {
     let square = |bits: u16| Square::new(u32::from(bits & 63));
     let promotion = match packed >> 12 {

@@ -1,22 +1,22 @@
-//! Progress in won endgames, where a network's value is flat: against a bare king it is near 1 whether mate is near
-//! or not. [`towards_mate`] adds the two distances by which textbooks teach these mates: of the bare king from the
-//! edge, and between the kings.
+//! Progress in won endgames. Against a bare king a network's value is near 1 whether mate is near or not, so
+//! [`towards_mate`] adds the distances by which textbooks teach these mates: of the bare king from the edge, and
+//! between the kings.
 
 use shakmaty::{Color, Position};
 
 use crate::chess::position::Game;
 use crate::chess::wdl::Wdl;
 
-/// Whether one side has only its king left against pieces without pawns that suffice to mate.
+/// Whether one side has only its king, against pieces without pawns that suffice to mate.
 ///
-/// This lasts to the end of the game unless pieces are lost. If it holds at the root, [`towards_mate`] can be applied
-/// to every leaf: it never makes capturing the last man or promoting the last pawn look bad.
+/// This lasts to the end of the game unless pieces are lost. If it holds at the root, [`towards_mate`] can apply to
+/// every leaf without making the capture of the last man or the promotion of the last pawn look bad.
 pub fn is_bare_king(game: &Game) -> bool {
     bare_king(game).is_some()
 }
 
-/// `wdl`, for the side to move, with a part of a win against a bare king counted as a draw: `weight` times
-/// [`distance_to_mate`], 0 to 1. Unchanged unless [`is_bare_king`].
+/// Counts a part of a win against a bare king as a draw: `weight` times [`distance_to_mate`]. `wdl` is for the side to
+/// move; unchanged unless [`is_bare_king`].
 pub fn towards_mate(game: &Game, wdl: Wdl, weight: f32) -> Wdl {
     let Some(bare) = bare_king(game) else { return wdl };
     let doubt = weight * distance_to_mate(game, bare);
@@ -35,8 +35,7 @@ fn bare_king(game: &Game) -> Option<Color> {
     (board.pawns().is_empty() && !position.has_insufficient_material(!bare)).then_some(bare)
 }
 
-/// How far the king of `bare` is from mate, 0 to 1: half by its distance from the edges, half by that between the
-/// kings.
+/// From 0 at mate to 1: half by the bare king's distance from the edges, half by that between the kings.
 fn distance_to_mate(game: &Game, bare: Color) -> f32 {
     let board = game.position().board();
     let (Some(lone), Some(king)) = (board.king_of(bare), board.king_of(!bare)) else { return 0.0 };
@@ -55,7 +54,7 @@ mod tests {
         towards_mate(&Game::from_fen(fen).unwrap(), wdl, 0.5)
     }
 
-    /// The part of a certain win that remains.
+    /// Returns the part of a certain win that remains.
     fn won(fen: &str) -> f32 {
         let wdl = value(fen, Wdl::WIN);
         assert!((wdl.win + wdl.draw - 1.0).abs() < 1e-6 && wdl.loss == 0.0, "{wdl:?}");

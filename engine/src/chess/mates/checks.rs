@@ -1,11 +1,9 @@
-//! Finds moves that give check or mate.
-
 use shakmaty::attacks::{
     between, bishop_attacks, king_attacks, knight_attacks, pawn_attacks, queen_attacks, ray, rook_attacks,
 };
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
 
-/// Squares from which each piece of the side to move gives check.
+/// The squares from which each piece type of the side to move gives check.
 pub(super) struct CheckSquares {
     king: Square,
     occupied: Bitboard,
@@ -13,7 +11,7 @@ pub(super) struct CheckSquares {
     knight: Bitboard,
     bishop: Bitboard,
     rook: Bitboard,
-    /// Pieces that discover a check by leaving the line.
+    /// Pieces that give a discovered check when they leave their line.
     discoverers: Bitboard,
 }
 
@@ -46,11 +44,11 @@ impl CheckSquares {
 
     pub fn given_by(&self, position: &Chess, m: Move) -> bool {
         let Move::Normal { role, from, to, promotion, .. } = m else {
-            // Castling and en passant change more than one line.
+            // Castling and en passant open or close other lines.
             return after(position, m).is_check();
         };
         let direct = match promotion {
-            // The pawn's origin may be on the new piece's line.
+            // The pawn's origin may be on the promoted piece's line.
             Some(Role::Queen) => queen_attacks(to, self.occupied.without(from)).contains(self.king),
             Some(Role::Rook) => rook_attacks(to, self.occupied.without(from)).contains(self.king),
             Some(Role::Bishop) => bishop_attacks(to, self.occupied.without(from)).contains(self.king),
@@ -74,7 +72,7 @@ pub(super) fn after(position: &Chess, m: Move) -> Chess {
     next
 }
 
-/// A mate in one. Adds the moves tried to `nodes`.
+/// Adds the checks tried to `nodes`.
 pub(super) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
     let checks = CheckSquares::of(position);
     position.legal_moves().into_iter().find(|&m| {
@@ -85,7 +83,7 @@ pub(super) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
     })
 }
 
-/// Squares that the king of the side not to move could go to.
+/// Counts the squares free to the king of the side not to move.
 pub(super) fn flights(position: &Chess) -> u32 {
     flight_squares(position, !position.turn()).count() as u32
 }
@@ -123,7 +121,7 @@ mod tests {
             "8/8/8/2k5/3Pp3/8/8/4KB1R b K d3 0 1",
             "5k2/8/8/8/8/8/8/4K2R w K - 0 1",
             "4N3/1P1k4/8/3B4/3R1R2/8/3Q4/1r1rK3 w - - 0 1",
-            // After the knight's moves to b3 and c4 and the king's to h8, the rook mates.
+            // After Nb3 or Nc4 and Kh8, the rook mates.
             "6k1/5ppp/8/n7/8/8/8/3RK3 b - - 0 1",
         ] {
             let game = Game::from_fen(fen).unwrap();

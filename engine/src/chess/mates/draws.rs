@@ -1,20 +1,20 @@
-//! Draws by the history of the game: repetition and fifty moves.
+//! Draws by the game's history: repetition and the fifty-move rule.
 
 use shakmaty::{Chess, Color, Move, Position};
 
 use super::numbers::MOST_MOVES;
 use crate::chess::position::{Game, scrambled};
 
-/// Positions of the game that the attacker must not repeat: those that have occurred twice.
+/// Positions that the attacker must not repeat: those that have occurred twice in the game.
 ///
-/// Other repetitions need no care. If there is a mate, there is one whose distance falls with each move of the
-/// attacker, and that visits no position twice.
+/// Other repetitions need no care: a mate has a line whose distance falls with every move of the attacker, and that
+/// visits no position twice.
 pub(super) struct HistoryDraws {
-    /// Hashes of positions whose next occurrence is a draw.
+    /// By hash.
     repeated: Vec<u64>,
-    /// Fifty moves can end before the mate, so keys include the counter.
+    /// Whether the fifty-move rule can end the game before the mate; keys then include the counter.
     counter: bool,
-    /// Separates the keys of searches whose results differ.
+    /// Separates the keys of searches with different history or attacker.
     salt: u64,
 }
 
@@ -42,14 +42,13 @@ impl HistoryDraws {
         self.keyed(hash, position.halfmoves())
     }
 
-    /// The key after a move, from the `hash` after it and the `position` before.
+    /// `hash` is that after the move, `position` that before it.
     pub fn key_after(&self, hash: u64, position: &Chess, m: Move) -> u64 {
         self.keyed(hash, if m.is_zeroing() { 0 } else { position.halfmoves() + 1 })
     }
 
-    /// Whether a position, not mate, is a third occurrence.
+    /// Whether a position that is not mate is a third occurrence.
     pub fn repeats(&self, hash: u64) -> bool {
-        // Nearly always there is none.
         self.repeated.contains(&hash)
     }
 

@@ -1,5 +1,3 @@
-//! The line of a proven mate.
-
 use shakmaty::{Move, Position};
 
 use super::checks::mate_in_one;
@@ -7,10 +5,8 @@ use super::numbers::NumberBounds;
 use super::proof::{Allowance, Place, ProofSearch};
 
 impl ProofSearch {
-    /// The line of a mate within `moves` moves that begins with the attacker's `first`. The defender delays as long
-    /// as known results tell.
-    ///
-    /// It may stop before mate if results were replaced in the table and the allowance is too small to prove them
+    /// Returns the line of a mate within `moves` moves that begins with `first`; replies delay the mate as far as the
+    /// table knows. It stops early if results were replaced in the table and the allowance is too small to prove them
     /// again.
     pub fn attack_line(
         &mut self,
@@ -36,7 +32,7 @@ impl ProofSearch {
         line
     }
 
-    /// [`ProofSearch::attack_line`] with the defender to move; empty if it is mate.
+    /// As [`ProofSearch::attack_line`] with the defender to move; empty at mate, or if the mate is not found again.
     pub fn defend_line(&mut self, place: Place, moves: u8, allowance: &mut Allowance) -> Vec<Move> {
         let Some((reply, left)) = self.longest_reply(&place, moves, allowance) else { return Vec::new() };
         let attacked = place.after(reply, place.hash_after(reply));
@@ -46,8 +42,8 @@ impl ProofSearch {
         line
     }
 
-    /// The reply that delays the mate most, with its number of moves; none without a reply or if a mate is not found
-    /// again.
+    /// Returns the reply that delays the mate most and the moves to mate after it; `None` without a reply, or if a mate
+    /// is not found again.
     fn longest_reply(&mut self, place: &Place, moves: u8, allowance: &mut Allowance) -> Option<(Move, u8)> {
         let mut longest = None;
         for m in place.position.legal_moves() {
@@ -76,7 +72,7 @@ impl ProofSearch {
         if numbers.is_mate() { self.mating } else { None }
     }
 
-    /// The attacker's move with the shortest mate known, within `moves` moves, and its length.
+    /// Returns the move with the shortest known mate within `moves` moves, and its number of moves.
     pub fn known_mate(&self, place: &Place, moves: u8) -> Option<(Move, u8)> {
         if let Some(m) = mate_in_one(&place.position, &mut 0) {
             return Some((m, 1));

@@ -1,8 +1,8 @@
-//! Proofs of forced mates by depth-first proof-number search: df-pn (Nagai: Df-pn algorithm for searching AND/OR
-//! trees and its applications, 2002) with the 1 + ε trick (Pawlewicz and Lew: Improving depth-first PN-search, 2007).
+//! Proofs of forced mates by depth-first proof-number search: df-pn (Nagai: Df-pn algorithm for searching AND/OR trees
+//! and its applications, 2002) with the 1 + ε trick (Pawlewicz and Lew: Improving depth-first PN-search, 2007).
 //!
-//! A proof is exact. The attacker's moves are limited, so no proof rests on a repetition; `draws` adds what the
-//! game's history forbids. The table outlives a search, so a search can be continued.
+//! A proof is exact: a move limit keeps it from resting on a repetition, and `draws` adds the game's history. The table
+//! outlives a search, so that another search of the position continues.
 
 mod checks;
 mod draws;
@@ -17,21 +17,21 @@ use crate::chess::position::{Game, Outcome};
 use numbers::{MOST_MOVES, NumberBounds, Numbers};
 use proof::{Allowance, Place, ProofSearch};
 
-/// Extra nodes, beyond the limit, for writing down the line of a proven mate.
+/// Nodes beyond the limit for the line of a proven mate.
 const LINE_NODES: u64 = 2000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MateLimits {
-    /// Mate in at most this many moves of the attacker, 1 to 31.
+    /// Most moves of the attacker, 1 to 31.
     pub moves: u8,
-    /// Approximate; a core searches 2 to 4 million a second.
+    /// Approximate; a core searches 2 to 4 million nodes a second.
     pub nodes: u64,
-    /// After a mate, spend the remaining nodes on shorter ones.
+    /// Spends the remaining nodes on shorter mates.
     pub shorten: bool,
 }
 
 impl Default for MateLimits {
-    /// In the suite of mates in up to five, limits from 6 to 10 moves found about as many, a limit of five fewer.
+    /// In the suite of mates in up to five, limits of 6 to 10 moves found about as many mates, a limit of 5 fewer.
     fn default() -> MateLimits {
         MateLimits { moves: 8, nodes: u64::MAX, shorten: true }
     }
@@ -39,12 +39,12 @@ impl Default for MateLimits {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForcedMate {
-    /// An upper bound, whatever the defender plays.
+    /// Bounds the mate against any defence.
     pub plies_at_most: u16,
-    /// Whether no mate is shorter.
+    /// Whether it is proven that no mate is shorter.
     pub shortest: bool,
-    /// The attacker's moves of the proof, and replies that delay the mate. If the side to move mates, the first move
-    /// is always there; the rest may be cut short when the search had to end.
+    /// The attacker's moves of the proof, with replies that delay the mate. May be cut short, but if the side to move
+    /// mates, its first move is there.
     pub line: Vec<Move>,
 }
 
@@ -55,7 +55,7 @@ pub enum MateResult {
         /// At least the limit.
         moves: u8,
     },
-    /// The node limit or the caller ended the search.
+    /// The node limit or `stop` ended the search.
     Unknown {
         /// 0 if nothing is known.
         no_mate_within: u8,
@@ -68,12 +68,12 @@ pub struct MateSearch {
 }
 
 impl MateSearch {
-    /// 4 to 16 MiB of table are enough for 0.1 s a move. Allocates half a megabyte more here, and nothing later.
+    /// 4 to 16 MiB of table are enough for 0.1 s a move. Allocates half a megabyte more, and nothing later.
     pub fn new(bytes: usize) -> MateSearch {
         MateSearch { search: ProofSearch::new(bytes), nodes: 0 }
     }
 
-    /// Forgets all results, so that later searches do not depend on earlier ones.
+    /// Makes later searches independent of earlier ones.
     pub fn clear(&mut self) {
         self.search.forget();
     }
@@ -82,8 +82,8 @@ impl MateSearch {
         self.nodes
     }
 
-    /// Searches for a mate by the side to move. Ends once `stop`, called every 256 nodes (0.1 ms), returns true.
-    /// Another search of the position continues: one long search or many short ones do the same work.
+    /// Searches for a mate by the side to move until `stop`, called every 256 nodes (0.1 ms), returns true. One long
+    /// search or many short ones of a position do the same work.
     pub fn search(&mut self, game: &Game, limits: MateLimits, stop: &mut dyn FnMut() -> bool) -> MateResult {
         self.run(game, game.turn(), limits, stop)
     }
@@ -141,7 +141,7 @@ struct Root<'a> {
 impl Root<'_> {
     fn solve(&mut self, moves: u8, shorten: bool) -> MateResult {
         let mut no_mate_within = 0;
-        // Mates in one and two come first, because a greater limit may take longer to find them.
+        // Mates in one and two come first: a greater limit may take longer to find them.
         for limit in [1, 2.min(moves), moves] {
             let numbers = self.within(limit);
             if numbers.is_mate() {
@@ -180,7 +180,7 @@ impl Root<'_> {
         Numbers::mate(moves)
     }
 
-    /// Writes down the mate in `moves` moves, or the shortest one if `shorten`.
+    /// Shortens the mate in `moves` if asked to, and extracts its line.
     fn found(&mut self, mut moves: u8, no_mate_within: u8, shorten: bool) -> ForcedMate {
         let mut first = self.search.mating;
         let mut shortest = moves <= no_mate_within + 1;

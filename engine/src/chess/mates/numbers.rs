@@ -1,6 +1,4 @@
-//! Proof and disproof numbers.
-
-/// The number of a position that cannot be proven, or disproven.
+/// The proof number of a refuted and the disproof number of a proven position.
 pub(super) const INFINITE: u32 = (1 << 20) - 1;
 
 /// The greatest limit, in moves of the attacker.
@@ -9,26 +7,25 @@ pub(super) const MOST_MOVES: u8 = 31;
 /// Proof and disproof number of a mate within a move limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
-    /// 0: the mate is proven.
+    /// 0 if proven.
     pub proof: u32,
-    /// 0: there is no mate within the limit.
+    /// 0 if there is no mate within the limit.
     pub disproof: u32,
-    /// If proven, mate in at most this many moves; if disproven, no mate within them.
+    /// If proven, the mate takes at most this many moves; if disproven, there is none within them.
     pub moves: u8,
 }
 
 impl Numbers {
-    /// A mate within `moves` moves of the attacker.
+    /// `moves` counts the attacker's.
     pub fn mate(moves: u8) -> Numbers {
         Numbers { proof: 0, disproof: INFINITE, moves }
     }
 
-    /// No mate within `moves` moves of the attacker.
     pub fn no_mate(moves: u8) -> Numbers {
         Numbers { proof: INFINITE, disproof: 0, moves: moves.min(MOST_MOVES) }
     }
 
-    /// No mate at all: a draw, or the attacker is mated.
+    /// A draw, or the attacker is mated.
     pub const NEVER: Numbers = Numbers { proof: INFINITE, disproof: 0, moves: MOST_MOVES };
 
     pub fn open(proof: u32, disproof: u32) -> Numbers {
@@ -39,13 +36,12 @@ impl Numbers {
         self.proof == 0
     }
 
-    /// Whether the mate within the limit is disproven.
     pub fn is_refuted(self) -> bool {
         self.disproof == 0
     }
 }
 
-/// A search of a position returns when one of its numbers reaches its bound.
+/// A search returns when a number reaches its bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberBounds {
     pub proof: u32,
@@ -53,7 +49,7 @@ pub(super) struct NumberBounds {
 }
 
 impl NumberBounds {
-    /// Until the position is proven or disproven.
+    /// Ends only with a proof or a refutation.
     pub const NONE: NumberBounds = NumberBounds { proof: INFINITE, disproof: INFINITE };
 
     pub fn reached(self, proof: u32, disproof: u32) -> bool {
@@ -61,8 +57,8 @@ impl NumberBounds {
     }
 }
 
-/// The number at which the search leaves the best child for the second: a quarter more than the second's, so that it
-/// does not oscillate (Pawlewicz and Lew).
+/// Returns the number at which the search leaves the best child for the second: a quarter above the second's, so that
+/// it does not oscillate (Pawlewicz and Lew).
 pub(super) fn beyond(second: u32) -> u32 {
     (second + second / 4 + 1).min(INFINITE)
 }

@@ -1,4 +1,4 @@
-//! The depth-first proof-number search (df-pn).
+//! Depth-first proof-number search (df-pn).
 
 use shakmaty::{Chess, Move, MoveList, Position, Role};
 
@@ -8,13 +8,13 @@ use super::numbers::{INFINITE, MOST_MOVES, NumberBounds, Numbers, beyond};
 use super::table::MateTable;
 use crate::chess::position::{hash_after, hash_of};
 
-/// Added to the proof number of quiet moves, so that checks are tried first.
+/// Added to the proof number of quiet moves: checks come first.
 const QUIET: u32 = 12;
 
 /// Nodes between calls of `stop`: about 0.1 ms.
 const NODES_PER_LOOK: u64 = 256;
 
-/// The budget of a running search.
+/// The node budget of a running search.
 pub(super) struct Allowance<'a> {
     pub nodes: u64,
     pub end: u64,
@@ -63,22 +63,21 @@ struct ProofChild {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Child(usize),
-    /// The attacker's quiet moves, not generated yet.
+    /// All quiet moves of the attacker, which are not children yet.
     Quiet,
     Nothing,
 }
 
-/// The minimum over no children is infinite.
 const NO_CHILD: (Next, u32, u32) = (Next::Nothing, INFINITE, 0);
 
 pub(super) struct ProofSearch {
     pub table: MateTable,
     pub draws: HistoryDraws,
-    /// A stack: the children of all positions on the path, the last position's on top.
+    /// A stack of the children of all positions on the path.
     children: Vec<ProofChild>,
-    /// The reply that last refuted a mate in two.
+    /// The last reply that refuted a mate in two.
     refutation: Option<Move>,
-    /// The first move of the mate proven last.
+    /// The first move of the last proven mate.
     pub mating: Option<Move>,
 }
 
@@ -99,7 +98,8 @@ impl ProofSearch {
         self.refutation = None;
     }
 
-    /// Searches a position with the attacker to move, who has `limit` ≥ 1 moves, until a number reaches its bound.
+    /// Searches a position with the attacker to move, who has `limit` ≥ 1 moves, until a number reaches its bound or
+    /// the allowance is spent.
     pub fn attack(
         &mut self,
         place: &Place,
@@ -115,7 +115,7 @@ impl ProofSearch {
         numbers
     }
 
-    /// Searches a position with the defender to move; the attacker then has `limit` ≥ 1 moves.
+    /// As [`ProofSearch::attack`] with the defender to move, after which the attacker has `limit` ≥ 1 moves.
     pub fn defend(
         &mut self,
         place: &Place,
@@ -190,21 +190,19 @@ impl ProofSearch {
         }
     }
 
-    /// The child with the least proof number, the two least proof numbers, and the sum of the disproof numbers. Quiet
-    /// moves not added yet count as one child.
+    /// Chooses by least proof number and sums the disproof numbers. The quiet moves count as one child until added.
     fn choose_attack(&self, base: usize, quiet: usize) -> (Next, u32, u32, u32) {
         let first = if quiet > 0 { (Next::Quiet, QUIET, quiet as u32 + 1) } else { NO_CHILD };
         self.choose(base, first, |numbers| (numbers.proof, numbers.disproof))
     }
 
-    /// The unproven child with the least disproof number, the two least disproof numbers, and the sum of the proof
-    /// numbers.
+    /// Chooses by least disproof number, which excludes proven children, and sums the proof numbers.
     fn choose_defence(&self, base: usize) -> (Next, u32, u32, u32) {
         self.choose(base, NO_CHILD, |numbers| (numbers.disproof, numbers.proof))
     }
 
-    /// With `pair` as (first, second): the child with the least first number, the two least first numbers, and the
-    /// sum of the second numbers. `first` is the result without children.
+    /// `pair` splits numbers into (first, second). Returns the child with the least first number, the two least first
+    /// numbers, and the sum of the second numbers. `first` is the result without children.
     #[inline]
     fn choose(
         &self,
@@ -226,7 +224,7 @@ impl ProofSearch {
         (next, least, second, sum)
     }
 
-    /// Adds a move of the attacker to the children; returns it if it mates.
+    /// Adds a move of the attacker to the children, unless it mates: then returns its numbers.
     fn add_attack(
         &mut self,
         place: &Place,
@@ -249,7 +247,7 @@ impl ProofSearch {
         Numbers::mate(numbers.moves + 1)
     }
 
-    /// Initial numbers after a move of the attacker, who then has `limit` moves.
+    /// Initial numbers after a move of the attacker, who then has `limit` moves left.
     fn attacked(
         &mut self,
         place: &Place,
@@ -281,7 +279,7 @@ impl ProofSearch {
             self.table.put(key, numbers, allowance.nodes - before);
             return numbers;
         }
-        // Fewer replies are answered sooner; the king's are the hardest. The weights solved most of what was tried
+        // Few replies are refuted sooner, and the king's are the hardest. Of the weights tried, these solved most mates
         // within 50,000 nodes.
         let (all, king) = (replies.len() as u32, count_king_moves(&replies));
         Numbers::open(if check { all + 2 * king } else { QUIET + all / 2 + 6 * king }, 1)
@@ -336,7 +334,7 @@ impl ProofSearch {
         }
     }
 
-    /// Initial numbers after a reply of the defender; the attacker has `limit` moves.
+    /// Initial numbers after a reply; the attacker has `limit` moves left.
     fn replied(
         &mut self,
         place: &Place,
@@ -359,7 +357,7 @@ impl ProofSearch {
         Numbers::open(1 + 3 * flights(&next) / 4, 1)
     }
 
-    /// Whether every reply allows mate in one.
+    /// Returns a mate if every reply allows mate in one.
     fn defend_mate_in_one(
         &mut self,
         place: &Place,
@@ -383,7 +381,7 @@ impl ProofSearch {
             return Numbers::NEVER;
         }
         let key = self.draws.key_after(hash, &place.position, m);
-        // Plays the move while the entry is fetched.
+        // The move is played while the entry is fetched.
         self.table.prefetch(key);
         let next = after(&place.position, m);
         if let Some(numbers) =

@@ -1,41 +1,39 @@
-//! The table of results, of a fixed size.
+//! The fixed-size table of results.
 
 use prefetch_index::prefetch_index;
 
 use super::numbers::{INFINITE, Numbers};
 
-/// Entries that share a cache line.
+/// Entries per cache line.
 const WAYS: usize = 4;
 
-/// A position's results in 16 bytes.
 #[derive(Clone, Copy, Default)]
 struct MateEntry {
     key: u64,
-    /// [`Facts`], packed.
     facts: u64,
 }
 
 impl MateEntry {
-    /// The [generation](MateTable::generation) in which it was made; 0 if empty.
+    /// Returns the [generation](MateTable::generation) that wrote the entry; 0 if empty.
     fn generation(self) -> u8 {
         (self.facts >> 55) as u8
     }
 }
 
-/// What an entry holds besides its key.
+/// An entry without its key.
 #[derive(Clone, Copy)]
 struct Facts {
-    /// Proof number, 20 bits.
+    /// 20 bits.
     proof: u32,
-    /// Disproof number, 20 bits.
+    /// 20 bits.
     disproof: u32,
     /// Shortest mate found, in moves; 0 for none. 5 bits.
     mate: u8,
-    /// No mate exists within this many moves. 5 bits.
+    /// There is no mate within this many moves. 5 bits.
     no_mate: u8,
-    /// Bit length of the node count spent. 5 bits.
+    /// Bit length of the nodes spent. 5 bits.
     effort: u8,
-    /// 8 bits, not 0.
+    /// Not 0. 8 bits.
     generation: u8,
 }
 
@@ -67,19 +65,18 @@ struct MateBucket([MateEntry; WAYS]);
 
 pub(super) struct MateTable {
     buckets: Box<[MateBucket]>,
-    /// Entries of another generation count as empty.
+    /// Entries of other generations count as empty.
     generation: u8,
 }
 
 impl MateTable {
-    /// At most `bytes`, but at least one bucket.
+    /// Takes at most `bytes`, but at least one bucket.
     pub fn new(bytes: usize) -> MateTable {
         let buckets = (bytes / size_of::<MateBucket>()).max(1);
         MateTable { buckets: vec![MateBucket::default(); buckets].into_boxed_slice(), generation: 1 }
     }
 
-    /// Starts a new generation. The entries are overwritten only every 255th time, since that is slower than many a
-    /// search.
+    /// Starts a new generation. Entries are overwritten only every 255th time, which takes longer than many a search.
     pub fn clear(&mut self) {
         self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             self.buckets.fill(MateBucket::default());
@@ -91,7 +88,7 @@ impl MateTable {
         prefetch_index(&self.buckets, self.index(key));
     }
 
-    /// The numbers for a mate within `limit` moves. Falls back to estimates from another limit.
+    /// Returns the numbers for a mate within `limit` moves, or the estimates of another limit.
     pub fn get(&self, key: u64, limit: u8) -> Option<Numbers> {
         let bucket = &self.buckets[self.index(key)];
         let entry =
@@ -108,14 +105,13 @@ impl MateTable {
         }
     }
 
-    /// Stores numbers that took `nodes` nodes to find.
+    /// `nodes` is the effort, which keeps an entry from being replaced.
     pub fn put(&mut self, key: u64, numbers: Numbers, nodes: u64) {
         let index = self.index(key);
         let generation = self.generation;
         let bucket = &mut self.buckets[index].0;
         let known = bucket.iter().position(|entry| entry.key == key && entry.generation() == generation);
         let slot = known.unwrap_or_else(|| {
-            // Which of the empty ones makes no difference.
             let worth = |slot: &usize| {
                 let entry = bucket[*slot];
                 (entry.generation() == generation).then(|| Facts::unpack(entry.facts).effort)
@@ -189,14 +185,14 @@ mod tests {
     #[test]
     fn a_cleared_table_is_as_a_new_one() {
         let mut table = MateTable::new(2 * size_of::<MateBucket>());
-        // In the second bucket, where nothing else comes.
+        // In the second bucket, where nothing else goes.
         table.put(u64::MAX, Numbers::open(1, 1), 1);
         // More often than there are generations.
         for time in 0..600 {
             table.clear();
             assert!([0, 1, 2, 3, 4, u64::MAX].iter().all(|key| table.get(*key, 1).is_none()), "{time}");
             for key in 0..5 {
-                // Often of less effort than the entries before, which make room all the same.
+                // Entries of an older generation make room even for less effort.
                 table.put(key, Numbers::open(1, 1), 1 + (time % 7) * key);
             }
             let known: Vec<bool> = (0..5).map(|key| table.get(key, 1).is_some()).collect();

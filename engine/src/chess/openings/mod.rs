@@ -9,7 +9,7 @@ use shakmaty::san::San;
 
 use crate::chess::position::Game;
 
-/// ECO code, name and moves of each opening, one per line (the five tables of the source, one after the other).
+/// ECO code, name and moves, one opening per line: the source's five tables, concatenated.
 static TABLE: &[u8] = include_bytes!("../../../data/eco.tsv.gz");
 
 static BOOK: LazyLock<Book> = LazyLock::new(|| Book::read(TABLE));
@@ -18,12 +18,12 @@ static BOOK: LazyLock<Book> = LazyLock::new(|| Book::read(TABLE));
 pub struct Opening {
     /// `A00` to `E99`.
     pub eco: String,
-    /// The name, as in "Sicilian Defense: Najdorf Variation".
+    /// As in "Sicilian Defense: Najdorf Variation".
     pub name: String,
 }
 
 impl Opening {
-    /// The name without its variations: the part before the colon.
+    /// The part of the name before the colon.
     pub fn family(&self) -> &str {
         self.name.split_once(':').map_or(self.name.as_str(), |(family, _)| family)
     }
@@ -35,20 +35,19 @@ impl std::fmt::Display for Opening {
     }
 }
 
-/// Plies of the longest named opening.
+/// Plies of the longest opening.
 pub const LONGEST_LINE: usize = 36;
 
-/// A named opening with the moves that the table gives for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpeningLine {
     pub opening: Opening,
-    /// The moves with their numbers, in SAN.
+    /// In SAN, with move numbers.
     pub moves: String,
 }
 
 struct Book {
     openings: HashMap<u64, Opening>,
-    /// In the order of the table: by code, then by name.
+    /// By code, then by name, as in the table.
     lines: Vec<OpeningLine>,
 }
 
@@ -78,12 +77,12 @@ impl Book {
     }
 }
 
-/// The opening of a position, also when it was reached by other moves.
+/// Also finds openings that were reached by transposition.
 pub fn opening_of(position: &Game) -> Option<&'static Opening> {
     BOOK.openings.get(&position.hash())
 }
 
-/// At most `most` openings whose code or name has all the words of `text`, the shortest names first.
+/// Returns at most `most` openings whose code or name contains all words of `text`, shortest names first.
 pub fn openings_named(text: &str, most: usize) -> Vec<&'static OpeningLine> {
     let plain = |text: &str| text.to_lowercase().replace(['\'', '’', ':', ',', '.'], "");
     let words: Vec<String> = plain(text).split_whitespace().map(str::to_owned).collect();
@@ -113,7 +112,6 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_is_read() {
-        // 3807 lines, each a position of its own.
         assert_eq!(BOOK.openings.len(), 3807);
         let codes = |letter| BOOK.openings.values().filter(|opening| opening.eco.starts_with(letter)).count();
         assert_eq!(['A', 'B', 'C', 'D', 'E'].map(codes).iter().sum::<usize>(), 3807);

@@ -1,8 +1,6 @@
-//! Splits movetext into words, comments, brackets and NAGs.
-
 use memchr::{memchr, memchr_iter};
 
-/// Bytes to search for the end of a comment with nested braces.
+/// Bytes in which to look for the end of a comment with nested braces.
 const LONGEST_NESTED_COMMENT: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,21 +18,20 @@ pub(super) enum Part<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexeme<'a> {
     pub part: Part<'a>,
-    /// Where it begins.
     pub at: usize,
     pub end: usize,
     pub is_first: bool,
-    /// An empty line precedes it.
+    /// Whether an empty line precedes.
     pub gap: bool,
 }
 
 pub(super) struct Lexer<'a> {
     pub text: &'a [u8],
     pub at: usize,
-    /// The line of offset `counted`.
+    /// The line at offset `counted`.
     line: u64,
     counted: usize,
-    /// No part of this line has been taken.
+    /// Whether nothing of this line was taken yet.
     is_first: bool,
     gap: bool,
 }
@@ -54,7 +51,6 @@ impl<'a> Lexer<'a> {
         self.line
     }
 
-    /// Returns the next part without taking it.
     pub fn peek(&mut self) -> Option<Lexeme<'a>> {
         loop {
             self.skip_blanks();
@@ -128,7 +124,7 @@ fn ends_word(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}' | b'(' | b')' | b';' | b'!' | b'?' | b'$' | b'*')
 }
 
-/// The comment whose brace is at `at`, and its end.
+/// Returns the comment that opens at `at`, and its end.
 fn comment(text: &[u8], at: usize) -> (Part<'_>, usize) {
     let Some(first) = memchr(b'}', &text[at..]) else { return (Part::OpenComment, text.len()) };
     let mut close = at + first;
@@ -138,7 +134,7 @@ fn comment(text: &[u8], at: usize) -> (Part<'_>, usize) {
     (Part::Comment(&text[at + 1..close]), close + 1)
 }
 
-/// The brace that balances the one at `at`.
+/// Returns the brace that balances the one at `at`.
 fn balanced_close(text: &[u8], at: usize) -> Option<usize> {
     let end = text.len().min(at + LONGEST_NESTED_COMMENT);
     let mut depth = 0_usize;

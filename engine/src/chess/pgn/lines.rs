@@ -1,10 +1,8 @@
-//! Ends of lines and byte order marks.
-
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter};
 
-/// Removes a byte order mark. Joined Windows files have one in the middle.
+/// Joined Windows files have byte order marks in the middle.
 pub fn without_byte_order_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
@@ -24,8 +22,8 @@ fn has_lone_carriage_return(text: &[u8]) -> bool {
     memchr_iter(b'\r', text).any(is_alone)
 }
 
-/// [`unix_lines`] in place. An incomplete text may end between CR and LF, so this returns the offset from which to
-/// convert when more follows.
+/// [`unix_lines`] in place. An incomplete text may end between CR and LF: returns the offset at which to go on when
+/// more follows.
 pub fn convert_lines(text: &mut [u8], is_complete: bool) -> usize {
     let mut at = 0;
     while let Some(found) = memchr(b'\r', &text[at..]) {
@@ -42,7 +40,6 @@ pub fn convert_lines(text: &mut [u8], is_complete: bool) -> usize {
     text.len()
 }
 
-/// Whether a line has nothing but white space.
 pub(super) fn is_blank(line: &[u8]) -> bool {
     line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty()
 }

@@ -1,12 +1,12 @@
-//! Games in PGN (Portable Game Notation): one reader and one writer for all programs.
+//! PGN (Portable Game Notation): one reader and one writer for all programs.
 //!
-//! A text is [split](game_starts) where games start, each part is taken apart into words, comments and brackets, and every
-//! move is played on the board. A [`GameVisitor`] sees what was read; [`read_games`] keeps everything: tags, variations,
-//! comments and NAGs. [`PgnGame::write`] writes a game back, with [`Additions`] to its moves.
+//! A text is [split](game_starts) into games and these into words, comments and brackets; every move is played on the
+//! board. A [`GameVisitor`] sees all of it; [`read_games`] keeps it, and [`PgnGame::write`] writes a game back, with
+//! [`Additions`] to its moves.
 //!
-//! Moves are read as python-chess and pgn-extract read them: standard and long algebraic notation, `O-O`, `0-0` and `o-o`,
-//! promotions without `=`, `e.p.`, `++`, figurines, and German piece letters where they are not mixed with English ones.
-//! A word that is no move is an error with its line: nothing of that game is kept.
+//! Moves are read as by python-chess and pgn-extract: standard and long algebraic notation, `O-O`, `0-0` and `o-o`,
+//! promotions without `=`, `e.p.`, `++`, figurines, and German piece letters unless mixed with English ones. A word of
+//! the main line that is no move is an error, and nothing of that game is kept.
 
 mod lines;
 mod split;

@@ -1,4 +1,4 @@
-//! Parses moves and variants as PGN files write them.
+//! Parses moves and variant names as PGN files write them.
 
 use shakmaty::san::{San, SanPlus};
 use shakmaty::uci::UciMove;
@@ -8,16 +8,15 @@ use crate::chess::position::Game;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoMove {
-    /// No move, or not one in this game's language.
+    /// Not a move, or not in this game's language.
     Unreadable,
     /// No legal move fits, or several do.
     Illegal,
-    /// A null move.
     Null,
 }
 
-/// The language of a game's piece letters: S, L, T and D are pieces in German (and Nordic languages), where N, B, R
-/// and Q are not. A game has one language; in others R is the king.
+/// The language of a game's piece letters: S, L, T and D are pieces in German and Nordic languages, where N, B, R and Q
+/// are not. A game uses one language; in others R is the king.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Language {
     english: bool,
@@ -47,7 +46,7 @@ impl Language {
     }
 }
 
-/// The legal move that a word means, with its standard notation.
+/// Returns the legal move that a word means, and its standard notation.
 pub(super) fn read_san(
     word: &[u8],
     position: &Chess,
@@ -76,7 +75,7 @@ pub(super) fn read_san(
     Ok((m, SanPlus::from_move(position.clone(), m)))
 }
 
-/// A move outside of the main line, parsed but not checked.
+/// Parses a move outside of the main line, which need not be legal.
 pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanPlus> {
     if let Ok(san) = SanPlus::from_ascii(word) {
         return Some(san);
@@ -92,7 +91,7 @@ pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanP
     Some(SanPlus { san, suffix: None })
 }
 
-/// A parsed word, without regard to the position.
+/// A parsed word; the position is not considered.
 enum Written {
     Null,
     Castle(CastlingSide),
@@ -112,7 +111,7 @@ struct Normal {
 }
 
 impl Normal {
-    /// The only legal move that fits. Captures are not compared.
+    /// Returns the only legal move that fits; the capture sign is ignored.
     fn to_move(self, position: &Chess) -> Option<Move> {
         if let (None, Some(file), Some(rank)) = (self.role, self.file, self.rank) {
             let from = Square::from_coords(file, rank);
@@ -147,11 +146,11 @@ fn written(word: &[u8], language: &mut Language) -> Option<Written> {
         // These letters name no file.
         'n' | 'r' | 'q' | 'k' => (language.role(first.to_ascii_uppercase()), &plain[1..]),
         _ if first.is_ascii_uppercase() => (Some(language.role(first)?), &plain[1..]),
-        // A pawn figurine adds nothing.
+        // A pawn's figurine adds nothing.
         _ => (None, plain.as_str()),
     };
     let mut read = Vec::from_iter(normal(role, squares, language));
-    // Two squares move whichever piece stands on the first.
+    // Two squares denote the move of whichever piece stands on the first.
     let is_two_squares = |normal: &Normal| normal.role.is_none();
     if let Some(squares) = plain.strip_prefix('b').filter(|_| !read.iter().any(is_two_squares)) {
         read.extend(normal(Some(Role::Bishop), squares, language));
@@ -165,7 +164,7 @@ fn normal(role: Option<Role>, text: &str, language: &mut Language) -> Option<Nor
     let file = |at: usize| bytes.get(at).and_then(|byte| File::from_char(char::from(*byte)));
     let rank = |at: usize| bytes.get(at).and_then(|byte| Rank::from_char(char::from(*byte)));
     let square = |at: usize| Some(Square::from_coords(file(at)?, rank(at + 1)?));
-    // Offsets where the target may begin: after the origin's square, file or rank, and a sign.
+    // The target begins after the origin's square, file or rank, and a sign.
     let sign = |at: usize| {
         ["x", "X", ":", "×", "-", "–"]
             .into_iter()
@@ -198,7 +197,6 @@ fn normal(role: Option<Role>, text: &str, language: &mut Language) -> Option<Nor
     None
 }
 
-/// Strips check, mate, en passant and punctuation.
 fn without_suffixes(mut text: &str) -> &str {
     loop {
         let shorter = text.trim_end_matches(['+', '#', '!', '?', '.', ',', '†', '‡']);
@@ -221,14 +219,14 @@ fn without_figurines(text: &str) -> String {
         '♖' | '♜' => Some('R'),
         '♗' | '♝' => Some('B'),
         '♘' | '♞' => Some('N'),
-        // Variation selectors after a figurine choose its look.
+        // Variation selectors choose a figurine's look.
         '♙' | '♟' | '\u{fe0e}' | '\u{fe0f}' => None,
         other => Some(other),
     };
     if text.is_ascii() { text.to_owned() } else { text.chars().filter_map(letter).collect() }
 }
 
-/// The legal move of a SAN, or of two squares (`g1f3`), which the parser takes for a pawn move.
+/// Also accepts two squares (`g1f3`), which the SAN parser takes for a pawn move.
 pub fn san_to_move(san: &San, position: &Chess) -> Option<Move> {
     san.to_move(position).ok().or_else(|| match *san {
         San::Normal { role: Role::Pawn, file: Some(file), rank: Some(rank), to, promotion, .. } => {
@@ -239,7 +237,7 @@ pub fn san_to_move(san: &San, position: &Chess) -> Option<Move> {
     })
 }
 
-/// A legal move as people type it: SAN, UCI notation (`g1f3`), or in any case if only one move fits.
+/// Reads a move as people type it: SAN, UCI notation (`g1f3`), or in any case if only one move fits.
 pub fn read_move(game: &Game, text: &str) -> Option<Move> {
     let text = text.trim().trim_end_matches(['!', '?', '+', '#']);
     let read = read_san(text.as_bytes(), game.position(), &mut Language::default());
@@ -250,7 +248,7 @@ pub fn read_move(game: &Game, text: &str) -> Option<Move> {
         .or_else(|| loosely_written(game, text))
 }
 
-/// The legal move whose SAN has these letters and digits: exactly, or else the only one that does in lower case.
+/// Returns the only legal move whose SAN has these letters and digits, first compared exactly, then in lower case.
 fn loosely_written(game: &Game, text: &str) -> Option<Move> {
     let letters = |text: &str| -> String {
         text.replace('0', "O").chars().filter(char::is_ascii_alphanumeric).filter(|c| *c != 'x').collect()

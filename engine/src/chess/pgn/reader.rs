@@ -14,16 +14,16 @@ use super::tags::{Tags, read_tags, text_of};
 
 const SHOWN: usize = 20;
 
-/// Everything in a game except its moves.
+/// Everything in a game except the checked moves of its main line.
 #[derive(Clone, Copy, Debug)]
 pub enum Token<'a> {
-    /// An unchecked move: in a variation, or after a null move.
+    /// An unchecked move: in a variation or after a null move.
     Move(SanPlus),
-    /// A word where such a move is expected.
+    /// A word in place of an unchecked move.
     Word(&'a [u8]),
-    /// A NAG (numeric annotation glyph): `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6.
+    /// A numeric annotation glyph: `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6.
     Nag(u8),
-    /// Unchanged, as in the file.
+    /// As in the file, without its braces.
     Comment(&'a [u8]),
     Begin,
     End,
@@ -34,18 +34,19 @@ pub enum Token<'a> {
 pub trait GameVisitor {
     type Output;
 
-    /// Returns the start position, or the output of a game whose moves are not needed.
+    /// Returns the start position, or the output if the game's moves are not needed.
     fn begin(&mut self, tags: Tags) -> Result<Chess, Self::Output>;
 
     /// Called after each legal move of the main line.
     fn play(&mut self, m: Move, san: SanPlus, after: &Chess) -> ControlFlow<Self::Output>;
 
-    /// `depth` is 0 outside of variations; `position` is that of the main line.
+    /// `depth` is 0 outside of variations, and 1 at the begin and end of an outermost one; `position` is the main
+    /// line's.
     fn token(&mut self, token: Token<'_>, depth: usize, position: &Chess) -> ControlFlow<Self::Output>;
 
     fn end(&mut self, position: &Chess) -> Self::Output;
 
-    /// Whether a null move ends the main line, so that the rest are tokens. Otherwise it is an error.
+    /// Whether a null move ends the main line and what follows are tokens; otherwise it is an error.
     fn allows_null_moves(&self) -> bool {
         false
     }
@@ -65,14 +66,14 @@ pub enum PgnError {
 
 #[derive(Debug)]
 pub struct ReadGame<T> {
-    /// From 1.
+    /// From 1, as `line`.
     pub game_line: u64,
-    /// The line of the error, or of the game's end.
+    /// The line that decided the output: of an error, an early end, or the game's end.
     pub line: u64,
     pub output: Result<T, PgnError>,
 }
 
-/// Reads the games in order. The text starts at line `first_line` and has line feeds only
+/// Reads the games in order. `text` starts at line `first_line` and has no carriage return that ends a line alone
 /// ([`unix_lines`](super::unix_lines)).
 pub fn each_game<V: GameVisitor>(
     text: &[u8],
@@ -100,13 +101,13 @@ struct GameReader<'v, V: GameVisitor> {
     decided: Option<(Result<V::Output, PgnError>, u64)>,
     has_tags: bool,
     has_text: bool,
-    /// Words in the main line that should be moves.
+    /// Words of the main line that should be moves.
     plies: usize,
     /// Lines where the open variations begin.
     variations: Vec<u64>,
-    /// A move number has been read, but not its move.
+    /// Whether a move number was read, but not its move.
     expects_move: bool,
-    /// A null move has been read.
+    /// Whether the main line has a null move.
     passed: bool,
     ended: bool,
 }
@@ -167,8 +168,8 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         if self.has_tags {
             return false;
         }
-        // Without tags, a game starts at a line that begins with move 1, or after an empty line unless a higher
-        // number or a result follows.
+        // Without tags, a game starts at a line that begins with move 1, or after an empty line unless a higher number
+        // or a result follows.
         lexeme.is_first && is_one && self.plies >= 2
             || lexeme.gap && self.has_text && (is_one || number.is_none() && result(word).is_none())
     }
@@ -225,7 +226,7 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         if !self.variations.is_empty() || self.passed {
             return match unchecked_san(text, &mut Language::default()) {
                 Some(san) => self.token(Token::Move(san), lexeme, lexer),
-                // A writer's output would make it a tag or an escaped line.
+                // At the start of a written line, it would read as a tag or an escaped line.
                 None if text.iter().any(|byte| b"[]%\"".contains(byte)) => {
                     self.fail(PgnError::Unreadable(shown(text)), lexeme, lexer);
                 }
@@ -307,7 +308,7 @@ struct TagSection {
     line: Option<u64>,
 }
 
-/// Reads the tags at the lexer's position. Escaped lines, `;` comments and empty lines may stand between them.
+/// Reads the tags at the lexer's position; escaped lines, `;` comments and empty lines may stand between them.
 fn tag_section(lexer: &mut Lexer<'_>) -> TagSection {
     let mut section = TagSection { tags: Tags::new(), line: None };
     let text = lexer.text;
@@ -352,7 +353,7 @@ fn result(word: &[u8]) -> Option<Outcome> {
     }
 }
 
-/// Splits a word into move number, count of dots, and rest.
+/// Splits a word into move number, number of dots, and rest.
 fn move_number(word: &[u8]) -> Option<(u32, usize, &[u8])> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let number = std::str::from_utf8(&word[..digits]).ok()?.parse().ok()?;
@@ -364,7 +365,7 @@ fn move_number(word: &[u8]) -> Option<(u32, usize, &[u8])> {
     (is_number && (number > 0 || dots > 0)).then_some((number, dots, rest))
 }
 
-/// A suffix word after a move (check, en passant, novelty, evaluation sign), with its NAG if it has one.
+/// Reads a word that may follow a move (check, en passant, novelty, evaluation), with its NAG if it has one.
 fn mark(word: &[u8]) -> Option<Option<u8>> {
     let text = std::str::from_utf8(word).ok()?;
     Some(match text {

@@ -1,24 +1,22 @@
-//! Where the games of a text start.
-
 use memchr::{memchr, memchr2};
 
 use super::lines::{is_blank, without_byte_order_mark};
 
-/// Offsets where games start; the first is 0. Each part is one game, or several games without tags.
+/// Returns the offsets where games start, first 0. A part may be several games without tags.
 pub fn game_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = vec![0];
     scan(text, true, |at| starts.push(at));
     starts
 }
 
-/// The start of the last game, unless that is the first. The text may continue.
+/// Returns the start of the last game unless it is the first. The text may continue.
 pub fn last_game_start(text: &[u8]) -> Option<usize> {
     let mut last = None;
     scan(text, false, |at| last = Some(at));
     last
 }
 
-/// The kind of the lines before.
+/// Kind of the preceding lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -26,7 +24,7 @@ enum Before {
     Moves,
 }
 
-/// Reports every start except the first, in one pass over the lines.
+/// Reports every start but the first, in one pass over the lines.
 fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
     let mut before = Before::Nothing;
     let (mut has_tags, mut has_ended, mut gap) = (false, false, false);
@@ -43,7 +41,7 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             continue;
         }
         if in_comment {
-            // An unclosed comment ends at the tags of the next game.
+            // An unclosed comment ends at the next game's tags.
             if gap && is_tag(line) && !braces.close_first(end) {
                 starts_at(start);
                 (before, has_tags, has_ended, in_comment) = (Before::Tags, true, false, false);
@@ -65,14 +63,14 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             in_comment = opens_comment(line);
             has_ended = !in_comment && ends_with_result(line);
         } else {
-            // Escaped lines and comment lines may stand anywhere, also among tags.
+            // Escaped lines and comment lines may stand anywhere, even among tags.
             continue;
         }
         gap = false;
     }
 }
 
-/// Caches the offset of the next brace.
+/// Caches the next brace's offset.
 struct Braces<'a> {
     text: &'a [u8],
     is_complete: bool,
@@ -80,7 +78,7 @@ struct Braces<'a> {
 }
 
 impl Braces<'_> {
-    /// Whether the first brace from `at` on closes a comment, or may do so after the end of the text.
+    /// Whether the first brace from `at` closes a comment, or may do so beyond an incomplete text.
     fn close_first(&mut self, at: usize) -> bool {
         if self.next < at {
             self.next = memchr2(b'{', b'}', &self.text[at..]).map_or(self.text.len(), |found| at + found);
@@ -89,7 +87,7 @@ impl Braces<'_> {
     }
 }
 
-/// Whether a line outside of comments ends inside one.
+/// Whether a line that starts outside of comments ends inside one.
 fn opens_comment(mut line: &[u8]) -> bool {
     loop {
         match memchr2(b'{', b';', line) {
@@ -102,7 +100,7 @@ fn opens_comment(mut line: &[u8]) -> bool {
     }
 }
 
-/// Whether a line is a tag pair that can start a game. Lines of comments, too, can begin with a bracket.
+/// Whether a line is a tag pair that can start a game; lines of comments can begin with a bracket too.
 fn is_tag(line: &[u8]) -> bool {
     let Some(name) = without_byte_order_mark(line).strip_prefix(b"[") else { return false };
     let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
@@ -114,8 +112,8 @@ pub(super) fn resembles_tag(line: &[u8]) -> bool {
     matches!(without_byte_order_mark(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
 }
 
-/// Whether the tag pair `line` starts a game; `gap` if empty lines precede it. ChessBase leaves empty lines among a
-/// game's tags, but an Event tag after one starts the next game, and the previous game has no moves.
+/// Whether the tag pair `line` starts a game; `gap`: an empty line precedes. ChessBase leaves empty lines among tags,
+/// but an Event tag after one starts the next game, and the previous game has no moves.
 fn starts_game(before: Before, gap: bool, line: &[u8]) -> bool {
     before == Before::Moves || gap && without_byte_order_mark(line).starts_with(b"[Event ")
 }
@@ -125,7 +123,7 @@ fn ends_with_result(line: &[u8]) -> bool {
     [&b"1-0"[..], b"0-1", b"1/2-1/2", b"*"].iter().any(|result| line.ends_with(result))
 }
 
-/// Whether a line begins with White's first move, and not with `1...`.
+/// Whether a line begins with White's first move, but not with `1...`.
 fn begins_with_move_one(line: &[u8]) -> bool {
     matches!(line, [b'1', b'.', rest @ ..] if !rest.starts_with(b"."))
 }

@@ -1,5 +1,3 @@
-//! Tag pairs.
-
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
@@ -7,7 +5,7 @@ use memchr::{memchr, memchr2, memrchr};
 /// Names and values as in the file, with escapes.
 pub type Tags = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Removes the escapes. The text is UTF-8, or else Latin-1, as in old files.
+/// Removes the escapes; the text is UTF-8, or else Latin-1, as in old files.
 pub fn decoded(value: &[u8]) -> Cow<'_, str> {
     if memchr(b'\\', value).is_none() {
         return text_of(value);
@@ -20,12 +18,12 @@ pub fn decoded(value: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text_of(&plain).into_owned())
 }
 
-/// A value with its escapes, on one line.
+/// Escapes a value and puts it on one line.
 pub fn encoded(value: &str) -> Vec<u8> {
     value.replace(char::is_control, " ").replace('\\', "\\\\").replace('"', "\\\"").into_bytes()
 }
 
-/// Text of a file: UTF-8, or else Latin-1.
+/// Decodes UTF-8, or else Latin-1.
 pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -33,7 +31,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Reads the tag pairs of a line that begins with a bracket; malformed ones are left out. Returns the bytes read.
+/// Reads the tag pairs of a line that begins with a bracket, without malformed ones. Returns the bytes read.
 pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
     let mut at = 0;
     while line[at..].starts_with(b"[") {
@@ -56,12 +54,11 @@ fn pair(line: &[u8]) -> Option<Pair<'_>> {
     let open = memchr2(b'"', b']', line).filter(|at| line[*at] == b'"')?;
     let name = line[1..open].trim_ascii();
     let close = closing_quote(line, open + 1);
-    // A quote that is not before the closing bracket belongs to the value, which ends at the line's last quote.
+    // A quote not followed by the closing bracket belongs to the value, which ends at the line's last quote.
     let (end, length) = match close.and_then(|close| Some((close, bracket(line, close + 1)?))) {
         Some((close, bracket)) => (close, bracket + 1),
         None => match memrchr(b'"', line).filter(|last| *last > open) {
             Some(last) => (last, bracket(line, last + 1).map_or(line.len(), |bracket| bracket + 1)),
-            // The value ends with the line, or with the bracket there.
             None => {
                 let value = line.trim_ascii_end();
                 (value.strip_suffix(b"]").map_or(value.len(), <[u8]>::len).max(open + 1), line.len())
@@ -73,7 +70,7 @@ fn pair(line: &[u8]) -> Option<Pair<'_>> {
     Some((name, if sound { Cow::Borrowed(value) } else { Cow::Owned(with_escapes(value)) }, length))
 }
 
-/// The first unescaped quote from `at` on.
+/// Returns the first unescaped quote from `at` on.
 fn closing_quote(line: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr2(b'"', b'\\', line.get(at..)?)?;
@@ -84,13 +81,12 @@ fn closing_quote(line: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The closing bracket, if only blanks precede it.
+/// Returns the closing bracket if only blanks precede it.
 fn bracket(line: &[u8], at: usize) -> Option<usize> {
     let blanks = line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     (line.get(at + blanks) == Some(&b']')).then_some(at + blanks)
 }
 
-/// Escapes each unescaped quote.
 fn with_escapes(value: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::with_capacity(value.len() + 2);
     let mut bytes = value.iter().copied();

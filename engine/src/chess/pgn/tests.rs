@@ -1,5 +1,3 @@
-//! PGN as it occurs in collections, and what no text may do.
-
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use shakmaty::Position;
@@ -11,7 +9,7 @@ fn moves(game: &PgnGame) -> String {
     game.moves.iter().map(|m| Game::uci(*m, false)).collect::<Vec<_>>().join(" ")
 }
 
-/// The moves of each game, or what is wrong with it, in the order of the text.
+/// Returns each game's moves or error, in the order of the text.
 fn read(text: &str) -> Vec<String> {
     let (games, broken) = read_games(text.as_bytes());
     let mut all: Vec<(usize, String)> = games.iter().map(|(number, game)| (*number, moves(game))).collect();
@@ -127,12 +125,12 @@ fn many_games_without_tags_take_no_longer_than_their_text() {
         let lines = 1 + between.len() as u64;
         assert!(games.iter().zip(0..).all(|((_, game), index)| game.line == 1 + index * lines));
     }
-    // A comment with many braces and lines like tags inside.
+    // A comment with many braces and lines like tags.
     let text = format!("1. e4 {{{}", "{ \n\n[Event \"x\"] ".repeat(50_000));
     assert!(!read_games(text.as_bytes()).1.is_empty());
 }
 
-/// Pieces of which texts like PGN are made.
+/// The pieces of texts like PGN.
 fn piece() -> impl Strategy<Value = String> {
     let words = "1. 1... 2. e4 e5 Nf3 nf3 Sf3 d4 d5 exd5 O-O 0-0-0 a8=Q bxa8N -- $1 ! ?? * 1-0 1/2-1/2 ( ) { } ; % \n \n\n \r \
          [Event_\"x\"]\n [FEN_\"4k3/8/8/8/8/8/8/R3K2R_w_KQ_-_0_1\"]\n\n [Variant_\"Chess960\"]\n [ \" ] \\ \u{feff} ♘f3 … N ep xyz";
@@ -144,7 +142,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Every game has legal moves and a line within the text, and reads the same when it is written and read again.
+/// Every game has legal moves, a line within the text, and reads the same when it is written and read again.
 fn check(text: &[u8]) -> Result<(), proptest::test_runner::TestCaseError> {
     let (games, broken) = read_games(text);
     let lines = 1 + unix_lines(text).iter().filter(|byte| **byte == b'\n').count() as u64;

@@ -1,5 +1,3 @@
-//! A game with everything in its text.
-
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
@@ -13,21 +11,19 @@ use super::reader::{GameVisitor, Token, each_game};
 use super::tags::{Tags, decoded, encoded, text_of};
 use crate::chess::position::Game;
 
-/// A part of a game's movetext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PgnToken {
-    /// A move; those of variations are not checked.
+    /// Not checked in variations.
     Move(SanPlus),
-    /// A word where a variation's move is expected.
+    /// A word in place of a variation's move.
     Word(Vec<u8>),
     Nag(u8),
-    /// Without braces, otherwise as in the file.
+    /// As in the file, without braces.
     Comment(Vec<u8>),
     /// The start of a variation.
     Begin,
     /// The end of a variation.
     End,
-    /// A result.
     Result(shakmaty::Outcome),
 }
 
@@ -35,26 +31,24 @@ pub enum PgnToken {
 pub struct PgnGame {
     pub tags: Tags,
     pub tokens: Vec<PgnToken>,
-    /// The position in which the game starts.
     pub start: Game,
     /// The main line up to the first null move.
     pub moves: Vec<Move>,
-    /// The line where the game starts, from 1.
+    /// Where the game starts, from 1.
     pub line: u64,
 }
 
-/// A game that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("game {game}, line {line}: {why}")]
 pub struct BrokenPgn {
-    /// From 1.
+    /// From 1, as `line`.
     pub game: usize,
-    /// The line of the error.
+    /// Of the error.
     pub line: u64,
     pub why: String,
 }
 
-/// First the readable games with their numbers, from 1, then the others.
+/// Returns the readable games with their numbers from 1, and the others.
 pub fn read_games(text: &[u8]) -> (Vec<(usize, PgnGame)>, Vec<BrokenPgn>) {
     let (mut games, mut broken) = (Vec::new(), Vec::new());
     each_game(&unix_lines(text), 1, &mut TreeVisitor::default(), |read| {
@@ -68,7 +62,7 @@ pub fn read_games(text: &[u8]) -> (Vec<(usize, PgnGame)>, Vec<BrokenPgn>) {
 }
 
 impl PgnGame {
-    /// A game to be written; some moves have comments.
+    /// `comment` is called with each ply, from 0.
     pub fn from_moves<'a>(
         tags: impl IntoIterator<Item = (&'a str, String)>,
         start: Game,
@@ -94,7 +88,7 @@ impl PgnGame {
         (!text.is_empty() && text != "?").then_some(text)
     }
 
-    /// Comments after each move of the main line, by ply from 0.
+    /// The comments after each move of the main line, by ply from 0.
     pub fn comments(&self) -> Vec<Vec<Cow<'_, str>>> {
         let mut comments = vec![Vec::new(); self.moves.len()];
         let (mut depth, mut plies) = (0_usize, 0_usize);
@@ -115,7 +109,6 @@ impl PgnGame {
     }
 }
 
-/// Keeps the game that is read.
 #[derive(Default)]
 struct TreeVisitor {
     game: Option<PgnGame>,

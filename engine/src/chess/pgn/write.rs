@@ -1,5 +1,3 @@
-//! Writes a game with additions to its moves.
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,17 +12,17 @@ const COLUMNS: usize = 79;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MoveAdditions {
-    /// Added unless the move has this NAG.
+    /// Left out if the move has this NAG.
     pub nag: Option<u8>,
     /// Goes before all other comments.
     pub comment: Option<String>,
-    /// Goes after all other variations; in SAN.
+    /// In SAN. Goes after all other variations.
     pub variation: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
-    /// Name and value, added unless the game has a tag of this name.
+    /// Name and value; left out if the game has a tag of this name.
     pub tag: Option<(String, String)>,
     /// By ply from 0.
     pub moves: BTreeMap<usize, MoveAdditions>,
@@ -62,7 +60,7 @@ struct MovetextWriter {
     opened: usize,
     /// Plies from White's first move to the game's start.
     first_ply: usize,
-    /// Black's next move needs its number.
+    /// Whether Black's next move needs its number.
     interrupted: bool,
 }
 
@@ -77,7 +75,7 @@ impl MovetextWriter {
         // The next ply of the game and of each open variation.
         let mut plies = vec![0_usize];
         let mut result = None;
-        // Pending additions to the last move, in two parts.
+        // Pending additions to the last move: right behind it, and behind everything else.
         let (mut behind_move, mut behind_all): (Option<&MoveAdditions>, _) = (None, None);
         let mut nags = Vec::new();
         for token in &game.tokens {
@@ -137,7 +135,7 @@ impl MovetextWriter {
         }
     }
 
-    /// Writes the added variation, which replaces the move at `ply`.
+    /// Writes the added variation, which begins in place of the move at `ply`.
     fn variation(&mut self, additions: Option<&MoveAdditions>, ply: usize) {
         let Some(additions) = additions.filter(|additions| !additions.variation.is_empty()) else { return };
         self.open();
@@ -185,7 +183,7 @@ impl MovetextWriter {
     /// Writes a word and its opening brackets on the same line if they fit.
     fn word(&mut self, word: &[u8]) {
         let word = &[&b"(".repeat(std::mem::take(&mut self.opened)), word].concat();
-        // One column is left for a closing bracket.
+        // A column is left for a closing bracket.
         if self.column > 0 && self.column + 1 + word.len() >= COLUMNS {
             self.text.push(b'\n');
             self.column = 0;
@@ -201,7 +199,7 @@ impl MovetextWriter {
     }
 }
 
-/// A comment that may stand in braces: its own become brackets unless balanced. `;` comments may have any.
+/// Replaces a comment's braces by brackets unless they are balanced, as those of a `;` comment need not be.
 fn in_braces(comment: &[u8]) -> Cow<'_, [u8]> {
     let mut depth = 0_i32;
     let is_sound = comment.iter().all(|byte| {
@@ -251,7 +249,7 @@ mod tests {
         assert!(
             written(black_first, &Additions::default()).contains("40... Kd8 41. O-O-O+ (41. Ra8+) 41... Ke8")
         );
-        // A missing result is that of the tag.
+        // A missing result is the tag's.
         assert!(written("[Result \"0-1\"]\n\n1. e4", &Additions::default()).ends_with("1. e4 0-1\n\n"));
         let narrow = written(GAME, &Additions::default());
         assert!(narrow.lines().all(|line| line.len() <= COLUMNS), "{narrow}");

@@ -1,5 +1,3 @@
-//! A position with its history.
-
 use shakmaty::PositionError as ImpossibleError;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
@@ -24,7 +22,7 @@ impl PastPosition {
     }
 }
 
-/// Facts about the start position that the board does not show.
+/// What the board does not show of the start position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartPosition {
     pub initial: bool,
@@ -32,7 +30,7 @@ pub struct StartPosition {
     pub en_passant: Option<Square>,
 }
 
-/// A position with the positions before it.
+/// A position with its history.
 #[derive(Debug)]
 pub struct Game {
     start: StartPosition,
@@ -40,20 +38,19 @@ pub struct Game {
     past: Vec<PastPosition>,
 }
 
-/// The current position with what its history says about it.
 #[derive(Clone, Debug)]
 struct Present {
     position: Chess,
     hash: u64,
     repetitions: u32,
-    /// Plies since the last occurrence of the position; 0 if there is none.
+    /// Plies since the position's last occurrence; 0 if there is none.
     recurrence: u32,
-    /// A hash of the set of positions that can still be repeated.
+    /// Hash of the set of positions that can still be repeated.
     repeatable: u64,
     last_move: Option<Move>,
 }
 
-/// A snapshot of the current position, without the moves before it.
+/// A snapshot of the current position without its history.
 #[derive(Clone, Debug)]
 pub(crate) struct GameMark {
     plies: usize,
@@ -71,7 +68,7 @@ pub enum DrawReason {
     Stalemate,
     InsufficientMaterial,
     Threefold,
-    /// A hundred plies without a capture or pawn move.
+    /// A hundred plies without capture or pawn move.
     FiftyMoves,
 }
 
@@ -98,7 +95,7 @@ impl Clone for Game {
         Game { start: self.start, present: self.present.clone(), past: self.past.clone() }
     }
 
-    /// Reuses the memory of `self`, for searches that copy their root repeatedly.
+    /// Reuses the memory of `self`: searches copy their root often.
     fn clone_from(&mut self, source: &Game) {
         self.start = source.start;
         self.present.clone_from(&source.present);
@@ -123,7 +120,7 @@ impl Game {
         Game { start, present, past }
     }
 
-    /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing. Drops castling rights without a rook and
+    /// Reads a FEN, X-FEN or Shredder-FEN; the counters may be missing. Drops castling rights without a rook and
     /// en-passant squares without a pawn, which some GUIs write, and accepts unusual material and impossible checks.
     pub fn from_fen(fen: &str) -> Result<Game, PositionError> {
         let setup = Fen::from_ascii(fen.trim().as_bytes())
@@ -140,7 +137,7 @@ impl Game {
         Ok(Game::from_position(position))
     }
 
-    /// Plays `moves` in UCI notation from `fen`, or from the initial position.
+    /// Plays UCI `moves` from `fen` or the initial position.
     pub fn from_uci<'a>(
         fen: Option<&str>,
         moves: impl IntoIterator<Item = &'a str>,
@@ -153,12 +150,8 @@ impl Game {
         Ok(game)
     }
 
-    /// Takes back all moves since `earlier`, an earlier stage of this game. This is much faster than copying a long
-    /// game.
-    ///
-    /// # Panics
-    ///
-    /// If this game has fewer plies than `earlier`.
+    /// Takes back all moves since `earlier`, an earlier stage of this game; much faster than copying it. Panics if
+    /// `earlier` has more plies.
     pub fn rewind_to(&mut self, earlier: &Game) {
         assert!(self.past.len() >= earlier.past.len(), "a later position of the same game");
         self.past.truncate(earlier.past.len());
@@ -171,11 +164,7 @@ impl Game {
         GameMark { plies: self.past.len(), present: self.present.clone() }
     }
 
-    /// Takes back all moves since [`Game::mark`], called on this game.
-    ///
-    /// # Panics
-    ///
-    /// If this game has fewer plies than at the mark.
+    /// Takes back all moves since [`Game::mark`]. Panics if this game has fewer plies than the mark.
     #[inline]
     pub(crate) fn rewind_to_mark(&mut self, mark: &GameMark) {
         assert!(self.past.len() >= mark.plies, "a later position of the same game");
@@ -199,13 +188,12 @@ impl Game {
         self.present.last_move
     }
 
-    /// The legal moves in shakmaty's order, which is the same on every machine.
+    /// In shakmaty's order, which is the same on every machine.
     pub fn legal_moves(&self) -> MoveList {
         self.present.position.legal_moves()
     }
 
-    /// Whether there is a legal move. Is much faster than [`Game::legal_moves`] if a pawn or knight can obviously
-    /// move.
+    /// Much faster than [`Game::legal_moves`] if a pawn or knight can obviously move.
     pub fn has_legal_move(&self) -> bool {
         self.has_obvious_move() || !self.legal_moves().is_empty()
     }
@@ -248,7 +236,7 @@ impl Game {
         self.find_repetition();
     }
 
-    /// Parses a legal move in UCI notation; castling is `e1g1` or king takes rook.
+    /// Castling is `e1g1` or king takes rook.
     pub fn parse_uci(&self, text: &str) -> Result<Move, PositionError> {
         UciMove::from_ascii(text.as_bytes())
             .map_err(|_| PositionError::Notation(text.to_owned()))?
@@ -256,8 +244,8 @@ impl Game {
             .map_err(|_| PositionError::Illegal(text.to_owned()))
     }
 
-    /// Writes a move in UCI notation. Castling is the king's two-square step, but king takes rook if `chess960` is
-    /// set or king or rook is not on its standard square.
+    /// Castling is the king's two-square step, or king takes rook if `chess960` is set or a piece is not on its
+    /// standard square.
     pub fn uci(m: Move, chess960: bool) -> String {
         let mode = match m {
             Move::Castle { king, rook } if !chess960 && is_standard_castling(king, rook) => {
@@ -268,13 +256,13 @@ impl Game {
         m.to_uci(mode).to_string()
     }
 
-    /// Earlier occurrences of the current position: the same pieces, side to move, castling rights and legal
+    /// Earlier occurrences of the current position, with the same pieces, side to move, castling rights and legal
     /// en-passant captures.
     pub fn repetitions(&self) -> u32 {
         self.present.repetitions
     }
 
-    /// Plies since the last occurrence of the current position.
+    /// Plies since the current position's last occurrence.
     pub fn recurrence(&self) -> Option<usize> {
         (self.present.recurrence > 0).then_some(self.present.recurrence as usize)
     }
@@ -288,13 +276,13 @@ impl Game {
         self.past.len()
     }
 
-    /// The Zobrist hash. Repetitions of a position have the same one.
+    /// The Zobrist hash, equal for repetitions.
     pub fn hash(&self) -> u64 {
         self.present.hash
     }
 
-    /// A hash of all that decides how the game can continue: the position, the fifty-move counter and the positions
-    /// that can still be repeated, but not the move number.
+    /// A hash of all that decides how the game can continue: position, fifty-move counter, and the positions that can
+    /// still be repeated.
     pub fn key(&self) -> u64 {
         key_of(self.present.hash, self.present.position.halfmoves(), self.present.repeatable)
     }
@@ -306,7 +294,7 @@ impl Game {
         key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing()))
     }
 
-    /// The sum of the hashes of the positions that can be repeated after a move.
+    /// Sums the scrambled hashes of the positions that can be repeated after a move.
     fn repeatable_after(&self, irreversible: bool) -> u64 {
         if irreversible { 0 } else { self.present.repeatable.wrapping_add(scrambled(self.present.hash)) }
     }
@@ -341,7 +329,7 @@ impl Game {
         (counters(&game) == counters(later)).then_some(moves)
     }
 
-    /// The result by the rules; threefold repetition and fifty moves need no claim.
+    /// Threefold repetition and fifty moves need no claim.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome_given(&self.legal_moves())
     }
@@ -370,8 +358,8 @@ impl Game {
     }
 
     fn find_repetition(&mut self) {
-        // Equal positions have the same side to move and no irreversible move between them. The latest has counted
-        // the others.
+        // Equal positions have the same side to move and no irreversible move between. The latest has counted the
+        // others.
         let reversible = self.present.position.halfmoves() as usize;
         let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);
         let (repetitions, recurrence) = earlier
@@ -396,8 +384,8 @@ fn key_of(hash: u64, halfmoves: u32, repeatable: u64) -> u64 {
     hash ^ scrambled(clock) ^ scrambled(repeatable)
 }
 
-/// The Zobrist hash. It is shakmaty's, except that castling rights of inner rooks have keys of their own: Chess960
-/// positions may differ only in which rook may castle.
+/// shakmaty's Zobrist hash, with own keys for castling rights of inner rooks: Chess960 positions may differ only in
+/// which rook may castle.
 pub(crate) fn hash_of(position: &Chess) -> u64 {
     let shakmatys = position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0;
     inner_castling_rooks(position)
@@ -405,7 +393,7 @@ pub(crate) fn hash_of(position: &Chess) -> u64 {
         .fold(shakmatys, |hash, rook| hash ^ scrambled(INNER_ROOK + rook as u64))
 }
 
-/// Rooks with a castling right although another rook of their side stands further out.
+/// Rooks that may castle although another own rook stands further out.
 fn inner_castling_rooks(position: &Chess) -> Bitboard {
     let (castles, board) = (position.castles(), position.board());
     if castles.mode() == CastlingMode::Standard {
@@ -423,8 +411,8 @@ fn color_at(board: &Board, square: Square) -> Color {
     if board.white().contains(square) { Color::White } else { Color::Black }
 }
 
-/// [`hash_of`] the position after a legal move, from the hash before. `None` if the move changes castling rights, or
-/// moves a rook beside one that may castle in Chess960.
+/// [`hash_of`] after a legal move, from the hash before. `None` if the move changes castling rights, or in Chess960
+/// involves a rook while any castling right is left.
 pub(crate) fn hash_after(position: &Chess, hash: u64, m: Move) -> Option<u64> {
     let castles = position.castles();
     let moves_rook = [Some(m.role()), m.capture(), m.promotion()].contains(&Some(Role::Rook));
@@ -434,7 +422,7 @@ pub(crate) fn hash_after(position: &Chess, hash: u64, m: Move) -> Option<u64> {
     position.update_zobrist_hash(Zobrist64(hash), m, EnPassantMode::Legal).map(|hash| hash.0)
 }
 
-/// Keeps the keys of inner castling rooks apart from those of the fifty-move counter.
+/// Keeps inner rooks' keys apart from those of the fifty-move counter.
 const INNER_ROOK: u64 = 0x960 << 32;
 
 pub(crate) fn is_standard_castling(king: Square, rook: Square) -> bool {
@@ -524,7 +512,7 @@ mod tests {
         assert!(told > 1000, "{told}");
     }
 
-    /// In each group, positions differ only in the rooks that may castle.
+    /// The positions of a group differ only in the rooks that may castle.
     const CASTLING_ROOKS: [&[&str]; 5] = [
         &[
             "r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w G - 0 1",
@@ -573,7 +561,7 @@ mod tests {
                 }
             }
         }
-        // A rook that has moved away and back has lost its right.
+        // A rook that moves away and back has lost its right.
         let rounds = "g1g2 e8e7 g2g1 e7e8 g1g2 e8e7 g2g1 e7e8";
         let game = |rights| played(Some(&format!("4k3/8/8/8/8/8/8/R3K1RR w {rights} - 0 1")), rounds);
         assert_eq!(game("GA").repetitions(), 1);
@@ -596,13 +584,13 @@ mod tests {
     #[test]
     fn the_key_is_equal_only_for_equal_continuations() {
         let key = |moves| played(None, moves).key();
-        // The history before an irreversible move does not count.
+        // History before an irreversible move does not count.
         assert_eq!(key("g1f3 g8f6 d2d4"), key("g1f3 g8f6 d2d4"));
         assert_eq!(key("g1f3 d7d5 b1c3 g8f6 e2e4"), key("b1c3 g8f6 g1f3 d7d5 e2e4"));
-        // The same position, but with different positions that can be repeated.
+        // The same position with different positions that can be repeated.
         assert_eq!(played(None, "g1f3 g8f6 b1c3").hash(), played(None, "b1c3 g8f6 g1f3").hash());
         assert_ne!(key("g1f3 g8f6 b1c3"), key("b1c3 g8f6 g1f3"));
-        // The fifty-move counter or the number of repetitions differs.
+        // Another fifty-move counter or number of repetitions.
         let from = |fen| Game::from_fen(fen).unwrap().key();
         assert_ne!(from("7k/8/8/8/8/8/R7/K7 w - - 0 1"), from("7k/8/8/8/8/8/R7/K7 w - - 1 1"));
         assert_eq!(from("7k/8/8/8/8/8/R7/K7 w - - 7 40"), from("7k/8/8/8/8/8/R7/K7 w - - 7 60"));
@@ -619,7 +607,7 @@ mod tests {
         assert_eq!(start.continuation(&start), Some(Vec::new()));
         assert_eq!(later.continuation(&start), None);
         assert_eq!(start.continuation(&played(None, "e2e4 e7e6 d2d4")), None);
-        // The history or the counter differs.
+        // Another history or counter.
         assert_eq!(start.continuation(&Game::from_fen(&start.fen()).unwrap()), None);
         let clock = |clock| Game::from_fen(&format!("7k/8/8/8/8/8/R7/K7 w - - {clock} 1")).unwrap();
         assert_eq!(clock(3).continuation(&clock(4)), None);
@@ -650,7 +638,7 @@ mod tests {
     fn an_en_passant_right_makes_a_new_position_only_if_it_can_be_used() {
         // No capture on e3 is possible, so the position repeats.
         assert_eq!(played(None, "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 1);
-        // Black can capture en passant the first time only, so it does not repeat.
+        // Black can capture en passant the first time only.
         let fen = "rnbqkbnr/ppp1pppp/8/8/3p4/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
         assert_eq!(played(Some(fen), "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 0);
     }
@@ -726,7 +714,7 @@ mod tests {
         assert_eq!(Game::uci(castle, false), "f1b1", "no e1c1 for a king on f1");
     }
 
-    /// Double Chess960: the sides' kings and rooks start on different files.
+    /// Double Chess960: the sides start with kings and rooks on different files.
     #[test]
     fn sides_may_castle_from_different_squares() {
         let mut game = Game::from_fen("1r2k2r/pppppppp/8/8/8/8/PPPPPPPP/R4KR1 w GAhb - 0 1").unwrap();

@@ -1,8 +1,5 @@
-//! The board with its game.
-//!
-//! [`Game`] wraps shakmaty's [`Chess`] with the positions before it, for repetition, the fifty-move rule
-//! and the history planes of the encodings. [`PackedMove`] is a move in
-//! sixteen bits, the same in the search tree and in game files.
+//! [`Game`], a shakmaty [`Chess`] with its history for repetition, the fifty-move rule and history planes, and
+//! [`PackedMove`].
 
 mod game;
 mod packed;

@@ -1,23 +1,14 @@
-//! A move in sixteen bits.
-
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Move, Position, Role, Square};
 
-/// A move as `from | to << 6 | promotion << 12`, the packing of `games/1`.
-///
-/// Promotion is 0 for none, 2 N, 3 B, 4 R, 5 Q (shakmaty's role numbers). Castling is king takes rook, in
-/// standard chess too.
+/// A move as `from | to << 6 | promotion << 12`, as in `games/1` and the search tree. Promotion is 0 for none, 2 N, 3
+/// B, 4 R, 5 Q (shakmaty's role numbers). Castling is king takes rook, in standard chess too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PackedMove(pub u16);
 
 impl PackedMove {
-    /// Packs a move.
-    ///
-    /// # Panics
-    ///
-    /// For a piece drop, which chess does not have.
     pub fn new(m: Move) -> PackedMove {
         let from = m.from().expect("chess has no drops");
         let promotion = m.promotion().map_or(0, |role| role as u16);
@@ -28,7 +19,7 @@ impl PackedMove {
         Square::new(u32::from(self.0 & 63))
     }
 
-    /// The target square; for castling the rook's.
+    /// For castling, the rook's square.
     pub fn to(self) -> Square {
         Square::new(u32::from(self.0 >> 6 & 63))
     }
@@ -44,9 +35,7 @@ impl PackedMove {
         }
     }
 
-    /// Unpacks a move that is known to be legal in `position`.
-    ///
-    /// Much cheaper than [`PackedMove::to_move`]; the result for an illegal move is unspecified.
+    /// Unpacks a move that must be legal in `position`; much cheaper than [`PackedMove::to_move`].
     pub fn to_legal_move(self, position: &Chess) -> Move {
         let (from, to, board) = (self.from(), self.to(), position.board());
         let role = board.role_at(from).unwrap_or(Role::Pawn);
@@ -60,7 +49,7 @@ impl PackedMove {
         }
     }
 
-    /// Unpacks the move; `None` if it is not legal in `position`.
+    /// `None` if the move is illegal in `position`.
     pub fn to_move(self, position: &Chess) -> Option<Move> {
         let promotion = self.promotion()?;
         UciMove::Normal { from: self.from(), to: self.to(), promotion }.to_move(position).ok().filter(|m| {

@@ -1,13 +1,12 @@
-//! The tables of three and four men that are part of the program.
+//! The built-in tables of three and four men.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use shakmaty_syzygy::filesystem::{Filesystem, OsFilesystem, RandomAccessFile, ReadHint};
 
-/// The two tables of one class of material, as files.
 struct BuiltinTable {
-    /// Syzygy's name of the class, as `KRvK`.
+    /// Syzygy's name, as `KRvK`.
     class: &'static str,
     wdl: &'static [u8],
     dtz: &'static [u8],
@@ -23,7 +22,6 @@ macro_rules! builtin {
     };
 }
 
-/// All classes of three and four men.
 static TABLES: &[BuiltinTable] = builtin![
     "KQvK" "KRvK" "KBvK" "KNvK" "KPvK"
     "KQQvK" "KQRvK" "KQBvK" "KQNvK" "KQPvK" "KRRvK" "KRBvK" "KRNvK" "KRPvK"
@@ -32,20 +30,20 @@ static TABLES: &[BuiltinTable] = builtin![
     "KBvKB" "KBvKN" "KBvKP" "KNvKN" "KNvKP" "KPvKP"
 ];
 
-/// The virtual folder of the built-in tables. A relative path, so that a real file of that name is unlikely.
+/// Virtual folder of the built-in tables; a relative path, so that a real file of that name is unlikely.
 const FOLDER: &str = "<built in>";
 
 pub(super) fn count() -> usize {
     TABLES.len()
 }
 
-/// Whether a file has the name of a table that is built in.
+/// Whether a file has the name of a built-in table.
 pub(super) fn contains(file: &Path) -> bool {
     let is_table = file.extension().is_some_and(|extension| extension == "rtbw" || extension == "rtbz");
     is_table && file.file_stem().is_some_and(|stem| TABLES.iter().any(|table| stem == table.class))
 }
 
-/// The paths under which [`TableFiles`] knows the built-in tables.
+/// Paths in the virtual folder.
 pub(super) fn paths() -> impl Iterator<Item = PathBuf> {
     let path = |class: &str, extension: &str| Path::new(FOLDER).join(class).with_extension(extension);
     TABLES.iter().flat_map(move |table| ["rtbw", "rtbz"].map(|extension| path(table.class, extension)))

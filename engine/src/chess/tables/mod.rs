@@ -1,7 +1,7 @@
 //! Syzygy endgame tables: [`Tables::wdl`] for positions in the search tree, [`Tables::root`] for the root's moves.
 //!
-//! The tables of three and four men are part of the program ([`Tables::builtin`]); others are read from folders. With
-//! a missing or damaged table a position has no result, and the user is warned once ([`Tables::warnings`]).
+//! The tables of three and four men are built in; others are read from folders. With a missing or damaged table a
+//! position has no result, and [`Tables::warnings`] tells so once.
 
 mod builtin;
 mod root;
@@ -23,11 +23,11 @@ pub use root::{RankedResult, TableMove, TableMoves};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRules {
-    /// Whether a win that needs more than fifty moves without a capture or pawn move counts as a draw.
+    /// Whether a win that takes more than fifty moves without capture or pawn move counts as a draw.
     pub fifty_moves: bool,
-    /// Most pieces, kings and pawns included, of a position to probe; 0 probes none.
+    /// Most pieces, kings and pawns included, of a probed position; 0 probes none.
     pub pieces: usize,
-    /// The search probes from this distance to the root, in plies.
+    /// Least distance from the root, in plies, at which the search probes.
     pub depth: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for ProbeRules {
     }
 }
 
-/// The result with best play, for the side to move.
+/// For the side to move, with best play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableResult {
     Loss,
@@ -59,12 +59,12 @@ impl TableResult {
 pub enum TablesError {
     #[error("cannot read the tables' folder {path}: {1}", path = .0.display())]
     Folder(PathBuf, io::Error),
-    /// With the first warning, if there was one.
+    /// The second field is the first warning.
     #[error("no Syzygy tables in {0}{reason}", reason = .1.as_ref().map_or(String::new(), |first| format!(": {first}")))]
     NoTables(String, Option<String>),
 }
 
-/// A set of tables, empty by default. Clones share the files.
+/// Empty by default. Clones share the files.
 #[derive(Clone, Default)]
 pub struct Tables {
     shared: Arc<Shared>,
@@ -73,7 +73,7 @@ pub struct Tables {
 
 struct Shared {
     base: Tablebase<Chess>,
-    /// Numbers of WDL and of DTZ files in the folders.
+    /// WDL and DTZ files in the folders.
     files: (usize, usize),
     builtin: bool,
     warnings: Mutex<Warnings>,
@@ -90,7 +90,6 @@ impl Default for Shared {
     }
 }
 
-/// Each is reported once.
 #[derive(Default)]
 struct Warnings {
     known: HashSet<String>,
@@ -116,18 +115,18 @@ impl fmt::Display for Tables {
 }
 
 impl Tables {
-    /// The built-in tables: all endgames of three and four men.
+    /// All endgames of three and four men.
     pub fn builtin(rules: ProbeRules) -> Tables {
         Tables { shared: Arc::new(Shared::builtin()), rules }
     }
 
-    /// Finds the tables in folders separated by `;` or, except on Windows, by `:`. Files are opened when first
-    /// probed; those with an impossible length are skipped with a warning.
+    /// Finds the tables in folders separated by `;` or, except on Windows, `:`. Files are opened when first probed;
+    /// those of an impossible length are skipped with a warning.
     pub fn open(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::default(), paths, rules)
     }
 
-    /// The built-in tables and those of [`Tables::open`]. Files of built-in tables are ignored.
+    /// As [`Tables::open`], with the built-in tables, which take precedence over files.
     pub fn open_beside_builtin(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::builtin(), paths, rules)
     }
@@ -152,15 +151,15 @@ impl Tables {
         self.rules
     }
 
-    /// The most pieces of a position that can be probed; 0 without tables.
+    /// Most pieces of a position that can be probed; 0 without tables.
     pub fn max_pieces(&self) -> usize {
         self.rules.pieces.min(self.shared.base.max_pieces())
     }
 
-    /// The result of a position in the search tree.
+    /// Probes a position in the search tree; mate and stalemate have results too.
     ///
-    /// `None` with castling rights or too many pieces and, under the fifty-move rule, unless the last move was a
-    /// capture or pawn move: the tables assume a counter of zero. Mate and stalemate have results too.
+    /// `None` with castling rights, too many pieces, or under the fifty-move rule unless the last move was a capture or
+    /// pawn move, because the tables assume a counter of zero.
     pub fn wdl(&self, game: &Game) -> Option<TableResult> {
         let position = game.position();
         if !self.covers(position) || (self.rules.fifty_moves && position.halfmoves() > 0) {
@@ -170,8 +169,7 @@ impl Tables {
         wdl.map(|wdl| self.result(wdl)).map_err(|error| self.shared.note_probe(&error)).ok()
     }
 
-    /// The warnings since the last call, one line each and already logged: each damaged file once, missing tables
-    /// once.
+    /// Returns the warnings since the last call, already logged: each damaged file once, missing tables once.
     pub fn warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.lock_warnings().unreported)
     }

@@ -1,7 +1,7 @@
 //! The root moves that keep the best result, ranked like Stockfish's `root_probe`.
 //!
-//! The tables store DTZ, the distance to the next capture or pawn move, for a fifty-move counter of zero; it may be
-//! one ply too short ([`MaybeRounded`]). A win is certain only if the game's counter leaves room for that ply.
+//! The tables store DTZ, the distance to the next capture or pawn move, for a fifty-move counter of zero. It may be one
+//! ply too short ([`MaybeRounded`]), so a win is certain only if the game's counter leaves room for that ply.
 
 use shakmaty::{Move, Position};
 use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError};
@@ -15,7 +15,7 @@ const FIFTY_MOVES: i32 = 100;
 pub struct TableMove {
     pub m: Move,
     /// Plies to the next capture, pawn move or mate with best play, this move included: positive if the mover wins
-    /// without the fifty-move rule, negative if the mover loses, 0 in a draw. May be one ply too short.
+    /// without the fifty-move rule, negative if the mover loses, 0 in a draw.
     pub dtz: i32,
 }
 
@@ -23,11 +23,10 @@ pub struct TableMove {
 pub struct TableMoves {
     /// For the mover.
     pub outcome: TableResult,
-    /// Those that keep the result, best first: the fastest win, the longest defence. Never empty.
+    /// The moves that keep the result, best first: fastest win or longest defence. Never empty.
     pub moves: Vec<TableMove>,
     /// All legal moves, best first.
     pub all: Vec<RankedResult>,
-    /// Positions probed.
     pub hits: u64,
 }
 
@@ -43,7 +42,7 @@ pub struct RankedResult {
 /// From worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MoveClass {
-    /// Lost within the fifty-move rule.
+    /// Within the fifty-move rule, as [`MoveClass::Win`].
     Loss,
     BlessedLoss,
     Draw,
@@ -52,8 +51,8 @@ enum MoveClass {
 }
 
 impl TableMoves {
-    /// The wanted moves; of wins, only those with the least DTZ. Each brings the next capture, pawn move or mate
-    /// closer, so that any choice among them makes progress.
+    /// Returns the wanted moves; if they win, only those with the least DTZ. Any of these makes progress, because it
+    /// brings the next capture, pawn move or mate closer.
     pub fn fastest(&self, is_wanted: impl Fn(&Move) -> bool) -> Vec<Move> {
         let wanted = || self.moves.iter().filter(|known| is_wanted(&known.m));
         let least = wanted().map(|known| known.dtz).min();
@@ -90,11 +89,11 @@ struct RankedMove {
 }
 
 impl Tables {
-    /// The moves that keep the best result reachable in this game, by DTZ.
+    /// Returns the moves that keep the best result reachable in this game, by DTZ.
     ///
-    /// All wins within the fifty-move rule are kept. Only the fastest is if a position was repeated since the last
-    /// capture or pawn move, so that the winner makes progress. Of cursed wins and blessed losses, too, only the
-    /// fastest or slowest is kept.
+    /// All wins within the fifty-move rule are kept, but only the fastest once a position was repeated since the last
+    /// capture or pawn move, so that the winner makes progress. Of cursed wins only the fastest are kept, of blessed
+    /// losses only the slowest.
     ///
     /// `None` without a legal move, with castling rights or too many pieces, or if a table is missing or damaged.
     pub fn root(&self, game: &Game) -> Option<TableMoves> {
@@ -114,7 +113,7 @@ impl Tables {
             MoveClass::Win => self.rules.fifty_moves && has_repeated(game),
             MoveClass::CursedWin | MoveClass::BlessedLoss => true,
             MoveClass::Draw => false,
-            // The winning side may need twice the distance.
+            // The winner may need twice the distance.
             MoveClass::Loss => self.rules.fifty_moves && 2 * -dtz + clock >= FIFTY_MOVES,
         };
         let all = ranked_results(&ranked);
@@ -127,19 +126,19 @@ impl Tables {
         let mut after = game.clone();
         after.play(m);
         let dtz = self.dtz_of(m, &after)?;
-        // The table's result, corrected by the game's counter and repetitions.
+        // The game's counter and repetitions correct the table's result.
         let class = if after.repetitions() >= 2 { MoveClass::Draw } else { self.class(dtz, clock(game)) };
         let dtz = if class == MoveClass::Draw { 0 } else { i32::from(dtz.ignore_rounding()) };
         Ok(RankedMove { m, dtz, class })
     }
 
-    /// The DTZ of `m`, for its player.
+    /// For the player of `m`.
     fn dtz_of(&self, m: Move, after: &Game) -> Result<MaybeRounded<Dtz>, SyzygyError> {
         let (base, position) = (&self.shared.base, after.position());
         if position.is_checkmate() {
             return Ok(MaybeRounded::Precise(Dtz(1)));
         }
-        // Sets often lack tables of drawn material.
+        // Table sets often lack drawn material.
         if position.is_insufficient_material() {
             return Ok(MaybeRounded::Precise(Dtz(0)));
         }
@@ -155,7 +154,7 @@ impl Tables {
         let slack = i32::from(dtz.precise().is_none());
         let dtz = i32::from(dtz.ignore_rounding());
         let in_time = !self.rules.fifty_moves || dtz.abs() + clock + slack <= FIFTY_MOVES;
-        // For the defender, only a certain draw counts.
+        // The defender needs a certain draw.
         let surely_late = self.rules.fifty_moves && dtz.abs() + clock > FIFTY_MOVES;
         match dtz {
             0 => MoveClass::Draw,
@@ -171,7 +170,7 @@ fn clock(game: &Game) -> i32 {
     i32::try_from(game.position().halfmoves()).unwrap_or(FIFTY_MOVES)
 }
 
-/// Whether any position since the last capture or pawn move, the current one included, was a repetition.
+/// Whether a position since the last capture or pawn move, the current one included, is a repetition.
 fn has_repeated(game: &Game) -> bool {
     let reversible = game.position().halfmoves() as usize;
     game.repetitions() > 0 || game.past().iter().rev().take(reversible).any(|past| past.repetitions > 0)

@@ -1,5 +1,3 @@
-//! Tests with the three-piece tables in `tests/data/syzygy`.
-
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::Color;
@@ -65,7 +63,6 @@ fn workers_can_share_them() {
     });
 }
 
-/// The pawn endings of the textbooks.
 #[test]
 fn results_as_a_table() {
     use TableResult::{Draw, Loss, Win};
@@ -102,8 +99,7 @@ fn inside_a_tree_only_results_independent_of_history_are_given() {
     assert_eq!(tables.warnings(), [""; 0], "none of that is a warning");
 }
 
-/// The winner takes the first move of the ranking or the last one kept, the loser the longest
-/// defence: whichever kept move the engine prefers, the win comes within the fifty moves.
+/// The winner takes the first or the last of the kept moves, the loser the longest defence.
 #[test]
 fn every_kept_move_wins_in_time() {
     let tables = tables();
@@ -169,7 +165,7 @@ fn a_win_that_comes_too_late_is_a_draw_and_the_fastest_try_is_kept() {
     let late = tables.root(&rook(100 - fastest + 1)).unwrap();
     assert_eq!(late.outcome, TableResult::Draw);
     assert!(late.moves.iter().all(|root| root.dtz == fastest), "{late:?}");
-    // One or two plies earlier there is just enough time, and only for the fastest.
+    // One or two plies earlier there is just enough time, for the fastest move only.
     let just = tables.root(&rook(100 - fastest - 1)).unwrap();
     assert_eq!(just.outcome, TableResult::Win);
     assert!(just.moves.iter().all(|root| root.dtz <= fastest + 1), "{just:?}");
@@ -200,7 +196,7 @@ fn who_has_repeated_makes_progress() {
     assert!(tables.root(&once).unwrap().moves.len() > 3);
     let root = tables.root(&repeated).unwrap();
     assert!(root.moves.iter().all(|m| m.dtz == root.moves[0].dtz), "{root:?}");
-    // A third visit is a draw, which a loser keeps and a winner avoids.
+    // The third occurrence is a draw, which the loser keeps and the winner avoids.
     let third = played(start, &format!("{shuffle} b1b2 d5d6 b2b1"));
     assert_eq!(third.turn(), Color::Black);
     let saved = tables.root(&third).unwrap();
@@ -216,7 +212,7 @@ fn no_moves_and_no_tables_have_no_answer() {
     assert_eq!(Tables::default().root(&game("8/8/8/3k4/8/8/8/KR6 w - - 0 1")), None);
 }
 
-/// A folder of its own, gone with the test.
+/// Removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -280,7 +276,7 @@ fn every_unusable_file_is_reported_once() {
     assert!(matches!(none.open(), Err(TablesError::NoTables(_, Some(_)))));
 }
 
-/// Whatever a file contains: a result, right or wrong, or none, but no panic and no endless loop.
+/// A damaged file may give a wrong result or none, but no panic and no endless loop.
 #[test]
 fn no_damage_ends_the_program() {
     let mut random = SmallRng::seed_from_u64(9);
@@ -293,7 +289,7 @@ fn no_damage_ends_the_program() {
     for round in 0..200 {
         let damaged = |name: &'static str| {
             let mut bytes = file(name);
-            // The header decides where the rest is looked for: most damage goes there.
+            // The header decides where the rest is looked for, so most damage goes there.
             for _ in 0..1 + round % 8 {
                 let end = if random.random() { 200 } else { bytes.len() };
                 let at = random.random_range(4..end);
@@ -310,7 +306,7 @@ fn no_damage_ends_the_program() {
     }
 }
 
-/// A random position of a class of material, white to move; `None` if the draw is no legal position.
+/// A random position of the material `class`, White to move; `None` if the draw is illegal.
 fn random_position(class: &str, random: &mut SmallRng) -> Option<Game> {
     let mut board = shakmaty::Board::empty();
     let mut colour = Color::White;
@@ -329,7 +325,7 @@ fn random_position(class: &str, random: &mut SmallRng) -> Option<Game> {
     Game::from_fen(&format!("{} {} - - 0 1", board, if random.random() { 'w' } else { 'b' })).ok()
 }
 
-/// The best result of the positions one ply on, by the rules or by the tables.
+/// The best result one ply deeper, by rules or tables.
 fn result_by_search(tables: &Tables, game: &Game) -> TableResult {
     let legal = game.legal_moves();
     let after = legal.iter().map(|m| {
@@ -345,10 +341,10 @@ fn result_by_search(tables: &Tables, game: &Game) -> TableResult {
     }
 }
 
-/// Each built-in table agrees with those of the positions after its moves, so none is damaged or misnamed.
+/// Detects damaged or misnamed tables: each agrees with those of the positions after its moves.
 #[test]
 fn the_built_in_tables_agree_with_a_search_of_one_ply() {
-    // Without the fifty-move rule: with it, results depend on more than the position.
+    // With the fifty-move rule, results depend on more than the position.
     let tables = Tables::builtin(ProbeRules { fifty_moves: false, ..ProbeRules::default() });
     assert_eq!(tables.max_pieces(), 4);
     let mut random = SmallRng::seed_from_u64(4);
@@ -361,7 +357,6 @@ fn the_built_in_tables_agree_with_a_search_of_one_ply() {
         for game in positions {
             let (got, want) = (tables.wdl(&game), result_by_search(&tables, &game));
             assert_eq!(got, Some(want), "{}", game.fen());
-            // The distance table has the same result.
             let root = tables.root(&game).map(|root| root.outcome);
             assert!(root.is_none_or(|root| root == want), "{}: {root:?}", game.fen());
             assert!(root.is_some() || game.legal_moves().is_empty(), "{}", game.fen());
@@ -386,7 +381,7 @@ fn damaged_files_do_not_replace_built_in_tables() {
     assert!(matches!(missing, Err(TablesError::Folder(..))));
 }
 
-/// Whichever of the fastest wins is played, the distance shrinks with every move until the next capture or pawn move.
+/// With any of the fastest wins, the distance shrinks with every move until the next capture or pawn move.
 #[test]
 fn every_fastest_win_comes_closer() {
     let tables = Tables::builtin(ProbeRules::default());

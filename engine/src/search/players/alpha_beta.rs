@@ -8,7 +8,7 @@ use super::deepening::{DepthSearch, terminal_value};
 use super::root_moves::{INFINITE, MinimaxValue};
 use crate::nets::eval::material;
 
-/// The search window, for the side to move.
+/// For the side to move.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     pub alpha: MinimaxValue,
@@ -22,8 +22,8 @@ impl Window {
 }
 
 impl DepthSearch<'_, '_> {
-    /// As [`DepthSearch::minimax`] inside the window. Outside (fail-soft), the result bounds the true value on the same
-    /// side.
+    /// As [`DepthSearch::minimax`] inside the window; outside it, the result bounds the true value on the same side
+    /// (fail-soft).
     pub(super) fn alpha_beta(
         &mut self,
         position: &Chess,
@@ -63,7 +63,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// Move ordering key: captures by most valuable victim, then promotions, then least valuable attacker.
+/// Move ordering: captures by most valuable victim, then promotions, then least valuable attacker.
 pub fn mvv_lva(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
     let victim = if m.is_en_passant() { Some(Role::Pawn) } else { m.capture() };
     (victim, m.promotion(), Reverse(m.role()))

@@ -11,16 +11,15 @@ use super::stop_check::StopCheck;
 use crate::chess::position::Game;
 use crate::search::EndReason;
 
-/// Nodes between two calls of the observer: some tenths of a millisecond.
+/// A check every few tenths of a millisecond.
 const NODES_PER_CHECK: u64 = 1024;
 
-/// The greatest depth, in plies.
+/// In plies.
 const MAX_DEPTH: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullWidthMethod {
     Minimax,
-    /// Alpha-beta pruning, captures first.
     AlphaBeta,
 }
 
@@ -29,12 +28,12 @@ pub struct FullWidthResult {
     /// Root moves with values for the side that makes them, best first: centipawns, or 1,000,000 for mate in one ply,
     /// less one per further ply. With alpha-beta, only the best value is exact; the others are upper bounds.
     pub values: Vec<(Move, i32)>,
-    /// Moves made below the root.
+    /// Excludes the root moves.
     pub nodes: u64,
 }
 
-/// Searches all moves to `depth` plies (at least 1) with leaves valued by [material and
-/// squares](crate::nets::eval::material), as the notebook does. Nothing ends it early.
+/// Searches all moves to `depth` plies (at least 1) with [material and squares](crate::nets::eval::material) at the
+/// leaves, as the notebook does. Nothing ends it early.
 pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
     let moves = game.legal_moves();
     let mut search =
@@ -45,7 +44,7 @@ pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidth
     FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 }
 }
 
-/// Iteratively deepens until `stop_check` or the task's depth ends it, or only mates are left.
+/// Deepens until `stop_check` or the task's depth ends it, or all wanted lines are mates.
 pub fn deepen(
     method: FullWidthMethod,
     task: &PlayerTask,
@@ -61,7 +60,7 @@ pub fn deepen(
 
 pub struct DepthSearch<'s, 'o> {
     method: FullWidthMethod,
-    /// Best moves that need exact values.
+    /// Number of best moves that need exact values.
     lines: usize,
     roots: ScoredMoves,
     /// `None` if nothing may end the search early.
@@ -80,10 +79,9 @@ impl DepthSearch<'_, '_> {
         !stop_check.should_stop(&self.roots)
     }
 
-    /// Searches all moves to `depth` plies. `None` if stopped early; moves searched until then keep their new values.
+    /// `None` if stopped early; moves searched until then keep their new values.
     fn iteration(&mut self, depth: u32) -> Option<()> {
         self.roots.current_depth = depth;
-        // Later depths start in the order of the previous one.
         if self.roots.depth == 0 && self.method == FullWidthMethod::AlphaBeta {
             self.roots.moves.sort_by_key(|root| Reverse(mvv_lva(root.m)));
         }
@@ -114,7 +112,7 @@ impl DepthSearch<'_, '_> {
         Some(())
     }
 
-    /// Counts a move about to be made. `None` if the search must end. The first depth always completes: it takes
+    /// Counts a move about to be made; `None` if the search must end. The first depth always completes: it takes
     /// microseconds and gives a move.
     pub(super) fn count_node(&mut self) -> Option<()> {
         let nodes = self.roots.nodes;
@@ -130,8 +128,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// The value for the side to move after checkmate, stalemate or insufficient material, `ply` plies from the root; else
-/// `None`.
+/// The value for the side to move after checkmate, stalemate or insufficient material; `ply` counts from the root.
 pub fn terminal_value(position: &Chess, legal: &MoveList, ply: u32) -> Option<MinimaxValue> {
     if legal.is_empty() {
         return Some(if position.is_check() { mated(ply) } else { 0 });

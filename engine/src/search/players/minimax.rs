@@ -1,5 +1,3 @@
-//! Minimax without pruning.
-
 use shakmaty::{Chess, Move, Position};
 
 use super::deepening::{DepthSearch, terminal_value};
@@ -7,8 +5,8 @@ use super::root_moves::{INFINITE, MinimaxValue};
 use crate::nets::eval::material;
 
 impl DepthSearch<'_, '_> {
-    /// The minimax value of a position `ply` plies from the root, searched to `depth`, for the side to move; `pv`
-    /// becomes the principal variation. `None` if the search was stopped before the value was known.
+    /// The value for the side to move, `ply` plies from the root, searched to `depth` without pruning. `None` if the
+    /// search was stopped.
     pub(super) fn minimax(
         &mut self,
         position: &Chess,

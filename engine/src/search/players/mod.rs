@@ -1,9 +1,7 @@
 //! The classical players: random, minimax, alpha-beta and UCT, as opponents and for comparison.
 //!
 //! They follow a course notebook in Python ("the notebook" below), including its evaluation by [material and
-//! squares](crate::nets::eval::material). [`Player::think`] runs a [`PlayerTask`] under the same [`SearchObserver`] and
-//! [`Limits`] as the network's search; a [`PlayerThread`] does so in the background. [`full_width`] searches one fixed
-//! depth, as the notebook does.
+//! squares](crate::nets::eval::material), under the same [`SearchObserver`] and [`Limits`] as the network's search.
 
 mod stop_check;
 mod root_moves;
@@ -35,18 +33,18 @@ pub enum Player {
     Random,
     Minimax,
     AlphaBeta,
-    /// UCT with rollouts to the end of the game (Kocsis, Szepesvári: Bandit Based Monte-Carlo Planning, 2006).
+    /// Rollouts to the end of the game (Kocsis, Szepesvári: Bandit Based Monte-Carlo Planning, 2006).
     Uct,
-    /// UCT with rollouts of a few plies, then the static evaluation.
+    /// Rollouts of a few plies, then the static evaluation.
     UctValue,
 }
 
 #[derive(Clone, Debug)]
 pub struct PlayerTask {
     pub game: Game,
-    /// Visits count moves made or rollouts; noise is ignored.
+    /// Visits count moves made, or rollouts for UCT. Noise is ignored.
     pub limits: Limits,
-    /// Best moves that need exact values, at least one (MultiPV).
+    /// Best moves that need exact values (MultiPV).
     pub lines: usize,
     pub memory: usize,
     pub uct: UctParams,
@@ -57,12 +55,11 @@ impl Player {
     /// In the order of [`Player::NAMES`].
     pub const ALL: [Player; 5] =
         [Player::Random, Player::Minimax, Player::AlphaBeta, Player::Uct, Player::UctValue];
-    /// Names in options and reports.
+    /// In options and reports.
     pub const NAMES: [&'static str; 5] = ["random", "minimax", "alpha-beta", "uct", "uct-value"];
 
-    /// Searches until the task's limits, the observer or `stop` end it. The first depth (or rollout) always completes,
-    /// so that there is a move; after that `stop` acts within milliseconds. The caller must call
-    /// [`SearchObserver::done`].
+    /// Searches until the task's limits, the observer or `stop` end it. The first depth or rollout always completes, so
+    /// that there is a move; after that `stop` acts within milliseconds. Leaves [`SearchObserver::done`] to the caller.
     pub fn think(
         self,
         task: &PlayerTask,

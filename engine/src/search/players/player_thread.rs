@@ -5,16 +5,15 @@ use std::thread::{Builder, JoinHandle};
 use super::{Player, PlayerTask};
 use crate::search::SearchObserver;
 
-/// Runs at most one classical player in the background; dropping it stops and joins the thread.
+/// At most one classical player in the background; dropping it stops and joins the thread.
 #[derive(Debug, Default)]
 pub struct PlayerThread {
     current: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
 }
 
 impl PlayerThread {
-    /// Stops and joins a running search, starts a new one and returns at once. The outcome goes to
-    /// [`SearchObserver::done`]; if the player panics, the observer is dropped without that call. Panics if the system
-    /// cannot start a thread.
+    /// Stops and joins a running search, starts a new one and returns at once. If the player panics, the observer is
+    /// dropped without [`SearchObserver::done`]. Panics if the system cannot start a thread.
     pub fn start(&mut self, player: Player, task: PlayerTask, mut observer: Box<dyn SearchObserver>) {
         self.stop_and_join();
         let stop = Arc::new(AtomicBool::new(false));
@@ -27,7 +26,6 @@ impl PlayerThread {
         self.current = Some((thread, stop));
     }
 
-    /// Stops the running search, if any, and waits for its end.
     pub fn stop_and_join(&mut self) {
         if let Some((thread, stop)) = self.current.take() {
             stop.store(true, Ordering::Relaxed);

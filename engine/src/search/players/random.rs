@@ -1,5 +1,3 @@
-//! The random player.
-
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -8,12 +6,11 @@ use shakmaty::{Move, MoveList};
 use crate::nets::eval::Wdl;
 use crate::search::{PvLine, Report, Score, SearchCounters, SearchView};
 
-/// The legal moves in random order; the first is played.
+/// The first move is played.
 #[derive(Clone, Debug, Default)]
 pub struct ShuffledMoves(MoveList);
 
 impl ShuffledMoves {
-    /// Shuffles `moves`.
     pub fn new(moves: &MoveList, seed: u64) -> ShuffledMoves {
         let mut shuffled = moves.clone();
         shuffled.shuffle(&mut SmallRng::seed_from_u64(seed));

@@ -1,5 +1,3 @@
-//! Root moves of a depth-limited search with their values.
-
 use std::cmp::Reverse;
 
 use shakmaty::{Chess, Move, MoveList};
@@ -8,13 +6,12 @@ use crate::chess::position::{DrawReason, Game, Outcome};
 use crate::nets::eval::Wdl;
 use crate::search::{MoveStats, PvLine, Report, Score, SearchCounters, SearchView};
 
-/// Centipawns or a mate score, for the side to move.
 pub type MinimaxValue = i32;
 
-/// The value of mate in one ply; each further ply subtracts one.
+/// Mate in one ply; each further ply subtracts one.
 pub const MATE: MinimaxValue = 1_000_000;
 pub const INFINITE: MinimaxValue = MATE + 1;
-/// Values beyond are mates: material is far below, and no search that deep.
+/// Greater values are mates: material stays far below, and no search goes 1000 plies deep.
 const MATE_THRESHOLD: MinimaxValue = MATE - 1000;
 
 pub fn mated(ply: u32) -> MinimaxValue {
@@ -25,14 +22,13 @@ pub fn mated(ply: u32) -> MinimaxValue {
 pub struct ScoredMove {
     pub m: Move,
     pub after: Chess,
-    /// Whether it draws by threefold repetition or the fifty-move rule.
+    /// By threefold repetition or the fifty-move rule.
     pub drawn: bool,
-    /// The value for the side that makes it, from the last depth: exact for the requested number of best moves, an
-    /// upper bound for the others.
+    /// For the side that makes the move, from the last depth: exact for the wanted best moves, an upper bound for
+    /// others.
     pub value: MinimaxValue,
-    /// Starts with the move.
     pub pv: Vec<Move>,
-    /// Moves made in its searches, itself included.
+    /// Moves made below this move, itself included.
     pub nodes: u64,
 }
 
@@ -49,13 +45,12 @@ impl ScoredMove {
 #[derive(Clone, Debug)]
 pub struct ScoredMoves {
     game: Game,
-    /// First the moves searched at the current depth, best first; then the others in the order of the previous depth.
+    /// First the moves searched at the current depth, best first; then the others in the last depth's order.
     pub moves: Vec<ScoredMove>,
     /// Moves made, root moves included.
     pub nodes: u64,
-    /// The greatest completed depth, in plies.
+    /// The last completed depth, in plies.
     pub depth: u32,
-    /// The depth of the current iteration, in plies.
     pub current_depth: u32,
 }
 
@@ -73,20 +68,20 @@ impl ScoredMoves {
         ScoredMoves { game: game.clone(), moves, nodes: 0, depth: 0, current_depth: 0 }
     }
 
-    /// Sorts the move at `index`, just searched, into those before it.
+    /// Sorts the just searched move at `index` into those before it.
     pub fn rank(&mut self, index: usize) {
         if let Some(searched) = self.moves.get_mut(..=index) {
-            // Stable: among equal values the move searched first stays first.
+            // Stable: of equal values the one searched first stays first.
             searched.sort_by_key(|root| Reverse(root.value));
         }
     }
 
-    /// Whether the best `lines` moves all end in mate, which greater depth cannot change.
+    /// Greater depth cannot change these.
     pub fn are_mates(&self, lines: usize) -> bool {
         self.moves.iter().take(lines).all(|root| matches!(score(root.value), Score::Mate(_)))
     }
 
-    /// The principal variation of a root move, cut where the game ends.
+    /// Cut where the game ends, which the depth search does not see in full.
     fn variation(&self, root: &ScoredMove) -> Vec<Move> {
         let mut game = self.game.clone();
         let is_playable = |m: &&Move| {

@@ -1,10 +1,8 @@
-//! When a classical player must end its search.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchView};
 
-/// Combines visit limit, observer and stop flag; keeps the first reason to end.
+/// When a classical player must end its search; keeps the first reason.
 pub struct StopCheck<'a> {
     observer: &'a mut dyn SearchObserver,
     stop: &'a AtomicBool,
@@ -21,7 +19,7 @@ impl<'a> StopCheck<'a> {
         StopCheck { observer, stop, visits, end_reason: None }
     }
 
-    /// Whether `visits` reach the limit; cheap enough for every visit.
+    /// Cheap enough for every visit.
     pub fn limit_reached(&mut self, visits: u64) -> bool {
         let reached = self.visits.is_some_and(|limit| visits >= limit);
         if reached {
@@ -30,7 +28,7 @@ impl<'a> StopCheck<'a> {
         reached
     }
 
-    /// Calls the observer and returns whether to end; call about every millisecond.
+    /// Calls the observer; meant for about every millisecond.
     pub fn should_stop(&mut self, view: &dyn SearchView) -> bool {
         if self.end_reason.is_none()
             && (self.stop.load(Ordering::Relaxed) || self.observer.round(view) == SearchControl::Stop)

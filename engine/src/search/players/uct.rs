@@ -1,5 +1,5 @@
-//! UCT: Monte-Carlo tree search with upper confidence bounds (Kocsis, Szepesvári 2006). A leaf is expanded on its
-//! second visit and evaluated by a random rollout.
+//! UCT: MCTS with upper confidence bounds (Kocsis, Szepesvári 2006). A leaf is expanded on its second visit and
+//! evaluated by a random rollout.
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -15,9 +15,9 @@ use crate::search::{EndReason, MoveStats, PvLine, Report, Score, SearchCounters,
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UctParams {
-    /// c in `payout + c · √(ln N / n)`, payouts 0..1; the notebook has √2.
+    /// c in `payout + c · √(ln N / n)`, with payouts 0..1; √2 in the notebook.
     pub exploration: f32,
-    /// Rollout plies before the static evaluation, for [`Player::UctValue`](super::Player::UctValue).
+    /// Plies before the static evaluation, for [`Player::UctValue`](super::Player::UctValue).
     pub rollout: u32,
 }
 
@@ -27,10 +27,10 @@ impl Default for UctParams {
     }
 }
 
-/// Rollouts between two calls of the observer: a few milliseconds at most.
+/// A check every few milliseconds at most.
 const GAMES_PER_CHECK: u64 = 8;
 
-/// Searches until `stop_check` ends it. `rollout_plies` of `None` plays rollouts to the end of the game.
+/// Without `rollout_plies`, rollouts go to the end of the game.
 pub fn run(
     task: &PlayerTask,
     moves: &MoveList,
@@ -60,7 +60,7 @@ pub struct UctSearch {
     tree: UctTree,
     rng: SmallRng,
     games: u64,
-    /// Sum of path lengths from the root to the rollouts, in plies.
+    /// Sum of path lengths, in plies, rollouts excluded.
     path_plies: u64,
     longest_path: u32,
 }
@@ -81,7 +81,7 @@ impl UctSearch {
         uct
     }
 
-    /// Adds the children in random order. Returns false if the memory is full.
+    /// Shuffles the moves. Returns false if the memory is full.
     fn expand(&mut self, id: UctNodeId, mut moves: MoveList) -> bool {
         moves.shuffle(&mut self.rng);
         self.tree.expand(id, &moves)
@@ -106,11 +106,9 @@ impl UctSearch {
         }
     }
 
-    /// Plays a rollout from the end of `path` and backs it up.
     fn roll_out(&mut self, path: &[UctNodeId], game: &mut Game, legal: MoveList) {
         let mut wdl = roll_out(game, legal, self.rollout_plies, &mut self.rng);
         for id in path.iter().rev() {
-            // A node's statistics are for the side that moved into it.
             wdl = wdl.flipped();
             self.tree.node_mut(*id).add_result(wdl);
         }
@@ -120,7 +118,7 @@ impl UctSearch {
         self.longest_path = self.longest_path.max(plies);
     }
 
-    /// The first unvisited child, else the one with the greatest upper confidence bound.
+    /// Returns the first unvisited child, else the one with the greatest bound.
     fn select(&self, id: UctNodeId) -> UctNodeId {
         let total = (self.tree.node(id).visits as f32).ln();
         let bound = |child: UctNodeId| {
@@ -168,8 +166,8 @@ impl UctSearch {
 }
 
 impl SearchView for UctSearch {
-    /// Q is 2 · mean payout − 1 and U twice the bound's exploration term, so that the greatest sum is selected next.
-    /// Priors are uniform.
+    /// Q is 2 · mean payout − 1 and U twice the bound's exploration term, so that the greatest sum is selected next;
+    /// priors are uniform.
     fn shown_stats(&self) -> Vec<MoveStats> {
         let total = (self.tree.node(ROOT).visits.max(1) as f32).ln();
         let ranked = self.tree.ranked(ROOT);
@@ -258,7 +256,6 @@ mod tests {
         // N = 5, ln 5 = 1.609: a 2/3 + √2 · √(1.609 / 3) = 1.70, b 1.79, c 2.29.
         assert_eq!(uct.select(ROOT), c);
         assert!((uct.tree.node(a).payout() - 2.0 / 3.0).abs() < 1e-6);
-        // Without exploration only the payout counts.
         uct.exploration = 0.0;
         assert_eq!(uct.select(ROOT), a);
     }

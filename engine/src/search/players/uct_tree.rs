@@ -7,7 +7,7 @@ pub type UctNodeId = u32;
 
 pub const ROOT: UctNodeId = 0;
 
-/// A move and the statistics of the position after it.
+/// The results are for the side that made the move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UctNode {
     /// Meaningless at the root.
@@ -16,24 +16,21 @@ pub struct UctNode {
     first_child: UctNodeId,
     /// Rollouts through this node.
     pub visits: u32,
-    /// Share won by the side that made the move.
     win: f32,
-    /// Share lost by the side that made the move.
     loss: f32,
 }
 
 impl UctNode {
-    /// Mean result for the side that made the move.
     pub fn wdl(&self) -> Wdl {
         Wdl { win: self.win, draw: (1.0 - self.win - self.loss).max(0.0), loss: self.loss }
     }
 
-    /// Mean payout for the side that made the move: 1 for a win, 0.5 for a draw, 0 for a loss.
+    /// 1 for a win, 0.5 for a draw, 0 for a loss.
     pub fn payout(&self) -> f32 {
         (1.0 + self.win - self.loss) / 2.0
     }
 
-    /// Adds one result, for the side that made the move.
+    /// `wdl` is for the side that made the move.
     pub fn add_result(&mut self, wdl: Wdl) {
         self.visits += 1;
         let visits = self.visits as f32;
@@ -42,7 +39,7 @@ impl UctNode {
     }
 }
 
-/// All nodes; the children of a node are adjacent.
+/// A node's children are adjacent.
 #[derive(Clone, Debug)]
 pub struct UctTree {
     nodes: Vec<UctNode>,
@@ -50,7 +47,7 @@ pub struct UctTree {
 }
 
 impl UctTree {
-    /// A tree of only the root, limited to `memory` bytes; the root's children fit in any case.
+    /// `memory` is in bytes; the root's children fit in any case.
     pub fn new(memory: usize) -> UctTree {
         let capacity = (memory / size_of::<UctNode>()).min(UctNodeId::MAX as usize);
         UctTree { nodes: vec![UctNode::default()], capacity }
@@ -70,13 +67,13 @@ impl UctTree {
         node.first_child..node.first_child + UctNodeId::from(node.children)
     }
 
-    /// Adds a child per move. Returns false and changes nothing if the memory is full.
+    /// Returns false and changes nothing if the memory is full.
     pub fn expand(&mut self, id: UctNodeId, moves: &[Move]) -> bool {
         let first_child = self.nodes.len();
         if id != ROOT && first_child + moves.len() > self.capacity {
             return false;
         }
-        // Vec's own doubling would exceed the capacity.
+        // Doubling would exceed the capacity.
         if self.nodes.capacity() < first_child + moves.len() {
             let left = self.capacity.saturating_sub(first_child);
             self.nodes.reserve_exact(first_child.max(1 << 12).min(left).max(moves.len()));
@@ -87,7 +84,7 @@ impl UctTree {
         true
     }
 
-    /// A node's children by visits, then by mean payout, best first.
+    /// Children by visits, then by mean payout.
     pub fn ranked(&self, id: UctNodeId) -> Vec<UctNodeId> {
         let mut order: Vec<UctNodeId> = self.children(id).collect();
         order.sort_by(|a, b| {
@@ -97,7 +94,7 @@ impl UctTree {
         order
     }
 
-    /// The used share of the memory, in permille.
+    /// Used memory in permille.
     pub fn hashfull(&self) -> u32 {
         (self.nodes.len() * 1000 / self.capacity.max(1)).min(1000) as u32
     }

@@ -1,9 +1,8 @@
 //! Simulates the cost of cache-line contention between many workers on a real tree.
 //!
-//! Each simulated worker's series runs on the tree at its simulated start. Its accesses to nodes, links and shared
-//! search state pass through a model of cache lines: a line written by another worker must be fetched, one worker at a
-//! time, which takes [`TRANSFER`]. Workers see each other's results slightly too early, and so follow the same moves
-//! more often.
+//! A worker's series runs on the tree at its simulated start; its accesses then pass through a model of cache lines: a
+//! line that another worker wrote must be fetched, by one worker at a time, in [`TRANSFER`]. Workers see each other's
+//! results slightly too early and so follow the same moves more often.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -16,19 +15,19 @@ use crate::search::run::walker::{VisitEnd, WalkedPath, Walker};
 use crate::search::tree::Tree;
 use crate::search::{Limits, Params};
 
-/// Picoseconds per visit of a lone worker, as measured: 385,000 visits a second.
+/// Picoseconds per visit of a lone worker, from a measured 385,000 visits a second.
 const VISIT: u64 = 2_600_000;
 
-/// Picoseconds to fetch a line from another core's cache, at the slow end.
+/// Picoseconds to fetch a line from another core's cache; a pessimistic value.
 const TRANSFER: u64 = 100_000;
 
-/// Accesses after which a line has left a worker's own cache.
+/// Accesses after which a line has left its worker's cache.
 const CACHED: u64 = 16_384;
 
-/// Visits of a worker per round, between accesses to the shared search state.
+/// Visits between a worker's accesses to the shared search state.
 const ROUND: u64 = 32;
 
-/// Shared locks and counters written per round: tickets, tree lock and unlock, mate search, observer.
+/// Writes to shared locks and counters per round: tickets, tree lock and unlock, mate search, observer.
 const WRITES_A_ROUND: usize = 5;
 
 #[derive(Clone, Copy, Hash, PartialEq, Eq)]
@@ -47,10 +46,10 @@ struct Line {
 
 struct Lines {
     lines: HashMap<LineId, Line>,
-    /// Per worker: the number of its last access to each line, and its number of accesses.
+    /// Per worker: the access number at which each line was last accessed, and the number of accesses.
     accessed: Vec<HashMap<LineId, u64>>,
     accesses: Vec<u64>,
-    /// Total picoseconds that workers waited for a line being fetched by another, and that they fetched.
+    /// Picoseconds, summed over workers: waiting for a line that another worker fetches, and fetching.
     waited: u64,
     fetched: u64,
 }
@@ -66,11 +65,11 @@ impl Lines {
         }
     }
 
-    /// Returns when a worker that asks at `now` has the line.
+    /// `now` is when the worker asks. Returns when it has the line.
     fn get(&mut self, worker: usize, id: LineId, write: bool, now: u64) -> u64 {
         self.accesses[worker] += 1;
         let before = self.accessed[worker].insert(id, self.accesses[worker]);
-        // A lone worker would have to fetch it too.
+        // A lone worker would fetch such a line too.
         let is_cold = before.is_none_or(|before| self.accesses[worker] - before > CACHED);
         let line = self.lines.entry(id).or_default();
         let own = 1 << worker;
@@ -91,20 +90,18 @@ impl Lines {
 enum Act {
     Read(LineId),
     Write(LineId),
-    /// A visit's time without waiting for lines.
+    /// A visit's time apart from waiting for lines.
     Visit,
 }
 
 #[derive(Default)]
 struct State {
-    /// What the worker does before its next series.
     acts: VecDeque<Act>,
-    /// Visits, this series included.
+    /// Visits, those of the current series included.
     done: u64,
 }
 
 impl State {
-    /// Queues the acts of a series that walked `trace`.
     fn series(&mut self, tree: &Tree, trace: &[WalkedPath], visits: u64) {
         for WalkedPath { steps, begun, kept } in trace {
             for &(node, link) in &steps[*begun..] {
@@ -125,8 +122,8 @@ impl State {
     }
 }
 
-/// The shares of time that `workers` workers wait for a line being fetched by another, and fetch lines changed by
-/// others, on a tree of 50,000 visits.
+/// Returns the shares of time that workers wait for lines being fetched by others, and fetch lines changed by others,
+/// on a tree of 50,000 visits.
 fn lost(workers: usize, visits_each: u64) -> (f64, f64) {
     let game = Game::from_fen("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
     let mut tree = Tree::empty(1 << 27);
@@ -140,7 +137,6 @@ fn lost(workers: usize, visits_each: u64) -> (f64, f64) {
     }
     let mut lines = Lines::new(workers);
     let mut states: Vec<State> = (0..workers).map(|_| State::default()).collect();
-    // Staggered starts.
     let mut next: BinaryHeap<_> = (0..workers).map(|w| Reverse((w as u64 * VISIT / 7, w))).collect();
     let mut end = 0;
     while let Some(Reverse((now, worker))) = next.pop() {

@@ -1,4 +1,4 @@
-//! The fixed settings of a running search, and the rules that follow from them.
+//! The fixed settings of a running search and what follows from them.
 
 use shakmaty::MoveList;
 
@@ -22,8 +22,8 @@ pub(in crate::search) struct SearchContext {
 }
 
 impl SearchContext {
-    /// Prepares `tree` for a search; returns the context and whether the last tree was kept. A search with a depth
-    /// limit starts with an empty tree, to be reproducible.
+    /// Prepares `tree` and returns whether it was kept. A search with a depth limit starts with an empty tree, to be
+    /// reproducible.
     pub fn start(
         tree: &mut Tree,
         root: Game,
@@ -42,12 +42,13 @@ impl SearchContext {
         (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
     }
 
-    /// Visits left in the limit, `u64::MAX` without one.
+    /// Returns the visits left in the limit; `u64::MAX` without one.
     pub fn visits_left(&self, tree: &Tree) -> u64 {
         self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(tree.playouts()))
     }
 
-    /// Visits left for smart pruning; `None` if unknown or unused. `expected` is the observer's estimate.
+    /// Returns the remaining visits for smart pruning; `None` if unknown or unused. `expected` is the observer's
+    /// estimate.
     pub fn horizon(&self, tree: &Tree, expected: Option<u64>) -> Option<u64> {
         if self.params.smart_pruning <= 0.0 || self.limits.all_moves {
             return None;
@@ -56,7 +57,7 @@ impl SearchContext {
         expected.into_iter().chain(left).min()
     }
 
-    /// The policy temperature at a leaf `plies` from the root.
+    /// `plies`: the leaf's distance from the root.
     pub fn temperature(&self, plies: usize) -> f32 {
         match plies {
             0 => self.params.root_policy_temperature,
@@ -65,7 +66,6 @@ impl SearchContext {
         }
     }
 
-    /// The evaluator's value of a leaf, adjusted by [`Params::progress`].
     pub fn adjusted(&self, game: &Game, wdl: Wdl) -> Wdl {
         if self.progress == 0.0 { wdl } else { towards_mate(game, wdl, self.progress) }
     }
@@ -76,9 +76,8 @@ impl SearchContext {
         }
     }
 
-    /// The reason to end the search by its own limits, if any.
     pub fn end_reason(&self, tree: &Tree) -> Option<EndReason> {
-        // Each worker counts its own visits: summing them costs a cache miss per worker.
+        // Summed only under a limit: the sum costs a cache miss per worker.
         let visits = self.limits.visits.is_some_and(|limit| tree.playouts() >= limit);
         let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
         if visits || depth {
@@ -92,9 +91,9 @@ impl SearchContext {
         if plies == 0 { self.root_moves.clone() } else { game.legal_moves() }
     }
 
-    /// The result of a leaf `plies` from the root by rules or tables, if known. `has_move`: there is a legal move.
+    /// Returns the result of a leaf `plies` from the root by rules or tables, if known.
     pub fn known(&self, game: &Game, plies: usize, has_move: bool) -> Option<Leaf<'static>> {
-        // The root is always expanded, even in a drawn position: a move is needed.
+        // The root is expanded even in a drawn position, because a move is needed.
         if plies == 0 {
             return None;
         }

@@ -1,6 +1,5 @@
 //! Gumbel search at the root with few visits (Danihelka, Guez, Schrittwieser, Silver: Policy improvement by planning
-//! with Gumbel, 2022): Gumbel-top-k sampling of root moves, sequential halving of visits, and an improved policy as
-//! target.
+//! with Gumbel, 2022): Gumbel-top-k sampling of root moves, sequential halving, and the improved policy.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -10,14 +9,14 @@ use crate::search::tree::{NodeView, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gumbel {
-    /// Most root moves to consider.
+    /// Most root moves to sample.
     pub considered: usize,
     /// c_visit of the paper: a value q in 0..1 adds `(c_visit + max N) · c_scale · q` to a logit, with max N the visits
     /// of the most visited move. The paper has 50 for chess.
     pub c_visit: f32,
     /// c_scale of the paper; 1 for chess.
     pub c_scale: f32,
-    /// Scale of the Gumbel noise: 1 samples moves by the policy, 0 takes the highest priors.
+    /// Scale of the Gumbel noise: 1 samples by the policy, 0 takes the highest priors.
     pub noise: f32,
     pub seed: u64,
 }
@@ -26,24 +25,24 @@ pub struct Gumbel {
 pub struct ImprovedPolicy {
     pub best: Move,
     pub policy: Vec<(Move, f32)>,
-    /// The root's value under the improved policy for its side to move, −1..1: Σ π′ · completed Q. The mean over visits
-    /// is lower, because halving also visits moves that the policy then avoids.
+    /// Σ π′ · completed Q for the root's side to move, −1..1. The mean over visits is lower, because halving also
+    /// visits moves that the policy then avoids.
     pub q: f32,
 }
 
 pub(in crate::search) struct SequentialHalving {
     gumbel: Gumbel,
-    /// Per visit, the visits that a move must have had to receive it.
+    /// For each visit in turn, the visit count of the moves among which it chooses.
     sequence: Vec<u32>,
-    /// Per root move in tree order: scaled Gumbel noise plus logit.
+    /// Logit plus scaled Gumbel noise of each root move, in tree order.
     keys: Vec<f32>,
     next: usize,
-    /// Root statistics, kept to avoid allocations per visit.
+    /// Reused, to avoid an allocation per visit.
     views: Vec<NodeView>,
 }
 
 impl SequentialHalving {
-    /// Samples the moves of the expanded root and sorts them; none may have been taken yet.
+    /// Sorts the expanded root's moves by noisy logit; none may have been taken yet.
     pub fn begin(gumbel: Gumbel, tree: &mut Tree, visits: u64) -> SequentialHalving {
         let mut rng = SmallRng::seed_from_u64(gumbel.seed);
         let priors: Vec<f32> = tree.children().iter().map(|(_, view)| view.prior).collect();
@@ -59,7 +58,7 @@ impl SequentialHalving {
         SequentialHalving { gumbel, sequence, keys, next: 0, views: Vec::new() }
     }
 
-    /// The edge that the next visit takes.
+    /// Returns the root edge for the next visit.
     pub fn choose(&mut self, tree: &Tree) -> usize {
         let mut views = std::mem::take(&mut self.views);
         tree.root_views(&mut views);
@@ -67,17 +66,17 @@ impl SequentialHalving {
         self.next += 1;
         let started = |index: usize| views[index].visits + views[index].in_flight;
         let among = (0..views.len()).filter(|index| started(*index) == wanted);
-        // If no move has that many visits (proven root or few moves), the best move gets the visit.
+        // If no move has that many visits (a proven root or few moves), the best one gets the visit.
         let chosen = self.best_of(among, &views).or_else(|| self.best_of(0..views.len(), &views));
         self.views = views;
         chosen.expect("a root has moves")
     }
 
     fn best_of(&self, among: impl Iterator<Item = usize>, views: &[NodeView]) -> Option<usize> {
-        // Moves are first taken in their order only.
+        // A move can be taken first only after all moves before it.
         let taken = views.iter().take_while(|view| view.visits + view.in_flight > 0).count();
         let weight = self.weight(views);
-        // The value's addition to the logit; 0 if unvisited.
+        // What the value adds to the logit.
         let value = |view: &NodeView| if view.visits == 0 { 0.0 } else { weight * (1.0 + view.q) / 2.0 };
         let score = |index: &usize| self.keys[*index] + value(&views[*index]);
         among.filter(|index| *index <= taken).max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)))
@@ -88,14 +87,14 @@ impl SequentialHalving {
         (self.gumbel.c_visit + most as f32) * self.gumbel.c_scale
     }
 
-    /// The improved policy. `priors` are the evaluator's, without noise.
+    /// `priors` are the evaluator's, without noise.
     pub fn improved_policy(&self, tree: &Tree, priors: &[(Move, f32)]) -> Option<ImprovedPolicy> {
         let children = tree.children();
         let views: Vec<NodeView> = children.iter().map(|(_, view)| *view).collect();
         let prior = |m: Move| priors.iter().find(|(other, _)| *other == m).map_or(0.0, |(_, prior)| *prior);
         let most = views.iter().map(|view| view.visits).max()?;
         let best = self.best_of((0..views.len()).filter(|index| views[*index].visits == most), &views)?;
-        // Unvisited moves get the paper's mixed value: the root's evaluation averaged with the prior-weighted values of
+        // The paper's mixed value for unvisited moves: the root's evaluation averaged with the prior-weighted values of
         // visited moves.
         let (mut mass, mut sum, mut visits) = (0.0, 0.0, 0.0);
         for (m, view) in children.iter().filter(|(_, view)| view.visits > 0) {
@@ -121,8 +120,7 @@ fn logit(prior: f32) -> f32 {
     prior.max(1e-9).ln()
 }
 
-/// The visit sequence of sequential halving: all `considered` moves in turn, then the better half, and so on down to
-/// two.
+/// The visits of sequential halving: all `considered` moves in turn, then the better half, and so on down to two.
 fn sequence(considered: usize, visits: usize) -> Vec<u32> {
     if considered <= 1 {
         return (0..visits as u32).collect();

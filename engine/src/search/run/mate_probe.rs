@@ -1,8 +1,6 @@
-//! The forced-mate search that runs beside the visits in slices: about a tenth of the time where the game is decided,
-//! less elsewhere.
-//!
-//! The root gets the first slices, then every second one, or all while its value says it is won; the others go to
-//! positions of the most visited line.
+//! The forced-mate search that runs beside the visits in slices: about a tenth of the time if the game is decided, less
+//! otherwise. The root gets the first slices, then every second one, or all while its value says that it is won; the
+//! others go to positions of the most visited line.
 
 use shakmaty::Move;
 
@@ -13,67 +11,64 @@ use crate::search::run::context::SearchContext;
 /// Nodes per slice.
 const SLICE: u64 = 1000;
 
-/// Factor on the nodes of a search for a given mate (`go mate`): about half of the time.
+/// Factor on the nodes for `go mate`, which then takes about half of the time.
 const WANTED: u64 = 10;
 
-/// Node budget for shortening the first mate found: 0.15 to 0.5 s.
+/// Nodes for shortening the first mate found: 0.15 to 0.5 s.
 const SHORTEN: u64 = 500_000;
 
 /// Slices for the root before positions below it get any.
 const ROOT_SLICES: u64 = 2;
 
-/// Root Q from which the side to move is winning, so that only its mate is left to find; below −WINNING it is losing.
+/// Root Q, for the side to move, from which only its own mate is searched; below −WINNING it is losing.
 const WINNING: f32 = 0.5;
 
-/// Searched part of the most visited line: its plies, the visits a move needs, and the most slices per position.
+/// The searched part of the most visited line: plies, visits that a move needs, and most slices per position.
 const LINE_PLIES: usize = 4;
 const LINE_VISITS: u32 = 100;
 const LINE_SLICES: u32 = 16;
 
-/// Bounds on the table, which has 1/32 of the search's memory.
+/// Bounds in bytes on the table, which has 1/32 of the search's memory.
 const LEAST_MEMORY: usize = 64 << 10;
 const MOST_MEMORY: usize = 8 << 20;
 
-/// Nodes per visit, or per evaluation of a batch, where the game is decided: about a tenth of the time.
+/// Nodes per visit, or per batched evaluation, if the game is decided: about a tenth of the time.
 const NODES: u64 = 2;
 const NODES_BATCHED: u64 = 30;
 
-/// Divisor where the game is undecided: mates are rare there and the time is worth more.
+/// Divisor of the nodes if the game is undecided, where mates are rare.
 const UNDECIDED: u64 = 8;
 
 pub(in crate::search) enum Probed {
     Mate(ForcedMate),
-    /// The root has no mate within the requested number of moves.
+    /// The root has no mate in the requested number of moves.
     NoMate,
-    /// The side to move after this line mates in at most this many plies.
+    /// After this line, the side to move mates in at most this many plies.
     MateAfter(Vec<Move>, u16),
 }
 
-/// A position below the root to search.
 struct Target {
     line: Vec<Move>,
     game: Game,
-    /// Slices spent.
     slices: u32,
 }
 
-/// The mate search of one search. One worker at a time advances it.
+/// The mate search beside one search. One worker at a time advances it.
 pub(in crate::search) struct MateProbe {
-    /// Bytes of the table.
+    /// Of the table, in bytes.
     memory: usize,
     /// Nodes per visit.
     rate: u64,
-    /// Allocated on first use: most short searches never need it.
+    /// Allocated on first use: most short searches do without.
     search: Option<MateSearch>,
-    /// Node budget left.
     allowed: u64,
-    /// Most moves of the attacker.
+    /// Most moves to mate.
     moves: u8,
     enabled: bool,
-    /// Slices of this search, and turns of the root and the positions below.
+    /// Slices of this search, and turns taken by the root and the positions below it.
     slices: u64,
     turns: u64,
-    /// Slices spent per position below the root, by position hash.
+    /// Position hashes below the root with the slices spent on them.
     below: Vec<(u64, u32)>,
     finished: bool,
     shortened: bool,
@@ -97,15 +92,13 @@ impl MateProbe {
         }
     }
 
-    /// Bytes of the table in a search of `memory` bytes.
+    /// Returns the table's share of `memory`, in bytes.
     pub fn memory(memory: usize) -> usize {
         (memory / 32).clamp(LEAST_MEMORY, MOST_MEMORY)
     }
 
-    /// Resets for a new search.
     pub fn start(&mut self, context: &SearchContext) {
-        // A search of all moves does not end with one mate; a search of some moves does, if the mate begins with one of
-        // them.
+        // A search of all moves does not end with one mate.
         let (looks, moves) = match context.limits.mate {
             Some(moves) => (true, moves.clamp(1, 31) as u8),
             None => (context.params.mates && !context.limits.all_moves, MateLimits::default().moves),
@@ -119,8 +112,8 @@ impl MateProbe {
         (self.finished, self.shortened) = (!self.enabled, !self.enabled);
     }
 
-    /// Spends the nodes that `visits` more visits allow. Returns the first mate found, or that the root has none if a
-    /// mate was requested. `value` is the root's Q for its side to move; `most_visited` is the tree's.
+    /// Spends the nodes that `visits` more visits allow. Returns the first mate found, or that there is none if one was
+    /// requested. `value` is the root's Q for its side to move; `most_visited` is the tree's method.
     pub fn advance(
         &mut self,
         context: &SearchContext,
@@ -173,7 +166,7 @@ impl MateProbe {
         }
     }
 
-    /// The position along `line` with the fewest slices, unless all have [`LINE_SLICES`].
+    /// Returns the position along `line` with the fewest slices below [`LINE_SLICES`].
     fn least_searched(&self, context: &SearchContext, line: &[Move]) -> Option<Target> {
         let mut game = context.root.clone();
         let mut least: Option<Target> = None;
@@ -202,7 +195,7 @@ impl MateProbe {
         }
     }
 
-    /// Searches once for a mate shorter than the proven `plies`; with `None`, where tables prove a win, for any mate.
+    /// Searches once for a mate shorter than the proven `plies`; without them (a win by tables), for any mate.
     pub fn shorten(
         &mut self,
         context: &SearchContext,
@@ -211,7 +204,7 @@ impl MateProbe {
     ) -> Option<ForcedMate> {
         let moves = plies.map_or(self.moves.into(), |plies| plies / 2);
         let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
-        // A search that came to its end found no mate.
+        // A finished search found no mate.
         let is_hopeless = plies.is_none() && self.finished;
         if std::mem::replace(&mut self.shortened, true) || is_hopeless {
             return None;
@@ -224,7 +217,7 @@ impl MateProbe {
 
     fn search(&mut self, game: &Game, moves: u8, nodes: u64, stop: &mut dyn FnMut() -> bool) -> MateResult {
         if let Some(search) = self.search.as_mut().filter(|_| self.slices == 0) {
-            // What one search finds does not depend on those before it.
+            // The result must not depend on earlier searches.
             search.clear();
         }
         self.slices += 1;
@@ -253,7 +246,7 @@ mod tests {
         let found = probe.advance(&context, 300_000, -WINNING, |_, _| Vec::new(), &mut || false);
         assert!(matches!(found, Some(Probed::Mate(mate)) if mate.plies_at_most >= 9));
         assert!(probe.slices > 2 * ROOT_SLICES, "{}", probe.slices);
-        // Those below it have them when the root has nothing left to find.
+        // When the root has nothing left to find, positions below it get the slices.
         let line = [context.root_moves[0]];
         let before = probe.slices;
         probe.advance(&context, 1_000, -WINNING, |_, _| line.to_vec(), &mut || false);

@@ -1,7 +1,7 @@
-//! Searches from their start to their report: on threads ([`pool`], [`multi_pool`]) or driven by a caller ([`stepped`]).
+//! Searches from start to report: on threads ([`pool`], [`multi_pool`]) or driven by a caller ([`stepped`]).
 //!
-//! A worker goes rounds: it makes visits ([`walker`] one at a time, [`pending`] in batches), asks its evaluator, backs up, and
-//! looks at what all workers share ([`shared`]), where the observer decides whether to continue.
+//! Per round, a worker makes visits ([`walker`] one at a time, [`pending`] in batches) with its evaluator, then calls
+//! the observer in [`shared`], which decides whether to continue.
 
 pub(in crate::search) mod report;
 pub(in crate::search) mod observer;

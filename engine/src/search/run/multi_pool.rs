@@ -1,5 +1,3 @@
-//! Many searches at once on the same worker threads.
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,14 +15,13 @@ use crate::search::run::shared::{SharedSearch, lock};
 use crate::search::run::walker::Walker;
 use crate::search::run::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, walk_round};
 
-/// Longest wait of an idle worker.
+/// Longest sleep of an idle worker.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Worker threads, each with its evaluator, that serve any number of searches at once.
+/// Worker threads, each with its evaluator, that serve many searches at once.
 ///
 /// A worker's batch collects leaves of several searches, so that it is full although each adds few; a lone search gets
-/// all workers. Searches of lower [priority](SearchTask::priority) wait. Dropping the pool stops all searches and joins
-/// the threads.
+/// all workers. Dropping the pool stops all searches and joins the threads.
 pub struct MultiPool {
     desk: Arc<Desk>,
     tables: Tables,
@@ -37,22 +34,21 @@ pub struct MultiPool {
 pub struct SearchTask {
     pub root: Game,
     pub limits: Limits,
-    /// [`Params::batch`] is the most leaves per batch from one worker.
+    /// [`Params::batch`] limits the search's leaves in a worker's batch.
     pub params: Params,
     /// Only searches of the highest priority run.
     pub priority: i64,
-    /// Bytes for the tree and the mate search.
+    /// In bytes, for the tree and the mate search.
     pub memory: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunningId(u64);
 
-/// State shared by the workers.
 #[derive(Default)]
 struct Desk {
     state: Mutex<DeskState>,
-    /// Signals a new search, or applied visits while a worker waits.
+    /// Signals a new search, and applied visits to waiting workers.
     changed: Condvar,
 }
 
@@ -71,7 +67,7 @@ struct DeskEntry {
     users: usize,
 }
 
-/// A running search. The desk itself counts as one of its workers until the search ends.
+/// The desk itself counts as one of the search's workers until the search ends.
 struct Running {
     id: RunningId,
     priority: i64,
@@ -79,13 +75,13 @@ struct Running {
 }
 
 impl MultiPool {
-    /// Starts a worker per evaluator (at least one), each with batches of at most `batch`. Panics if the system cannot
+    /// Starts a worker with batches of at most `batch` per evaluator; there must be one. Panics if the system cannot
     /// start a thread.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, tables: Tables, batch: usize) -> MultiPool {
         let desk = Arc::<Desk>::default();
         let workers = evaluators.len();
         let native = are_native(&mut evaluators);
-        // Doubled, so that a worker whose search has ended finds another before a successor is started.
+        // Doubled, so that a worker whose search has ended finds another one at once.
         let capacity = if native { 2 * workers } else { workers * batch };
         let start = |(number, evaluator)| {
             let desk = Arc::clone(&desk);
@@ -97,13 +93,12 @@ impl MultiPool {
         MultiPool { desk, tables, capacity, native, threads }
     }
 
-    /// The number of searches that keeps the workers busy if each adds few leaves. More may run.
+    /// Searches that keep the workers busy if each adds few leaves. More may run.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Starts a search and returns at once. If there is nothing to search, the observer receives the outcome before
-    /// that.
+    /// Returns at once. If there is nothing to search, the observer receives the outcome first.
     pub fn start(&self, task: SearchTask, observer: Box<dyn SearchObserver>) -> RunningId {
         let SearchTask { root, limits, params, priority, memory } = task;
         let (params, workers) = (Params { reuse: false, ..params }, self.threads.len());
@@ -130,7 +125,7 @@ impl MultiPool {
         id
     }
 
-    /// Stops a search if it is still running; returns at once.
+    /// Returns at once.
     pub fn stop(&self, id: RunningId) {
         let mut state = lock(&self.desk.state);
         let Some(place) = state.entries.iter().position(|entry| entry.running.id == id) else { return };
@@ -191,7 +186,7 @@ impl Desk {
         let mut ended = Vec::new();
         let mut state = lock(&self.state);
         for running in &taken {
-            // Absent if it was ended elsewhere.
+            // Absent if the search was ended elsewhere.
             if let Some(place) = state.entries.iter().position(|entry| entry.running.id == running.id) {
                 state.entries[place].users -= 1;
                 if running.search.is_stopped() {
@@ -204,11 +199,10 @@ impl Desk {
         if is_awaited {
             self.changed.notify_all();
         }
-        // Once for this worker and, for ended searches, once for the desk.
+        // Once for this worker, and for ended searches once for the desk.
         taken.iter().chain(&ended).for_each(|running| running.search.leave());
     }
 
-    /// Waits up to [`WAIT`] for other workers' results.
     fn wait(&self) {
         let mut state = lock(&self.state);
         state.waiting += 1;
@@ -221,16 +215,16 @@ struct MultiWorker {
     evaluator: Box<dyn Evaluator>,
     number: usize,
     workers: usize,
-    /// Most positions per batch, and most searches per round.
+    /// Most positions per batch and most searches per round.
     size: usize,
     walker: Walker,
-    /// One per search of a round.
+    /// One per search of the round.
     batches: Vec<PendingBatch>,
 }
 
 fn work(desk: &Desk, mut worker: MultiWorker) {
     while let Some(taken) = desk.take(worker.workers, worker.size) {
-        // Whatever a worker does, each search must end and its observer receive the outcome.
+        // Even after a failure or panic, each search must end and deliver its outcome.
         let progress = match catch_unwind(AssertUnwindSafe(|| worker.round(&taken))) {
             Ok(Ok(progress)) => progress,
             Ok(Err(error)) => {
@@ -258,8 +252,7 @@ impl MultiWorker {
         MultiWorker { evaluator, number, workers, size, walker: Walker::new(number), batches: Vec::new() }
     }
 
-    /// Runs one round of the taken searches; returns whether there was anything to do. If the evaluator fails, none of
-    /// this worker's visits stay in flight.
+    /// Returns whether there was anything to do. If the evaluator fails, this worker's visits are cancelled.
     fn round(&mut self, taken: &[Arc<Running>]) -> Result<bool, EvalError> {
         if let (Some(evaluator), [running]) = (self.evaluator.split(), taken) {
             self.walker.start(&running.search.context);
@@ -277,7 +270,7 @@ impl MultiWorker {
         while self.batches.len() < taken.len() {
             self.batches.push(PendingBatch::new(self.number));
         }
-        // All trees stay locked until the evaluator has answered, so none may be waited for.
+        // The trees stay locked until the evaluator answers, so waiting for one could deadlock.
         let trees: Vec<_> = taken
             .iter()
             .zip(0..)
@@ -288,7 +281,7 @@ impl MultiWorker {
         for pass in 1..=GATHER_PASSES {
             for ((place, tree), round) in trees.iter().zip(&mut rounds) {
                 let (search, batch) = (&taken[*place].search, &mut self.batches[*place]);
-                // In the first pass all searches contribute equally; later passes fill what others left.
+                // All searches contribute equally in the first pass; later passes fill the rest.
                 let share = (pass * self.size.div_ceil(taken.len())).min(search.context.params.batch);
                 let target = share.min(batch.len() + self.size - gathered);
                 if !round.is_over && batch.len() < target {
@@ -316,7 +309,7 @@ impl MultiWorker {
             round.apply(&taken[*place].search, tree, batch, own);
             answers = others;
         }
-        // From here, waiting for other workers' trees is safe: this worker holds none.
+        // Waiting for trees is safe from here on: this worker holds none.
         let places: Vec<usize> = trees.into_iter().map(|(place, _)| place).collect();
         let mut progress = false;
         for (place, round) in places.into_iter().zip(rounds) {

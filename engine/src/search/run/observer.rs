@@ -1,5 +1,3 @@
-//! The observer of a search, what it sees, and the outcome.
-
 use shakmaty::Move;
 
 use crate::search::run::report::{MoveStats, Report};
@@ -14,9 +12,8 @@ pub enum SearchControl {
     Stop,
 }
 
-/// Follows a search. Called from the search's threads, never concurrently. `()` does nothing.
+/// Called from the search's threads, never concurrently. `()` does nothing.
 pub trait SearchObserver: Send {
-    /// Called after every applied batch.
     fn round(&mut self, view: &dyn SearchView) -> SearchControl;
 
     /// Called once, last, when no visit is in flight.
@@ -34,7 +31,7 @@ impl SearchObserver for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
     Stopped,
-    /// Reached one of its [`Limits`](crate::search::Limits).
+    /// One of the [`Limits`](crate::search::Limits) was reached.
     Limit,
     /// Nothing is left to search: no legal move, a proven root, or no memory for a leaf.
     Exhausted,
@@ -53,17 +50,17 @@ pub struct SearchOutcome {
 pub trait SearchView {
     fn visits(&self) -> u64;
 
-    /// Visits of the two most visited root moves; zeros if moves are not chosen by visits.
+    /// The visits of the two most visited root moves; zeros if moves are not chosen by visits.
     fn lead(&self) -> (u64, u64) {
         (0, 0)
     }
 
-    /// Statistics of the root moves, best first; empty for classical searches.
+    /// The root moves' statistics, best first; empty for classical searches.
     fn stats(&self) -> Vec<MoveStats> {
         Vec::new()
     }
 
-    /// The statistics to display: [`SearchView::stats`], or a classical search's closest equivalent.
+    /// The statistics to display: [`SearchView::stats`] or a classical search's nearest equivalent.
     fn shown_stats(&self) -> Vec<MoveStats> {
         self.stats()
     }

@@ -1,5 +1,3 @@
-//! Leaves waiting for a batched evaluator.
-
 use shakmaty::MoveList;
 
 use crate::chess::position::Game;
@@ -15,10 +13,10 @@ struct PendingLeaf {
     moves: MoveList,
 }
 
-/// Leaves waiting for evaluation; memory is reused between rounds.
+/// Leaves waiting for a batched evaluator; their memory is reused between rounds.
 pub(in crate::search) struct PendingBatch {
     worker: usize,
-    /// The first `waiting` are in use; the others are spare memory.
+    /// The first `waiting` are in use, the rest is spare memory.
     leaves: Vec<PendingLeaf>,
     waiting: usize,
     expansion: Expansion,
@@ -26,9 +24,9 @@ pub(in crate::search) struct PendingBatch {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::search) struct GatherStatus {
-    /// Visits that ended without an evaluation.
+    /// Visits that needed no evaluation.
     pub finished: usize,
-    /// A path led to a leaf in flight; more can be gathered once that is applied.
+    /// A path led to a leaf in flight, so its evaluation must be applied first.
     pub collided: bool,
     pub full: bool,
 }
@@ -46,8 +44,8 @@ impl PendingBatch {
         self.waiting == 0
     }
 
-    /// Begins up to `visits` visits until `size` leaves wait or a visit collides. Applies those that need no
-    /// evaluation.
+    /// Makes at most `visits` visits until `size` leaves wait or one collides; those that need no evaluation are
+    /// applied at once.
     pub fn gather(
         &mut self,
         context: &SearchContext,
@@ -102,7 +100,7 @@ impl PendingBatch {
         self.leaves[..self.waiting].iter().map(|leaf| Request { game: &leaf.game, moves: &leaf.moves })
     }
 
-    /// Applies one answer per request and empties the batch. `noisy` mixes the context's noise into the root's priors.
+    /// Applies one answer per request and empties the batch; `noisy` adds the context's noise to the root's priors.
     /// Returns whether the root was expanded.
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
@@ -121,7 +119,7 @@ impl PendingBatch {
         root_expanded
     }
 
-    /// Cancels all visits, leaving the tree as before them.
+    /// Leaves the tree as before the visits.
     pub fn cancel(&mut self, tree: &Tree) {
         self.leaves[..self.waiting].iter().for_each(|leaf| tree.cancel(&leaf.path));
         self.waiting = 0;

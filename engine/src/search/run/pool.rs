@@ -1,5 +1,3 @@
-//! Worker threads that run one search at a time.
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -17,17 +15,17 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::worker::Worker;
 use crate::search::tree::Tree;
 
-/// Worker threads, each with its evaluator. Dropping the pool stops and joins them.
+/// Worker threads, each with its evaluator, that run one search at a time. Dropping the pool stops and joins them.
 pub struct Pool {
     params: Params,
-    /// Whether the evaluators have separate value and policy.
+    /// Whether all evaluators have separate value and policy.
     native: bool,
     tables: Tables,
     memory: usize,
     jobs: Vec<Sender<Arc<SharedSearch>>>,
     threads: Vec<JoinHandle<()>>,
     current: Option<Arc<SharedSearch>>,
-    /// The emptied memory of a cleared search.
+    /// Memory of a cleared search.
     empty: Option<(Tree, MateProbe)>,
 }
 
@@ -39,24 +37,24 @@ impl SearchObserver for OutcomeSender {
     }
 
     fn done(&mut self, outcome: SearchOutcome) {
-        // Fails only if the receiver is gone and the outcome unwanted.
+        // Fails only if nobody wants the outcome any more.
         let _ = self.0.send(outcome);
     }
 }
 
-/// An empty tree and a mate search of `memory` bytes together.
+/// `memory` in bytes is for both together.
 pub(in crate::search) fn empty_memory(memory: usize, native: bool) -> (Tree, MateProbe) {
     (Tree::empty(memory.saturating_sub(MateProbe::memory(memory))), MateProbe::new(memory, native))
 }
 
-/// Whether the evaluators are native, that is, have separate value and policy.
+/// Whether all evaluators have separate value and policy.
 pub(in crate::search) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bool {
     evaluators.iter_mut().all(|evaluator| evaluator.split().is_some())
 }
 
 impl Pool {
-    /// Starts a worker per evaluator (at least one). `memory` in bytes bounds the tree and the mate search. Panics if
-    /// the system cannot start a thread.
+    /// Starts a worker per evaluator; there must be one. `memory` in bytes bounds the tree and the mate search. Panics
+    /// if the system cannot start a thread.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
         let native = are_native(&mut evaluators);
         let mut jobs = Vec::new();
@@ -73,7 +71,7 @@ impl Pool {
         Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None, empty: None }
     }
 
-    /// Searches until the limits end it, without limits until the root is proven. Stops a running search first.
+    /// Stops a running search, then searches until the limits end it; without limits, until the root is proven.
     pub fn search(&mut self, game: &Game, limits: Limits) -> SearchOutcome {
         let (sender, receiver) = bounded(1);
         self.start(game.clone(), limits, Box::new(OutcomeSender(sender)));
@@ -82,8 +80,8 @@ impl Pool {
         outcome
     }
 
-    /// Starts a search and returns at once, after stopping a running one. Reuses the last tree if it contains the new
-    /// root ([`Params::reuse`]).
+    /// Stops a running search, starts a new one and returns at once. Reuses the last tree if it contains the new root
+    /// ([`Params::reuse`]).
     pub fn start(&mut self, root: Game, limits: Limits, observer: Box<dyn SearchObserver>) {
         self.stop();
         self.wait();
@@ -112,7 +110,7 @@ impl Pool {
         }
     }
 
-    /// Waits until the running search, if any, has delivered its outcome.
+    /// Waits for the outcome's delivery.
     pub fn wait(&self) {
         if let Some(search) = &self.current {
             search.wait();
@@ -123,16 +121,15 @@ impl Pool {
         self.current.as_ref().is_some_and(|search| !search.is_finished())
     }
 
-    /// Reads the tree of the running or last search; `None` if there is none.
+    /// Reads the tree of the running or last search, if there is one.
     pub fn read_tree<T>(&self, read: impl FnOnce(&Tree) -> T) -> Option<T> {
         self.current.as_ref().map(|search| read(&search.tree()))
     }
 
-    /// Stops a running search and empties the tree, keeping the memory that every search needs.
+    /// Stops a running search, empties the tree and frees most of its memory.
     pub fn clear(&mut self) {
         self.stop();
         self.wait();
-        // The mate search resets at every start.
         self.empty = self.take_memory().map(|(tree, mates)| (tree.emptied(), mates));
     }
 
@@ -167,7 +164,7 @@ impl Drop for Pool {
 
 fn work(mut worker: Worker, jobs: &Receiver<Arc<SharedSearch>>) {
     for search in jobs {
-        // Whatever a worker does, the search must end and its observer receive the outcome.
+        // Even after a failure or panic, the search must end and deliver its outcome.
         match catch_unwind(AssertUnwindSafe(|| worker.run(&search))) {
             Ok(Ok(None)) => {}
             Ok(Ok(Some(reason))) => search.end(reason, None),

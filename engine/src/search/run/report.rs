@@ -1,4 +1,4 @@
-//! Reports: principal variations, scores and statistics of the root moves.
+//! Principal variations, scores and statistics of the root moves.
 
 use std::cmp::Reverse;
 
@@ -15,17 +15,16 @@ use crate::search::tree::node::{Link, NodeId};
 use crate::search::tree::proof::Proof;
 use crate::search::visit::select::SelectionContext;
 
-/// A score for the side to move at the root.
+/// For the side to move at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Score {
     Cp(i32),
-    /// Mate in this many moves; negative if the side to move is mated.
+    /// In moves; negative if the side to move is mated.
     Mate(i32),
 }
 
 impl Score {
-    /// The centipawns shown for Q.
     pub fn from_q(q: f32) -> Score {
         Score::Cp(shown_centipawns(q))
     }
@@ -48,23 +47,21 @@ impl Score {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PvLine {
-    /// Starts with the root move.
     pub pv: Vec<Move>,
-    /// For the side to move at the root.
+    /// This and `wdl` are for the side to move at the root.
     pub score: Score,
-    /// For the side to move at the root.
     pub wdl: Wdl,
     pub visits: u64,
 }
 
-/// Statistics of a move, from the point of view of the side that makes it.
+/// Statistics of a move, for the side that makes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoveStats {
     pub m: Move,
     pub visits: u64,
     pub in_flight: u64,
     pub prior: f32,
-    /// Mean result Q, −1..1; FPU if unvisited.
+    /// Mean result, −1..1; FPU if unvisited.
     pub q: f32,
     pub wdl: Wdl,
     pub u: f32,
@@ -81,23 +78,23 @@ pub struct Report {
     pub depth: u32,
     /// Longest path in plies.
     pub seldepth: u32,
-    /// The used share of the tree's memory, in permille.
+    /// Used tree memory in permille.
     pub hashfull: u32,
-    /// Positions with tablebase results.
+    /// Visits that ended in a tablebase result.
     pub tbhits: u64,
     /// Root moves, best first; empty only without legal moves.
     pub lines: Vec<PvLine>,
 }
 
 impl Tree {
-    /// The root move to play: proven wins first, proven losses last, else by visits, mean result and prior. `None`
-    /// before the root's evaluation.
+    /// Returns the move to play: proven wins first, proven losses last, else by visits, then Q. `None` before the
+    /// root's evaluation.
     pub fn best(&self) -> Option<Move> {
         let index = self.ranked(self.root).into_iter().next()?;
         Some(self.nodes.candidate(self.root, index).packed().to_legal_move(self.game.position()))
     }
 
-    /// Statistics of the root moves, in the order of [`Report::lines`]; empty before the root's evaluation.
+    /// Statistics in the order of [`Report::lines`]; empty before the root's evaluation.
     pub fn stats(&self) -> Vec<MoveStats> {
         match &self.neuralmateplay {
             None => self.stats_with(&StandardPuct),
@@ -110,7 +107,7 @@ impl Tree {
     }
 
     /// Statistics of the moves after `line` from the root, best first; empty before that position's evaluation. `None`
-    /// if it is not in the tree.
+    /// if the position is not in the tree.
     pub fn stats_after(&self, line: &[Move]) -> Option<Vec<MoveStats>> {
         let (mut id, mut game) = (self.root, self.game.clone());
         for m in line {
@@ -161,8 +158,8 @@ impl Tree {
         order.into_iter().map(stats).collect()
     }
 
-    /// A report with up to `multipv` lines (at least one). Before the root's evaluation, its line is the first legal
-    /// move with score 0.
+    /// Reports up to `multipv` lines, at least one. Before the root's evaluation that is the first legal move with
+    /// score 0.
     pub fn report(&self, multipv: usize) -> Report {
         self.find_mate_lines(multipv.max(1));
         let mut lines: Vec<PvLine> =
@@ -185,7 +182,7 @@ impl Tree {
 
     fn line(&self, edge: usize) -> PvLine {
         let pv = self.variation(edge);
-        // A certain result is not a guess without visits: it counts as one visit.
+        // A tablebase result is certain without visits, so it counts as one.
         let certain = self.known_result(self.root, edge).map(|known| {
             let wdl = match known.outcome {
                 TableResult::Win => Wdl::WIN,
@@ -199,7 +196,7 @@ impl Tree {
             .map(|link| (link, self.node(link.child())))
             .filter(|(link, child)| child.proof().is_some() || (link.visits() > 0 && child.visits() > 0))
         else {
-            // Unvisited: use the root's own value.
+            // Unvisited: the root's own value.
             let wdl = self.node(self.root).wdl_for_parent().flipped();
             return certain.unwrap_or(PvLine { pv, score: Score::from_q(wdl.q()), wdl, visits: 0 });
         };
@@ -218,7 +215,7 @@ impl Tree {
         }
     }
 
-    /// The principal variation of a root move through visited nodes.
+    /// Follows the best moves through visited or proven nodes.
     fn variation(&self, first: usize) -> Vec<Move> {
         let root_move = self.nodes.candidate(self.root, first).packed();
         let child = self.nodes.links_of(self.root).nth(first).map(Link::child);
@@ -235,7 +232,7 @@ impl Tree {
             game.play(m);
             moves.push(m);
             let child = self.nodes.links_of(id).nth(edge).map(Link::child);
-            // The tree lacks the moves of a mate that was proven outside it.
+            // The tree lacks the moves of a mate proven outside it.
             let known = |child: &NodeId| game.outcome().is_none() && !self.is_proven_outside(*child);
             next = child.filter(known).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;
@@ -255,7 +252,7 @@ impl Tree {
         self.known.iter().find(|known| PackedMove::new(known.m) == packed)
     }
 
-    /// The edges of a node, best first. Root moves with tablebase results are in tablebase order unless a mate is
+    /// Returns a node's edges, best first. Root moves with tablebase results are in tablebase order, unless a mate is
     /// proven.
     pub(in crate::search) fn ranked(&self, id: NodeId) -> Vec<usize> {
         let links: Vec<&Link> = self.nodes.links_of(id).collect();
@@ -265,7 +262,7 @@ impl Tree {
                 return (Proof::rank_for_parent(None), by_tables, 0, f32::NEG_INFINITY);
             };
             let child = self.node(link.child());
-            // Draws rank with unproven moves, by visits, since a draw may be best. So do tablebase results with a known
+            // Draws compete with unproven moves by visits, since a draw may be best; so do tablebase results, by their
             // rank.
             let rank = match child.proof() {
                 Some(Proof::Draw) => Proof::rank_for_parent(None),
@@ -274,7 +271,7 @@ impl Tree {
             };
             (rank, by_tables, link.visits(), child.q())
         };
-        // Keys are read once: other workers change them, and an inconsistent order may make the sort panic.
+        // Keys are read once: other workers change them, and the sort may panic on an inconsistent order.
         let mut order: Vec<_> = (0..self.nodes.moves_of(id).len()).map(|index| (key(index), index)).collect();
         order.sort_by(|(a, _), (b, _)| {
             b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.cmp(&a.2)).then(b.3.total_cmp(&a.3))

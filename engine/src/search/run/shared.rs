@@ -1,5 +1,3 @@
-//! The state of a running search that the workers share.
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{
@@ -17,34 +15,32 @@ use crate::search::run::report::{MoveStats, Report};
 use crate::search::tree::Tree;
 use crate::search::tree::proof::Proof;
 
-/// Longest wait of a worker without a leaf for another worker's results.
+/// How long a worker without a leaf waits for other workers' results.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
 
 pub(in crate::search) struct SharedSearch {
     pub context: SearchContext,
-    /// All workers read-lock it to visit; freeing memory write-locks it.
+    /// Read-locked for visits, write-locked to free memory.
     tree: RwLock<Tree>,
-    /// Visits that may still begin.
     tickets: AtomicU64,
-    /// The observer's estimate of the remaining visits; `u64::MAX` if unknown.
+    /// The observer's estimate; `u64::MAX` if unknown.
     expected_visits: AtomicU64,
     mates: Mutex<MateProbe>,
-    /// Workers waiting for others' results.
     waiting: AtomicUsize,
     wait: Mutex<()>,
     changed: Condvar,
-    /// `None` after the outcome was delivered.
+    /// `None` once the outcome is delivered.
     observer: Mutex<Option<Box<dyn SearchObserver>>>,
     stop: AtomicBool,
     end: Mutex<Option<(EndReason, Option<String>)>>,
-    /// A worker panicked with visits in flight: the tree is unusable.
+    /// A worker panicked with visits in flight, so the tree is unusable.
     broken: AtomicBool,
     running_workers: AtomicUsize,
     finished: Mutex<bool>,
     all_finished: Condvar,
 }
 
-/// Locks even after a panic elsewhere: the guarded data is valid between any two calls.
+/// Ignores poisoning: the guarded data is valid between any two calls.
 pub(in crate::search) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -77,18 +73,16 @@ impl SharedSearch {
         }
     }
 
-    /// The tree for visiting; a worker releases it between rounds.
+    /// For visiting; a worker releases it between rounds.
     pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tree with exclusive access.
     fn tree_alone(&self) -> RwLockWriteGuard<'_, Tree> {
         self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// [`SharedSearch::tree`] without waiting: `None` while another worker waits for exclusive access. A worker that
-    /// holds other trees must not block on one.
+    /// `None` while another worker waits for exclusive access. A worker that holds other trees must not wait for one.
     pub fn try_tree(&self) -> Option<RwLockReadGuard<'_, Tree>> {
         match self.tree.try_read() {
             Ok(tree) => Some(tree),
@@ -97,7 +91,7 @@ impl SharedSearch {
         }
     }
 
-    /// Takes tickets for up to `wanted` visits and returns their number. Unused tickets must be returned.
+    /// Takes up to `wanted` tickets, one per visit that may begin; unused ones must be returned.
     pub fn take_tickets(&self, wanted: u64) -> u64 {
         let take = |left: u64| Some(left - left.min(wanted));
         let left = self.tickets.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
@@ -110,8 +104,8 @@ impl SharedSearch {
         }
     }
 
-    /// Frees tree memory with exclusive access, unless another worker has done so since the count was
-    /// [`recycled`](Tree::recycled). Returns the reason to end the search if nothing is left to free.
+    /// Frees tree memory, unless another worker has done so since `recycled` was [read](Tree::recycled). Returns a
+    /// reason if nothing is left to free.
     pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
         let mut tree = self.tree_alone();
         if tree.recycled() != recycled {
@@ -123,12 +117,12 @@ impl SharedSearch {
         (!has_hope).then_some(EndReason::Exhausted)
     }
 
-    /// Advances the mate search by what `visits` visits allow, unless another worker does. A mate at the root ends the
+    /// Spends the mate-search nodes of `visits` visits, unless another worker is at it. A mate at the root ends the
     /// search; so does its absence in a search for a mate.
     pub fn look_for_mate(&self, visits: u64) -> Option<EndReason> {
         let mut mates = self.mates.try_lock().ok()?;
         let most_visited = |visits, plies| self.tree().most_visited(visits, plies);
-        // The root's Q is for the side that moved into it.
+        // A node's Q is for the side that moved into it.
         let value = -self.tree().root().q;
         match mates.advance(&self.context, visits, value, most_visited, &mut || self.is_stopped())? {
             Probed::Mate(mate) => self.record_mate(&mate).then_some(EndReason::Exhausted),
@@ -141,7 +135,7 @@ impl SharedSearch {
         }
     }
 
-    /// Runs before a worker ends the search: after a proven win, searches for a shorter mate, or for any.
+    /// Before the search ends with a proven win, searches for a shorter mate, or for any if tables prove the win.
     pub fn before_end(&self, reason: EndReason) {
         let proof = self.tree().root_proof();
         if let (EndReason::Exhausted, Some(win @ Proof::Win(_))) = (reason, proof)
@@ -153,7 +147,7 @@ impl SharedSearch {
         }
     }
 
-    /// Writes a mate into the tree, freeing memory if it is full. Returns false if its first move is not a root move or
+    /// Writes a mate into the tree, freeing memory if it is full. Returns false if the first move is no root move or
     /// there is no room.
     fn record_mate(&self, mate: &ForcedMate) -> bool {
         if !mate.line.first().is_some_and(|first| self.context.root_moves.contains(first)) {
@@ -163,7 +157,7 @@ impl SharedSearch {
         tree.prove_mate(mate) || tree.recycle() && tree.prove_mate(mate)
     }
 
-    /// Waits up to [`COLLISION_WAIT`] for another worker's results. Returns the reason if the search is over.
+    /// Waits for another worker's results. Returns the reason if the search is over.
     pub fn wait_for_change(&self) -> Option<EndReason> {
         if let Some(reason) = self.context.end_reason(&self.tree()) {
             return Some(reason);
@@ -192,20 +186,19 @@ impl SharedSearch {
         Some(self.expected_visits.load(Ordering::Relaxed)).filter(|visits| *visits < u64::MAX)
     }
 
-    /// Ends the search; only the first reason counts.
+    /// Only the first reason counts.
     pub fn end(&self, reason: EndReason, error: Option<String>) {
         lock(&self.end).get_or_insert((reason, error));
         self.stop.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
-    /// Ends the search after a worker's panic, whose visits stay in flight.
     pub fn end_broken(&self) {
         self.broken.store(true, Ordering::Relaxed);
         self.end(EndReason::Failed, Some("a search worker panicked".into()));
     }
 
-    /// Calls the observer unless another worker does; returns the reason if it stops the search.
+    /// Calls the observer, unless another worker is at it. Returns the reason if it stops the search.
     pub fn observe_round(&self) -> Option<EndReason> {
         let Ok(mut observer) = self.observer.try_lock() else { return None };
         match observer.as_mut().map_or(SearchControl::Stop, |observer| observer.round(self)) {
@@ -217,18 +210,18 @@ impl SharedSearch {
         }
     }
 
-    /// Counts one more worker; the search must not be over yet.
+    /// Adds a worker; the search must not be over.
     pub fn join(&self) {
         self.running_workers.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Called by each worker as it leaves; the last one delivers the outcome.
+    /// The last worker to leave delivers the outcome.
     pub fn leave(&self) {
         if self.running_workers.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
         let outcome = self.outcome();
-        // Taken out, so that a channel inside it is closed even if it panics.
+        // Taken, so that a channel in it closes even after a panic.
         let observer = lock(&self.observer).take();
         let delivered =
             catch_unwind(AssertUnwindSafe(|| observer.map(|mut observer| observer.done(outcome))));
@@ -239,7 +232,7 @@ impl SharedSearch {
         self.all_finished.notify_all();
     }
 
-    /// Never fails: callers may be waiting for the outcome.
+    /// Never fails, because callers may be waiting for the outcome.
     fn outcome(&self) -> SearchOutcome {
         let (end_reason, error) = lock(&self.end).take().unwrap_or((EndReason::Stopped, None));
         let read = || {
@@ -273,12 +266,12 @@ impl SharedSearch {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// Takes the tree and the mate search of a finished search; `None` after a worker's panic.
+    /// `None` after a worker's panic.
     pub fn take_memory(&self) -> Option<(Tree, MateProbe)> {
         if self.is_broken() {
             return None;
         }
-        // A worker may hold the search a moment longer, so an empty tree stays.
+        // A worker may still hold the search, so an empty tree replaces it.
         let mates = std::mem::replace(&mut *lock(&self.mates), MateProbe::new(0, false));
         let mut tree = self.tree_alone();
         Some((std::mem::replace(&mut *tree, Tree::empty(0)), mates))

@@ -1,5 +1,3 @@
-//! A search without threads or evaluator: the caller evaluates its positions, batched with those of other searches.
-
 use shakmaty::Move;
 
 use crate::chess::position::Game;
@@ -12,19 +10,18 @@ use crate::search::run::observer::EndReason;
 use crate::search::run::pending::PendingBatch;
 use crate::search::tree::Tree;
 
-/// Successive searches on one tree, driven by the caller: [`SteppedSearch::gather`], evaluate
+/// Successive searches on one tree without threads or evaluator. The caller loops: [`SteppedSearch::gather`], evaluate
 /// [`SteppedSearch::requests`], [`SteppedSearch::answer`], until [`SteppedSearch::end_reason`].
 ///
-/// Many share one evaluator's batches with a position or a few each, so that batches are full without virtual loss.
-/// Deterministic: the same answers give the same tree.
+/// Many searches share an evaluator's batches with a position or a few each, so batches are full without virtual loss.
+/// The same answers give the same tree.
 pub struct SteppedSearch {
     context: SearchContext,
     tree: Tree,
     batch: PendingBatch,
-    /// Replaces PUCT at the root.
     gumbel: Option<Gumbel>,
     halving: Option<SequentialHalving>,
-    /// The evaluator's root priors, without noise.
+    /// Without noise.
     priors: Vec<(Move, f32)>,
     end_reason: Option<EndReason>,
 }
@@ -45,7 +42,7 @@ impl SteppedSearch {
         }
     }
 
-    /// Starts a search and cancels visits in flight.
+    /// Also cancels visits in flight.
     pub fn start(&mut self, game: &Game, limits: Limits, params: Params) {
         self.batch.cancel(&self.tree);
         let tables = self.context.tables.clone();
@@ -59,15 +56,14 @@ impl SteppedSearch {
         }
     }
 
-    /// Starts a search with [`Gumbel`] at the root and PUCT below. It needs a visit limit and ignores noise and the
-    /// last tree.
+    /// Uses [`Gumbel`] at the root and PUCT below. Needs a visit limit; ignores noise and the last tree.
     pub fn start_gumbel(&mut self, game: &Game, limits: Limits, params: Params, gumbel: Gumbel) {
         let limits = Limits { noise: None, ..limits };
         self.start(game, limits, Params { reuse: false, smart_pruning: 0.0, ..params });
         self.gumbel = Some(gumbel);
     }
 
-    /// Gathers up to `count` positions to evaluate, at least one unless the search has ended; returns their number.
+    /// Gathers up to `count` positions to evaluate, at least one unless the search has ended, and returns their number.
     pub fn gather(&mut self, count: usize) -> usize {
         debug_assert!(self.batch.is_empty(), "answered or cancelled");
         while self.end_reason.is_none() && self.batch.is_empty() {
@@ -96,18 +92,18 @@ impl SteppedSearch {
         self.batch.requests()
     }
 
-    /// Applies one answer per request, in order, with a prior for every move
+    /// Takes one answer per request, in order, with a prior for every move
     /// ([`check_answers`](crate::search::check_answers)). Panics if the number of answers differs.
     pub fn answer(&mut self, answers: &[Answer]) {
         assert_eq!(answers.len(), self.batch.len(), "an answer for every position");
-        // The priors are saved before noise is added.
+        // The priors must be saved before noise is added.
         if self.batch.apply(&self.context, &self.tree, answers, false) {
             self.root_expanded();
         }
         self.end_reason = self.context.end_reason(&self.tree);
     }
 
-    /// Runs once the root has its moves: saves their priors, then adds noise.
+    /// Saves the root's priors, then adds noise.
     fn root_expanded(&mut self) {
         self.priors = self.tree.children().into_iter().map(|(m, view)| (m, view.prior)).collect();
         self.context.add_noise(&mut self.tree);
@@ -129,12 +125,12 @@ impl SteppedSearch {
         &self.tree
     }
 
-    /// The improved policy after [`SteppedSearch::start_gumbel`].
+    /// `None` unless the search was [started with Gumbel](SteppedSearch::start_gumbel) and the root is expanded.
     pub fn improved_policy(&self) -> Option<ImprovedPolicy> {
         self.halving.as_ref()?.improved_policy(&self.tree, &self.priors)
     }
 
-    /// The root priors at the root's policy temperature, without noise.
+    /// The root's priors at its policy temperature, without noise.
     pub fn priors(&self) -> &[(Move, f32)] {
         &self.priors
     }

@@ -1,4 +1,4 @@
-//! A worker with a split evaluator: each visit descends, evaluates and backs up before the next one begins.
+//! Visits with a split evaluator: each descends, evaluates and backs up before the next one begins.
 
 use crate::chess::position::Game;
 use crate::nets::eval::SplitEvaluator;
@@ -9,34 +9,33 @@ use crate::search::tree::node::NodeId;
 use crate::search::visit::expansion::{Expansion, Leaf};
 use crate::search::visit::{Expanding, Path, Reached};
 
-/// The reusable memory of one worker's visits.
+/// One worker's reusable memory.
 pub(in crate::search) struct Walker {
     path: Path,
     game: Game,
     expansion: Expansion,
-    /// Paths of the last series.
     #[cfg(test)]
     pub trace: Vec<WalkedPath>,
 }
 
 #[cfg(test)]
 pub(in crate::search) struct WalkedPath {
-    /// The nodes above the leaf with their links: [`Path::links`].
+    /// [`Path::links`].
     pub steps: Vec<(NodeId, u32)>,
-    /// The number of leading steps shared with the visit before, and with the next one.
+    /// Leading steps shared with the previous visit, and with the next one.
     pub begun: usize,
     pub kept: usize,
 }
 
-/// Spins at a leaf that another worker evaluates or expands (about 2 µs) before the visit is abandoned.
+/// Retries at a leaf that another worker evaluates or expands, before the visit is abandoned.
 const MAX_WAITS: u32 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum VisitEnd {
     Applied,
-    /// Abandoned, because another worker is at the leaf.
+    /// Abandoned: another worker is at the leaf.
     Collided,
-    /// Abandoned, because the memory is full.
+    /// Abandoned: the memory is full.
     Full,
 }
 
@@ -51,12 +50,12 @@ impl Walker {
         }
     }
 
-    /// Called before the first visit of a search.
+    /// Must precede the first visit of a search.
     pub fn start(&mut self, context: &SearchContext) {
         self.game.clone_from(&context.root);
     }
 
-    /// Makes a series of at most `most` visits; returns how many were applied and how the last one ended.
+    /// Makes a series of at most `most` visits. Returns how many were applied and how the last one ended.
     pub fn visit(
         &mut self,
         context: &SearchContext,
@@ -67,7 +66,6 @@ impl Walker {
         #[cfg(test)]
         self.trace.clear();
         self.game.rewind_to(&context.root);
-        // A lone worker counts no visits in flight.
         tree.begin_series(&mut self.path, tree.shared, most);
         let mut done = 0;
         #[cfg(test)]
@@ -95,7 +93,6 @@ impl Walker {
         }
     }
 
-    /// Completes a visit after its descent.
     fn end_visit(
         &mut self,
         context: &SearchContext,
@@ -124,7 +121,7 @@ impl Walker {
                 Reached::Unexpanded => {
                     let moves = context.moves(&self.game, self.path.plies());
                     if moves.is_empty() {
-                        // Another worker has just found that the game ends here.
+                        // Another worker has just found that the game is over.
                         tree.give_up_expansion(&self.path);
                         break VisitEnd::Collided;
                     }
@@ -179,7 +176,7 @@ mod tests {
     use crate::search::visit::series::SERIES_SHARE;
     use crate::search::{Limits, Params};
 
-    /// The state between another worker's counted visit of an ended game and its recording of the result.
+    /// Another worker has counted its visit to the ended game but not recorded the result yet.
     #[test]
     fn an_ended_game_that_was_visited_is_not_expanded_again_and_again() {
         let stalemate = Game::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").unwrap();
@@ -211,7 +208,6 @@ mod tests {
         (tree, walks)
     }
 
-    /// Otherwise the next search would end at once, without the move that mates.
     #[test]
     fn a_position_that_was_proven_outside_the_tree_is_searched_when_it_is_the_root() {
         let (mut tree, _) = visited(Params::native(), 1, 3000);
@@ -242,7 +238,7 @@ mod tests {
             assert_eq!(end, VisitEnd::Applied);
             assert!(visits == walker.trace.len() as u64 && visits <= most.min(40));
             done += visits;
-            // Consecutive visits per link of the path.
+            // The consecutive visits per link of the path.
             let mut row: Vec<(u32, u32)> = Vec::new();
             let mut ended = |(link, visits): (u32, u32)| {
                 longest = longest.max(visits);
@@ -264,7 +260,6 @@ mod tests {
         assert_eq!((u64::from(tree.node(tree.root).visits()), tree.check_at_rest()), (done, Ok(())));
     }
 
-    /// After a series, all sums are as if each visit had been backed up by itself.
     #[test]
     fn series_leave_every_sum_as_single_visits_do() {
         let params = |series| Params { series, transpositions: false, solver: false, ..Params::native() };
@@ -277,7 +272,7 @@ mod tests {
                     let node = tree.node(id);
                     let children = || tree.nodes.links_of(id).map(|link| (link, tree.node(link.child())));
                     let (below, q) = children().fold((0, 0.0), |(below, q), (link, child)| {
-                        // Visits that end at a known value do not count there.
+                        // Visits to a known value do not reach the children.
                         assert!(link.visits() == child.visits() || child.own() == child.visits());
                         assert_eq!(link.in_flight(), 0);
                         (below + link.visits(), q - f64::from(child.q()) * f64::from(link.visits()))

@@ -1,5 +1,3 @@
-//! A worker of the pool: visits the tree until the search ends.
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator};
@@ -9,11 +7,11 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::walker::{VisitEnd, Walker};
 use crate::search::tree::Tree;
 
-/// Gathering passes per round, because some leaves need no evaluation.
+/// Several, because some leaves need no evaluation.
 pub(in crate::search) const GATHER_PASSES: usize = 4;
 
-/// Least visits between two checks of clock and limits, where visits are evaluated one at a time. A longer series (64
-/// by default) is not split and takes about a sixth of a millisecond.
+/// Least visits between two checks of clock and limits without batches. A longer series is not split: 64 visits, the
+/// default, take about a sixth of a millisecond.
 const VISITS_PER_ROUND: u64 = 32;
 
 pub(in crate::search) struct Worker {
@@ -27,8 +25,8 @@ impl Worker {
         Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
     }
 
-    /// Works on a search until it ends and returns the reason; `None` if it was ended elsewhere. If the evaluator
-    /// fails, none of this worker's visits stay in flight.
+    /// Returns why the search ended; `None` if it was ended elsewhere. If the evaluator fails, this worker's visits are
+    /// cancelled.
     pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
         if self.evaluator.split().is_some() {
             return Ok(self.walk(search));
@@ -55,7 +53,6 @@ impl Worker {
         None
     }
 
-    /// One round of at most `size` evaluations.
     fn round(&mut self, search: &SharedSearch, size: usize) -> Result<Option<EndReason>, EvalError> {
         let tree = search.tree();
         let mut round = GatherRound::new(&tree);
@@ -84,11 +81,7 @@ impl Worker {
     }
 }
 
-/// Evaluates a batch. A panic of the evaluator is an error like any other.
-///
-/// # Errors
-///
-/// If the evaluator fails or leaves something unanswered.
+/// Also turns a panic of the evaluator, or unanswered positions or moves, into an error.
 pub(in crate::search) fn evaluate(
     evaluator: &mut dyn Evaluator,
     requests: &[Request<'_>],
@@ -102,16 +95,16 @@ pub(in crate::search) fn evaluate(
     Ok(answers)
 }
 
-/// One worker's round in one search, from gathering to the observer.
+/// One worker's round in one search.
 pub(in crate::search) struct GatherRound {
-    /// The tree's recycle count at the start.
+    /// The tree's recycle count at the start of the round.
     recycled: u64,
     evaluated: u64,
     reason: Option<EndReason>,
-    /// Visits were gathered or ended.
+    /// Whether any visit was gathered or ended.
     pub progress: bool,
     pub full: bool,
-    /// Nothing more can be gathered before the batch is applied.
+    /// Whether the batch must be applied before more can be gathered.
     pub is_over: bool,
 }
 
@@ -127,7 +120,7 @@ impl GatherRound {
         }
     }
 
-    /// Gathers until `batch` has `size` leaves; fewer if some visits need no evaluation.
+    /// Makes visits until `batch` has `size` leaves; it may get fewer if some need no evaluation.
     pub fn gather(&mut self, search: &SharedSearch, tree: &Tree, batch: &mut PendingBatch, size: usize) {
         let context = &search.context;
         tree.set_horizon(context.horizon(tree, search.expected_visits()));
@@ -153,7 +146,7 @@ impl GatherRound {
         self.reason = search.context.end_reason(tree);
     }
 
-    /// Runs after the worker has released the tree: frees memory, searches for a mate, calls the observer. Returns the
+    /// Frees memory, searches for a mate and calls the observer; the worker must have released the tree. Returns the
     /// reason if the search is over.
     pub fn end(self, search: &SharedSearch) -> Option<EndReason> {
         self.reason
@@ -167,11 +160,11 @@ impl GatherRound {
 pub(in crate::search) enum WalkedRound {
     /// All visits that the limits allow have begun.
     Nothing,
-    /// Visits were made; with a reason if the search is over.
+    /// Has the reason if the search is over.
     Visited(Option<EndReason>),
 }
 
-/// A round of visits evaluated one at a time; the walker must be [started](Walker::start) on this search.
+/// Makes visits without batches; the walker must be [started](Walker::start) on this search.
 pub(in crate::search) fn walk_round(
     search: &SharedSearch,
     walker: &mut Walker,
@@ -193,7 +186,7 @@ pub(in crate::search) fn walk_round(
         left -= visits;
         match end {
             VisitEnd::Applied => {
-                // Tickets enforce the visit limit, so summing all workers' visits can wait.
+                // Tickets enforce the visit limit, so it is checked only at the end of the round.
                 if tree.is_proven() || context.limits.depth.is_some() {
                     reason = context.end_reason(&tree);
                 }
@@ -214,8 +207,7 @@ pub(in crate::search) fn walk_round(
     WalkedRound::Visited(reason.inspect(|reason| search.before_end(*reason)))
 }
 
-/// Fails unless there is one answer per position and one prior per move. Callers of
-/// [`SteppedSearch::answer`](crate::search::SteppedSearch::answer) check for themselves.
+/// Requires an answer per position and a prior per move.
 pub fn check_answers(requests: &[Request<'_>], answers: &[Answer]) -> Result<(), EvalError> {
     let complete = answers.len() == requests.len()
         && answers.iter().zip(requests).all(|(answer, request)| answer.priors.len() == request.moves.len());

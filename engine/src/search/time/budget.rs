@@ -1,5 +1,3 @@
-//! The time budget of one move.
-
 use std::time::Duration;
 
 use shakmaty::Color;
@@ -7,28 +5,28 @@ use shakmaty::Color;
 use super::overhead::Overhead;
 use super::params::{TimeParams, scaled};
 
-/// One side's clock as given by `go`.
+/// One side's clock from `go`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Time left, if given. A negative clock arrives as zero.
+    /// `None` if not given. A negative clock arrives as zero.
     pub time: Option<Duration>,
     pub increment: Duration,
 }
 
-/// The limits of one `go`; all given ones apply together.
+/// The limits of one `go`, which all apply together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoLimits {
     pub movetime: Option<Duration>,
     pub white: Clock,
     pub black: Clock,
-    /// Moves to the next time control; `None` for sudden death.
+    /// Moves to the next time control; `None` in sudden death.
     pub movestogo: Option<u32>,
-    /// Search until `stop`, whatever the other limits.
+    /// Only `stop` ends the search, whatever the other limits.
     pub infinite: bool,
-    /// Search on the opponent's time: the own clock starts at `ponderhit`.
+    /// The own clock starts at `ponderhit`.
     pub ponder: bool,
     pub nodes: Option<u64>,
-    /// Mean path length, in plies, at which the search ends.
+    /// Mean path length in plies.
     pub depth: Option<u32>,
     pub mate: Option<u32>,
 }
@@ -41,7 +39,7 @@ impl GoLimits {
         }
     }
 
-    /// Whether the GUI gave any way to end: a limit or `infinite`.
+    /// Whether the GUI gave a limit or `infinite`.
     pub fn has_end(&self) -> bool {
         let clock = |clock: Clock| clock.time.is_some() || !clock.increment.is_zero();
         self.infinite
@@ -53,10 +51,10 @@ impl GoLimits {
             || self.mate.is_some()
     }
 
-    /// The clock of the side to move, or `None` if none was given.
+    /// The clock of the side to move; `None` if no clock was given.
     ///
-    /// With only the opponent's clock, both are assumed equal; with only increments, the own (else the other) increment
-    /// is assumed to be all the time left. Otherwise the search would never end.
+    /// The opponent's time stands in for a missing own time; with only increments, one increment (the own, else the
+    /// other's) is taken as the time left. Otherwise the search would never end.
     fn clock_for(&self, mover: Color) -> Option<Clock> {
         let (own, other) = (self.own(mover), self.own(!mover));
         let given = own.time.or(other.time);
@@ -66,21 +64,21 @@ impl GoLimits {
     }
 }
 
-/// The time budget of one move. `None` means that time does not end the search.
+/// The time for one move; `None` means that time does not end the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Soft limit since `go`, scaled by [`should_stop`](super::should_stop). Set only on a clock.
+    /// From `go`; [`should_stop`](super::should_stop) scales it. Set only on a clock.
     pub soft: Option<Duration>,
-    /// Hard limit since the start of the own clock.
+    /// From the start of the own clock.
     pub hard: Option<Duration>,
 }
 
 impl Budget {
-    /// The budget for the side to move at move `number` (from 1).
+    /// `number` counts moves from 1.
     ///
-    /// On a clock the hard limit is at most the time less the overhead margin, so that no game is lost on time; on a
-    /// clock hardly above the margin, a small share may be used all the same ([`TimeParams::emergency_share`]).
-    /// `movetime` is used up: exceeding it loses nothing.
+    /// On a clock, the hard limit leaves the overhead margin unused; on a clock of hardly more than the margin it may
+    /// use a small share all the same ([`TimeParams::emergency_share`]). `movetime` is used in full: exceeding it loses
+    /// nothing.
     pub fn new(
         limits: &GoLimits,
         mover: Color,
@@ -114,7 +112,7 @@ impl Budget {
         let usable = time.saturating_sub(margin);
         let least = scaled(time.min(margin), params.emergency_share);
         if moves <= 1.0 {
-            // The clock is refilled after this move; keep a margin.
+            // The time control comes after this move; keep a margin.
             let all = scaled(usable, 0.9).max(least);
             return Budget { soft: Some(all), hard: Some(all) };
         }
@@ -125,7 +123,6 @@ impl Budget {
             wanted => (usable.as_secs_f64() / wanted).min(1.0),
         };
         let fair = scaled(free, moves.recip());
-        // The increment first pays for this move's overhead.
         let increment = clock.increment.saturating_sub(cost);
         let share = fair.saturating_add(scaled(increment, params.increment_share * saved));
         let largest = scaled(free, params.largest_share);
@@ -151,12 +148,12 @@ mod tests {
         Clock { time: Some(ms(time)), increment: ms(increment) }
     }
 
-    /// Nothing measured: each move is assumed to cost the whole overhead.
+    /// Before any measurement, each move is assumed to cost the whole overhead.
     fn flat(overhead: u64) -> Overhead {
         Overhead { margin: ms(overhead), cost: ms(overhead) }
     }
 
-    /// At move 10, which has 27.4 to come.
+    /// Move 10, with 27.4 moves to come.
     fn budget(limits: &GoLimits, mover: Color, overhead: u64) -> Budget {
         Budget::new(limits, mover, 10, flat(overhead), &TimeParams::default())
     }
@@ -172,7 +169,7 @@ mod tests {
         }
     }
 
-    /// The overhead is for clocks.
+    /// The overhead applies to clocks only.
     #[test]
     fn movetime_is_hard_and_used_up() {
         for movetime in [1000, 200, 100, 5, 0] {
@@ -184,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The margin is the overhead, or, if that is all the time left, forty-nine fiftieths of it.
+    /// The margin is the overhead, or 49/50 of the time left if the overhead exceeds it.
     #[test]
     fn no_clock_is_ever_overstepped() {
         let times = [0, 1, 50, 99, 100, 101, 150, 1000, 60_000, 86_400_000, u64::MAX];
@@ -213,8 +210,8 @@ mod tests {
         }
     }
 
-    /// Plays a game in which every move takes its hard limit plus a real overhead: no flag falls, however long the
-    /// game, if the increment exceeds the overhead, nor in a game of usual length without increment.
+    /// Every move takes its hard limit plus a real overhead. No flag falls in a game of any length if the increment
+    /// exceeds the overhead, nor in a game of usual length without increment.
     #[test]
     fn a_clock_survives_a_game_in_which_every_move_takes_all_it_may() {
         for (start, increment, togo, cost, moves) in [
@@ -254,8 +251,8 @@ mod tests {
         }
     }
 
-    /// Four fifths of the usable time pay for the overheads to come, the rest for 27.4 moves. Of the increment above
-    /// the overhead, 0.8 is used where two overheads are usable, else proportionally less.
+    /// Four fifths of the usable time pay for overheads to come, the rest for 27.4 moves. Of the increment above the
+    /// overhead, 0.8 is used if two overheads are usable, otherwise proportionally less.
     #[test]
     fn increments_are_saved_up_while_the_clock_is_low() {
         let params = TimeParams { largest_share: 1.0, ..TimeParams::default() };

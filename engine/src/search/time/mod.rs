@@ -1,8 +1,7 @@
 //! Time management: when to stop, computed from plain numbers without search, board or wall clock.
 //!
-//! [`GoLimits`] from `go`, the measured [`Overhead`] and [`TimeParams`] give a [`Budget`]. During the search,
-//! [`should_stop`] compares it with [`IterationStats`], built from [`SearchTrend`] and [`RoundTimes`]. Node and depth
-//! limits belong to the search.
+//! [`GoLimits`], the measured [`Overhead`] and [`TimeParams`] give a [`Budget`]. During the search, [`should_stop`]
+//! compares it with [`IterationStats`], built from [`SearchTrend`] and [`RoundTimes`].
 
 mod params;
 mod overhead;

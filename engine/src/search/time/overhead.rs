@@ -1,23 +1,22 @@
-//! The overhead of a move outside the engine, measured from the clocks of successive `go` commands.
+//! The overhead per move outside the engine, measured from the clocks of successive `go` commands.
 
 use std::time::Duration;
 
-/// Recent moves kept.
 const MOVES: usize = 16;
 
-/// Clock fraction that caps the measured overhead, so that a wrong estimate cannot use up the game.
+/// Caps the measured overhead at 1/10 of the clock, so that a wrong estimate cannot use up the game.
 const MAX_SHARE: u32 = 10;
 
-/// Moves needed to measure the usual overhead. Before, the option's value is assumed, up to the clock divided by
-/// [`ASSUMED_SHARE`].
+/// Moves needed to measure the usual overhead. Before, the option's value is assumed, at most 1/[`ASSUMED_SHARE`] of
+/// the clock.
 const MIN_MOVES: usize = 3;
 const ASSUMED_SHARE: u32 = 200;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// The largest overhead expected of one move; this much of the clock is never used.
+    /// The largest overhead to expect of one move; this much of the clock is never used.
     pub margin: Duration,
-    /// The expected overhead of each later move, usually much less.
+    /// The overhead to expect of each later move, usually much less.
     pub cost: Duration,
 }
 
@@ -25,7 +24,7 @@ pub struct Overhead {
 pub struct TimedMove {
     pub clock: Duration,
     pub increment: Duration,
-    /// From `go` to `bestmove`, at most the hard limit: exceeding that counts as overhead.
+    /// From `go` to `bestmove`, but at most the hard limit: time beyond it counts as overhead.
     pub time: Duration,
 }
 
@@ -36,8 +35,8 @@ pub struct OverheadEstimate {
 }
 
 impl OverheadEstimate {
-    /// Measures a move's overhead, `clock − time + increment − next`, from the clock at the next `go` of the game. A
-    /// negative one means that a time control was reached, and is ignored.
+    /// Measures a move's overhead, `clock − time + increment − next`, where `next` is the clock at the game's next
+    /// `go`. A negative result is ignored: a time control was reached.
     pub fn learn(&mut self, timed: TimedMove, next: Duration) {
         let cost = timed.clock.saturating_add(timed.increment).checked_sub(timed.time.saturating_add(next));
         if let Some(cost) = cost {
@@ -46,14 +45,14 @@ impl OverheadEstimate {
         }
     }
 
-    /// The largest expected overhead: the second largest of the last 16, so that a single delay does not count.
+    /// The second largest of the last 16, so that a single delay does not count.
     pub fn largest(&self) -> Duration {
         let mut costs = self.costs;
         costs.sort_unstable();
         costs[MOVES - 2]
     }
 
-    /// The mean overhead of the last 16 moves without the largest; `None` before three are known.
+    /// The mean of the last 16 without the largest; `None` before three are known.
     pub fn usual(&self) -> Option<Duration> {
         let known = self.moves.min(MOVES);
         let mut costs = self.costs;
@@ -63,9 +62,8 @@ impl OverheadEstimate {
         rest.iter().sum::<Duration>().checked_div(u32::try_from(rest.len()).ok()?)
     }
 
-    /// The overhead to assume on this clock. The margin is the option's value `set`, or the largest measured if
-    /// greater, up to a tenth of the clock. The cost is the usual overhead; before that is known, `set`, up to 1/200 of
-    /// the clock.
+    /// The margin is the option's value `set`, or the largest measured overhead if greater, up to a tenth of the clock.
+    /// The cost is the usual overhead; before that is known, `set`, up to 1/200 of the clock.
     pub fn on(&self, clock: Option<Duration>, set: Duration) -> Overhead {
         let Some(clock) = clock else { return Overhead { margin: set, cost: set } };
         let margin = self.largest().min(clock / MAX_SHARE).max(set);
@@ -86,7 +84,7 @@ mod tests {
         TimedMove { clock: ms(clock), increment: ms(increment), time: ms(time) }
     }
 
-    /// Moves of one second on a clock that never changes, costing this much each.
+    /// One-second moves with these overheads.
     fn after(costs: &[u64]) -> OverheadEstimate {
         let mut overhead = OverheadEstimate::default();
         for cost in costs {
@@ -145,7 +143,7 @@ mod tests {
         assert_eq!(OverheadEstimate::default().on(Some(ms(60_000)), ms(100)).margin, ms(100));
     }
 
-    /// A delay raises the margin but hardly the cost; when delays end, both fall.
+    /// A delay raises the margin but hardly the cost.
     #[test]
     fn the_cost_of_the_moves_to_come_is_the_usual_one_and_falls_again() {
         for (costs, usual) in [

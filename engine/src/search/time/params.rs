@@ -1,48 +1,46 @@
 use std::time::Duration;
 
-/// How a clock is divided among the moves to come, and when a move gets less or more.
-///
-/// The factors of [`soft_factor`](super::soft_factor) simplify Monty's (`src/mcts/helpers.rs`, `soft_time_cutoff`),
-/// with our own constants.
+/// How a clock is divided among the moves to come, and when a move gets more or less. The factors of
+/// [`soft_factor`](super::soft_factor) simplify Monty's (`src/mcts/helpers.rs`, `soft_time_cutoff`), with own
+/// constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeParams {
-    /// Midpoint of [`TimeParams::moves_to_come`] (lc0's log-logistic estimate of the moves left, with Caissa's
-    /// constants, `TimeManager.cpp`).
+    /// Midpoint of [`TimeParams::moves_to_come`], lc0's log-logistic estimate with Caissa's constants
+    /// (`TimeManager.cpp`).
     pub midpoint: f32,
     /// Steepness around the midpoint.
     pub steepness: f64,
     /// Weight of the growth of the expected game length after `midpoint`.
     pub spread: f64,
-    /// Share of the increment, less the move's overhead, that is spent at once; the rest covers unmeasured overheads.
+    /// Share of the increment, less the move's overhead, to spend at once; the rest covers unmeasured overheads.
     pub increment_share: f64,
-    /// Largest share of the time left that is reserved for the overheads of the moves to come.
+    /// Largest share of the time left to reserve for the overheads of moves to come.
     pub cost_share: f64,
-    /// Margins that a clock should hold in reserve; with fewer, proportionally less of the increment is spent. A busy
-    /// machine may be late by more than one margin.
+    /// Margins to hold in reserve; below, proportionally less of the increment is spent. A busy machine may be late by
+    /// more than one margin.
     pub reserve: u32,
-    /// Largest share of the time left, less the overheads to come, for one move, unless it is the last before the time
+    /// Largest share of the time left, less overheads to come, for one move, unless it is the last before the time
     /// control.
     pub largest_share: f64,
-    /// Share of the time left for a move if the margin leaves nothing: a few dozen visits risk less than no search.
+    /// Share of the time left for a move when the margin leaves nothing: a few dozen visits risk less than no search.
     pub emergency_share: f64,
 
-    /// Hard limit divided by soft limit, where the clock allows it.
     pub max_factor: f64,
-    /// Soft-limit factor for a best move without visits; see [`TimeParams::visits_slope`].
+    /// Soft-limit factor for a best move without visits.
     pub visits_base: f32,
-    /// Decrease of the factor as the best move's share of visits grows from 0 to 1.
+    /// Decrease of that factor as the best move's share of visits grows from 0 to 1.
     pub visits_slope: f32,
-    /// The factor gains `ln(1 + instability · recent changes of the best move)`.
+    /// Adds `ln(1 + instability · recent changes of the best move)` to the factor.
     pub instability: f32,
-    /// Gain of the factor per unit that Q (−1..1) fell since the previous move's search.
+    /// Adds this to the factor per unit that Q (−1..1) fell since the previous move's search.
     pub falling: f32,
-    /// Smallest factor of a rising Q.
+    /// Smallest factor, for a rising Q.
     pub falling_min: f64,
-    /// Largest factor of a falling Q.
+    /// Largest factor, for a falling Q.
     pub falling_max: f64,
-    /// Visits before which only the hard limit ends a search.
+    /// Visits before which neither the soft limit nor smart pruning ends a search.
     pub min_visits: u64,
-    /// The move ends when the second most visited move is behind by more than the expected visits divided by this
+    /// Ends the move when the second most visited move is behind by more than the expected visits divided by this
     /// (lc0's `SmartPruningFactor`). 0 is off.
     pub smart_pruning: f32,
 }
@@ -81,7 +79,7 @@ impl TimeParams {
     }
 }
 
-/// `time · factor`, saturating.
+/// Saturates.
 pub(super) fn scaled(time: Duration, factor: f64) -> Duration {
     Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX)
 }
@@ -97,7 +95,6 @@ mod tests {
             let found = params.moves_to_come(number);
             assert!((found - moves).abs() < 0.1, "move {number}: {found}");
         }
-        // Each constant counts.
         for other in [
             TimeParams { midpoint: 40.0, ..params },
             TimeParams { steepness: 3.0, ..params },

@@ -6,37 +6,34 @@ use super::params::{TimeParams, scaled};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IterationStats {
     pub since_go: Duration,
-    /// Time on the own clock, from `go` or `ponderhit`; `None` while pondering.
+    /// On the own clock, from `go` or `ponderhit`; `None` while pondering.
     pub elapsed: Option<Duration>,
-    /// The longest recent round: the delay until a stop takes effect.
+    /// The longest recent round, which is the delay until a stop takes effect.
     pub latency: Duration,
     pub visits: u64,
     /// Visits per second ([`SearchTrend::speed`](super::SearchTrend::speed)).
     pub speed: Option<f64>,
     /// Searched root moves that are not proven losses.
     pub choices: usize,
-    /// Visits of the most visited of `choices`.
+    /// Visits of the most visited of `choices`; `second` likewise.
     pub first: u64,
     pub second: u64,
-    /// The best move's share of the root visits, 0..1; `None` if moves are not chosen by visits.
+    /// The best move's share of the root visits; `None` if moves are not chosen by visits.
     pub share: Option<f64>,
-    /// Fall of Q (−1..1) since the previous move's search ([`SearchTrend::fall`](super::SearchTrend::fall)).
+    /// [`SearchTrend::fall`](super::SearchTrend::fall).
     pub fall: f64,
-    /// Recent changes of the best move ([`SearchTrend::changes`](super::SearchTrend::changes)).
+    /// [`SearchTrend::changes`](super::SearchTrend::changes).
     pub changes: f64,
-    /// Whether `go mate` is fulfilled.
     pub mated: bool,
 }
 
-/// Whether the search should end now: never before the first visit; while pondering only by the GUI or a requested
-/// mate. Otherwise the hard limit ends it, and on a clock:
+/// Never ends a search before its first visit, and while pondering only for a fulfilled `go mate`. Otherwise the hard
+/// limit ends it, and on a clock:
 ///
 /// - a single root move that is not a proven loss,
-/// - the soft limit times [`soft_factor`],
-/// - a lead of the most visited move greater than [`visits_left`] (smart pruning, lc0
+/// - from [`TimeParams::min_visits`] visits, the soft limit times [`soft_factor`],
+/// - from the same visits, a lead of the most visited move greater than [`visits_left`] (smart pruning, lc0
 ///   `src/search/classic/stoppers/stoppers.cc`).
-///
-/// The last two apply from [`TimeParams::min_visits`] visits.
 pub fn should_stop(budget: &Budget, params: &TimeParams, now: &IterationStats) -> bool {
     if now.visits == 0 {
         return false;
@@ -65,24 +62,22 @@ fn is_decided(budget: &Budget, params: &TimeParams, now: &IterationStats) -> boo
     visits_left(budget, params, now).is_some_and(|left| left < lead)
 }
 
-/// The product of [`visits_factor`], [`instability_factor`] and [`falling_factor`].
 pub fn soft_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     visits_factor(params, now) * instability_factor(params, now) * falling_factor(params, now)
 }
 
-/// Decreases with the best move's share of the visits ([`TimeParams::visits_base`], [`TimeParams::visits_slope`]); 1 if
-/// the share is unknown.
+/// Decreases with the best move's share of the visits; 1 if the share is unknown.
 pub fn visits_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     let (base, slope) = (f64::from(params.visits_base), f64::from(params.visits_slope));
     now.share.map_or(1.0, |share| (base - slope * share).max(0.0))
 }
 
-/// Increases with recent changes of the best move ([`TimeParams::instability`]).
+/// Increases with recent changes of the best move.
 pub fn instability_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     1.0 + (f64::from(params.instability) * now.changes).ln_1p()
 }
 
-/// Increases if Q falls, decreases somewhat if it rises ([`TimeParams::falling`]).
+/// Increases if Q falls, decreases somewhat if it rises.
 pub fn falling_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     (1.0 + f64::from(params.falling) * now.fall).max(params.falling_min).min(params.falling_max)
 }
@@ -111,7 +106,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A search with 20 root moves. Its best move never changed and has 40 of 50 visits: factor 1.6 − 0.8 = 0.8.
+    /// 20 root moves; the best one never changed and has 40 of 50 visits: factor 1.6 − 0.8 = 0.8.
     fn after(time: u64) -> IterationStats {
         IterationStats {
             since_go: ms(time),
@@ -176,7 +171,7 @@ mod tests {
         }
     }
 
-    /// A law of one factor: its values as the numbers of a search change, and that each of its parameters matters.
+    /// Checks a factor's values, and that each of its parameters matters.
     fn factor_is(
         factor: fn(&TimeParams, &IterationStats) -> f64,
         values: &[(IterationStats, f64)],
@@ -191,7 +186,7 @@ mod tests {
         for other in others {
             assert_ne!(factors(other), defaults, "{other:?}");
         }
-        // It is a part of the whole.
+        // The factor is a part of the whole.
         let neutral = soft_factor(&TimeParams::default(), &IterationStats::default());
         assert!((neutral - 1.0).abs() < 1e-9);
         for (now, expected) in values {
@@ -240,10 +235,10 @@ mod tests {
         );
     }
 
-    /// At 1250 visits a second and with a factor of 1.25, every second left is a thousand visits.
+    /// At 1250 visits a second and factor 1.25, every second left is a thousand visits.
     #[test]
     fn a_lead_beyond_the_expected_visits_ends_the_move() {
-        // All visits are the best move's: a factor of 0.6 ends the move 600 ms after `go`.
+        // All visits are the best move's: factor 0.6 ends the move 600 ms after `go`.
         let share = Some(1.0);
         let now =
             IterationStats { speed: Some(1250.0), first: 301, second: 0, share, visits: 400, ..after(300) };
@@ -270,7 +265,7 @@ mod tests {
         let now = IterationStats { speed: Some(1250.0), first: 1_000_000, visits: 1_000_000, ..after(900) };
         let fixed = Budget { soft: None, hard: Some(ms(1000)) };
         assert!(!stops(&fixed, &now) && !stops(&Budget::default(), &now));
-        // The search may still prune root moves that cannot become the best.
+        // Root moves that cannot become the best may still be pruned.
         assert_eq!(visits_left(&fixed, &params(), &now), Some(100));
         assert_eq!(visits_left(&Budget::default(), &params(), &now), None);
     }

@@ -1,56 +1,52 @@
-//! A search's speed, best-move changes and fall of Q, and its workers' round times.
-
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// Least time to measure speed over (as in lc0), or enough visits in less: a fast network has them in 10 ms.
+/// Speed is measured over at least this time (as in lc0) or this many visits, which a fast network makes in 10 ms.
 const MIN_MEASURED: Duration = Duration::from_millis(200);
 const VISITS_MEASURED: u64 = 512;
 
-/// Visits added to the measured ones, so that a single slow batch does not end a search early.
+/// Added to the measured visits, so that a single slow batch does not end a search early.
 const MARGIN: u64 = 32;
 
-/// The half-life of best-move changes is the soft limit divided by this.
+/// Half-lives of best-move changes in the soft limit.
 const HALF_LIVES: u32 = 4;
 
-/// Tracks a search round by round; all times are since `go`.
+/// Speed, best-move changes and fall of Q, tracked round by round; all times are since `go`.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchTrend {
     half_life: Duration,
     first: Option<(Duration, u64)>,
     changes: f64,
     changed: Duration,
-    /// The Q to compare with.
     reference: Option<f64>,
 }
 
 impl SearchTrend {
-    /// `soft` is the move's soft limit, `previous` the final Q of the previous move's search in this game; without it,
-    /// the first Q of this search takes its place.
+    /// `soft` is the move's soft limit, `previous` the final Q of the game's previous search; without it, this search's
+    /// first Q is the reference.
     pub fn new(soft: Duration, previous: Option<f64>) -> SearchTrend {
         let half_life = (soft / HALF_LIVES).max(Duration::from_millis(1));
         SearchTrend { half_life, first: None, changes: 0.0, changed: Duration::ZERO, reference: previous }
     }
 
-    /// Records a round with the total of visits. The first round starts the measurement, to exclude start-up.
+    /// `visits` is the total. The measurement starts with the first round, to exclude start-up.
     pub fn round(&mut self, time: Duration, visits: u64) {
         self.first.get_or_insert((time, visits));
     }
 
-    /// Records a change of the best move.
     pub fn change(&mut self, time: Duration) {
         self.changes = self.changes(time) + 1.0;
         self.changed = time;
     }
 
-    /// The number of best-move changes, decaying with age.
+    /// The best-move changes, decaying with age.
     pub fn changes(&self, time: Duration) -> f64 {
         let age = time.saturating_sub(self.changed).as_secs_f64();
         self.changes * 0.5_f64.powf(age / self.half_life.as_secs_f64())
     }
 
-    /// How far the best move's Q has fallen; negative if it has risen.
+    /// The fall of the best move's Q; negative if it rose.
     pub fn fall(&mut self, value: f64) -> f64 {
         *self.reference.get_or_insert(value) - value
     }
@@ -66,7 +62,7 @@ impl SearchTrend {
     }
 }
 
-/// Round times of workers, the delay until a stop takes effect. `K` names a worker.
+/// Workers' round times, which are the delay until a stop takes effect. `K` names a worker.
 #[derive(Clone, Debug)]
 pub struct RoundTimes<K> {
     last: HashMap<K, Duration>,
@@ -80,8 +76,8 @@ impl<K> Default for RoundTimes<K> {
 }
 
 impl<K: Eq + Hash> RoundTimes<K> {
-    /// Records a worker's round, which began at its last call, and returns the longest recent round of any worker. The
-    /// maximum decays by 1/8 per round of all workers, so that a single delay does not end a search early.
+    /// Ends a worker's round, begun at its last call, and returns the longest recent round of any worker. That decays
+    /// by 1/8 per round of all workers, so that a single delay does not end a search early.
     pub fn round(&mut self, worker: K, time: Duration) -> Duration {
         let last = self.last.insert(worker, time);
         let decayed = self.longest.mul_f64(1.0 - 1.0 / (8.0 * self.last.len() as f64));
@@ -126,9 +122,9 @@ mod tests {
         trend.round(ms(100), 8);
         trend.round(ms(200), 200);
         assert_eq!(trend.speed(ms(299), 300), None);
-        // 568 visits since the first round, and the margin of 32, in half a second.
+        // 568 visits since the first round plus the margin of 32, in half a second.
         assert_eq!(trend.speed(ms(600), 576), Some(1200.0));
-        // A fast search: 512 visits and the margin in ten milliseconds.
+        // A fast search: 512 visits plus the margin in ten milliseconds.
         assert_eq!((trend.speed(ms(110), 519), trend.speed(ms(110), 520)), (None, Some(54_400.0)));
     }
 
@@ -140,7 +136,7 @@ mod tests {
         assert_eq!([0.25, 0.0, 0.75].map(|value| first.fall(value)), [0.0, 0.25, -0.5]);
     }
 
-    /// Rounds of 10 ms, the workers evenly spread over them.
+    /// Rounds of 10 ms, evenly spread over the workers.
     fn regular(workers: u32) -> RoundTimes<u32> {
         let mut rounds = RoundTimes::default();
         for call in 0..10 * workers {
@@ -154,7 +150,7 @@ mod tests {
         for workers in [1, 2, 16, 64] {
             let longest = regular(workers).round(0, ms(100));
             assert_eq!(longest, ms(10), "{workers} workers");
-            // All are 15 ms late once.
+            // All workers are 15 ms late once.
             let mut late = regular(workers);
             assert_eq!(late.round(0, ms(115)), ms(25), "{workers} workers");
             // Each worker made eight more rounds.

@@ -1,4 +1,4 @@
-//! Growing arrays that several threads fill: entries are taken in blocks, memory in chunks.
+//! Growing arrays that several threads fill. Entries are taken in blocks, memory in chunks.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 use prefetch_index::prefetch_index;
 
-/// Bytes left for several arenas.
+/// Bytes left, shared by several arenas.
 #[derive(Debug)]
 pub(in crate::search) struct MemoryBudget(AtomicUsize);
 
@@ -15,7 +15,6 @@ impl MemoryBudget {
         MemoryBudget(AtomicUsize::new(bytes))
     }
 
-    /// Takes `bytes`; returns whether there were enough.
     fn take(&self, bytes: usize) -> bool {
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
@@ -30,24 +29,23 @@ impl MemoryBudget {
     }
 }
 
-/// A growing array of blocks of `N` entries that never move. Chunks are allocated on demand and kept until the arena is
-/// dropped. `N` and the blocks of a chunk are powers of two.
+/// A growing array of blocks of `N` entries that never move. Chunks are allocated on demand. `N` and the blocks per
+/// chunk are powers of two.
 pub(in crate::search) struct Arena<T, const N: usize> {
     chunks: Box<[OnceLock<Chunk<T, N>>]>,
     /// A chunk has `1 << shift` blocks.
     shift: u32,
-    /// Blocks taken, including those skipped at the ends of chunks.
+    /// Includes blocks skipped at the ends of chunks.
     used: CachePadded<AtomicU32>,
 }
 
 type Chunk<T, const N: usize> = Box<[Block<T, N>]>;
 
-/// A block, aligned so that it does not straddle cache lines.
+/// Aligned so that a block does not straddle cache lines.
 #[repr(align(64))]
 struct Block<T, const N: usize>([T; N]);
 
 impl<T: Default, const N: usize> Arena<T, N> {
-    /// An empty arena of at most `bytes`, in chunks of at most `chunk_bytes`.
     pub fn new(bytes: usize, chunk_bytes: usize) -> Arena<T, N> {
         let shift = (chunk_bytes / Self::BLOCK_BYTES).max(2).ilog2();
         // Ids have 32 bits, and the greatest is `NONE`.
@@ -60,15 +58,15 @@ impl<T: Default, const N: usize> Arena<T, N> {
         }
     }
 
-    /// Takes adjacent blocks, at most a chunk's, with stale contents, and returns the id of the first entry; `None` if
-    /// the memory is full.
+    /// Takes adjacent blocks, at most a chunk's, and returns the first entry's id; contents are stale. `None` if the
+    /// memory is full.
     pub fn take(&self, blocks: u32, budget: &MemoryBudget) -> Option<u32> {
         let chunk = 1 << self.shift;
         debug_assert!(blocks <= chunk);
         loop {
             let used = self.used.load(Ordering::Relaxed);
             let left = chunk - (used & (chunk - 1));
-            // They must not cross the end of a chunk.
+            // The blocks must not cross the end of a chunk.
             let first = if left < blocks { used.checked_add(left)? } else { used };
             self.ensure((first >> self.shift) as usize, budget)?;
             let end = first + blocks;
@@ -96,7 +94,6 @@ impl<T: Default, const N: usize> Arena<T, N> {
         }
         memory.resize_with(blocks, || Block(std::array::from_fn(|_| T::default())));
         if place.set(memory.into_boxed_slice()).is_err() {
-            // Another thread was faster.
             budget.give_back(blocks * Self::BLOCK_BYTES);
         }
         Some(())
@@ -106,19 +103,19 @@ impl<T: Default, const N: usize> Arena<T, N> {
 impl<T, const N: usize> Arena<T, N> {
     const BLOCK_BYTES: usize = size_of::<Block<T, N>>();
 
-    /// Removes all entries but keeps the chunks.
+    /// Keeps the chunks.
     pub fn clear(&mut self) {
         *self.used.get_mut() = 0;
     }
 
-    /// Removes all entries and frees all chunks but the first.
+    /// Keeps the first chunk.
     pub fn shrink(&mut self, budget: &MemoryBudget) {
         self.clear();
         let taken = self.chunks[1..].iter_mut().filter_map(OnceLock::take);
         taken.for_each(|_| budget.give_back(Self::BLOCK_BYTES << self.shift));
     }
 
-    /// Exclusive upper bound of the ids taken.
+    /// Exclusive upper bound of the taken ids.
     pub fn end(&self) -> u32 {
         self.used.load(Ordering::Relaxed) * N as u32
     }
@@ -142,7 +139,6 @@ impl<T, const N: usize> Arena<T, N> {
         }
     }
 
-    /// The chunk of an entry's block and the block's index in it.
     #[inline]
     fn place(&self, id: u32) -> (usize, usize) {
         let block = id / N as u32;

@@ -8,19 +8,17 @@ use crate::search::tree::node::Counter;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchCounters {
-    /// Completed visits.
     pub playouts: u64,
     /// Visits that were new evaluations.
     pub evaluations: u64,
-    /// Visits that backed up the mean of a transposition.
+    /// Visits that backed up a transposition's mean.
     pub transpositions: u64,
     /// Visits that ended in a tablebase result.
     pub table_hits: u64,
-    /// Sum of path lengths, in plies.
     pub path_plies: u64,
-    /// The greatest mean path length so far, in plies, rounded down.
+    /// Greatest mean path length, in plies, rounded down.
     pub depth: u32,
-    /// The longest path, in plies.
+    /// In plies.
     pub longest_path: u32,
 }
 
@@ -36,7 +34,7 @@ pub(in crate::search) enum VisitKind {
 pub(in crate::search) struct Counters {
     workers: Box<[CachePadded<WorkerCounters>]>,
     depth: AtomicU32,
-    /// The first visits of a reused tree follow its principal variation and do not count for the depth.
+    /// A reused tree's first visits follow its principal variation and do not count for the depth.
     depth_counts_from: u64,
 }
 
@@ -84,7 +82,7 @@ impl Counters {
         self.total(|worker| &worker.playouts)
     }
 
-    /// The greatest mean path length at any call, in plies, rounded down.
+    /// The greatest mean path length seen by any call, in plies, rounded down.
     pub fn depth(&self) -> u32 {
         let playouts = self.playouts();
         if playouts > self.depth_counts_from {
@@ -94,7 +92,6 @@ impl Counters {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Sums the counters over all workers.
     pub fn sum(&self) -> SearchCounters {
         let longest = self.workers.iter().map(|worker| worker.longest_path.load(Ordering::Relaxed)).max();
         SearchCounters {

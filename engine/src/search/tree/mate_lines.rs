@@ -1,5 +1,5 @@
-//! Complete lines of proven mates, as long as the score says. A proof may lack its moves: the mate search does not
-//! expand nodes, and subtrees of proven nodes may be freed. [`MateSearch`] proves the missing parts again.
+//! Complete lines of proven mates. A proof may lack moves, because the mate search expands no nodes and subtrees of
+//! proven nodes may be freed; [`MateSearch`] proves the missing parts again.
 
 use shakmaty::{Move, Position};
 
@@ -9,17 +9,17 @@ use crate::search::tree::Tree;
 use crate::search::tree::node::{Fate, Link, NodeId};
 use crate::search::tree::proof::Proof;
 
-/// Mate-search nodes per line and per report: about 15 and 30 ms.
+/// Mate-search node limits per line and per report: about 15 and 30 ms.
 const LINE_NODES: u64 = 50_000;
 const REPORT_NODES: u64 = 100_000;
 
-/// Most positions visited per line.
+/// Position limit per line.
 const STEPS: u32 = 5_000;
 
 /// Bytes of the mate search's table.
 const TABLE: usize = 1 << 20;
 
-/// Most repetitions of a report's line search: a shortened mate may reorder the root moves, and so the lines shown.
+/// A shortened mate may reorder the root moves and so the lines shown; a report searches at most this often.
 const PASSES: usize = 8;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct MateLine {
     root_move: PackedMove,
     /// Plies to mate after the root move.
     plies: u16,
-    /// From the root to mate; `None` if not found.
+    /// From root to mate; `None` if the search failed.
     line: Option<Vec<Move>>,
 }
 
@@ -42,7 +42,7 @@ impl MateLines {
         self.0.push(MateLine { root_move, plies, line });
     }
 
-    /// The cached line of a root move with `plies` to mate after it; outer `None` if not searched yet.
+    /// Outer `None` if the line was not searched yet.
     pub fn get(&self, root_move: PackedMove, plies: u16) -> Option<Option<&[Move]>> {
         let known = self.0.iter().find(|known| known.root_move == root_move && known.plies == plies)?;
         Some(known.line.as_deref())
@@ -50,8 +50,7 @@ impl MateLines {
 }
 
 impl Tree {
-    /// Finds the lines of the best `lines` root moves that are proven mates, and lowers the tree's bound if a line is
-    /// shorter.
+    /// Finds lines for the best `lines` root moves that are proven mates. A shorter line lowers the tree's bound.
     pub(in crate::search) fn find_mate_lines(&self, lines: usize) {
         let mut search = None;
         let mut left = REPORT_NODES;
@@ -69,7 +68,7 @@ impl Tree {
                 let line = finder.line(root_move, link.child());
                 left = left.saturating_sub(nodes - finder.nodes);
                 if line.is_none() && nodes < LINE_NODES {
-                    // The next report has more nodes for it.
+                    // The next report has a full budget for this line.
                     continue;
                 }
                 let plies = line.as_ref().map_or(plies, |line| (line.len() - 1) as u16);
@@ -83,7 +82,6 @@ impl Tree {
         }
     }
 
-    /// Lowers the bound on the plies to mate after a root move.
     fn shorten_mate(&self, link: &Link, plies: u16) {
         let child = self.node(link.child());
         let shorter = match child.proof() {
@@ -99,7 +97,7 @@ struct MateLineFinder<'a> {
     tree: &'a Tree,
     /// Allocated on first use.
     search: &'a mut Option<MateSearch>,
-    /// Nodes and positions left.
+    /// Budgets left: mate-search nodes, and positions of the line.
     nodes: u64,
     steps: u32,
 }
@@ -117,7 +115,7 @@ impl MateLineFinder<'_> {
         Some(prepended(m, rest))
     }
 
-    /// A line for a side to move that mates within `plies`: its fastest proven mate.
+    /// Finds the fastest proven mate, within `plies`.
     fn attack(&mut self, id: Option<NodeId>, game: &Game, plies: u16) -> Option<Vec<Move>> {
         self.steps = self.steps.checked_sub(1)?;
         let fastest = id.and_then(|id| {
@@ -134,14 +132,13 @@ impl MateLineFinder<'_> {
         if mate.line.len() == usize::from(mate.plies_at_most) {
             return Some(mate.line);
         }
-        // The mate search's line is cut short, or its replies are not the longest.
+        // The mate search's line is incomplete or its replies are not the longest.
         let first = *mate.line.first()?;
         let rest = self.defend(None, &after(game, first), mate.plies_at_most.checked_sub(1)?)?;
         Some(prepended(first, rest))
     }
 
-    /// A line for a side to move that is mated within `plies`: its longest defence. No other reply has a bound greater
-    /// than the line's length.
+    /// Finds the longest defence against a mate within `plies`. No other reply's bound exceeds the line's length.
     fn defend(&mut self, id: Option<NodeId>, game: &Game, plies: u16) -> Option<Vec<Move>> {
         self.steps = self.steps.checked_sub(1)?;
         let legal = game.legal_moves();
@@ -174,7 +171,6 @@ impl MateLineFinder<'_> {
         longest
     }
 
-    /// The proven children of a node, with their moves.
     fn known(&self, id: NodeId) -> impl Iterator<Item = (PackedMove, NodeId, Proof)> {
         let tree = self.tree;
         let taken = tree.nodes.links_of(id).zip(tree.nodes.moves_of(id));
@@ -183,7 +179,7 @@ impl MateLineFinder<'_> {
         })
     }
 
-    /// Searches for a mate by the side to move in at most `moves` moves.
+    /// Searches for a mate in at most `moves` moves of the side to move.
     fn prove(&mut self, game: &Game, moves: u16) -> Option<ForcedMate> {
         let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
         if self.nodes == 0 {

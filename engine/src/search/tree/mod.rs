@@ -29,62 +29,59 @@ use crate::search::tree::recycle::Recycler;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeView {
-    /// Completed visits along this move.
+    /// Visits along this move.
     pub visits: u32,
-    /// Visits in flight along this move.
     pub in_flight: u32,
-    /// Mean result for the side that moved into the node.
+    /// Mean result, −1..1, for the side that moved into the node.
     pub q: f32,
-    /// Mean win, draw and loss for the side that moved into the node.
+    /// For the side that moved into the node.
     pub wdl: Wdl,
-    /// The proven result, for the side to move in the node.
+    /// For the side to move in the node.
     pub proof: Option<Proof>,
-    /// The prior of the move into the node; 1 for the root.
+    /// Prior of the move into the node; 1 for the root.
     pub prior: f32,
-    /// The evaluator's value for the side that moved into the node, −1..1; `None` before its evaluation.
+    /// The evaluator's value, −1..1, for the side that moved into the node; `None` before the evaluation.
     pub value: Option<f32>,
 }
 
-/// Visits to ignore after tree reuse before the mean path length is meaningful.
+/// Visits after tree reuse before the mean path length means anything.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
 
-/// The search tree of one root position: only data, without clock, threads or random numbers.
+/// The search tree of one root position: data only, without clock, threads or random numbers.
 ///
-/// Workers visit it concurrently through shared references. Methods on `&mut self` (new root, freeing memory) require
-/// that no visit is in flight.
+/// Workers visit it through shared references. Methods on `&mut self` require that no visit is in flight.
 ///
-/// **Invariant.** At rest, an expanded node's visits are those that ended in it (one, its evaluation, unless its moves
-/// were dropped in between) plus those of its moves.
+/// **Invariant.** At rest, an expanded node's visits are those that ended in it (one, the evaluation, unless its moves
+/// were dropped meanwhile) plus those of its moves.
 ///
-/// **Transpositions** share a node if their [`Game::key`] is the same: position, fifty-move counter, and the positions
-/// that can still be repeated. A subtree therefore depends on its node alone, repetitions included, and there are no
-/// cycles, because reversible moves increase the counter. The first visit that reaches a node by a new path backs up
+/// **Transpositions** share a node if their [`Game::key`] is equal: position, fifty-move counter, and the positions
+/// that can still be repeated. A subtree therefore depends on its node alone, repetitions included. There are no
+/// cycles, because reversible moves increase the counter. The first visit along a new path to a node backs up the
+/// node's mean; later visits descend below it.
 /// the node's mean; later visits descend below it.
 pub struct Tree {
     // Set at the start of a search.
     pub(in crate::search) params: Params,
-    /// NeuralMatePlay's terms, if enabled.
     pub(in crate::search) neuralmateplay: Option<NeuralMatePlayTerms>,
     pub(in crate::search) game: Game,
     pub(in crate::search) moves: Vec<Move>,
-    /// Whether the root was expanded without some legal moves.
+    /// Whether the root lacks some legal moves.
     pub(in crate::search) restricted: bool,
     mate_lines: Mutex<MateLines>,
-    /// Tablebase results of root moves ([`Limits::known`](crate::search::Limits::known)).
+    /// [`Limits::known`](crate::search::Limits::known).
     pub(in crate::search) known: Vec<RankedResult>,
     /// The node whose priors have the root's policy temperature.
     tempered: NodeId,
-    /// Whether several workers change the tree concurrently.
     pub(in crate::search) shared: bool,
-    /// The index of the root move that all visits take, instead of selection by PUCT.
+    /// Index of the only root move that visits may take.
     pub(in crate::search) forced: Option<usize>,
-    /// Root moves with fewer visits cannot become the most visited before the search ends.
+    /// Root moves with fewer visits can no longer become the most visited.
     pub(in crate::search) hopeless_below: AtomicU32,
     pub(in crate::search) exploration: Arc<ExplorationTable>,
     // Grows during the search.
     pub(in crate::search) nodes: NodeStore,
     pub(in crate::search) root: NodeId,
-    /// An ancestor at most two plies above the root. The tree below it is reused after a ponder miss.
+    /// An ancestor at most two plies above the root. Its tree is kept for reuse after a ponder miss.
     pub(in crate::search) base: NodeId,
     pub(in crate::search) base_game: Game,
     pub(in crate::search) recycler: Recycler,
@@ -92,8 +89,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree with the unevaluated root of `game`, of at most `memory` bytes, mostly untouched until needed.
-    /// `root_moves` restricts the root's moves; empty for all.
+    /// Takes at most `memory` bytes, mostly untouched until needed. An empty `root_moves` allows all moves.
     pub fn new(game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
         Tree::in_store(NodeStore::new(memory), game, root_moves, params)
     }
@@ -126,12 +122,12 @@ impl Tree {
         tree
     }
 
-    /// An empty tree of at most `memory` bytes, for [`Tree::start`].
+    /// A tree to call [`Tree::start`] on.
     pub fn empty(memory: usize) -> Tree {
         Tree::new(Game::new(), &[], Params::default(), memory)
     }
 
-    /// Empties the tree and keeps the memory that every tree needs.
+    /// Empties the tree and frees the memory beyond an empty tree's.
     pub(in crate::search) fn emptied(mut self) -> Tree {
         self.nodes.shrink();
         Tree::in_store(self.nodes, Game::new(), &[], Params::default())
@@ -147,10 +143,9 @@ impl Tree {
         self.moves.len() < self.game.legal_moves().len()
     }
 
-    /// Prepares a search by `workers` workers. Reuses the tree if it contains `game` and `params` allow it, else begins
-    /// with an unevaluated root. Returns whether the tree was reused.
-    ///
-    /// Nodes that are not below the new root are freed only when memory is needed.
+    /// Prepares a search by `workers` workers. Reuses the tree if it contains `game` and `params` allow it; otherwise
+    /// begins with an unevaluated root. Returns whether the tree was reused. Nodes that are not below the new root are
+    /// freed only when memory is needed.
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
         let last_ply = self.game.ply();
         let kept = params.reuse
@@ -178,7 +173,7 @@ impl Tree {
         self.tempered = self.root;
         self.restrict(root_moves);
         if kept && self.is_restricted() && !self.detach_root() {
-            // There is no memory even for a copy of the root.
+            // The memory is too full for a copy of the root.
             return self.start(game, root_moves, Params { reuse: false, ..self.params.clone() }, workers);
         }
         self.restricted = !kept && self.is_restricted();
@@ -192,7 +187,7 @@ impl Tree {
         kept
     }
 
-    /// Mating lines of proven root moves, cached for this search.
+    /// Mating lines of proven root moves, cached during a search.
     pub(in crate::search) fn mate_lines(&self) -> MutexGuard<'_, MateLines> {
         self.mate_lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -205,7 +200,7 @@ impl Tree {
         &self.moves
     }
 
-    /// Completed visits of this search.
+    /// Visits completed in this search.
     pub fn playouts(&self) -> u64 {
         self.counters.playouts()
     }
@@ -214,33 +209,32 @@ impl Tree {
         self.counters.sum()
     }
 
-    /// The greatest mean path length of this search, in plies, rounded down.
+    /// Greatest mean path length of this search, in plies, rounded down.
     pub fn depth(&self) -> u32 {
         self.counters.depth()
     }
 
-    /// The used share of the memory, in permille.
+    /// The used memory in permille.
     pub fn fullness(&self) -> u32 {
         self.nodes.fullness()
     }
 
-    /// Sets the most visits that this search will still make; `None` if unknown. Root moves that cannot become the most
+    /// Sets the most visits that this search can still make; `None` if unknown. Root moves that cannot become the most
     /// visited get none of them.
     pub fn set_horizon(&self, visits: Option<u64>) {
         let hopeless_below = visits.map_or(0, |visits| self.lead().0.saturating_sub(visits));
-        // Stored only if it changes, because every descent reads this cache line.
+        // Stored only on change, because every descent reads this cache line.
         if self.hopeless_below.load(Ordering::Relaxed) != hopeless_below as u32 {
             self.hopeless_below.store(hopeless_below as u32, Ordering::Relaxed);
         }
     }
 
-    /// Makes all visits take this root move, an index into [`Tree::children`], until the next call. Moves must be taken
-    /// for the first time in their order.
+    /// Makes all visits take the root move with this index in [`Tree::children`]. Moves must first be taken in order.
     pub(in crate::search) fn force(&mut self, edge: Option<usize>) {
         self.forced = edge;
     }
 
-    /// Visits of the most and second most visited root moves, proven losses excluded.
+    /// Visits of the two most visited root moves, proven losses excluded.
     pub fn lead(&self) -> (u64, u64) {
         let open = self.nodes.links_of(self.root).filter(|link| link.known() != Known::Lost);
         let visits = open.map(|link| u64::from(link.visits()));
@@ -260,7 +254,7 @@ impl Tree {
         self.root_proof().is_some()
     }
 
-    /// Whether the root and all its moves are proven, or it is mate in one.
+    /// Whether the root and all its moves are proven, or the root is mate in one.
     pub fn is_settled(&self) -> bool {
         let all_taken = self.nodes.links_of(self.root).len() == self.nodes.moves_of(self.root).len();
         let all_proven = || self.nodes.links_of(self.root).all(|link| link.known() != Known::Nothing);
@@ -275,19 +269,19 @@ impl Tree {
         view(node, node.visits(), node.in_flight(), 1.0)
     }
 
-    /// The root's moves with their statistics by falling prior (noise may change the priors of moves already taken);
-    /// empty before the root's evaluation.
+    /// The root's moves by falling prior, except that noise may change the priors of taken moves; empty before the
+    /// root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
         self.children_of(self.root, &self.game)
     }
 
-    /// Fills `views` with the statistics of [`Tree::children`], without the moves.
+    /// As [`Tree::children`], without the moves.
     pub(in crate::search) fn root_views(&self, views: &mut Vec<NodeView>) {
         views.clear();
         views.extend(self.candidates_of(self.root).map(|(_, view)| view));
     }
 
-    /// As [`Tree::children`], for a node whose position is `game`.
+    /// As [`Tree::children`], for a node with position `game`.
     pub(in crate::search) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
         let legal = |candidate: &Candidate| candidate.packed().to_legal_move(game.position());
         self.candidates_of(id).map(|(candidate, view)| (legal(candidate), view)).collect()
@@ -312,7 +306,7 @@ impl Tree {
         self.nodes.node(id)
     }
 
-    /// Checks the invariant of [`Tree`] and that no visit is in flight; describes the first violation. For tests.
+    /// Checks the invariant of [`Tree`] and that no visit is in flight; for tests.
     pub fn check_at_rest(&self) -> Result<(), String> {
         let mut open = vec![self.root, self.base];
         let mut seen = std::collections::HashSet::new();

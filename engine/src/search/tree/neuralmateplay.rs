@@ -1,25 +1,23 @@
-//! Three optional selection terms of NeuralMatePlay, all off by default. Selection is compiled once with and once
-//! without them ([`StandardPuct`]), so that they cost nothing when off.
+//! NeuralMatePlay's optional selection terms, all off by default. Selection is compiled once with and once without
+//! them, so that they cost nothing when off.
 
 use crate::nets::eval::Wdl;
 use crate::search::params::Params;
 use crate::search::tree::node::{Fate, Node};
 use crate::search::tree::proof::Proof;
 
-/// Additions to PUCT selection; none by default.
 pub(in crate::search) trait SelectionTerms {
     #[inline]
     fn q<'a>(&self, mean: f32, _child: impl FnOnce() -> &'a Node) -> f32 {
         mean
     }
 
-    /// Factor on U from the statistics of the child, or of the parent if the move is unvisited.
+    /// Factor on U; `_node` is the child, or the parent if the move is unvisited.
     #[inline]
     fn exploration_factor<'a>(&self, _node: impl FnOnce() -> &'a Node) -> f32 {
         1.0
     }
 
-    /// Whether FPU reduction is off, given the visited siblings.
     #[inline]
     fn drops_fpu_reduction<'a, I: Iterator<Item = &'a Node>>(&self, _siblings: impl FnOnce() -> I) -> bool {
         false
@@ -30,7 +28,7 @@ pub(in crate::search) struct StandardPuct;
 
 impl SelectionTerms for StandardPuct {}
 
-/// The terms' weights ([`Params`]).
+/// See [`Params`].
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) struct NeuralMatePlayTerms {
     contempt: f32,
@@ -39,7 +37,6 @@ pub(in crate::search) struct NeuralMatePlayTerms {
 }
 
 impl NeuralMatePlayTerms {
-    /// The terms enabled by `params`; `None` without any.
     pub fn of(params: &Params) -> Option<NeuralMatePlayTerms> {
         let &Params { contempt, uncertainty, draw_sibling_fpu, .. } = params;
         let on = contempt != 0.0 || uncertainty != 0.0 || draw_sibling_fpu;

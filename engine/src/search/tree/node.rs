@@ -1,7 +1,7 @@
-//! Entries of the tree's arrays. Worker threads read and change them concurrently, so every field is atomic.
+//! Entries of the tree's arrays. Worker threads change them concurrently and without a lock, so a reader may see a
+//! visit in some fields before others; the next visit corrects values derived from them.
 //!
-//! Statistics are fixed-point sums: the result does not depend on the order of the visits, to the last bit. There is no
-//! lock, so a reader may see a visit in some fields and not yet in others; the next visit corrects what was derived.
+//! Statistics are fixed-point sums, which do not depend on the order of the visits, to the last bit.
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -15,7 +15,6 @@ pub struct NodeId(pub(in crate::search) u32);
 /// The id that stands for no node or no block.
 pub(in crate::search) const NONE: u32 = u32::MAX;
 
-/// Value of `Node::moves` while a worker expands the node.
 const EXPANDING: u16 = u16::MAX;
 
 /// Flag in `Node::links` while a worker adds a link.
@@ -27,8 +26,7 @@ const ONE: f64 = (1_u64 << 30) as f64;
 pub(in crate::search) trait Counter {
     type Value;
 
-    /// Adds `by` and returns the value before. `shared`: other threads may add at the same time; without it, the
-    /// addition is a plain load and store.
+    /// Returns the value before. Without `shared` the addition is a plain load and store, for a single thread.
     fn increase(&self, by: Self::Value, shared: bool) -> Self::Value;
 }
 
@@ -60,17 +58,16 @@ counters!(AtomicU32: u32, AtomicU64: u64, AtomicI64: i64);
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(in crate::search) struct Node {
-    /// Sum of results, each in −1..1.
+    /// Sum of results in −1..1.
     wins: AtomicI64,
     squares: AtomicU64,
-    /// Sum of draw probabilities.
     draws: AtomicU64,
     /// [`Game::key`](crate::chess::position::Game::key) if the node is in the index, else 0.
     pub key: AtomicU64,
     visits: AtomicU32,
     /// Visits that ended here: 1, the evaluation; more if the node's moves were dropped or the game ends here.
     own: AtomicU32,
-    /// The evaluator's value for the side that moved into the node, −1..1, as `f32` bits.
+    /// The evaluator's value in −1..1, for the side that moved into the node, as `f32` bits.
     value: AtomicU32,
     fate: AtomicU32,
     pub first_move: AtomicU32,
@@ -78,7 +75,7 @@ pub(in crate::search) struct Node {
     moves: AtomicU16,
     links: AtomicU16,
     in_flight: AtomicU16,
-    /// Links to this node plus holds on it (root, base); saturates.
+    /// Links to this node plus holds on it as root or base; saturates.
     pub references: AtomicU16,
 }
 
@@ -91,19 +88,19 @@ pub(in crate::search) struct SumError {
 }
 
 impl SumError {
-    /// The correction for `visits` visits that were counted as draws but have result `q` and draw probability `draw`.
+    /// Returns the correction for `visits` visits counted as draws whose result is `q` with draw probability `draw`.
     pub fn of_draws(visits: u32, q: f32, draw: f32) -> SumError {
         let (visits, q) = (f64::from(visits), f64::from(q));
         SumError { wins: visits * q, squares: visits * q * q, draws: visits * (f64::from(draw) - 1.0) }
     }
 
-    /// The correction of the parent, where `share` of the node's visits came from that parent.
+    /// `share`: the share of the node's visits that came from this parent.
     pub fn for_parent(self, share: f64) -> SumError {
         SumError { wins: -self.wins * share, squares: self.squares * share, draws: self.draws * share }
     }
 }
 
-/// Sums over a batch of visits, in a node's fixed point.
+/// Sums over several visits, in a node's fixed point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Results {
     pub visits: u32,
@@ -114,7 +111,7 @@ pub(in crate::search) struct Results {
 }
 
 impl Results {
-    /// The sums of `visits` visits with result `q`, −1..1, and draw probability `draw`.
+    /// `q` is in −1..1.
     #[inline]
     pub fn of(visits: u32, q: f32, draw: f32) -> Results {
         let (q, count) = (f64::from(q), u64::from(visits));
@@ -126,7 +123,7 @@ impl Results {
         }
     }
 
-    /// Adds other visits, for the same side.
+    /// `others` must be for the same side.
     #[inline]
     pub fn add(&mut self, others: &Results) {
         self.visits += others.visits;
@@ -135,22 +132,20 @@ impl Results {
         self.draws += others.draws;
     }
 
-    /// Changes the point of view to the other side.
     #[inline]
     pub fn for_parent(self) -> Results {
         Results { wins: -self.wins, ..self }
     }
 }
 
-/// What the rules, tables or the solver say about a position, without the evaluator.
+/// A position's result by rules, tables or solver; [`Fate::Open`] if they give none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum Fate {
     Open,
-    /// The result with best play, for the side to move.
+    /// With best play, for the side to move.
     Proven(Proof),
-    /// The third occurrence: the game is drawn.
     Threefold,
-    /// The second occurrence, this many plies after the first. It counts as a draw unless the first is before the root.
+    /// The second occurrence, this many plies after the first; a draw unless the first is before the root.
     Twofold(u16),
 }
 
@@ -181,7 +176,6 @@ impl Fate {
 }
 
 impl Node {
-    /// Makes the node an unevaluated leaf with one reference.
     pub fn reset(&self) {
         self.forget_visits();
         self.key.store(0, Ordering::Relaxed);
@@ -194,7 +188,6 @@ impl Node {
         self.references.store(1, Ordering::Relaxed);
     }
 
-    /// Zeroes the sums and visits, and opens the fate.
     pub fn forget_visits(&self) {
         self.wins.store(0, Ordering::Relaxed);
         self.squares.store(0, Ordering::Relaxed);
@@ -204,13 +197,11 @@ impl Node {
         self.fate.store(0, Ordering::Relaxed);
     }
 
-    /// Returns the completed visits.
     #[inline]
     pub fn visits(&self) -> u32 {
         self.visits.load(Ordering::Relaxed)
     }
 
-    /// Returns the visits that ended here.
     #[inline]
     pub fn own(&self) -> u32 {
         self.own.load(Ordering::Relaxed)
@@ -221,7 +212,7 @@ impl Node {
         u32::from(self.in_flight.load(Ordering::Relaxed))
     }
 
-    /// Counts a visit in flight and returns whether it is the only one.
+    /// Returns whether the new visit is the only one in flight.
     pub fn add_virtual_loss(&self) -> bool {
         self.in_flight.fetch_add(1, Ordering::Acquire) == 0
     }
@@ -230,13 +221,13 @@ impl Node {
         self.in_flight.fetch_sub(1, Ordering::Release);
     }
 
-    /// Adds one visit with result `q` for the side that moved into the node.
+    /// `q` is for the side that moved into the node.
     #[inline]
     pub fn add(&self, q: f32, draw: f32, shared: bool) {
         self.add_results(&Results::of(1, q, draw), shared);
     }
 
-    /// Adds visits, for the side that moved into the node.
+    /// `results` are for the side that moved into the node.
     #[inline]
     pub fn add_results(&self, results: &Results, shared: bool) {
         self.wins.increase(results.wins, shared);
@@ -245,7 +236,7 @@ impl Node {
         self.visits.increase(results.visits, shared);
     }
 
-    /// Returns the correction after which all visits have result `q`, for the side that moved into the node, and draw
+    /// Returns the correction that makes the mean result `q`, for the side that moved into the node, and the mean draw
     /// probability `draw`.
     pub fn error_against(&self, q: f32, draw: f32) -> SumError {
         let visits = f64::from(self.visits());
@@ -257,9 +248,9 @@ impl Node {
         }
     }
 
-    /// Adds a correction to the sums without counting a visit.
+    /// Corrects the sums without counting a visit.
     pub fn correct(&self, error: SumError, shared: bool) {
-        // Saturating: corrections by several workers must not make a non-negative sum negative.
+        // Saturating: concurrent corrections must not make a sum negative.
         let unsigned = |sum: &AtomicU64, by: f64| {
             let steps = (by * ONE) as i64;
             if shared {
@@ -274,14 +265,14 @@ impl Node {
         unsigned(&self.draws, error.draws);
     }
 
-    /// Stores the evaluator's value and counts it as a visit that ended here.
+    /// Adds the evaluator's value as a visit that ended here.
     pub fn add_own(&self, q: f32, draw: f32, shared: bool) {
         self.value.store(q.to_bits(), Ordering::Relaxed);
         self.own.increase(1, shared);
         self.add(q, draw, shared);
     }
 
-    /// Returns the evaluator's value for the side that moved into the node; `None` before the first visit.
+    /// For the side that moved into the node; `None` before the first visit.
     pub fn value(&self) -> Option<f32> {
         (self.visits() > 0).then(|| f32::from_bits(self.value.load(Ordering::Relaxed)))
     }
@@ -295,7 +286,7 @@ impl Node {
         self.fate.store(fate.pack(), Ordering::Relaxed);
     }
 
-    /// Returns the proven result for the side to move.
+    /// For the side to move.
     #[inline]
     pub fn proof(&self) -> Option<Proof> {
         match self.fate() {
@@ -304,7 +295,7 @@ impl Node {
         }
     }
 
-    /// Returns the number of moves; 0 unless the node is expanded.
+    /// 0 unless the node is expanded.
     #[inline]
     pub fn moves(&self) -> usize {
         match self.moves.load(Ordering::Acquire) {
@@ -318,23 +309,23 @@ impl Node {
         self.moves() > 0
     }
 
-    /// Claims the right to expand the node; exactly one worker gets it.
+    /// Returns true to exactly one worker, which must expand the node or give up with `set_moves(0)`.
     pub fn claim(&self) -> bool {
         self.moves.compare_exchange(0, EXPANDING, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Publishes the number of moves after they were written; 0 gives up a claim.
+    /// Publishes moves that are already written.
     pub fn set_moves(&self, moves: usize) {
         self.moves.store(moves as u16, Ordering::Release);
     }
 
-    /// Returns the number of links, that is, of moves taken so far.
+    /// Returns the number of moves taken so far.
     #[inline]
     pub fn links(&self) -> usize {
         usize::from(self.links.load(Ordering::Acquire) & !ADDING)
     }
 
-    /// Takes the spin lock for adding a link and returns the number of links. [`Node::unlock`] releases it.
+    /// Spins until this thread alone may add a link, and returns the number of links. [`Node::unlock`] ends it.
     pub fn lock(&self) -> usize {
         loop {
             let links = self.links.load(Ordering::Relaxed) & !ADDING;
@@ -347,12 +338,11 @@ impl Node {
         }
     }
 
-    /// Sets the number of links and releases the lock.
     pub fn unlock(&self, links: usize) {
         self.links.store(links as u16, Ordering::Release);
     }
 
-    /// Drops moves and links. Visits below the node now count as ended here.
+    /// Drops moves and links; all visits now count as ended here.
     pub fn forget_moves(&self) {
         self.moves.store(0, Ordering::Relaxed);
         self.links.store(0, Ordering::Relaxed);
@@ -361,7 +351,7 @@ impl Node {
         self.own.store(self.visits(), Ordering::Relaxed);
     }
 
-    /// Returns the mean result for the side that moved into the node, −1..1, or the proven result; 0 before the first
+    /// Returns the proven result or else the mean, −1..1, for the side that moved into the node; 0 before the first
     /// visit.
     #[inline]
     pub fn q(&self) -> f32 {
@@ -372,7 +362,6 @@ impl Node {
         }
     }
 
-    /// Returns the variance of the results.
     #[inline]
     pub fn variance(&self) -> f32 {
         let share = 1.0 / (ONE * f64::from(self.visits().max(1)));
@@ -381,7 +370,7 @@ impl Node {
         (square - mean * mean).max(0.0) as f32
     }
 
-    /// Returns the mean WDL for the side that moved into the node, or the proven one.
+    /// Returns the proven or else the mean WDL, for the side that moved into the node.
     pub fn wdl_for_parent(&self) -> Wdl {
         if let Some(proof) = self.proof() {
             return proof.wdl().flipped();
@@ -395,9 +384,8 @@ impl Node {
     }
 }
 
-/// An entry of a chain of blocks. The first entry of each block, the head, holds the id of the next block.
+/// An entry of a chain of blocks. A block's first entry, its head, holds the id of the next block.
 pub(in crate::search) trait Chained {
-    /// The field of a head that holds the next block's id.
     fn next_block(&self) -> &AtomicU32;
 }
 
@@ -411,13 +399,13 @@ impl MovePrior {
         MovePrior::of_steps(packed, MovePrior::steps_of(prior))
     }
 
-    /// A move with a prior of `steps` / 65535.
+    /// The prior is `steps` / 65535.
     #[inline]
     pub fn of_steps(packed: PackedMove, steps: u32) -> MovePrior {
         MovePrior(u32::from(packed.0) | steps << 16)
     }
 
-    /// Rounds a prior, 0..1, to units of 1/65535, at least 1: a legal move never has prior 0.
+    /// Rounds a prior in 0..1 to units of 1/65535, at least 1: a legal move never has prior 0.
     #[inline(always)]
     pub fn steps_of(prior: f32) -> u32 {
         // Adding 2²³ rounds to an integer, which the low mantissa bits then hold.
@@ -436,14 +424,14 @@ impl MovePrior {
         self.steps() as f32 * (1.0 / f32::from(u16::MAX))
     }
 
-    /// The prior in units of 1/65535.
+    /// Returns the prior in units of 1/65535.
     #[inline]
     pub fn steps(self) -> u32 {
         self.0 >> 16
     }
 }
 
-/// A legal move of an expanded node, or the head of a block of moves.
+/// A legal move with its prior, or the head of a block.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Candidate(AtomicU32);
 
@@ -481,19 +469,19 @@ impl Candidate {
     }
 }
 
-/// A move taken at least once with its edge statistics, or the head of a block of links.
+/// A taken move with its edge statistics, or the head of a block.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Link {
     counts: AtomicU64,
-    /// The node after the move; in a head the next block, or [`NONE`].
+    /// The node after the move; in a head, the next block or [`NONE`].
     child: AtomicU32,
-    /// The child's mean result after the last visit along this link, as `f32` bits.
+    /// The child's mean result at the last visit along this link, as `f32` bits.
     q: AtomicU32,
 }
 
-/// A link's counts, packed to be read and changed in one access. From the lowest bit: 32 bits of visits along this link
-/// (the child may have more, through transpositions), 24 of visits in flight, 2 of [`Known`]. The first head of a node
-/// holds in place of the visits the sum of the priors of visited moves, in units of 1/65535.
+/// A link's counts, read and changed in one access. From the lowest bit: 32 bits of visits along this link (the child
+/// may have more, through transpositions), 24 of visits in flight, then [`Known`]. A node's first head holds, in place
+/// of visits, the sum of the priors of its visited moves in units of 1/65535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) struct LinkCounts(u64);
 
@@ -508,7 +496,6 @@ impl LinkCounts {
         self.0 as u32
     }
 
-    /// Returns whether no visit is in flight and nothing is proven.
     #[inline]
     pub fn are_visits_alone(self) -> bool {
         self.0 < IN_FLIGHT
@@ -530,7 +517,7 @@ impl LinkCounts {
     }
 }
 
-/// A child's proven result for the side that makes the move, as cached in the link.
+/// A child's proven result for the side that makes the move, cached in the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum Known {
     Nothing,
@@ -561,8 +548,7 @@ impl Link {
         self.counts().visits()
     }
 
-    /// Adds visits and removes `in_flight` virtual losses. Returns the visits before. In a first head, `visits` is prior
-    /// mass.
+    /// Adds `visits`, or prior mass in a first head, and removes `in_flight` virtual losses. Returns the visits before.
     #[inline]
     pub fn add_visits(&self, visits: u32, in_flight: u32, shared: bool) -> u32 {
         let change = u64::from(visits).wrapping_sub(u64::from(in_flight) * IN_FLIGHT);
@@ -574,7 +560,7 @@ impl Link {
         f32::from_bits(self.q.load(Ordering::Relaxed))
     }
 
-    /// Sets the prior mass of visited moves in a node's first head, in units of 1/65535.
+    /// Sets the prior mass of visited moves, in units of 1/65535; for a node's first head.
     pub fn set_priors(&self, visited: u32) {
         self.counts.store(visited.into(), Ordering::Relaxed);
     }
@@ -597,7 +583,6 @@ impl Link {
         self.counts.fetch_sub(u64::from(visits) * IN_FLIGHT, Ordering::Relaxed);
     }
 
-    /// Copies the child's mean result and proof into the link.
     #[inline]
     pub fn refresh(&self, child: &Node) {
         self.q.store(child.q().to_bits(), Ordering::Relaxed);

@@ -7,9 +7,9 @@
 //! | links | a taken move: its child and edge statistics | 16 | blocks of 4: a head and 3 links |
 //! | index | hash table from position keys to nodes | 8 | 1, in a table of four times as many until all of it is in use |
 //!
-//! Workers add concurrently ([`Node`]); only freeing needs exclusive access. Moves are sorted by falling prior and
-//! first taken in that order, so link `i` belongs to move `i`. A block is one cache line, chained to the next by its
-//! head. All blocks of an array have one size, so any freed block fits the next request.
+//! Workers add concurrently; freeing needs exclusive access. Moves are sorted by falling prior and first taken in that
+//! order, so link `i` belongs to move `i`. A block is one cache line; its head holds the id of the node's next block.
+//! All blocks of an array have one size, so any freed block fits the next request.
 
 mod key_index;
 
@@ -25,13 +25,12 @@ use crate::search::tree::node::{Candidate, Chained, Link, MovePrior, NONE, Node,
 /// Entries of a block of moves, the head included.
 const MOVE_BLOCK: usize = 16;
 
-/// Entries of a block of links, the head included.
 const LINK_BLOCK: usize = 4;
 
-/// The smallest store, in bytes: some of each array.
+/// Bytes of the smallest store, which has room for some entries of each array.
 const MIN_MEMORY: usize = 48 << 10;
 
-/// Below this many nodes, unregistering each is faster than clearing the index.
+/// Below this many nodes, unregistering each one is faster than clearing the index.
 const FEW: u32 = 256;
 
 /// Bytes of an average expanded node.
@@ -58,13 +57,11 @@ impl FreeBlocks {
     }
 }
 
-/// Freed chains of blocks. A block's successor is read only when the block is reused, which needs its cache line
-/// anyway.
+/// Freed chains of blocks. The next block's id is read only on reuse, when the cache line is needed anyway.
 #[derive(Default)]
 struct FreeChains {
     /// The first block and the length of each chain.
     chains: Vec<(u32, usize)>,
-    /// Total blocks in all chains.
     blocks: usize,
 }
 
@@ -89,11 +86,11 @@ impl FreeChains {
     }
 }
 
-/// Blocks that a worker takes from an array at once. The processor prefetches adjacent cache lines, so different
-/// workers should not write to adjacent ones.
+/// Blocks that a worker reserves at once. Processors prefetch adjacent cache lines, so workers should not write to
+/// neighbouring ones.
 const BLOCKS_AT_ONCE: u32 = 16;
 
-/// Blocks that a worker has reserved in an array and not used yet.
+/// Blocks that a worker has reserved and not used yet.
 #[derive(Default)]
 struct Stock {
     next: AtomicU32,
@@ -101,8 +98,8 @@ struct Stock {
 }
 
 impl Stock {
-    /// Takes a block, refilling from `arena` if the stock is empty. Only one thread may call at a time. `stocked` is
-    /// called for each block of a refill; entries keep their old contents.
+    /// Takes a block, refilling from `arena` if the stock is empty. Only one thread may call at a time. Calls `stocked`
+    /// for each block of a refill; entries keep stale contents.
     #[inline]
     fn take<T: Default, const N: usize>(
         &self,
@@ -149,15 +146,13 @@ pub(in crate::search) struct NodeStore {
     moves: Arena<Candidate, MOVE_BLOCK>,
     links: Arena<Link, LINK_BLOCK>,
     index: KeyIndex,
-    /// Indexed by worker.
     stocks: Vec<CachePadded<Stocks>>,
     freed: Mutex<FreeBlocks>,
     any_freed: AtomicBool,
 }
 
 impl NodeStore {
-    /// A store of at most `memory` bytes, less if the system refuses. Most of it is allocated, or at least touched, on
-    /// demand.
+    /// Takes at most `memory` bytes, fewer if the system refuses; most of it is touched only when needed.
     pub fn new(memory: usize) -> NodeStore {
         let mut memory = memory.max(MIN_MEMORY);
         let index = loop {
@@ -182,7 +177,7 @@ impl NodeStore {
         }
     }
 
-    /// The used share of the memory, in permille.
+    /// Returns the used memory in permille.
     pub fn fullness(&self) -> u32 {
         (self.used_bytes() as u128 * 1000 / self.memory as u128).min(1000) as u32
     }
@@ -205,7 +200,6 @@ impl NodeStore {
         self.memory
     }
 
-    /// Freed plus never used bytes.
     pub fn free_bytes(&self) -> usize {
         self.memory.saturating_sub(self.used_bytes())
     }
@@ -214,17 +208,17 @@ impl NodeStore {
         self.freed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of nodes ever added, freed ones included.
+    /// Counts all nodes ever added, freed ones included.
     pub fn len(&self) -> usize {
         self.nodes.end() as usize
     }
 
-    /// The ids of all nodes ever added, freed ones included.
+    /// Includes freed nodes.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.end()).map(NodeId)
     }
 
-    /// Removes all nodes but keeps the memory.
+    /// Removes all nodes and keeps the memory.
     pub fn clear(&mut self) {
         if self.nodes.end() < FEW {
             self.ids().for_each(|id| self.unregister(id));
@@ -239,8 +233,8 @@ impl NodeStore {
         *self.any_freed.get_mut() = false;
     }
 
-    /// Removes all nodes and releases the memory beyond a new store's, because the next tree may divide it differently
-    /// among the arrays.
+    /// Removes all nodes and frees the memory beyond a new store's: the next tree may divide it differently among the
+    /// arrays.
     pub fn shrink(&mut self) {
         self.clear();
         self.nodes.shrink(&self.budget);
@@ -253,8 +247,8 @@ impl NodeStore {
         self.nodes.get(id.0)
     }
 
-    /// Adds an unevaluated node with one reference; `None` if the memory is full. Here and below, a worker number must
-    /// not be used by two threads at once.
+    /// Adds an unevaluated node with one reference; `None` if the memory is full. No two threads may use one worker
+    /// number at once, here and below.
     pub fn add(&self, worker: usize) -> Option<NodeId> {
         let taken = self.reuse(|freed| freed.nodes.pop());
         // Freeing scans all nodes, including those in stock, which must look unreferenced.
@@ -264,17 +258,16 @@ impl NodeStore {
         Some(NodeId(id))
     }
 
-    /// Pops a freed block or node, if any.
     fn reuse(&self, pop: impl FnOnce(&mut FreeBlocks) -> Option<u32>) -> Option<u32> {
         self.any_freed.load(Ordering::Relaxed).then(|| pop(&mut self.lock_freed())).flatten()
     }
 
-    /// Gives a node its moves, highest prior first. Returns false, leaving the node without moves, if the memory is
-    /// full. The caller must hold the [claim](Node::claim) on the node.
+    /// Stores a node's moves, highest prior first, for the holder of its [claim](Node::claim). Returns false, leaving
+    /// the node without moves, if the memory is full.
     pub fn set_moves(&self, worker: usize, id: NodeId, moves: &[MovePrior]) -> bool {
         let node = self.node(id);
         let mut next = NONE;
-        // From the last block to the first, so that each head can point to the next block.
+        // From the last block, because each head holds the next block's id.
         for (number, block) in moves.chunks(MOVE_BLOCK - 1).enumerate().rev() {
             let taken = self.reuse(|freed| freed.moves.pop(&self.moves));
             let stock = &self.stocks[worker].moves;
@@ -301,21 +294,19 @@ impl NodeStore {
         Chain::new(&self.moves, &node.first_move, node.moves())
     }
 
-    /// The move `edge` of an expanded node.
     #[inline]
     pub fn candidate(&self, id: NodeId, edge: usize) -> &Candidate {
         self.moves.get(entry::<_, MOVE_BLOCK>(&self.moves, &self.node(id).first_move, edge))
     }
 
-    /// The links of the node's taken moves, in move order.
+    /// The links, in move order.
     #[inline]
     pub fn links_of(&self, id: NodeId) -> Chain<'_, Link, LINK_BLOCK> {
         let node = self.node(id);
         Chain::new(&self.links, &node.first_link, node.links())
     }
 
-    /// Calls `each` for every taken move in order, with edge, link id, link and move. Returns the first untaken move,
-    /// if any.
+    /// Calls `each` with edge, link id, link and move for every taken move, in order. Returns the first untaken move.
     #[inline]
     pub fn for_each_taken<'a>(
         &'a self,
@@ -336,7 +327,6 @@ impl NodeStore {
             let [move_head, candidates @ ..] = self.moves.block(move_block);
             for candidates in candidates.chunks_exact(LINK_BLOCK - 1) {
                 if edge >= links {
-                    // All moves may be taken.
                     return (edge < moves).then_some(&candidates[0]);
                 }
                 let [link_head, block @ ..] = self.links.block(link_block);
@@ -354,8 +344,7 @@ impl NodeStore {
         None
     }
 
-    /// The head of the node's first block of links, which holds the prior mass of visited moves; `None` before the
-    /// first link.
+    /// Returns the head that holds the prior mass of visited moves; `None` before the first link.
     #[inline]
     pub fn head_of(&self, id: NodeId) -> Option<&Link> {
         let node = self.node(id);
@@ -367,7 +356,7 @@ impl NodeStore {
         self.nodes.prefetch(id.0);
     }
 
-    /// Prefetches the first block of an expanded node's moves and of its links.
+    /// Prefetches an expanded node's first blocks of moves and links.
     #[inline]
     pub fn prefetch_moves(&self, id: NodeId) {
         let node = self.node(id);
@@ -380,7 +369,7 @@ impl NodeStore {
         entry::<_, LINK_BLOCK>(&self.links, &self.node(id).first_link, edge)
     }
 
-    /// Recomputes the prior mass of visited moves after priors were changed.
+    /// Recomputes the prior mass of visited moves.
     pub fn recount_priors(&self, id: NodeId) {
         if let Some(head) = self.head_of(id) {
             let visited = self.links_of(id).zip(self.moves_of(id)).filter(|(link, _)| link.visits() > 0);
@@ -393,8 +382,8 @@ impl NodeStore {
         self.links.get(id)
     }
 
-    /// Adds a link to `child` for `edge`, the first untaken move; `None` if the memory is full. With several workers,
-    /// the node must be locked.
+    /// Links `child` to `edge`, the first untaken move; `None` if the memory is full. With several workers, the node
+    /// must be locked.
     pub fn add_link(&self, worker: usize, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
             let taken = self.reuse(|freed| freed.links.pop(&self.links));
@@ -404,7 +393,6 @@ impl NodeStore {
             if edge == 0 {
                 self.node(id).first_link.store(block, Ordering::Release);
             } else {
-                // `edge - 1` is the last entry of the previous block.
                 let head = self.link_id(id, edge - 1) - (LINK_BLOCK - 1) as u32;
                 self.links.get(head).next_block().store(block, Ordering::Release);
             }
@@ -423,8 +411,8 @@ impl NodeStore {
         self.index.prefetch(key);
     }
 
-    /// Registers a new node under `key`. Returns the other node if another worker has registered one meanwhile. If the
-    /// bucket is full, the node stays unregistered and misses its transpositions.
+    /// Registers a new node under `key`. Returns another worker's node if that registered the key first. In a full
+    /// bucket the node stays unregistered and misses its transpositions.
     pub fn register(&self, id: NodeId, key: u64) -> Option<NodeId> {
         self.node(id).key.store(key, Ordering::Relaxed);
         let added = self.index.add(id, key, |other| self.has_key(other, key));
@@ -448,7 +436,7 @@ impl NodeStore {
         self.node(id).key.load(Ordering::Relaxed) == key
     }
 
-    /// Frees a node's moves and links; the node becomes a leaf that keeps its statistics.
+    /// Turns the node into a leaf that keeps its statistics.
     pub fn free_moves(&mut self, id: NodeId) {
         let node = self.nodes.get(id.0);
         let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -460,14 +448,14 @@ impl NodeStore {
         *self.any_freed.get_mut() = true;
     }
 
-    /// Frees nodes that are unregistered, unreferenced and without moves.
+    /// The nodes must be unregistered, unreferenced and without moves.
     pub fn free_nodes(&mut self, ids: &[NodeId]) {
         let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
         freed.nodes.extend(ids.iter().map(|id| id.0));
         *self.any_freed.get_mut() = true;
     }
 
-    /// Unregisters and frees a node that is unreferenced and without moves.
+    /// The node must be unreferenced and without moves.
     pub fn free_node(&self, id: NodeId) {
         self.unregister(id);
         self.lock_freed().nodes.push(id.0);
@@ -475,7 +463,7 @@ impl NodeStore {
     }
 }
 
-/// The id of entry `number` in a chain of blocks of `N` entries, heads not counted.
+/// Returns the id of entry `number` in a chain; heads are not counted.
 #[inline]
 fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, number: usize) -> u32 {
     let mut block = first.load(Ordering::Relaxed);
@@ -485,7 +473,7 @@ fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, num
     block + 1 + (number % (N - 1)) as u32
 }
 
-/// Iterates over the entries of a chain of blocks, heads skipped.
+/// Iterator over the entries of a chain of blocks without their heads.
 pub(in crate::search) struct Chain<'a, T, const N: usize> {
     arena: &'a Arena<T, N>,
     block: std::slice::Iter<'a, T>,

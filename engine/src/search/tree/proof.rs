@@ -4,7 +4,7 @@ use crate::nets::eval::Wdl;
 use crate::search::tree::Tree;
 use crate::search::tree::node::NodeId;
 
-/// A proven result with an upper bound on the plies to mate.
+/// The plies bound the distance to mate from above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     Win(u16),
@@ -12,22 +12,22 @@ pub enum Proof {
     Loss(u16),
 }
 
-/// Offset of the plies in tablebase results, which lack the distance to mate. The rest bounds the plies to the next
+/// Offset of the plies in tablebase results, which have no distance to mate; the rest bounds the plies to the next
 /// capture or pawn move.
 const TABLE: u16 = 20_000;
 
 impl Proof {
-    /// A tablebase win; `plies` bounds the plies to the next capture or pawn move.
+    /// `plies` bounds the plies to the next capture or pawn move.
     pub fn table_win(plies: u16) -> Proof {
         Proof::Win(TABLE + plies.min(1000))
     }
 
-    /// As [`Proof::table_win`], for a loss.
+    /// As [`Proof::table_win`].
     pub fn table_loss(plies: u16) -> Proof {
         Proof::Loss(TABLE + plies.min(1000))
     }
 
-    /// Plies to mate, at most; `None` for draws and tablebase results.
+    /// Most plies to mate; `None` for draws and tablebase results.
     pub fn mate(self) -> Option<u16> {
         match self {
             Proof::Win(plies) | Proof::Loss(plies) => Some(plies).filter(|plies| *plies < TABLE),
@@ -35,7 +35,7 @@ impl Proof {
         }
     }
 
-    /// The result for the side that moves into this position, one ply further from mate.
+    /// The result one ply earlier, for the other side.
     pub fn before(self) -> Proof {
         match self {
             Proof::Loss(plies) => Proof::Win(plies + 1),
@@ -52,8 +52,8 @@ impl Proof {
         }
     }
 
-    /// The result of a position from its children's results, each for the opponent (`None` if unproven): the shortest
-    /// win; else, if all are proven, a draw or the longest loss.
+    /// Combines the children's results, each for the opponent (`None` if unproven): the shortest win; else, if all are
+    /// proven, a draw or the longest loss.
     pub fn of_position(moves: impl Iterator<Item = Option<Proof>>) -> Option<Proof> {
         let mut win: Option<u16> = None;
         let mut draw = false;
@@ -75,7 +75,7 @@ impl Proof {
         }
     }
 
-    /// Ranks a move by its child's result: short wins first, then unproven moves, draws, long losses, short losses.
+    /// Ranks a move by its child's result: short wins, long wins, unproven, draws, long losses, short losses.
     pub(in crate::search) fn rank_for_parent(proof: Option<Proof>) -> i32 {
         match proof {
             Some(Proof::Loss(plies)) => 100_000 - i32::from(plies),

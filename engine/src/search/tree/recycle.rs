@@ -1,10 +1,9 @@
 //! Frees tree memory in small steps.
 //!
-//! Unreferenced nodes go first. Then a clock hand passes over all nodes and drops the moves of those with few visits:
-//! such a node becomes a leaf with its statistics, and its exclusive subtree is freed. The visit threshold adapts so
-//! that a round frees between an eighth and half of the nodes.
-//!
-//! Nearly all of this memory is cold, so nodes are processed in groups that prefetch for the next step.
+//! Unreferenced nodes go first. Then a clock hand passes over all nodes. A node with few visits loses its moves: it
+//! becomes a leaf with its statistics, and its exclusive subtree is freed. The visit threshold adapts so that a round
+//! frees between an eighth and half of the nodes. This memory is cold, so nodes are processed in groups with
+//! prefetching.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +13,7 @@ use crate::search::tree::node::NodeId;
 /// Most nodes freed or passed per call: a few milliseconds.
 const NODES_PER_CALL: usize = 40_000;
 
-/// Most nodes, and most of their visits, that lose their moves together; what was below them waits to be freed.
+/// Limits of nodes, and of their visits, that lose their moves together: their subtrees pile up until freed.
 const NODES_AT_ONCE: usize = 64;
 const VISITS_AT_ONCE: u32 = 256;
 
@@ -29,19 +28,16 @@ const FIRST_FLOOR: u32 = 4;
 const LEAST_FREED: usize = 8;
 const MOST_FREED: usize = 2;
 
-/// The state of recycling between calls.
 pub(in crate::search) struct Recycler {
     unreachable: Vec<NodeId>,
     /// Nodes losing their moves now, and the children of those moves.
     dropping: Vec<NodeId>,
     children: Vec<NodeId>,
-    /// The next node of the round.
+    /// The clock hand: the next node to look at.
     hand: u32,
     /// Nodes with fewer visits lose their moves.
     floor: u32,
-    /// Nodes freed in this round.
     freed: usize,
-    /// Whether this round dropped moves.
     dropped: bool,
     calls: u64,
 }
@@ -74,7 +70,7 @@ impl Tree {
         let _ = references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_add(1));
     }
 
-    /// Removes a reference; an unreferenced node is freed when memory is needed.
+    /// An unreferenced node is freed when memory is needed.
     pub(in crate::search) fn release(&mut self, id: NodeId) {
         if self.is_last_reference(id) {
             self.nodes.unregister(id);
@@ -82,7 +78,7 @@ impl Tree {
         }
     }
 
-    /// Removes a reference and returns whether it was the last; then no visit may find the node.
+    /// Removes a reference and returns whether it was the last. The caller must then unregister the node.
     fn is_last_reference(&self, id: NodeId) -> bool {
         let references = &self.nodes.node(id).references;
         let count = references.load(Ordering::Relaxed);
@@ -94,7 +90,7 @@ impl Tree {
         count == 1
     }
 
-    /// Frees some memory. Returns false if nothing is left to drop. No visit may be in flight.
+    /// Frees some memory; no visit may be in flight. Returns false if nothing is left to drop.
     pub fn recycle(&mut self) -> bool {
         self.recycler.calls += 1;
         let goal = self.nodes.free_bytes() + self.nodes.memory() / SHARE;
@@ -114,7 +110,7 @@ impl Tree {
                         dropping.push(id);
                     }
                     Passed::EndOfRound => {
-                        // Count what this round frees before the next begins.
+                        // What is dropped now belongs to this round.
                         has_hope = !dropping.is_empty() || self.begin_round();
                         break;
                     }
@@ -132,12 +128,12 @@ impl Tree {
         true
     }
 
-    /// The number of recycle calls, by which a worker sees that another one has just freed memory.
+    /// Calls so far; a worker compares them to see whether another one has just freed memory.
     pub(in crate::search) fn recycled(&self) -> u64 {
         self.recycler.calls
     }
 
-    /// Begins the next round; returns false if it could not drop anything.
+    /// Returns false if the last round could not drop anything at any threshold.
     fn begin_round(&mut self) -> bool {
         let nodes = self.nodes.len();
         let Recycler { hand, floor, freed, dropped, .. } = &mut self.recycler;
@@ -203,8 +199,7 @@ mod tests {
     use crate::search::run::walker::{VisitEnd, Walker};
     use crate::search::{Limits, Params};
 
-    /// Otherwise nearly all of the time goes into rounds that free next to nothing: most nodes have lost their moves
-    /// already, and those with many visits keep theirs.
+    /// Most nodes lose their moves in the first rounds, so a fixed threshold would soon free next to nothing per round.
     #[test]
     fn rounds_that_free_little_are_followed_by_ones_that_free_more() {
         let mut tree = Tree::empty(512 << 10);
@@ -220,7 +215,7 @@ mod tests {
                 let free = tree.nodes.free_bytes();
                 assert!(tree.recycle() && tree.nodes.free_bytes() > free);
                 floors.push(tree.recycler.floor);
-                // A call does not tear off much more than it frees.
+                // A call drops little more than it frees.
                 let waiting = tree.recycler.unreachable.len();
                 assert!(waiting < tree.nodes.len() / 4, "{waiting} of {}", tree.nodes.len());
             }
@@ -230,7 +225,7 @@ mod tests {
         assert_eq!(tree.check_at_rest(), Ok(()));
     }
 
-    /// The memory of an earlier tree holds its nodes still, also where a worker has it in stock.
+    /// Reserved but unused nodes still hold an earlier tree's contents.
     #[test]
     fn what_lies_in_stock_is_never_freed() {
         let mut tree = Tree::empty(256 << 10);

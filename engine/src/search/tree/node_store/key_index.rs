@@ -1,7 +1,6 @@
-//! Hash table from position keys to nodes; a bucket is a cache line.
-//!
-//! It grows with the tree (linear hashing, Litwin 1980), so that a small tree touches few pages. All memory is reserved
-//! at first and backed by the system when touched; each new bucket takes half of an older one's entries.
+//! Hash table from position keys to nodes; a bucket is a cache line. It grows with the tree (linear hashing, Litwin
+//! 1980), so that a small tree touches few pages: all memory is reserved at first, and each new bucket takes part of an
+//! older one's entries.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,13 +9,13 @@ use prefetch_index::prefetch_index;
 
 use crate::search::tree::node::NodeId;
 
-/// Most bytes of memory per entry; the number of buckets is rounded up.
+/// At most this many bytes of memory per entry; the number of buckets is rounded up to a power of two.
 const BYTES_PER_ENTRY: usize = 128;
 
 /// Entries per bucket: a cache line.
 const BUCKET: usize = 8;
 
-/// Nodes per bucket in use, until all are in use.
+/// Nodes per bucket in use while the table can grow.
 const NODES_PER_BUCKET: usize = 2;
 
 /// Buckets in use at first, a power of two that fits a core's own cache.
@@ -25,12 +24,12 @@ const FIRST: usize = 4096;
 /// Buckets added at once, a power of two.
 const STEP: usize = 64;
 
-/// Bytes up to which zeroing in place is faster than page faults on fresh memory.
+/// Up to this many bytes, zeroing in place is faster than page faults on fresh memory.
 const AT_ONCE: usize = 64 << 20;
 
-/// An entry stores half of the key, so a reader must check the node's key.
+/// An entry stores half of the key, so lookups must compare the node's key.
 pub(super) struct KeyIndex {
-    /// Node id plus one in the low half, the key's upper half above; 0 is empty.
+    /// Upper half of the key, then node id plus one; 0 is empty.
     entries: Box<[AtomicU64]>,
     /// Offset of the first bucket, for cache-line alignment.
     begin: usize,
@@ -42,9 +41,8 @@ pub(super) struct KeyIndex {
 }
 
 impl KeyIndex {
-    /// An empty index for a store of `memory` bytes; `None` if the system refuses.
+    /// `memory` is the store's, in bytes. `None` if the system refuses.
     pub fn new(memory: usize) -> Option<KeyIndex> {
-        // At most one entry per node id.
         let entries = (memory / BYTES_PER_ENTRY).min(u32::MAX as usize);
         KeyIndex::of_buckets(entries.div_ceil(BUCKET).next_power_of_two().max(STEP))
     }
@@ -83,15 +81,15 @@ impl KeyIndex {
         prefetch_index(&self.entries, self.first(key));
     }
 
-    /// The first node under `key` for which `has_key` is true.
+    /// Returns the first node under `key` that `has_key` accepts.
     #[inline]
     pub fn find(&self, key: u64, has_key: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         let known = |slot: &AtomicU64| node_of(slot.load(Ordering::Acquire), key).filter(|id| has_key(*id));
         self.bucket(key).iter().find_map(known)
     }
 
-    /// Adds a node to the first empty slot of its bucket, unless another node with its key comes first. A race (an
-    /// equal key in a later slot, or an entry added while its bucket moves) only loses a transposition.
+    /// Takes the first empty slot of the bucket, unless a node with the key comes first. A race (an equal key in a
+    /// later slot, or an entry added while its bucket moves) only loses a transposition.
     pub fn add(&self, id: NodeId, key: u64, has_key: impl Fn(NodeId) -> bool) -> Added {
         let used = self.used.load(Ordering::Relaxed);
         if id.0 as usize / NODES_PER_BUCKET >= used && used < self.buckets {
@@ -120,7 +118,7 @@ impl KeyIndex {
         }
     }
 
-    /// Adds buckets, unless another thread does or removes an entry; the next node then tries again.
+    /// Does nothing while another thread grows or removes; the next node tries again.
     #[cold]
     fn grow(&self) {
         let Ok(_moving) = self.moving.try_lock() else { return };
@@ -160,8 +158,8 @@ impl KeyIndex {
     }
 }
 
-/// The bucket of a key from the low bits of its upper half, which the entry stores too. Between two powers of two, a
-/// bucket not yet in use is still part of the one without its highest bit.
+/// Uses the low bits of the key's upper half, which the entry stores. Between two powers of two, a bucket not yet in
+/// use is still part of the one without its highest bit.
 #[inline]
 fn bucket_of(key: u64, used: usize) -> usize {
     let most = used.next_power_of_two();
@@ -182,7 +180,7 @@ fn entry_of(id: NodeId, key: u64) -> u64 {
     key >> 32 << 32 | (u64::from(id.0) + 1)
 }
 
-/// The node of an entry, if its stored half of the key matches.
+/// `None` if the stored half of the key differs.
 #[inline]
 fn node_of(entry: u64, key: u64) -> Option<NodeId> {
     (entry != 0 && entry >> 32 == key >> 32).then(|| NodeId(entry as u32 - 1))
@@ -238,7 +236,7 @@ mod tests {
         for count in [100_000, 3000] {
             let keys = keys(count);
             let lost = keys.iter().filter(|(id, key)| index.add(*id, *key, |_| false) != Added::New).count();
-            // With four nodes to each bucket, the most that any has, 0.8 % would find no room.
+            // At four nodes per bucket, the most here, 0.8 % find no room.
             assert!(lost * 150 < keys.len(), "{lost} of {count}");
             assert_eq!(keys.iter().filter(|key| is_found(&index, key)).count(), keys.len() - lost);
             let wanted = FIRST.max(count as usize / NODES_PER_BUCKET);
@@ -283,7 +281,7 @@ mod tests {
         });
         let (removed, kept): (Vec<_>, Vec<_>) = keys.iter().partition(|(id, _)| id.0 % 3 == 0);
         assert!(!removed.iter().any(|key| is_found(&index, key)));
-        // One that is added while its bucket's entries move may be lost.
+        // An entry added while its bucket moves may be lost.
         let found = kept.iter().filter(|key| is_found(&index, key)).count();
         assert!(found * 100 > kept.len() * 99, "{found} of {}", kept.len());
     }

@@ -1,5 +1,3 @@
-//! Blocks of moves and links, the index, and bounds.
-
 use super::*;
 use crate::chess::position::PackedMove;
 
@@ -11,7 +9,6 @@ fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
     (link, child)
 }
 
-/// Gives a node its moves, numbered.
 fn expand(store: &NodeStore, id: NodeId, count: u16) {
     let moves: Vec<_> = (0..count).map(|number| MovePrior::new(PackedMove(number), 0.5)).collect();
     assert!(store.set_moves(0, id, &moves));
@@ -52,7 +49,7 @@ fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
 #[test]
 fn a_shrunk_store_has_room_for_what_a_new_one_has() {
     let fill = |store: &NodeStore| std::iter::from_fn(|| store.add(0)).count();
-    // Any search has moves and links.
+    // Every search has moves and links.
     let begin = |store: &NodeStore| {
         let id = store.add(0).unwrap();
         expand(store, id, 1);
@@ -138,7 +135,7 @@ fn workers_that_add_at_once_lose_nothing() {
     assert_eq!(children, (1..=240).collect::<Vec<u32>>());
 }
 
-/// Of each number of moves and links, around the ends of blocks.
+/// The counts lie around the ends of blocks.
 #[test]
 fn taken_moves_are_walked_over_with_their_links() {
     let store = NodeStore::new(4 << 20);
