@@ -101,7 +101,7 @@ enum Written {
 
 #[derive(Clone, Copy)]
 struct Normal {
-    /// None where only squares are named.
+    /// `None` if only squares are given.
     role: Option<Role>,
     file: Option<File>,
     rank: Option<Rank>,

@@ -35,7 +35,7 @@ pub struct TableMoves {
 pub struct RankedResult {
     pub m: Move,
     pub outcome: TableResult,
-    /// 0 for the best moves; equal where the tables see no difference.
+    /// 0 for the best moves; equal if the tables see no difference.
     pub rank: u32,
 }
 

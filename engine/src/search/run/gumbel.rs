@@ -11,10 +11,10 @@ use crate::search::tree::{NodeView, Tree};
 pub struct Gumbel {
     /// Most root moves to sample.
     pub considered: usize,
-    /// c_visit of the paper: a value q in 0..1 adds `(c_visit + max N) · c_scale · q` to a logit, with max N the visits
-    /// of the most visited move. The paper has 50 for chess.
+    /// The paper's c_visit, 50 for chess: a value q in 0..1 adds `(c_visit + max N) · c_scale · q` to a logit; max N is
+    /// the greatest visit count of a move.
     pub c_visit: f32,
-    /// c_scale of the paper; 1 for chess.
+    /// The paper's c_scale, 1 for chess.
     pub c_scale: f32,
     /// Scale of the Gumbel noise: 1 samples by the policy, 0 takes the highest priors.
     pub noise: f32,

@@ -36,7 +36,7 @@ pub struct SearchTask {
     pub limits: Limits,
     /// [`Params::batch`] limits the search's leaves in a worker's batch.
     pub params: Params,
-    /// Only searches of the highest priority run.
+    /// Only searches of the highest priority run; others wait.
     pub priority: i64,
     /// In bytes, for the tree and the mate search.
     pub memory: usize,
@@ -157,8 +157,8 @@ impl Drop for MultiPool {
 }
 
 impl Desk {
-    /// Waits for searches and takes up to `most` for a worker's next round: its share of those with the highest
-    /// priority, those with the fewest workers first. `None` when the pool is dropped.
+    /// Takes up to `most` searches for a worker's next round: its share of those with the highest priority, fewest workers
+    /// first. Waits if there is none; `None` when the pool is dropped.
     fn take(&self, workers: usize, most: usize) -> Option<Vec<Arc<Running>>> {
         let mut state = lock(&self.state);
         loop {
@@ -181,7 +181,7 @@ impl Desk {
         }
     }
 
-    /// Returns searches after a round and removes ended ones from the desk.
+    /// Also removes ended searches from the desk.
     fn give_back(&self, taken: Vec<Arc<Running>>) {
         let mut ended = Vec::new();
         let mut state = lock(&self.state);

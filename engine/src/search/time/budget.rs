@@ -271,7 +271,6 @@ mod tests {
         assert!(soft(900, &TimeParams { increment_share: 0.5, ..params }) < soft(900, &params));
     }
 
-    /// When moves are known to be cheap, the margin is kept back once, not per move.
     #[test]
     fn cheap_moves_to_come_need_no_reserve() {
         let limits = GoLimits { white: clock(1000, 0), ..GoLimits::default() };
@@ -291,7 +290,6 @@ mod tests {
         assert!(soft(1) < soft(0) && soft(1) > soft(100));
     }
 
-    /// With moves that cost as much as the increment, the clock does not run out in a long game.
     #[test]
     fn increments_pay_for_the_cost_of_moves_first() {
         let params = TimeParams::default();

@@ -1,4 +1,4 @@
-//! The root: how it moves down the tree between searches, and what is edited there.
+//! How the root moves down the tree between searches, and edits of its moves.
 
 use std::cmp::Reverse;
 
@@ -12,8 +12,8 @@ use crate::search::tree::node::{Candidate, Fate, Link, MovePrior, NodeId, Result
 use crate::search::tree::proof::Proof;
 
 impl Tree {
-    /// Converts the priors of the new root, `plies` below the last one, and of its children from the policy
-    /// temperatures of their old depth to those of the new.
+    /// Converts the priors of the new root, `plies` below the last one, and of its children to the policy temperatures
+    /// of their new depth.
     pub(super) fn temper(&mut self, plies: usize) {
         let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } =
             self.params;
@@ -27,7 +27,7 @@ impl Tree {
         }
     }
 
-    /// Makes the node of `game` the root, if it is in the tree below the base and has all its moves.
+    /// Makes `game`'s node the root if it is in the tree below the base and has all its moves.
     pub(super) fn advance(&mut self, game: &Game) -> bool {
         // With an earlier root, more positions count as repetitions than are marked in the tree.
         if game.ply() < self.game.ply() {
@@ -55,7 +55,7 @@ impl Tree {
         let (old_root, old_base) = (self.root, self.base);
         (self.root, self.game) = (root, game);
         if self.is_proven_outside(root) {
-            // The proof came from outside the tree; the search must find the move that achieves it.
+            // The search must find the move that achieves what was proven outside the tree.
             self.node(root).set_fate(Fate::Open);
         }
         let above = path.len().saturating_sub(3);
@@ -66,15 +66,14 @@ impl Tree {
         true
     }
 
-    /// References the root and the base, so that they are not freed.
     pub(super) fn hold_root(&self) {
         for id in [self.root, self.base] {
             self.hold(id);
         }
     }
 
-    /// Replaces the expanded root by a copy that has only the [root moves](Tree::root_moves) and shares the old root's
-    /// children. The old root stays below the base. Returns false if the memory is full.
+    /// Replaces the expanded root by a copy that has only the [root moves](Tree::root_moves) and shares their children.
+    /// The old root stays below the base. Returns false if the memory is full.
     pub(super) fn detach_root(&mut self) -> bool {
         let old = self.root;
         let wanted =
@@ -117,8 +116,8 @@ impl Tree {
         }
     }
 
-    /// Records a forced mate for the root's side to move that was found outside the tree. Returns false if its first
-    /// move is not in the tree or the memory is full.
+    /// Records a forced mate, found outside the tree, for the root's side to move. Returns false if its first move is
+    /// not in the tree or the memory is full.
     pub(in crate::search) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
         if matches!(self.root_proof(), Some(Proof::Win(plies)) if plies <= mate.plies_at_most) {
             return true;
@@ -153,7 +152,8 @@ impl Tree {
         true
     }
 
-    /// The most visited line from the root through open nodes, while its moves have `visits` visits, at most `plies` long.
+    /// Returns the most visited line from the root through unproven nodes: at most `plies` long, each move with at
+    /// least `visits` visits.
     pub(in crate::search) fn most_visited(&self, visits: u32, plies: usize) -> Vec<Move> {
         let (mut id, mut game, mut line) = (self.root, self.game.clone(), Vec::new());
         while line.len() < plies {
@@ -169,8 +169,8 @@ impl Tree {
         line
     }
 
-    /// Sorts the unvisited root's moves by falling `keys`, one for each of [`Tree::children`]. From then on root moves
-    /// must be chosen by [`Tree::force`].
+    /// Sorts the unvisited root's moves by falling `keys`, in the order of [`Tree::children`]. Root moves must then be
+    /// chosen by [`Tree::force`].
     pub(in crate::search) fn sort_root_moves(&mut self, keys: &[f32]) {
         debug_assert_eq!(self.nodes.links_of(self.root).len(), 0, "none has been taken");
         let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -180,8 +180,8 @@ impl Tree {
         moves.iter().zip(ordered).for_each(|(place, value)| place.set(value));
     }
 
-    /// Mixes Dirichlet noise into the priors of the expanded root: `(1 − epsilon) · prior + epsilon · share`, with one
-    /// share for each of [`Tree::children`].
+    /// Mixes Dirichlet noise into the expanded root's priors: `(1 − epsilon) · prior + epsilon · share`, with `shares`
+    /// in the order of [`Tree::children`].
     pub(in crate::search) fn mix_root_noise(&mut self, epsilon: f32, shares: &[f32]) {
         let mut shares = shares.iter();
         self.map_priors(self.root, |prior| {
@@ -189,7 +189,6 @@ impl Tree {
         });
     }
 
-    /// Raises a node's priors to a power and normalises them.
     fn apply_temperature(&mut self, id: NodeId, exponent: f32) {
         if exponent == 1.0 {
             return;
