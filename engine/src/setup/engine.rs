@@ -1,4 +1,4 @@
-//! [`Engine`]: the settings and everything that they name: network, workers, classical players, book, tablebases.
+//! [`Engine`]: the settings and what they name: network, workers, classical players, book, tablebases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,13 +18,11 @@ use crate::nets::eval::{Answer, EvalCache, EvalError, Request};
 use crate::search::players::{PlayerTask, PlayerThread};
 use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, SearchObserver};
 
-/// Batch size of a worker when several searches run: `docs/results/speed.md`.
+/// Per worker when several searches run: `docs/results/speed.md`.
 const SHARED_BATCH: usize = 64;
 
-/// Network and workers are created when first needed.
-///
-/// The network settings (`WeightsFile`, `Backend`, `Precision`, `ThinkSteps`, `ThinkEpsilon`) form one request. While
-/// the request cannot be met, no other network plays in its place.
+/// Creates network and workers when first needed. The network settings (`WeightsFile`, `Backend`, `Precision`,
+/// `ThinkSteps`, `ThinkEpsilon`) form one request; while it cannot be met, no other network plays in its place.
 #[derive(Default)]
 pub struct Engine {
     settings: Settings,
@@ -34,17 +32,16 @@ pub struct Engine {
     refused: Refusals,
     network: Option<LoadedNetwork>,
     pool: Option<Pool>,
-    /// The workers' evaluation cache, created with them.
+    /// The workers', created with them.
     cache: Option<Arc<EvalCache>>,
     player: PlayerThread,
 }
 
-/// Why the requested network cannot be used.
 #[derive(Debug, Default)]
 struct Refusals {
     /// Invalid values, by option.
     values: BTreeMap<&'static str, String>,
-    /// The error of the last attempt to load.
+    /// Of the last attempt to load.
     load: Option<String>,
 }
 
@@ -58,7 +55,7 @@ impl Refusals {
 pub enum SetupError {
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// The option names something that cannot be used.
+    /// The value names something unusable.
     #[error("option {0}: {1}")]
     Unusable(&'static str, String),
     #[error(transparent)]
@@ -68,12 +65,11 @@ pub enum SetupError {
 pub struct SearchRequest {
     pub game: Game,
     pub limits: Limits,
-    /// Random seed of a classical player.
+    /// Of a classical player.
     pub seed: u64,
     pub observer: Box<dyn SearchObserver>,
 }
 
-/// Collects settings, then opens everything that they name.
 #[derive(Default)]
 pub struct EngineBuilder {
     settings: Settings,
@@ -85,7 +81,7 @@ impl EngineBuilder {
         EngineBuilder { settings, traffic: TrafficLog::default() }
     }
 
-    /// Sets a UCI option. A number out of range is clamped, with a warning in the log.
+    /// Clamps a number out of range, with a warning in the log.
     pub fn option(mut self, name: &str, value: &str) -> Result<EngineBuilder, OptionError> {
         if let Some(note) = options::set(&mut self.settings, name, Some(value))?.note {
             log::warn!("{note}");
@@ -93,14 +89,14 @@ impl EngineBuilder {
         Ok(self)
     }
 
-    /// Analysis mode: no strength limit, no smart pruning, no contempt, no book.
+    /// No strength limit, no smart pruning, no contempt, no book.
     #[must_use]
     pub fn analysing(mut self) -> EngineBuilder {
         self.settings.analyse = true;
         self
     }
 
-    /// Logs the session's lines here if `Debug Log File` names a file.
+    /// Logs the session's lines if `Debug Log File` names a file.
     #[must_use]
     pub fn traffic(mut self, traffic: TrafficLog) -> EngineBuilder {
         self.traffic = traffic;
@@ -112,7 +108,7 @@ impl EngineBuilder {
         self.build_with_batch(1)
     }
 
-    /// As [`EngineBuilder::build`], but with larger batches for many searches at once ([`Engine::multi_pool`]).
+    /// With larger batches, for many searches at once ([`Engine::multi_pool`]).
     pub fn build_shared(self) -> Result<Engine, SetupError> {
         self.build_with_batch(SHARED_BATCH)
     }
@@ -135,7 +131,7 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// Starts with default settings and loads nothing yet.
+    /// Loads nothing yet.
     pub fn new(traffic: TrafficLog) -> Engine {
         Engine { traffic, ..Engine::default() }
     }
@@ -148,7 +144,7 @@ impl Engine {
         &self.knowledge
     }
 
-    /// Returns the book move; `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
+    /// `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
     pub fn book_move(&mut self, game: &Game) -> Option<Move> {
         self.knowledge.book_move(game, &self.settings)
     }
@@ -157,10 +153,8 @@ impl Engine {
         self.settings.player.is_none() && self.settings.backend != Backend::Uniform
     }
 
-    /// Sets a UCI option and applies it. Returns notes to the user, one line each.
-    ///
-    /// A network setting is kept even if the network is then refused: it is part of the request that
-    /// [`Engine::prepare`] refuses. Any other refused setting changes nothing.
+    /// Applies a UCI option and returns notes to the user, one line each. A network setting is kept even if the network
+    /// is refused, as part of the request that [`Engine::prepare`] refuses. Any other refused setting changes nothing.
     pub fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<Vec<String>, String> {
         let mut settings = self.settings.clone();
         let change = match options::set(&mut settings, name, value) {
@@ -188,9 +182,8 @@ impl Engine {
         Ok(notes)
     }
 
-    /// Loads the network of these settings.
     fn request_network(&mut self, settings: Settings, was_refused: bool) -> Result<Vec<String>, String> {
-        // The embedded network cannot change, but a file may have been overwritten.
+        // A file may have been overwritten; the embedded network cannot change.
         let is_same = settings == self.settings && settings.weights.is_none();
         if is_same && !was_refused && self.refused.first().is_none() {
             return Ok(Vec::new());
@@ -207,7 +200,7 @@ impl Engine {
         })
     }
 
-    /// Applies settings other than the network's.
+    /// For settings other than the network's.
     fn apply(&mut self, effect: OptionEffect, settings: &Settings) -> Result<Vec<String>, String> {
         match effect {
             OptionEffect::None | OptionEffect::Network => {}
@@ -239,8 +232,8 @@ impl Engine {
         Ok(Vec::new())
     }
 
-    /// Creates the workers, unless they exist or a classical player is set, so that a search can start at once. Returns
-    /// notes to the user, one line each. Fails if the requested network cannot be used.
+    /// Creates the workers, if the network search needs them, so that a search can start at once. Returns notes to the
+    /// user, one line each. Fails if the requested network cannot be used.
     pub fn prepare(&mut self) -> Result<Vec<String>, LoadError> {
         if self.settings.player.is_some() || self.pool.is_some() && self.refused.first().is_none() {
             return Ok(Vec::new());
@@ -255,7 +248,6 @@ impl Engine {
         Ok(notes)
     }
 
-    /// Loads the network if needed.
     fn load_missing(&mut self) -> Result<Vec<String>, LoadError> {
         let mut notes = Vec::new();
         if !self.needs_network() && self.settings.weights.is_none() {
@@ -270,7 +262,7 @@ impl Engine {
         Ok(notes)
     }
 
-    /// Starts a search and returns at once. [`Engine::prepare`] must have created the workers of a network search.
+    /// Returns at once. A network search needs [`Engine::prepare`] first.
     pub fn start(&mut self, request: SearchRequest) {
         let SearchRequest { game, limits, seed, observer } = request;
         match (self.settings.player, &mut self.pool) {
@@ -287,7 +279,7 @@ impl Engine {
         }
     }
 
-    /// Returns the workers of a program that searches one position at a time.
+    /// For a program that searches one position at a time.
     pub fn into_pool(mut self) -> Result<Pool, LoadError> {
         self.prepare()?.iter().for_each(|note| log::info!("{note}"));
         let mut pool = self.pool.take().ok_or(LoadError::NoWorkers)?;
@@ -295,8 +287,8 @@ impl Engine {
         Ok(pool)
     }
 
-    /// Returns workers shared by many searches, the search parameters, and the memory of all trees in bytes. For an
-    /// engine of [`EngineBuilder::build_shared`].
+    /// Workers shared by many searches, search parameters, memory of all trees in bytes. Needs
+    /// [`EngineBuilder::build_shared`].
     pub fn multi_pool(&self) -> Result<(MultiPool, Params, usize), LoadError> {
         let batch =
             self.network.as_ref().map_or(self.settings.batch(), |network| network.batch(&self.settings));
@@ -315,23 +307,22 @@ impl Engine {
         self.network.as_ref().map_or("none", LoadedNetwork::name)
     }
 
-    /// The network in one line; `none` without one.
+    /// One line; `none` without a network.
     pub fn describe_network(&self) -> String {
         self.network.as_ref().map_or_else(|| "none".to_owned(), LoadedNetwork::describe)
     }
 
-    /// Clears the tree with its proofs, which depend on the tablebases.
+    /// The tree's proofs depend on the tablebases.
     fn clear_tree(&mut self) {
         self.pool.iter_mut().for_each(Pool::clear);
     }
 
-    /// Clears the tree and the evaluation cache.
     pub fn clear(&mut self) {
         self.clear_tree();
         self.cache.iter().for_each(|cache| cache.clear());
     }
 
-    /// Summarises in one line how the visits were evaluated.
+    /// How the visits were evaluated, in one line.
     pub fn visit_sources(&self, report: &Report) -> String {
         let SearchCounters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
         let percent = transpositions as f64 * 100.0 / playouts.max(1) as f64;
@@ -342,7 +333,7 @@ impl Engine {
         )
     }
 
-    /// Evaluates one position without a search. Notes to the user go to `notes`.
+    /// Without a search. Notes to the user go to `notes`.
     pub fn evaluate(&mut self, game: &Game, notes: &mut Vec<String>) -> Result<Answer, String> {
         notes.extend(self.load_missing().map_err(|error| error.to_string())?);
         let evaluator = evaluator(self.network.as_ref(), &self.settings);
@@ -382,7 +373,7 @@ mod tests {
         engine.set_option(name, Some(value)).is_ok()
     }
 
-    /// In whatever order the settings come, a refused network is not replaced by another, and every use reports it.
+    /// In any order of the settings, no other network replaces a refused one, and every use reports it.
     #[test]
     fn a_refused_request_stays_refused_until_it_is_valid_or_withdrawn() {
         let (threads, hash, steps) = (("Threads", "1"), ("Hash", "16"), ("ThinkSteps", "2"));
@@ -392,7 +383,7 @@ mod tests {
         for (request, withdrawal) in [
             ([nowhere, auto, int8, steps], ("WeightsFile", "<embedded>")),
             ([("Backend", "gpu"), ("WeightsFile", "<embedded>"), int8, steps], auto),
-            // This network needs ONNX Runtime, but `native` was asked for.
+            // The network needs ONNX Runtime, not `native`.
             ([("WeightsFile", MLP), ("Backend", "native"), int8, steps], ("WeightsFile", "<embedded>")),
             ([("Precision", "fp16"), ("WeightsFile", "<embedded>"), auto, steps], int8),
         ] {
@@ -416,7 +407,7 @@ mod tests {
                     engine.set_option(withdrawal.0, Some(withdrawal.1)).unwrap();
                     engine.prepare().unwrap();
                     assert!(engine.existing_pool().is_some());
-                    // A later request is refused just the same.
+                    // A later request is refused, too.
                     assert!(!set(&mut engine, request[0]) || !set(&mut engine, request[1]), "{request:?}");
                     assert!(engine.prepare().is_err(), "{request:?}");
                 }

@@ -1,4 +1,4 @@
-//! The evaluators of the workers and their shared cache.
+//! The workers' evaluators and their shared cache.
 
 use std::sync::Arc;
 
@@ -7,11 +7,10 @@ use super::settings::{Backend, Settings, processors};
 use crate::nets::encoding::Input;
 use crate::nets::eval::{CachedEvaluator, EvalCache, Evaluator, Uniform};
 
-/// Workers allowed on any machine. Large machines allow four per usable processor.
+/// Allowed on any machine; large ones allow four workers per usable processor.
 const MIN_WORKER_LIMIT: usize = 16;
 
-/// Returns the number of workers: `Threads`, bounded because each session has its own memory. A classical player has
-/// one.
+/// `Threads`, bounded because each session has its own memory; 1 for a classical player.
 pub fn workers(settings: &Settings) -> usize {
     match settings.player {
         None => settings.threads.clamp(1, MIN_WORKER_LIMIT.max(4 * processors())),
@@ -21,16 +20,16 @@ pub fn workers(settings: &Settings) -> usize {
 
 pub struct WorkerEvaluators {
     pub evaluators: Vec<Box<dyn Evaluator>>,
-    /// `None` if evaluating again is faster than a cache look-up.
+    /// `None` if an evaluation is faster than a look-up.
     pub cache: Option<Arc<EvalCache>>,
-    /// The part of `Hash` left for trees, in bytes.
+    /// The part of `Hash` for trees, in bytes.
     pub tree_memory: usize,
-    /// Our own kernels run the network, which has its own default parameters.
+    /// Our own kernels run the network.
     pub native: bool,
 }
 
 impl WorkerEvaluators {
-    /// Creates one evaluator per worker. `network` may be `None` only with [`Backend::Uniform`].
+    /// One evaluator per worker. `network` may be `None` only with [`Backend::Uniform`].
     pub fn new(network: Option<&LoadedNetwork>, settings: &Settings) -> Result<WorkerEvaluators, LoadError> {
         let workers = workers(settings);
         if workers < settings.threads {
@@ -53,7 +52,7 @@ impl WorkerEvaluators {
     }
 }
 
-/// One evaluator without a cache.
+/// Without a cache.
 pub fn evaluator(
     network: Option<&LoadedNetwork>,
     settings: &Settings,

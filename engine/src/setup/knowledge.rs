@@ -12,11 +12,11 @@ use crate::chess::book::{Book, BookError};
 use crate::chess::position::Game;
 use crate::chess::tables::{ProbeRules, RankedResult, Tables, TablesError};
 
-/// Starts without a book and with the built-in tablebases.
+/// By default no book and the built-in tablebases.
 #[derive(Debug)]
 pub struct Knowledge {
     book: Option<Book>,
-    /// Chooses among the book's moves; seeded anew in every session.
+    /// For the book's moves; seeded anew in every session.
     random: SmallRng,
     tables: Tables,
 }
@@ -32,14 +32,14 @@ impl Default for Knowledge {
 }
 
 impl Knowledge {
-    /// Opens the book of the settings, or closes it if they name none. On failure the previous book stays.
+    /// Closes the book if the settings name none. On failure the previous one stays.
     pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
         self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
         Ok(())
     }
 
-    /// Opens the tablebases of the settings beside the built-in ones, or closes them if they name none. On failure the
-    /// previous ones stay.
+    /// Opens tablebases beside the built-in ones, or closes them if the settings name none. On failure the previous
+    /// ones stay.
     pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
         self.tables = match &settings.tables {
             Some(paths) => Tables::open_beside_builtin(paths, settings.table_rules)?,
@@ -48,7 +48,7 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Applies `SyzygyProbeDepth`, `Syzygy50MoveRule` and `SyzygyProbeLimit`.
+    /// `SyzygyProbeDepth`, `Syzygy50MoveRule` and `SyzygyProbeLimit`.
     pub fn set_rules(&mut self, settings: &Settings) {
         self.tables = self.tables.with_rules(settings.table_rules);
     }
@@ -57,7 +57,7 @@ impl Knowledge {
         &self.tables
     }
 
-    /// Returns the book move; `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
+    /// `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
     pub fn book_move(&mut self, game: &Game, settings: &Settings) -> Option<Move> {
         if !settings.own_book || settings.analyse || plies_played(game) >= settings.book_depth {
             return None;
@@ -65,9 +65,9 @@ impl Knowledge {
         self.book.as_ref()?.choose(game, &mut self.random)
     }
 
-    /// Chooses the root moves among `searchmoves` (empty for all). With one line, only moves that keep the best
-    /// tablebase result are searched, and of wins only the fastest; if `searchmoves` has no such move, all of
-    /// `searchmoves`. With several `lines`, all are searched and ranked by the tablebases.
+    /// The moves to search among `searchmoves`, of which an empty list allows all. With one line, these are the moves
+    /// that keep the best tablebase result, and of wins only the fastest; all of `searchmoves` if none of them does.
+    /// With several `lines`, all are searched and ranked by the tablebases.
     pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> RootMoves {
         let Some(mut known) = self.tables.root(game) else {
             return RootMoves { moves: searchmoves, known: Vec::new(), hits: 0 };
@@ -75,7 +75,7 @@ impl Knowledge {
         let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
         let kept = if lines > 1 { Vec::new() } else { known.fastest(is_wanted) };
         if !kept.is_empty() {
-            // Equal ranks: the search decides among these moves.
+            // Equal ranks let the search decide.
             known.all.retain(|known| kept.contains(&known.m));
             known.all.iter_mut().for_each(|known| known.rank = 0);
         }
@@ -88,13 +88,13 @@ impl Knowledge {
 pub struct RootMoves {
     /// Empty for all.
     pub moves: Vec<Move>,
-    /// Tablebase results of the moves, if known.
+    /// Of the moves, if known.
     pub known: Vec<RankedResult>,
-    /// Number of positions probed.
+    /// Positions probed.
     pub hits: u64,
 }
 
-/// Plies since the beginning of the game, by the position's move number.
+/// By the position's move number.
 fn plies_played(game: &Game) -> usize {
     let moves = game.position().fullmoves().get() as usize - 1;
     2 * moves + usize::from(game.turn() == Color::Black)
@@ -112,7 +112,7 @@ mod tests {
         let mut knowledge = Knowledge::default();
         let settings = Settings { tables: Some(TABLES.to_owned()), ..Settings::default() };
         knowledge.open_tables(&settings).unwrap();
-        // From the initial position: e2e4.
+        // e2e4 in the initial position.
         let entry = [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 0x03, 0x1c, 0, 1, 0, 0, 0, 0];
         knowledge.book = Some(Book::from_bytes(entry.to_vec()).unwrap());
         knowledge
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(chosen(&Game::new(), vec![], 1), (vec![], None, 0));
     }
 
-    /// King and rook against king and rook, one of which hangs; and a queen, with which many moves win.
+    /// Rook against hanging rook; a queen, with which many moves win.
     #[test]
     fn of_the_wins_the_fastest_is_searched_without_any_files() {
         let knowledge = Knowledge::default();

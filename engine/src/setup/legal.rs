@@ -4,8 +4,8 @@ use shakmaty::Move;
 
 use crate::chess::position::Game;
 
-/// Returns `line` up to its first move that is illegal or whose UCI text means another move. A shortened line means a
-/// bug in the search, which is logged.
+/// `line` before its first move that is illegal or whose UCI text means another move. A shortened line is a bug in the
+/// search and is logged.
 pub fn legal_part<'a>(game: &Game, line: &'a [Move], chess960: bool) -> &'a [Move] {
     let mut after = game.clone();
     let is_wrong = |m: &Move| {
@@ -24,7 +24,7 @@ pub fn legal_part<'a>(game: &Game, line: &'a [Move], chess960: bool) -> &'a [Mov
     }
 }
 
-/// Returns `chosen` if it is legal, else another legal move; `None` without a legal move.
+/// `chosen` if legal, else another legal move.
 pub fn first_legal(game: &Game, chosen: Option<Move>) -> Option<Move> {
     let legal = game.legal_moves();
     chosen.filter(|m| legal.contains(m)).or_else(|| legal.first().copied())
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(first_legal(&game, Some(line[2])), game.legal_moves().first().copied());
     }
 
-    /// Two rooks on one side of the king, of which only one may castle: the position of a public report.
+    /// From a public report: two rooks on one side of the king, of which one may castle.
     #[test]
     fn a_castling_move_of_another_rook_is_wrong() {
         let fen = |right: &str| format!("r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w {right} - 0 1");

@@ -14,19 +14,19 @@ use crate::nets::onnx::{
 };
 use crate::nets::sparse::{SparseError, SparseFile, SparseNetwork};
 
-/// Least batch capacity on a GPU, shared by all workers.
+/// Shared by all workers.
 const GPU_BATCH: usize = 256;
 
 pub enum LoadedNetwork {
     Onnx(Box<Network>),
     Native(SparseNetwork),
-    /// The file of a `sparse` network, run by ONNX Runtime.
+    /// A `sparse` network run by ONNX Runtime.
     OnnxSparse(Vec<u8>, Device),
 }
 
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// Refused when it was set, for this reason.
+    /// The request was refused for this reason.
     #[error("{0}; no other network plays in its place")]
     Refused(String),
     /// The file is in none of these folders.
@@ -34,10 +34,10 @@ pub enum LoadError {
     Missing(PathBuf, Vec<PathBuf>),
     #[error(transparent)]
     Onnx(#[from] NetError),
-    /// A network of the family `sparse`.
+    /// Of the family `sparse`.
     #[error("network {0}: {1}")]
     Sparse(PathBuf, SparseError),
-    /// `Backend native` with a network of another family.
+    /// `Backend native` with another family.
     #[error("Backend native needs a network of the family sparse: choose auto, onnx-cpu or onnx-cuda")]
     NeedsOnnx,
     #[error("a classical player has no workers")]
@@ -49,8 +49,8 @@ fn looked_in(folders: &[PathBuf]) -> String {
     if folders.is_empty() { String::new() } else { format!(", looked in {}", folders.join(", ")) }
 }
 
-/// Finds the file of `WeightsFile`. A relative path is looked for in the working directory, beside the program and in
-/// the network folders, as `NAME` or `nets/NAME`.
+/// Looks for a relative path in the working directory, beside the program and in the network folders, as `NAME` or
+/// `nets/NAME`.
 fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
     let missing = |looked| LoadError::Missing(weights.to_owned(), looked);
     if weights.is_file() {
@@ -69,7 +69,7 @@ fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
 }
 
 impl LoadedNetwork {
-    /// Loads the network of the settings. Notes to the user go to `notes`.
+    /// Notes to the user go to `notes`.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
         let network = LoadedNetwork::load_noting(settings, notes)?;
         notes.extend(network.ignored(settings));
@@ -91,7 +91,7 @@ impl LoadedNetwork {
         let device = if settings.backend == Backend::OnnxCuda { Device::Cuda } else { Device::Cpu };
         if let Some(file) = SparseFile::recognise(&bytes) {
             if matches!(settings.backend, Backend::OnnxCpu | Backend::OnnxCuda) {
-                // Opened once now, to report errors before a search.
+                // Errors must be reported before a search.
                 OnnxSparseEvaluator::open_on(device, &bytes, 1).map_err(|error| error.in_file(path))?;
                 return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned(), device));
             }
@@ -120,7 +120,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Tells the user which settings have no effect on this network.
+    /// Names settings without effect on this network.
     fn ignored(&self, settings: &Settings) -> Option<String> {
         let is_sparse = !matches!(self, LoadedNetwork::Onnx(_));
         let thinks = settings.step_limits != StepLimits::default();
@@ -140,16 +140,16 @@ impl LoadedNetwork {
         }
     }
 
-    /// A worker's maximum batch.
+    /// A worker's.
     pub fn batch(&self, settings: &Settings) -> usize {
         match self {
-            // ONNX Runtime gathers the rows of a large batch outside the CPU cache.
+            // In a large batch, ONNX Runtime gathers rows outside the CPU cache.
             LoadedNetwork::OnnxSparse(_, Device::Cpu) => settings.params.batch,
             _ => settings.batch(),
         }
     }
 
-    /// An evaluator for one worker. On a GPU, all workers share one.
+    /// For one worker. On a GPU, all workers share one.
     pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
         let batch = self.batch(settings).max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
         match self {
@@ -173,7 +173,6 @@ impl LoadedNetwork {
         (0..workers).map(|_| self.evaluator(settings)).collect()
     }
 
-    /// A GPU evaluates batches of all workers together.
     fn is_on_gpu(&self) -> bool {
         match self {
             LoadedNetwork::Onnx(network) => network.device() == Device::Cuda,
@@ -191,7 +190,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// The input encoding that keys the evaluation cache; `None` if a look-up costs more than an evaluation.
+    /// Keys the evaluation cache; `None` if a look-up costs more than an evaluation.
     pub fn cached_input(&self) -> Option<Input> {
         match self {
             LoadedNetwork::Onnx(network) => Some(network.schemes().input),
@@ -221,7 +220,7 @@ mod tests {
         let here = std::env::current_dir().unwrap();
         assert!(missing.starts_with("network no/such.onnx: no such file, looked in"), "{missing}");
         assert!(missing.contains(here.to_str().unwrap()) && missing.contains("nets"), "{missing}");
-        // In the network folder, with and without `nets/`.
+        // In the network folder.
         for name in ["philidor.int8.onnx", "nets/philidor.int8.onnx"] {
             assert!(load(Some(Path::new(name)), Backend::Auto).is_ok(), "{name}");
         }
@@ -234,7 +233,7 @@ mod tests {
             assert!((answers[0].priors.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         }
         let refused = |weights, backend| load(weights, backend).err().expect("refused").to_string();
-        // The test's file has weights but no graph.
+        // The file has weights but no graph.
         assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("not a usable ONNX file"));
         let mlp = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx"));
         for weights in [None, Some(mlp)] {
@@ -245,7 +244,6 @@ mod tests {
         }
         assert!(refused(Some(mlp), Backend::Native).contains("family sparse"));
         assert!(matches!(load(Some(mlp), Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
-        // The embedded network is of the family `sparse`.
         assert!(matches!(load(None, Backend::Auto).unwrap().0, LoadedNetwork::Native(_)));
         std::fs::remove_file(&path).unwrap();
     }

@@ -1,5 +1,4 @@
-//! Everything that a program needs to start a search: an [`Engine`], made by an [`EngineBuilder`] or changed option by
-//! option.
+//! What a program needs to search: an [`Engine`], made by an [`EngineBuilder`] or changed option by option.
 
 pub mod strength;
 pub mod settings;

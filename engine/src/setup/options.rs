@@ -1,4 +1,4 @@
-//! Parsing, clamping and listing of UCI options, all from [`TABLE`]. Defaults come from [`Settings::default`].
+//! Parses, clamps and lists the UCI options of [`TABLE`]. Defaults come from [`Settings::default`].
 
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::table::TABLE;
 use crate::search::Params;
 
-/// The one alias that is listed, because cutechess hides options whose names begin with `UCI_`.
+/// The only listed alias: cutechess hides options whose names begin with `UCI_`.
 const LISTED_ALIAS: &str = "ShowWDL";
 
 pub struct UciOption {
@@ -17,41 +17,41 @@ pub struct UciOption {
     pub aliases: &'static [&'static str],
     pub kind: OptionKind,
     pub effect: OptionEffect,
-    /// A tuning option, which GUIs do not list.
+    /// Not listed to GUIs.
     pub is_tuning: bool,
     /// Markdown.
     pub doc: &'static str,
 }
 
-/// The types of UCI options. Decimal numbers are strings in the protocol.
+/// Decimal numbers are strings in the protocol.
 pub enum OptionKind {
     Check(fn(&Settings) -> bool, fn(&mut Settings, bool)),
     /// `spin`: minimum, maximum, getter, setter.
     Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
     /// `string` with a number: minimum, maximum, getter, setter.
     Number(f32, f32, fn(&Settings) -> f32, fn(&mut Settings, f32)),
-    /// `string` with a number, or `auto` for the default of the loaded network: minimum, maximum, getter, setter.
+    /// As `Number`, or `auto` for the loaded network's default.
     Tuned(f32, f32, fn(&Settings) -> Option<f32>, fn(&mut Settings, Option<f32>)),
-    /// `string`. An empty value is `None`, shown as the given word.
+    /// `string`: word for an empty value (`None`), getter, setter.
     Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
-    /// `string` for information; setting it is ignored.
+    /// `string`; setting it is ignored.
     Fixed(fn() -> String),
-    /// `combo`: the choices; getter and setter by index.
+    /// `combo`: choices, getter and setter by index.
     Choice(&'static [&'static str], fn(&Settings) -> usize, fn(&mut Settings, usize)),
     Button,
 }
 
-/// What a changed option requires before the next search.
+/// Needed before the next search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionEffect {
-    /// Nothing: the next `go` reads the setting.
+    /// The next `go` reads the setting.
     None,
-    /// New workers, because the memory bound changed.
+    /// New workers with another memory bound.
     Memory,
     Params,
     Workers,
     Network,
-    /// Clears the tree and the evaluation cache.
+    /// Clears tree and evaluation cache.
     Clear,
     Book,
     Tables,
@@ -61,10 +61,10 @@ pub enum OptionEffect {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionChange {
-    /// The option's main name, not an alias.
+    /// Not an alias.
     pub option: &'static str,
     pub effect: OptionEffect,
-    /// Tells the GUI that the value was clamped.
+    /// The value was clamped.
     pub note: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub enum OptionError {
 }
 
 impl OptionError {
-    /// The option whose value is invalid, and its effect.
+    /// The option with the invalid value.
     pub fn option(&self) -> Option<(&'static str, OptionEffect)> {
         let (OptionError::NoValue(wrong) | OptionError::Value { name: wrong, .. }) = self else {
             return None;
@@ -89,7 +89,7 @@ impl OptionError {
     }
 }
 
-/// Sets the option `name` (case-insensitive, or an alias). Numbers out of range are clamped.
+/// `name` is case-insensitive and may be an alias. Numbers out of range are clamped.
 pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<OptionChange, OptionError> {
     let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
     let option = TABLE
@@ -100,7 +100,7 @@ pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<O
     Ok(OptionChange { option: option.name, effect: option.effect, note })
 }
 
-/// Returns the `option` lines in the table's order; tuning options only if `tuning`.
+/// In the table's order; tuning options only if `tuning`.
 pub fn lines(tuning: bool) -> Vec<String> {
     let defaults = Settings::default();
     let listed = TABLE.iter().filter(|option| tuning || !option.is_tuning);
@@ -112,7 +112,7 @@ pub fn lines(tuning: bool) -> Vec<String> {
         .collect()
 }
 
-/// Returns two Markdown tables: the listed options and the tuning options.
+/// A table of the listed options and one of the tuning options.
 pub fn markdown() -> String {
     format!("{}\nFor tuning:\n\n{}", markdown_table(false), markdown_table(true))
 }
@@ -121,7 +121,6 @@ fn markdown_table(tuning: bool) -> String {
     let defaults = Settings::default();
     let mut table = String::from("| option | type, default, range | what it does |\n|---|---|---|\n");
     for option in TABLE.iter().filter(|option| option.is_tuning == tuning) {
-        // Writing to a string cannot fail.
         let _ = write!(table, "| {} | {} | {}", option.name, option.summary(&defaults), option.doc);
         if !option.aliases.is_empty() {
             let _ = write!(table, " (also `{}`)", option.aliases.join("`, `"));
@@ -136,7 +135,7 @@ impl UciOption {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// The part of the `option` line after the name.
+    /// After the name in the `option` line.
     fn kind(&self, now: &Settings) -> String {
         match &self.kind {
             OptionKind::Check(get, _) => format!("type check default {}", get(now)),
@@ -157,7 +156,7 @@ impl UciOption {
         }
     }
 
-    /// The middle column of the Markdown table.
+    /// Middle column of the Markdown table.
     fn summary(&self, now: &Settings) -> String {
         match &self.kind {
             // The default depends on the machine.
@@ -223,7 +222,7 @@ impl UciOption {
                 Ok((number != clamped).then(|| self.clamped(text, &clamped)))
             }
             OptionKind::Text(none, _, set) => {
-                // Cute Chess sends an empty string as no value at all.
+                // Cute Chess sends no value for an empty string.
                 let text = value.unwrap_or_default();
                 let is = |word: &str| text.eq_ignore_ascii_case(word);
                 let empty = is("") || is("<empty>") || is(none);
@@ -244,10 +243,10 @@ impl UciOption {
     }
 }
 
-/// The value that selects the loaded network's default.
+/// Selects the loaded network's default.
 const AUTO: &str = "auto";
 
-/// The defaults with a native network and with any other.
+/// With a native network, with any other.
 fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
     [Params::native(), Params::default()].map(|params| {
         let settings = Settings { params: params.into(), ..Settings::default() };
@@ -259,7 +258,7 @@ fn chosen(names: &[&'static str], place: usize) -> &'static str {
     names.get(place).copied().unwrap_or_default()
 }
 
-/// Parses a whole number; one beyond 64 bits saturates.
+/// Numbers beyond 64 bits saturate.
 fn whole(text: &str) -> Option<i64> {
     match text.parse() {
         Ok(number) => Some(number),
@@ -299,7 +298,6 @@ mod tests {
         }
     }
 
-    /// Setting every option to its advertised default changes nothing and gives no note.
     #[test]
     fn every_advertised_default_is_understood() {
         let mut settings = Settings::default();
@@ -335,7 +333,7 @@ mod tests {
         }
     }
 
-    /// GUIs list what a person sets; the other options are still accepted.
+    /// GUIs list what a person sets; other options are accepted, too.
     #[test]
     fn options_for_tuning_and_other_names_are_not_listed() {
         let [few, all] = [false, true].map(lines);
@@ -385,7 +383,7 @@ mod tests {
         set(&mut settings, "Precision", Some("Auto")).unwrap();
         assert_eq!(settings.precision, None);
         assert_eq!(settings.params.puct.c, Some(2.5));
-        // An explicit value stays, even if it equals the default of one kind of network.
+        // An explicit value stays, even if it is the default of one kind of network.
         set(&mut settings, "CPuct", Some("0.72")).unwrap();
         set(&mut settings, "CPuctDeviation", Some("1")).unwrap();
         let resolved = settings.search_params(false).puct;

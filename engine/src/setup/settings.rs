@@ -9,60 +9,59 @@ use crate::search::players::{Player, UctParams};
 use crate::search::time::TimeParams;
 use crate::search::{ParamSettings, Params};
 
-/// Percentage of `Hash` for the evaluation cache; the tree gets the rest.
+/// Per cent of `Hash` for the evaluation cache; the rest is the tree's.
 const CACHE_SHARE: usize = 12;
 
-/// Everything that a GUI can set. The defaults are those that `uci` lists.
+/// Defaults are those that `uci` lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Memory of tree and cache in MiB.
+    /// Of tree and cache, in MiB.
     pub hash: usize,
     pub threads: usize,
-    /// Time per move lost outside the engine, in GUI and network.
+    /// Time per move lost in GUI and network.
     pub move_overhead: Duration,
     pub multipv: usize,
     /// Unused: the GUI may use `go ponder`.
     pub ponder: bool,
     pub show_wdl: bool,
-    /// Write castling as king takes rook.
+    /// Castling is written as king takes rook.
     pub chess960: bool,
-    /// Analysis mode: no strength limit, no smart pruning, no contempt, no book.
+    /// No strength limit, no smart pruning, no contempt, no book.
     pub analyse: bool,
     pub limit_strength: bool,
-    /// Used if `limit_strength` is set.
+    /// With `limit_strength`.
     pub elo: i64,
-    /// Below 20, limits the strength unless `limit_strength` is set.
+    /// Below 20, limits the strength unless `limit_strength` does.
     pub skill: i64,
     /// Unused.
     pub opponent: Option<String>,
-    /// Temperature of the move choice at full strength; 0 always plays the best move.
+    /// Of the move choice at full strength; 0 plays the best move.
     pub temperature: f32,
-    /// Write the root statistics at the end of a search.
+    /// Root statistics at the end of a search.
     pub verbose_move_stats: bool,
-    /// Write the root statistics with every `info`.
+    /// Root statistics with every `info`.
     pub log_live_stats: bool,
     /// `None` is the embedded network.
     pub weights: Option<String>,
     /// `None` is the faster precision.
     pub precision: Option<Precision>,
-    /// When a recurrent network stops iterating.
+    /// Of recurrent networks.
     pub step_limits: StepLimits,
     pub backend: Backend,
     /// `None` is the network search.
     pub player: Option<Player>,
     pub uct: UctParams,
-    /// Random seed; 0 draws a new one for every game.
+    /// 0 draws a new one for every game.
     pub seed: u64,
     pub own_book: bool,
     pub book: Option<String>,
-    /// Plies from the start of the game in which the book is used.
+    /// In plies from the start of the game.
     pub book_depth: usize,
     pub tables: Option<String>,
-    /// When the tablebases are probed.
     pub table_rules: ProbeRules,
     pub log_file: Option<String>,
     pub params: ParamSettings,
-    /// Lower bound of a worker's batch when many searches share it.
+    /// Lower bound of a worker's batch when many searches share the workers.
     pub least_batch: usize,
     /// Smart pruning is in `params`.
     pub time: TimeParams,
@@ -70,13 +69,13 @@ pub struct Settings {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// `native` for the family `sparse`, else ONNX Runtime on the CPU.
+    /// `native` for the family `sparse`, else `onnx-cpu`.
     #[default]
     Auto,
-    /// Our own integer kernels, for networks of the family `sparse`.
+    /// Our integer kernels, for the family `sparse`.
     Native,
     OnnxCpu,
-    /// ONNX Runtime on an NVIDIA GPU.
+    /// On an NVIDIA GPU.
     OnnxCuda,
     /// No network: equal priors, every position a draw.
     Uniform,
@@ -127,30 +126,30 @@ impl Default for Settings {
     }
 }
 
-/// Processors that this process may use, by affinity and control group.
+/// By affinity and control group.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// One worker per physical core, at most one per usable processor.
+/// One worker per physical core that may be used.
 fn default_threads(cores: usize, usable: usize) -> usize {
     cores.min(usable).clamp(1, 512)
 }
 
 impl Settings {
-    /// Memory bounds in bytes: tree, evaluation cache.
+    /// In bytes: tree, evaluation cache.
     pub fn memory(&self) -> (usize, usize) {
         let all = self.hash.saturating_mul(1 << 20);
         let cache = all / 100 * CACHE_SHARE;
         (all - cache, cache)
     }
 
-    /// A worker's maximum batch.
+    /// A worker's maximum.
     pub fn batch(&self) -> usize {
         self.params.batch.max(self.least_batch)
     }
 
-    /// The strength limit, if any. It does not apply to classical players.
+    /// `None` for classical players, too.
     pub fn strength(&self) -> Option<Strength> {
         if self.analyse || self.player.is_some() {
             None
@@ -161,12 +160,12 @@ impl Settings {
         }
     }
 
-    /// Temperature of the move choice. `None` in analysis, and at limited strength, which chooses randomly by itself.
+    /// Of the move choice; `None` in analysis, and at limited strength, which draws by itself.
     pub fn move_temperature(&self) -> Option<f32> {
         (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
     }
 
-    /// The search parameters for a native or other network, with the effects of the other settings.
+    /// For a native or other network, with the effects of the other settings.
     pub fn search_params(&self, native: bool) -> Params {
         let params = self.params.resolve(native);
         let mut params = self.strength().map_or_else(|| params.clone(), |strength| strength.limit(&params));
@@ -176,7 +175,7 @@ impl Settings {
         params
     }
 
-    /// The parameters of time management, with the effects of the other settings.
+    /// With the effects of the other settings.
     pub fn time_params(&self) -> TimeParams {
         let smart_pruning = if self.analyse { 0.0 } else { self.params.smart_pruning };
         TimeParams { smart_pruning, ..self.time }

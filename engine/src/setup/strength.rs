@@ -1,6 +1,5 @@
-//! Limited strength. A weaker player has fewer visits and a flatter policy, and chooses randomly among moves nearly as
-//! good as the best. From about 1500 on, a clearly worse move is never played, so no piece is hung by chance; weaker
-//! players may lose one.
+//! Limited strength: fewer visits, a flatter policy, and a random choice among moves nearly as good as the best. From
+//! about 1500 on, a clearly worse move is never played, so no piece is hung by chance.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -10,10 +9,9 @@ use rand::{RngExt, SeedableRng};
 use crate::chess::position::Game;
 use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 
-/// Lowest value of `UCI_Elo`.
+/// Lowest `UCI_Elo`.
 pub const WEAKEST: i64 = 800;
-/// Highest value of `UCI_Elo`: the rating of 60,000 visits per move, about that of the engine without a limit at 5 s +
-/// 0.05 s.
+/// Highest `UCI_Elo`: the rating of 60,000 visits per move, about that of the unlimited engine at 5 s + 0.05 s.
 pub const STRONGEST: i64 = 2450;
 pub const FULL_SKILL: i64 = 20;
 
@@ -21,16 +19,16 @@ pub const FULL_SKILL: i64 = 20;
 pub struct Strength {
     pub visits: u64,
     pub policy: f32,
-    /// Temperature of the move choice: probabilities are proportional to `visits^(1 / temperature)`.
+    /// Temperature: probabilities are proportional to `visits^(1 / choice)`.
     pub choice: f64,
-    /// Maximum loss against the best move, as a difference of `atanh Q`. In even positions that is the difference of Q;
-    /// in lost or won positions, losing a piece still exceeds it.
+    /// Largest difference of `atanh Q` to the best move: in even positions that of Q, but in lost or won ones, too,
+    /// losing a piece exceeds it.
     pub margin: f64,
-    /// Least share of the most visited move's visits. At least two visits are needed, so that a reply was evaluated.
+    /// Least share of the most visited move's visits. At least two visits are needed, so that a reply is evaluated.
     pub seen: f64,
 }
 
-/// Rating, visits, policy, choice, margin, seen. Visits and temperatures are interpolated logarithmically. The first
+/// Rating, visits, policy, choice, margin, seen; visits and temperatures are interpolated logarithmically. The first
 /// two rows were measured against the next row at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05
 /// s. The lowest ratings have more visits again, to see many moves well enough to choose them.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
@@ -47,7 +45,7 @@ const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
 ];
 
 impl Strength {
-    /// The limits of a rating on the scale of `UCI_Elo`.
+    /// On the scale of `UCI_Elo`.
     pub fn of_elo(elo: i64) -> Strength {
         let elo = elo.clamp(WEAKEST, STRONGEST);
         let mut allowed = Strength { visits: 1, policy: 1.0, choice: 1.0, margin: 0.0, seen: 0.0 };
@@ -73,24 +71,21 @@ impl Strength {
         (level < FULL_SKILL).then(|| Strength::of_elo(WEAKEST + step * level))
     }
 
-    /// The search parameters at this strength: a flatter policy, shorter series, and no tree reuse, because the
-    /// previous tree's visits would exceed the limit.
+    /// A flatter policy, shorter series, and no tree reuse, because the kept visits would exceed the limit.
     pub fn limit(&self, params: &Params) -> Params {
         Params {
             policy_temperature: params.policy_temperature * self.policy,
             root_policy_temperature: params.root_policy_temperature * self.policy,
             reply_policy_temperature: params.reply_policy_temperature * self.policy,
             reuse: false,
-            // The levels were measured with series of 16; a longer series is a large part of all their visits.
+            // The levels were measured with series of 16; longer ones are a large part of all their visits.
             series: params.series.min(16),
             ..params.clone()
         }
     }
 
-    /// The index of the line to play, drawn at random among the candidates; 0 if there are none.
-    ///
-    /// A mate in one is always played. Candidates are moves that are not proven lost, have enough visits, and are
-    /// within the margin of the best candidate.
+    /// The index of the line to play, drawn at random among candidates that are not proven lost, have enough visits and
+    /// are within the margin of the best candidate. A mate in one is always played. Returns 0 without a candidate.
     pub fn choose(&self, report: &Report, seed: u64) -> usize {
         let Some(best) = report.lines.first() else { return 0 };
         if best.visits == 0 || matches!(best.score, Score::Mate(1)) || is_lost(best) {
@@ -117,8 +112,8 @@ impl Strength {
 }
 
 /// Draws the index of a root move with probability proportional to `visits^(1 / temperature)`, or to `prior^(1 /
-/// temperature)` if none was visited (play by policy alone). `stats` are best first. A proven win is always played, a
-/// proven loss only if nothing else is left.
+/// temperature)` if none was visited. `stats` are best first. A proven win is always played, a proven loss only if
+/// nothing else is left.
 pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     let known = |stats: &MoveStats| stats.proof.map_or(0.0, |proof| proof.wdl().q());
     if stats.first().is_none_or(|best| known(best) > 0.0) {
@@ -134,12 +129,12 @@ pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     search::sample_by_visits(&weights, temperature, seed).unwrap_or(0)
 }
 
-/// Resolution of priors as integer weights.
+/// Priors become integer weights.
 const PRIOR_STEPS: f64 = 1e9;
 
-/// Differs between the positions of a game and, by `game_seed`, between games.
+/// Differs between positions and, by `game_seed`, between games.
 pub fn seed(game: &Game, game_seed: u64) -> u64 {
-    // SmallRng mixes the bits of its seed.
+    // SmallRng mixes the bits.
     (game.hash() ^ game_seed).wrapping_add(game.ply() as u64)
 }
 
@@ -151,7 +146,7 @@ fn is_lost(line: &PvLine) -> bool {
     matches!(line.score, Score::Mate(moves) if moves <= 0)
 }
 
-/// `atanh Q`: on this scale, material adds up in won and lost positions, too.
+/// On the scale of `atanh Q`, material adds up in won and lost positions, too.
 fn advantage(line: &PvLine) -> f64 {
     f64::from(line.wdl.q().clamp(-0.999, 0.999)).atanh()
 }

@@ -10,10 +10,10 @@ use crate::nets::onnx::MAX_STEPS;
 use crate::search::Params;
 use crate::search::players::Player;
 
-/// A setting that is a whole number in UCI.
+/// A whole number in UCI.
 trait Whole: Sized {
     fn to_spin(&self) -> i64;
-    /// `number` is within the option's range.
+    /// Within the option's range.
     fn of_spin(number: i64) -> Self;
 }
 
@@ -41,7 +41,7 @@ impl Whole for Duration {
     }
 }
 
-/// A setting that is a `combo` in UCI.
+/// A `combo` in UCI.
 trait OneOf: Sized {
     const NAMES: &'static [&'static str];
     /// Index in `NAMES`.
@@ -69,7 +69,6 @@ impl OneOf for Option<Precision> {
     }
 }
 
-/// The network search, then the classical players.
 impl OneOf for Option<Player> {
     const NAMES: &'static [&'static str] = &{
         let [random, minimax, alpha_beta, uct, uct_value] = Player::NAMES;
@@ -83,7 +82,7 @@ impl OneOf for Option<Player> {
     }
 }
 
-/// The names of a choice; the getter only selects the type.
+/// The getter only selects the type.
 const fn names<T: OneOf>(_: fn(&super::settings::Settings) -> &T) -> &'static [&'static str] {
     T::NAMES
 }
@@ -93,7 +92,7 @@ fn about() -> String {
     format!("Philidor {version}, a UCI chess engine with a neural network; GPL-3.0-or-later")
 }
 
-/// An option's kind, its field of [`Settings`](super::settings::Settings), and its range.
+/// Kind, field of [`Settings`](super::settings::Settings), and range.
 macro_rules! kind {
     (button()) => { OptionKind::Button };
     (fixed($text:ident)) => { OptionKind::Fixed($text) };
@@ -117,7 +116,7 @@ macro_rules! kind {
 
 macro_rules! options {
     ($($list:ident { $(($name:literal, [$($alias:literal),*], $kind:ident $arguments:tt, $effect:ident, $doc:literal);)* })*) => {
-        /// All options: the listed ones, then the tuning options.
+        /// The listed options, then the tuning options.
         pub static TABLE: &[UciOption] = &[$($(UciOption {
             name: $name,
             aliases: &[$($alias),*],
@@ -129,7 +128,7 @@ macro_rules! options {
     };
 }
 
-// Name, aliases, type (with field and range), effect, Markdown text. Defaults are in `Settings::default` or in the
+// Name, aliases, type (with field and range), effect, Markdown. Defaults are in `Settings::default` or in the
 // parameters' own `default`.
 options! {
 listed {

@@ -3,19 +3,19 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The log of `Debug Log File`: all lines read and written. Clones write to the same file.
+/// Of `Debug Log File`: all lines read and written. Clones share the file.
 #[derive(Clone, Debug, Default)]
 pub struct TrafficLog(Arc<Mutex<Option<File>>>);
 
 impl TrafficLog {
-    /// Starts a new log at `path`; `None` ends logging. If the file cannot be created, the previous log is kept.
+    /// `None` ends logging. If the file cannot be created, the previous log stays.
     pub fn log_to(&self, path: Option<&Path>) -> io::Result<()> {
         let file = path.map(File::create).transpose()?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = file;
         Ok(())
     }
 
-    /// Logs a line; `direction` is `>>` for input, `<<` for output.
+    /// `direction` is `>>` for input, `<<` for output.
     pub fn note(&self, direction: &str, line: &str) {
         if let Some(file) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             // A full disk must not end a game.

@@ -1,6 +1,6 @@
-//! Benchmarks: [`signature`] searches fixed positions with machine-independent results; [`speed`] measures a network;
-//! [`perft`] counts move sequences; [`lesson`] compares minimax, alpha-beta and UCT with the notebook that the
-//! classical players follow; [`version`] describes the build.
+//! Benchmarks: [`signature`] gives the same results on every machine; [`speed`] measures a network; [`perft`] counts
+//! move sequences; [`lesson`] compares the classical players with the notebook that they follow; [`version`] describes
+//! the build.
 
 pub mod lesson;
 pub mod perft;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::chess::position::Game;
 use crate::search::{Limits, Pool, SearchOutcome};
 
-/// Searches `game` with an empty tree. The duration excludes clearing the tree.
+/// The tree is empty; clearing it is not timed.
 fn search(pool: &mut Pool, game: &Game, visits: u64) -> (SearchOutcome, Duration) {
     pool.clear();
     let start = Instant::now();

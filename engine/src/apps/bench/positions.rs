@@ -1,5 +1,4 @@
-/// The positions of `bench`: openings, middlegames, endgames, and edge cases of move generation and search. Any change
-/// here changes the signature.
+/// Openings, middlegames, endgames, and edge cases of move generation and search. A change here changes the signature.
 pub const POSITIONS: [&str; 22] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     // Castling both ways, pins, promotions soon.

@@ -1,4 +1,4 @@
-//! Records the network's answers to a search with our own kernels, and repeats the search with the recorded answers.
+//! Records the network's answers in a search with our own kernels, and repeats the search with them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,15 +8,15 @@ use crate::chess::position::Game;
 use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
 use crate::nets::sparse::SparseEvaluator;
 
-/// The evaluations of a search with one worker, in order.
+/// Of a search with one worker, in order.
 #[derive(Default)]
 pub(super) struct Recording {
-    /// Positions whose value was evaluated, with their legal moves.
+    /// With evaluated value, and their legal moves.
     pub positions: Vec<(Game, Vec<Move>)>,
     values: Vec<Wdl>,
-    /// Number of positions whose policy was evaluated, too.
+    /// Positions with evaluated policy.
     pub policies: u64,
-    /// The priors of these positions, concatenated.
+    /// Of these positions, concatenated.
     priors: Vec<f32>,
 }
 
@@ -26,7 +26,6 @@ pub(super) fn lock(shared: &SharedRecording) -> MutexGuard<'_, Recording> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Records the answers of a network's evaluator.
 pub(super) struct Recorder {
     pub evaluator: SparseEvaluator,
     pub recording: SharedRecording,
@@ -63,11 +62,11 @@ impl SplitEvaluator for Recorder {
     }
 }
 
-/// Answers from a recording, whatever is asked. Useful only to repeat the recorded search.
+/// Answers from a recording, whatever is asked: only for a repeat of the recorded search.
 pub(super) struct Replayer {
-    /// The next recording before a search, the previous one after it.
+    /// Before a search the next recording, after it the previous one.
     next: SharedRecording,
-    /// The recording in use, and the read positions in it.
+    /// In use, and the positions read in it.
     recording: Recording,
     values: usize,
     priors: usize,

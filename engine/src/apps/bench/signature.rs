@@ -1,5 +1,5 @@
-//! The signature: node count and checksum of single-worker searches of fixed positions with fixed visits. It is the
-//! same on every machine and changes only with the search.
+//! The node count and checksum of single-worker searches of fixed positions with fixed visits. It is the same on every
+//! machine and changes only with the search.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -27,15 +27,14 @@ impl Default for SignatureConfig {
     }
 }
 
-/// The signature and the measured speeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Nodes evaluated in all searches.
+    /// Evaluated in all searches.
     pub nodes: u64,
-    /// FNV-1a hash of all root moves and their visits, in the order of the reports.
+    /// FNV-1a of all root moves and their visits, in the order of the reports.
     pub checksum: u64,
     pub nps: u64,
-    /// The tree alone, one visit at a time, with an evaluator that takes almost no time.
+    /// The tree alone, one visit at a time: its evaluator takes almost no time.
     pub single_visits_per_second: u64,
     /// The tree alone, in batches.
     pub batched_visits_per_second: u64,
@@ -45,7 +44,7 @@ pub struct Signature {
     pub network: String,
 }
 
-/// Parameters of the searches without a network, which measure the tree alone.
+/// For searches without a network, which measure the tree alone.
 fn plain() -> Params {
     Params {
         puct: Puct { factor: 0.0, ..Puct::default() },
@@ -57,10 +56,10 @@ fn plain() -> Params {
     }
 }
 
-/// Bytes per tree, more than the searches need.
+/// Bytes per tree; more than needed.
 const MEMORY: usize = 64 << 20;
 
-/// Prints a line per position and evaluator to `out`.
+/// Prints a line per position and evaluator.
 pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Signature> {
     let nodes = Arc::new(AtomicU64::new(0));
     let mut checksum = Fnv::default();
@@ -108,7 +107,7 @@ fn per_second(count: u64, time: Duration) -> u64 {
     (count as f64 / time.as_secs_f64().max(1e-6)) as u64
 }
 
-/// Prints the speeds, the checksum, and last `N nodes M nps`, as OpenBench expects.
+/// The last line is `N nodes M nps`, as OpenBench expects.
 pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
     let signature = compute(config, out)?;
     writeln!(out, "the tree alone: {} visits/s", signature.single_visits_per_second)?;

@@ -1,4 +1,4 @@
-//! The speed of a network: its session alone, the evaluator, and a search.
+//! A network's speed: its session alone, the evaluator, and a search.
 
 use std::fmt;
 use std::hint::black_box;
@@ -67,13 +67,13 @@ impl fmt::Display for SpeedError {
 
 impl std::error::Error for SpeedError {}
 
-/// Positions per second for one precision, batch size and number of workers.
+/// In positions per second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpeedRow {
     pub precision: String,
     pub workers: usize,
     pub batch: usize,
-    /// The session alone, on inputs encoded beforehand.
+    /// The session alone, on encoded inputs.
     pub session: f64,
     /// Encoding, network and softmax.
     pub evaluator: f64,
@@ -81,14 +81,14 @@ pub struct SpeedRow {
     pub search: f64,
 }
 
-/// Visits per search: a second or less, as in a fast game.
+/// A second or less per search, as in a fast game.
 const SEARCH_VISITS: u64 = 3000;
 
-/// Visits per search with our own kernels.
+/// With our own kernels.
 pub const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
-/// Measures a network, by default the embedded one, and prints its name and a table: of our own kernels, or of ONNX
-/// Runtime in one or both precisions.
+/// Measures a network, by default the embedded one: with our own kernels, or with ONNX Runtime in one or both
+/// precisions. Prints its name and a table.
 pub fn print(
     weights: Option<&Path>,
     precision: Option<Precision>,
@@ -118,7 +118,7 @@ pub fn print(
     table(&networks, config, out).map(drop)
 }
 
-/// Measures all combinations in alternation, so that changes of the machine's speed affect all alike, and prints the
+/// Measures all combinations in alternation, so that changes of the machine's speed affect all alike. Prints the
 /// medians.
 pub fn table(
     networks: &[Network],
@@ -214,8 +214,8 @@ pub fn native_table(
     write(out).map_err(SpeedError::Output)
 }
 
-/// The parts of a search with one worker: the network alone on the search's positions in their order; the search with
-/// recorded answers; the whole search.
+/// With one worker: the network alone on the search's positions in their order; the search with recorded answers; the
+/// whole search.
 const PARTS: [&str; 5] = [
     "value of the search's positions",
     "policy of all of them",
@@ -252,8 +252,8 @@ impl SearchParts {
         }
     }
 
-    /// New positions per second of the [`PARTS`], and the share of positions whose policy is evaluated. Searches the
-    /// fixed positions with `visits` each until the whole searches have taken `wanted`; the first one warms up.
+    /// New positions per second of the [`PARTS`], and the share of positions with evaluated policy. Searches the fixed
+    /// positions with `visits` each until the whole searches have taken `wanted`; the first one warms up.
     fn rates(&mut self, visits: u64, wanted: Duration) -> Result<([f64; PARTS.len()], f64), SpeedError> {
         let (mut evaluations, mut asked, mut taken) = (0, 0, [Duration::ZERO; PARTS.len()]);
         for (number, game) in games().iter().cycle().enumerate() {
@@ -283,10 +283,10 @@ impl SearchParts {
         Ok((taken.map(rate), asked as f64 / evaluations as f64))
     }
 
-    /// The network's time for the values, the policies, and both.
+    /// For the values, the policies, and both.
     fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
         let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
-        // Copies the positions first: in a search, too, a position has just been made when it is evaluated.
+        // Copies the positions first, because a search has just made the position that it evaluates.
         let mut fresh = vec![(Game::new(), Vec::new()); 64];
         [0, 1, 2].map(|question| {
             let mut taken = Duration::ZERO;
@@ -311,7 +311,7 @@ impl SearchParts {
     }
 }
 
-/// Evaluations and duration of a search with an empty tree.
+/// With an empty tree.
 fn evaluations_of(pool: &mut Pool, game: &Game, visits: u64) -> Result<(u64, Duration), SpeedError> {
     let (outcome, taken) = search(pool, game, visits);
     match outcome.error {
@@ -320,7 +320,7 @@ fn evaluations_of(pool: &mut Pool, game: &Game, visits: u64) -> Result<(u64, Dur
     }
 }
 
-/// For an even number of samples, the lower of the two in the middle.
+/// The lower of two middle samples.
 fn median(samples: &mut [f64]) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples.get(samples.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
@@ -380,7 +380,7 @@ impl SpeedBench {
 }
 
 /// Evaluations per second in searches of the fixed positions with `visits` each, for at least `wanted`. The first
-/// search is not counted, because it allocates the memory for all.
+/// search allocates memory and does not count.
 pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64, SpeedError> {
     let (mut evaluations, mut taken) = (0, Duration::ZERO);
     for (number, game) in games().iter().cycle().enumerate() {
@@ -395,7 +395,7 @@ pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64
     Ok(evaluations as f64 / taken.as_secs_f64())
 }
 
-/// Positions per second of all `owners` together; each runs batches on its own thread for `time`.
+/// Positions per second of all `owners`, each of which runs batches on its own thread for `time`.
 fn rate<T: Send>(
     owners: &mut [T],
     time: Duration,

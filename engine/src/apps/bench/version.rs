@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use crate::nets::encoding::{Input, Policy};
 use crate::nets::sparse::SparseNetwork;
 
-/// Prints the version with its commit, the encodings, and the embedded network with its backend.
+/// Version and commit, encodings, embedded network and backend.
 pub fn print(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
     writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;

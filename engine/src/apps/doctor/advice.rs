@@ -1,11 +1,11 @@
-//! Conclusions from the diagnosis: settings for a GUI, and problems with their remedies.
+//! Settings for a GUI, and problems with their remedies.
 
 use serde::Serialize;
 
 use super::machine::{Machine, Runtime};
 use super::measure::Measurements;
 
-/// Load per core above which measurements and games are disturbed.
+/// Per core; a higher load disturbs measurements and games.
 const BUSY: f64 = 0.5;
 
 #[derive(Clone, Debug, Serialize)]
@@ -14,9 +14,9 @@ pub(super) struct GuiAdvice {
     pub threads: usize,
     /// MiB.
     pub hash: u64,
-    /// Milliseconds, for games on this machine.
+    /// Milliseconds, on this machine.
     pub move_overhead: u64,
-    /// Milliseconds, for games over a network.
+    /// Milliseconds, over a network.
     pub move_overhead_online: u64,
     pub weights: &'static str,
 }
@@ -34,7 +34,7 @@ impl GuiAdvice {
     }
 }
 
-/// A quarter of the free memory as a power of two from 16 MiB to 4 GiB; in MiB.
+/// In MiB: a quarter of the free memory, as a power of two from 16 MiB to 4 GiB.
 fn hash(free: u64) -> u64 {
     let quarter = (free / 4).clamp(16, 4096);
     1 << quarter.ilog2()

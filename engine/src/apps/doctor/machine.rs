@@ -7,20 +7,20 @@ use crate::setup::settings::processors;
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Machine {
     pub system: String,
-    /// The program's target architecture, such as `x86_64`.
+    /// Of the program, such as `x86_64`.
     pub architecture: &'static str,
     pub processor: String,
-    /// Instruction sets of this processor that kernels can use.
+    /// Instruction sets that kernels can use.
     pub features: Vec<&'static str>,
-    /// Physical cores.
+    /// Physical.
     pub cores: usize,
-    /// Processors that this program may use.
+    /// That this program may use.
     pub processors: usize,
-    /// MiB; of the control group, if that is less.
+    /// MiB; the control group's, if less.
     pub memory: u64,
     /// MiB.
     pub free_memory: u64,
-    /// Running or waiting programs, averaged over the last minute; `None` if the system does not report it.
+    /// Running or waiting programs, averaged over the last minute; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     pub gpus: Vec<String>,
@@ -53,7 +53,6 @@ impl Machine {
         }
     }
 
-    /// The kernels run without vector instructions.
     pub fn is_without_vectors(&self) -> bool {
         self.architecture == "x86_64" && !self.features.contains(&"avx2")
     }
@@ -101,10 +100,10 @@ fn features() -> Vec<&'static str> {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Runtime {
-    /// The file name usually contains the version.
+    /// The file name usually has the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
-    /// Why it cannot be used.
+    /// Why the library cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -14,14 +14,14 @@ use crate::nets::onnx::{Network, NetworkPair, PrecisionCache};
 use crate::nets::sparse::{SparseEvaluator, SparseNetwork};
 use crate::search::{Params, Pool};
 
-/// Minimum time per measurement.
+/// Per measurement, at least.
 const TIME: Duration = Duration::from_millis(1200);
-/// Visits per search in ONNX Runtime, where the slowest network does a few hundred per second.
+/// Per search in ONNX Runtime, where the slowest network does a few hundred per second.
 const VISITS: u64 = 300;
 /// Bytes per tree.
 const MEMORY: usize = 128 << 20;
 
-/// The speed in a search with one worker.
+/// In a search with one worker.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NetworkSpeed {
     pub file: String,
@@ -32,7 +32,7 @@ pub(super) struct NetworkSpeed {
     pub rate: f64,
 }
 
-/// Shows on stderr, if that is a terminal.
+/// On stderr, if it is a terminal.
 pub(super) fn progress() -> ProgressBar {
     let template = "{wide_bar} {pos}/{len} speeds, {msg}, {eta} left";
     let bar = ProgressBar::new(0);
@@ -42,21 +42,21 @@ pub(super) fn progress() -> ProgressBar {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Measurements {
-    /// The fastest first.
+    /// Fastest first.
     pub networks: Vec<NetworkSpeed>,
-    /// The embedded network's positions per second by number of workers.
+    /// Of the embedded network: workers, positions per second.
     pub workers: Vec<(usize, f64)>,
-    /// Networks in two precisions, with the precision that `Precision auto` chooses here.
+    /// Networks in two precisions, with the choice of `Precision auto` here.
     pub precisions: Vec<(String, String)>,
-    /// Failed networks with the reason.
+    /// With the reason.
     pub failed: Vec<(String, String)>,
-    /// Networks not measured for lack of time.
+    /// For lack of time.
     pub skipped: Vec<String>,
 }
 
 impl Measurements {
-    /// Measures the embedded network, then other installed networks until `deadline`. Stores in `cache` which precision
-    /// is faster. `progress` advances once per speed.
+    /// Measures the embedded network, then other installed ones until `deadline`. Stores the faster precisions in
+    /// `cache`. `progress` advances once per speed.
     pub fn take(
         machine: &Machine,
         has_runtime: bool,
@@ -168,7 +168,7 @@ impl Measurements {
         !self.precisions.is_empty()
     }
 
-    /// The smallest number of workers that reaches 90 % of the best speed.
+    /// The least that reach 90 % of the best speed.
     pub fn best_workers(&self) -> usize {
         let best = self.workers.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         self.workers.iter().find(|(_, rate)| *rate >= 0.9 * best).map_or(1, |(workers, _)| *workers)

@@ -1,6 +1,5 @@
-//! `philidor doctor`: the machine, the fastest network on it, and settings for a GUI. [`machine`] queries the system,
-//! [`measure`] searches with every installed network, [`advice`] draws conclusions, [`report`] puts them into words.
-//! Nothing is written without `--write`.
+//! `philidor doctor`: [`machine`] queries the system, [`measure`] searches with every installed network, [`advice`]
+//! draws conclusions, [`report`] puts them into words. Nothing is written without `--write`.
 
 mod machine;
 mod measure;
@@ -19,7 +18,7 @@ use self::machine::{Machine, Runtime};
 use self::measure::Measurements;
 use crate::nets::onnx::PrecisionCache;
 
-/// No measurement begins later, so that the answer takes less than a minute.
+/// No measurement begins later, so the answer takes less than a minute.
 const TIME: Duration = Duration::from_secs(40);
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -45,7 +44,7 @@ pub enum DoctorError {
 pub struct Diagnosis {
     /// With the commit.
     version: String,
-    /// The path of this program.
+    /// Path.
     program: String,
     machine: Machine,
     onnx_runtime: Runtime,
@@ -54,7 +53,7 @@ pub struct Diagnosis {
     problems: Vec<Problem>,
     #[serde(skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// Duration of the diagnosis in seconds.
+    /// Of the diagnosis.
     seconds: f64,
 }
 
@@ -76,7 +75,7 @@ fn diagnose(
 ) -> Result<Diagnosis, DoctorError> {
     let start = Instant::now();
     let (machine, onnx_runtime) = (Machine::look(), Runtime::look());
-    // A cache without a file stores nothing.
+    // Without a file, the cache stores nothing.
     let cache = if config.write { PrecisionCache::of_user() } else { PrecisionCache::default() };
     let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline, progress)
         .map_err(DoctorError::Network)?;

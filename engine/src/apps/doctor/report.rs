@@ -5,7 +5,6 @@ use crate::nets::catalogue;
 
 pub(super) fn text(diagnosis: &Diagnosis) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
     let _ = write_all(diagnosis, &mut text);
     text
 }

@@ -14,7 +14,7 @@ fn wdl(q: f32) -> Wdl {
     Wdl { win: f32::midpoint(1.0, q), draw: 0.0, loss: f32::midpoint(1.0, -q) }
 }
 
-/// A report on the first legal moves of the initial position; `lines` are (visits, Q, mate).
+/// First legal moves of the initial position; `lines` are (visits, Q, mate).
 fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     let moves = Game::new().legal_moves();
     let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| PvLine {
@@ -35,7 +35,7 @@ fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     }
 }
 
-/// Counts how often each line is chosen.
+/// By line.
 fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
     let strength = Strength::of_elo(elo);
     let mut counts = HashMap::new();
@@ -49,7 +49,7 @@ fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
 fn a_higher_rating_allows_more_visits_and_less_randomness() {
     for elo in (WEAKEST..STRONGEST).step_by(10) {
         let [weak, strong] = [elo, elo + 10].map(Strength::of_elo);
-        // The weakest levels have more visits again, to see more moves well enough to choose them.
+        // The weakest levels have more visits again.
         let [few, many] =
             if elo < 1260 { [strong.visits, weak.visits] } else { [weak.visits, strong.visits] };
         assert!(few <= many, "{weak:?} {strong:?}");
@@ -61,7 +61,7 @@ fn a_higher_rating_allows_more_visits_and_less_randomness() {
     assert!(low.visits == 87 && close(low.choice, 7.95) && close(low.margin, 1.93), "{low:?}");
     assert_eq!(Strength::of_elo(i64::MIN), low);
     assert_eq!(Strength::of_elo(i64::MAX), Strength::of_elo(STRONGEST));
-    // 1920 is half-way from 300 to 1,200 visits on a log scale: √(300 · 1,200) = 600.
+    // 1920 is half-way from 300 to 1,200 visits: √(300 · 1,200) = 600.
     assert_eq!(Strength::of_elo(1920).visits, 600);
 }
 
@@ -74,8 +74,8 @@ fn skill_levels_are_on_the_same_scale_and_the_highest_is_no_limit() {
 
 #[test]
 fn probabilities_follow_visits_and_temperature() {
-    // Two moves of equal value with 8 visits to 1: at temperature 3 the odds are 2 to 1. A move with a single visit is
-    // never drawn beside better visited ones.
+    // Equal values with 8 visits to 1 have odds of 2 to 1 at temperature 3. A single visit is not enough beside better
+    // visited moves.
     let strength = Strength { visits: 1, policy: 1.0, choice: 3.0, margin: 0.1, seen: 0.0 };
     let report = report(&[(16, 0.0, None), (2, 0.0, None), (1, 0.0, None)]);
     let first = (0..30_000).filter(|seed| strength.choose(&report, *seed) == 0).count();
@@ -85,11 +85,11 @@ fn probabilities_follow_visits_and_temperature() {
 
 #[test]
 fn a_move_beyond_the_margin_is_never_chosen() {
-    // The margin at 1510 is 0.27: atanh 0.27 = 0.2769 exceeds it, 0.26 is within.
+    // The margin at 1510 is 0.27: atanh 0.27 = 0.2769 exceeds it, atanh 0.26 is within.
     let even = report(&[(50, 0.0, None), (40, -0.27, None), (30, -0.26, None)]);
     let counts = choices(1510, &even);
     assert!(!counts.contains_key(&1) && counts[&0] > 0 && counts[&2] > 0, "{counts:?}");
-    // A queen is too much even in a nearly lost game: atanh −0.8 − atanh −0.95 = 0.73.
+    // A queen is too much in a nearly lost game: atanh −0.8 − atanh −0.95 = 0.73.
     let lost = report(&[(50, -0.8, None), (40, -0.95, None)]);
     assert_eq!(choices(1510, &lost).len(), 1);
     // The weakest player may lose it.
@@ -97,8 +97,7 @@ fn a_move_beyond_the_margin_is_never_chosen() {
     // The most visited move is no exception.
     let trap = report(&[(50, -0.9, None), (20, 0.0, None)]);
     assert_eq!(choices(1510, &trap), HashMap::from([(1, SEEDS)]));
-    // A strong player does not trust a hardly visited move; at 2295, a move needs half of the most visited move's
-    // visits.
+    // At 2295, a move needs half of the most visited move's visits.
     let hardly_seen =
         report(&[(50_000, 0.1, None), (26_000, 0.105, None), (24_000, 0.3, None), (2, 0.9, None)]);
     assert_eq!(choices(STRONGEST, &hardly_seen), HashMap::from([(0, SEEDS)]));
@@ -118,7 +117,7 @@ fn mates_are_played_and_allowed_only_if_nothing_else_is_left() {
     assert_eq!(choices(WEAKEST, &report(&[])), HashMap::from([(0, SEEDS)]));
 }
 
-/// Statistics of the first legal moves of the initial position; `moves` are (visits, prior, proof).
+/// First legal moves of the initial position; `moves` are (visits, prior, proof).
 fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     let legal = Game::new().legal_moves();
     let stats = |(&(visits, prior, proof), &m): (&(u64, f32, Option<Proof>), &Move)| MoveStats {
@@ -135,7 +134,7 @@ fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     moves.iter().zip(&legal).map(stats).collect()
 }
 
-/// Counts of each of three moves in a thousand draws.
+/// Of three moves in a thousand draws.
 fn drawn(stats: &[MoveStats], temperature: f32) -> [usize; 3] {
     let mut counts = [0; 3];
     (0..1000).for_each(|seed| counts[draw(stats, temperature, seed)] += 1);
@@ -144,7 +143,7 @@ fn drawn(stats: &[MoveStats], temperature: f32) -> [usize; 3] {
 
 #[test]
 fn a_temperature_draws_by_visits_and_without_any_by_the_policy() {
-    // Visits 8 : 1 give odds of 2 : 1 at temperature 3, and of 8 : 1 at temperature 1.
+    // Odds of 8 : 1 visits are 2 : 1 at temperature 3.
     let by_visits = stats(&[(80, 0.1, None), (10, 0.9, None), (0, 0.0, None)]);
     let [first, second, third] = drawn(&by_visits, 3.0);
     assert!((620..715).contains(&first) && second == 1000 - first && third == 0, "{first} {second} {third}");
@@ -177,7 +176,7 @@ fn games_differ_and_positions_do() {
     assert_ne!(first, seed(&game, 1), "the same position, later");
 }
 
-/// Values taking and saving the queen, and nothing else.
+/// Values only taking and saving the queen.
 struct QueenHunter;
 
 fn can_take_the_queen(game: &Game) -> bool {

@@ -1,4 +1,4 @@
-//! The notebook's examples: minimax and alpha-beta by moves tried and time for a mate in one, and UCT by the results of
+//! The notebook's examples: minimax and alpha-beta by moves tried and time for a mate in one, UCT by the results of
 //! 5,000 random games.
 
 mod plain;
@@ -20,11 +20,11 @@ pub const DEPTH: u32 = 4;
 const UCT_MOVES: &str = "e2e4 e7e6 d2d4 d7d5 b1c3 g8f6 e4e5 f6d7 g1f3 f8b4 f1d3 e8g8";
 /// As in the notebook.
 const UCT_GAMES: u64 = 5000;
-/// The notebook's seed, although our generator differs.
+/// The notebook's, although our generator differs.
 const UCT_SEED: u64 = 42;
 /// The notebook's root: sum of White's payouts, visits.
 const NOTEBOOK_ROOT: (f64, u64) = (2519.5, 5000);
-/// The notebook's root moves: sum of White's payouts and visits, in the order of first visits.
+/// Sum of White's payouts, visits; in the order of first visits.
 #[rustfmt::skip]
 const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("a2a4", 87.0, 166), ("g2g4", 83.5, 161), ("h2h4", 93.5, 176), ("a2a3", 64.0, 132),
@@ -38,13 +38,13 @@ const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("f3h4", 83.5, 161), ("f3g5", 55.5, 119),
 ];
 
-/// Explains the differences from the notebook's first table.
+/// On the differences in the first table.
 const NOTES: &str = "\
 Plain alpha-beta tries the moves in python-chess's order, with a full window for every root move, and reads the table of
 squares by files: as the notebook does, hence the same number. Read by ranks, as the table is written, it would be
 119,706. Our player tries captures first and gives later root moves the best value so far as a bound.";
 
-/// Prints the examples as Markdown tables.
+/// As Markdown tables.
 pub fn print(out: &mut impl Write) -> io::Result<()> {
     print_full_width(out)?;
     writeln!(out, "\n{NOTES}\n")?;
@@ -106,7 +106,7 @@ fn print_uct(out: &mut impl Write) -> io::Result<()> {
     let start = Instant::now();
     let outcome = Player::Uct.think(&task, &mut Unseen, &AtomicBool::new(false));
     let seconds = start.elapsed().as_secs_f64();
-    // White's payout is 1 for a win and ½ for a draw.
+    // A payout is 1 for a win, ½ for a draw.
     let here = |text: &str| {
         let line = outcome.report.lines.iter().find(|line| Game::uci(line.pv[0], false) == text);
         line.map_or((0.0, 0), |line| {

@@ -1,6 +1,6 @@
-//! Plain alpha-beta as in the notebook, to compare the number of moves tried. Everything that decides this number is
-//! the notebook's: python-chess's move order without captures first, a full window of ±10,000 for every root move,
-//! fail-soft values, no draws, mate values independent of the ply, and piece-square tables read by files.
+//! Alpha-beta as in the notebook, to compare the number of moves tried. All that decides it is the notebook's:
+//! python-chess's move order without captures first, a full window of ±10,000 for every root move, fail-soft values, no
+//! draws, mate values independent of the ply, piece-square tables read by files.
 
 use std::cmp::Reverse;
 
@@ -8,24 +8,24 @@ use shakmaty::{Chess, Move, Position, Role, Square};
 
 use crate::nets::eval::material;
 
-/// The initial window is ±this at every root move.
+/// Bound of the window at every root move.
 const WINDOW: i32 = 10_000;
-/// The initial value of a node for the minimising side.
+/// Initial value of a minimising node.
 const WORST: i32 = 9_999;
-/// Values of a mate by White and by Black, from White's view.
+/// Values of a mate by White and by Black, for White.
 const MATED: [i32; 2] = [1_000_000, -100_000];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainResult {
-    /// The first of equally good root moves; `None` without a legal move.
+    /// The first of equally good root moves.
     pub best: Option<Move>,
-    /// From White's view.
+    /// For White.
     pub value: i32,
-    /// Moves tried below the root.
+    /// Below the root.
     pub tried: u64,
 }
 
-/// Searches every root move to `depth` plies, at least 1.
+/// `depth` in plies, at least 1.
 pub fn search(position: &Chess, depth: u32) -> PlainResult {
     let white = position.turn().is_white();
     let mut found = PlainResult { best: None, value: if white { -WORST } else { WORST }, tried: 0 };
@@ -39,7 +39,7 @@ pub fn search(position: &Chess, depth: u32) -> PlainResult {
     found
 }
 
-/// Returns the value from White's view if it is inside the window, else a bound.
+/// For White; a bound if outside the window.
 fn alpha_beta(position: &Chess, depth: u32, [mut alpha, mut beta]: [i32; 2], tried: &mut u64) -> i32 {
     let white = position.turn().is_white();
     if position.is_checkmate() {
@@ -72,8 +72,8 @@ fn after(position: &Chess, m: Move) -> Chess {
     after
 }
 
-/// The legal moves in python-chess's order: squares from h8 down to a1; pieces by origin (in check the king first),
-/// castling, pawn captures by origin, single and double steps by target, en passant.
+/// python-chess's order: squares from h8 down to a1; pieces by origin (in check the king first), castling, pawn
+/// captures by origin, single and double steps by target, en passant.
 fn in_order(position: &Chess) -> Vec<Move> {
     let in_check = position.is_check();
     let mut moves = position.legal_moves().to_vec();
@@ -106,7 +106,7 @@ mod tests {
         moves.join(" ")
     }
 
-    /// The expected orders are from python-chess 1.11.2.
+    /// Expected orders by python-chess 1.11.2.
     #[test]
     fn moves_come_in_python_chesss_order() {
         assert_eq!(order("r3k2r/8/8/3pP3/8/8/P6P/R3K2R w KQ d6 0 1"), EXPECTED_QUIET);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn black_minimises() {
-        // 1. f3 e5 2. g4, and Qh4 is mate; the notebook's value is −100,000 at any depth.
+        // 1. f3 e5 2. g4 allows Qh4#, which is −100,000 in the notebook at any depth.
         let game = Game::from_uci(None, ["f2f3", "e7e5", "g2g4"]).unwrap();
         let found = search(game.position(), 2);
         assert_eq!((Game::uci(found.best.unwrap(), false).as_str(), found.value), ("d8h4", -100_000));
