@@ -15,12 +15,11 @@ pub fn write_aside<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Res
     Ok(value)
 }
 
-/// Whether a file could be written beside `path`, as [`write_aside`] does.
 pub fn can_write_aside(path: &Path) -> io::Result<()> {
     temporary(path).map(drop)
 }
 
-/// An empty `NAME.RANDOM.tmp` beside `path`, removed when dropped.
+/// Creates an empty `NAME.RANDOM.tmp` beside `path`, removed on drop.
 pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
@@ -33,7 +32,7 @@ pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
-/// Flushes a temporary file to the disk and renames it to `path`; removes it if that fails.
+/// Flushes the file to disk and renames it to `path`; removes it if that fails.
 pub fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first signal ends a command cleanly, the second at once.
+//! Ctrl-C and SIGTERM.
 
 use std::io;
 use std::process::ExitCode;
@@ -8,11 +8,11 @@ use std::sync::{Arc, LazyLock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// 128 plus the number of the last signal; 0 before the first.
+/// 128 plus the last signal's number; 0 before the first.
 static CODE: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// A flag that the first SIGINT or SIGTERM sets. The second ends the program at once; files are written aside and
-/// renamed, so none is left incomplete. SIGHUP keeps its meaning for `nohup`.
+/// Returns a flag that the first SIGINT or SIGTERM sets; the second ends the program at once, which leaves no file
+/// incomplete, as they are renamed when written. SIGHUP is left to `nohup`.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -25,7 +25,7 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// 130 or 143 after a signal that [`flag`] caught, else 0 if `done`, or 1.
+/// 130 or 143 after a signal that [`flag`] caught; else 0 if `done`, or 1.
 pub fn exit_code(done: bool) -> ExitCode {
     match CODE.load(Ordering::Relaxed) {
         0 if done => ExitCode::SUCCESS,

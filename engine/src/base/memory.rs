@@ -5,14 +5,10 @@ use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use hugealloc::HugeAlloc;
 
-/// Fixed length; huge pages from 2 MiB on, where alignment may waste up to 2 MiB.
+/// Huge pages from 2 MiB on, where alignment may waste up to 2 MiB.
 pub(crate) type LargeArray<T> = Box<[T], HugeAlloc>;
 
-/// Copies the values into an array.
-///
-/// # Panics
-///
-/// Out of memory, or if the iterator misreports its length.
+/// Panics if out of memory, or if the iterator misreports its length.
 pub(crate) fn large_copy<T>(values: impl ExactSizeIterator<Item = T>) -> LargeArray<T> {
     let mut copy = Vec::with_capacity_in(values.len(), HugeAlloc);
     copy.extend(values);

@@ -1,5 +1,3 @@
-//! What every floor uses.
-
 pub mod interrupt;
 pub mod output;
 pub(crate) mod memory;

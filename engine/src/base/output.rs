@@ -2,8 +2,7 @@
 
 use std::io::{self, ErrorKind, Write};
 
-/// Passes everything on, and remembers whether the reader has closed its end: the error that ends the command then is no
-/// failure, and nobody is told.
+/// Remembers whether the reader has closed its end: the write error that ends the command then is no failure.
 #[derive(Debug)]
 pub struct CommandOutput<W> {
     inner: W,

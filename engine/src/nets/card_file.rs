@@ -5,23 +5,21 @@ use thiserror::Error;
 
 use crate::nets::onnx_file::FileContents;
 
-/// The card of a network of any family.
+/// Of a network of any family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileCard {
     pub name: String,
     pub family: String,
-    /// `fp32` or `int8`, or `integers` for a network of the family `sparse` that names none.
+    /// `fp32` or `int8`; `integers` for a `sparse` network that names none.
     pub precision: String,
     pub input: String,
     pub policy: String,
     pub value: String,
-    /// JSON.
     pub config: String,
-    /// Golden answers; 0 if they cannot be parsed.
+    /// Number of golden answers; 0 if they cannot be parsed.
     pub golden: usize,
     /// Numbers in all constant tensors.
     pub parameters: usize,
-    /// Length of the file.
     pub bytes: usize,
 }
 
@@ -34,14 +32,13 @@ pub enum CardReadError {
 }
 
 impl FileCard {
-    /// Reads the card from a file's bytes. Names need not be known to this version.
+    /// Names need not be known to this version.
     pub fn read(bytes: &[u8]) -> Result<FileCard, CardReadError> {
         let contents = FileContents::read(bytes).map_err(CardReadError::NotOnnx)?;
         let get =
             |name: &'static str| contents.metadata.get(name).cloned().ok_or(CardReadError::Missing(name));
         let golden = serde_json::from_str::<Value>(&get("philidor.golden")?).ok();
         let family = get("philidor.family")?;
-        // Cards of the family `sparse` need not name the precision.
         let precision = get("philidor.precision").or_else(|error| match family.as_str() {
             "sparse" => Ok("integers".to_owned()),
             _ => Err(error),
@@ -60,7 +57,6 @@ impl FileCard {
         })
     }
 
-    /// Whether our own kernels run it.
     pub fn is_sparse(&self) -> bool {
         self.family == "sparse"
     }

@@ -1,19 +1,17 @@
-//! The shipped networks: their measured strength and speed, and where they are installed.
+//! The shipped networks: measured strength and speed, and where they are installed.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// Also embedded in the program.
 pub const EMBEDDED_FILE: &str = "philidor.int8.onnx";
 
-/// `nets/catalogue.json`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// On which the speeds were measured.
+    /// Where the speeds were measured.
     pub machine: String,
-    /// The strongest first.
+    /// Strongest first.
     pub networks: Vec<ShippedNetwork>,
 }
 
@@ -21,20 +19,19 @@ pub struct Catalogue {
 #[serde(deny_unknown_fields)]
 pub struct ShippedNetwork {
     pub file: String,
-    /// As measured in matches.
+    /// Measured in matches.
     pub strength: String,
-    /// Positions per second in a search with one worker.
+    /// Positions per second of a search with one worker.
     pub speed: u64,
 }
 
 impl Catalogue {
-    /// The networks shipped with this version (`nets/catalogue.json`, which a test parses).
+    /// Reads the embedded `nets/catalogue.json`, which a test parses.
     pub fn shipped() -> Catalogue {
         let text = include_str!("../../../nets/catalogue.json");
         serde_json::from_str(text).expect("the catalogue is sound")
     }
 
-    /// By file name.
     pub fn named(&self, file: &str) -> Option<&ShippedNetwork> {
         self.networks.iter().find(|network| network.file == file)
     }
@@ -45,8 +42,7 @@ pub fn find(file: &str) -> Option<PathBuf> {
     folders().into_iter().map(|folder| folder.join(file)).find(|path| path.is_file())
 }
 
-/// Where networks are looked for: `nets` beside the program and one and two folders above it, and
-/// `../share/philidor/nets`.
+/// Folders to search: `nets` beside the program and up to three folders above it, and `../share/philidor/nets`.
 pub fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().and_then(dunce::canonicalize);
     program.ok().as_deref().and_then(Path::parent).map(folders_of).unwrap_or_default()

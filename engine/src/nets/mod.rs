@@ -1,16 +1,12 @@
-//! Networks: a position's value and policy.
-
-/// Encoding of positions as input tensors and of moves as policy indices.
 pub mod encoding;
-/// The seam [`eval::Evaluator`], network cards, the evaluation cache.
+/// The interface [`eval::Evaluator`], network cards, the evaluation cache.
 pub mod eval;
-/// ONNX files without ONNX Runtime: messages, metadata, constant tensors.
+/// ONNX files without ONNX Runtime.
 pub mod onnx_file;
-/// ONNX Runtime behind the seam.
+/// ONNX Runtime behind the interface.
 pub mod onnx;
-/// Networks made for the CPU: sparse inputs, integer layers, vectorised kernels.
+/// Networks made for the CPU: sparse inputs, integer layers, SIMD kernels.
 pub mod sparse;
-/// What a network file says of itself.
 pub mod card_file;
 /// The shipped networks: files, strength, speed.
 pub mod catalogue;

@@ -1,5 +1,3 @@
-//! An evaluation cache: only unknown positions reach the wrapped evaluator.
-
 use std::hash::{BuildHasher, Hasher};
 use std::mem::size_of;
 use std::sync::Arc;
@@ -16,15 +14,15 @@ use crate::nets::encoding::Input;
 /// Bytes per entry besides the answer.
 const ENTRY_OVERHEAD: usize = 96;
 
-/// Shared by all workers, bounded in bytes. The key covers exactly what the encoder reads, the side to move and the
-/// requested moves, so a hit equals the evaluator's answer.
+/// Shared by all workers, bounded in bytes. The key covers what the encoder reads, the side to move and the requested
+/// moves, so a hit equals the evaluator's answer.
 pub struct EvalCache {
     answers: Cache<u64, Arc<Answer>, Bytes, Identity>,
     hits: AtomicU64,
 }
 
 impl EvalCache {
-    /// `memory` in bytes.
+    /// `memory` is in bytes.
     pub fn new(memory: usize) -> EvalCache {
         let likely = memory / (size_of::<Answer>() + ENTRY_OVERHEAD + 35 * size_of::<f32>());
         EvalCache {
@@ -39,7 +37,7 @@ impl EvalCache {
         }
     }
 
-    /// Since the cache was created or cleared.
+    /// Hits since the cache was created or cleared.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
@@ -97,12 +95,12 @@ impl<E: Evaluator> Evaluator for CachedEvaluator<E> {
 
 impl<E> CachedEvaluator<E> {
     fn find(&self, key: u64, moves: &[Move]) -> Option<Arc<Answer>> {
-        // A key collision (1 in 2^64) goes unnoticed only if the number of moves is equal.
+        // A key collision (1 in 2^64) is noticed unless the number of moves is equal.
         self.cache.answers.get(&key).filter(|answer| answer.priors.len() == moves.len())
     }
 }
 
-/// Material needs no key of its own: it follows from board and side to move.
+/// The material value needs no part of the key: it follows from board and side to move.
 fn key(input: Input, request: &Request<'_>) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     input.read(request.game, |masks, scalars| {
@@ -123,7 +121,7 @@ impl Weighter<u64, Arc<Answer>> for Bytes {
     }
 }
 
-/// Keys are hashes already; a deterministic hasher keeps searches reproducible.
+/// Keys are hashes already; hashing them deterministically keeps searches reproducible.
 #[derive(Clone, Copy, Default)]
 struct Identity(u64);
 
@@ -155,7 +153,7 @@ mod tests {
     use crate::chess::position::Game;
     use crate::nets::eval::Wdl;
 
-    /// Its answers count the positions evaluated.
+    /// Counts the positions evaluated.
     struct Counting(usize);
 
     impl Evaluator for Counting {
@@ -211,15 +209,14 @@ mod tests {
             played(round),
             played(&format!("{round} {round}")),
             played("b1c3 b8c6 c3b1 c6b8"),
-            // One board: another fifty-move counter, another move number.
+            // One board with another fifty-move counter or move number.
             fen("7k/8/8/8/8/8/R7/K7 w - - 0 1"),
             fen("7k/8/8/8/8/8/R7/K7 w - - 9 1"),
             fen("7k/8/8/8/8/8/R7/K7 w - - 0 9"),
         ];
         ask(&mut evaluator, &games);
         assert_eq!(evaluator.inner.0, games.len());
-        // Other encoders read less: three stages of repetition; history, clock and the first repetition; or
-        // the board only. Positions with equal inputs are evaluated once.
+        // Other encoders read less, and equal inputs are evaluated once.
         for (input, seen) in [
             (Input::Planes19, 4),
             (Input::Planes14, 4),

@@ -1,4 +1,4 @@
-//! The card of a network file: its `philidor.*` metadata.
+//! A network file's card: its `philidor.*` metadata.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,6 @@ pub const MIN_GOLDEN: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
     pub name: String,
-    /// One of [`FAMILIES`].
     pub family: String,
     pub schemes: Schemes,
     /// `fp32` or `int8`.
@@ -37,7 +36,7 @@ pub struct Schemes {
 pub enum ValueScheme {
     /// Logits of win, draw and loss.
     Wdl,
-    /// Policy only: positions are valued by [material](super::material).
+    /// Policy only; [material](super::material) gives the value.
     None,
 }
 
@@ -95,7 +94,6 @@ fn known(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Golden {
-    /// The start of the game.
     pub fen: String,
     /// UCI moves, separated by spaces.
     pub moves: String,
@@ -112,12 +110,11 @@ pub enum CardError {
     Missing(&'static str),
     #[error("{property} is {}, expected {expected}", quoted(found))]
     Unknown { property: &'static str, found: String, expected: String },
-    /// They cannot be parsed, or are fewer than [`MIN_GOLDEN`].
+    /// They cannot be parsed or are fewer than [`MIN_GOLDEN`].
     #[error("philidor.golden: {0}")]
     Golden(String),
 }
 
-/// Quotes on one line, shortened.
 fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
@@ -140,7 +137,7 @@ impl Card {
         })
     }
 
-    /// lc0's converter writes no card and no golden answers.
+    /// lc0's converter writes neither card nor golden answers.
     pub(crate) fn of_lc0(name: String) -> Card {
         Card {
             name,
@@ -152,7 +149,7 @@ impl Card {
         }
     }
 
-    /// Largest difference of a probability from its golden one.
+    /// Largest difference of a probability from its golden answer.
     pub fn tolerance(&self) -> f32 {
         if self.precision == "int8" { 0.05 } else { 0.005 }
     }

@@ -1,5 +1,3 @@
-//! Checks a network against its card's golden answers.
-
 use thiserror::Error;
 
 use super::card::{Card, Golden, ValueScheme};
@@ -14,13 +12,12 @@ pub enum GoldenError {
     Wrong(String),
 }
 
-/// Compares the card's golden positions, in one batch, within [`Card::tolerance`]. Without any, it evaluates the
-/// initial position.
+/// Compares the card's golden positions within [`Card::tolerance`].
 pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenError> {
     compare(evaluator, &card.golden, card.schemes.value, card.tolerance())
 }
 
-/// [`check`] for networks without a [`Card`].
+/// As [`check`], for networks without a [`Card`].
 pub fn compare(
     evaluator: &mut dyn Evaluator,
     golden: &[Golden],
@@ -29,7 +26,6 @@ pub fn compare(
 ) -> Result<(), GoldenError> {
     let mut games: Vec<Game> = golden.iter().map(game).collect::<Result<_, _>>()?;
     if games.is_empty() {
-        // Even without golden answers the network must run.
         games.push(Game::new());
     }
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();

@@ -1,4 +1,4 @@
-//! Evaluators without a network: uniform answers, and pseudo-random ones that are the same on every machine.
+//! Evaluators without a network: uniform answers, and pseudo-random ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use shakmaty::Move;
 use super::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Uniform, Wdl};
 use crate::chess::position::{Game, PackedMove};
 
-/// [`Uniform`] as a [`SplitEvaluator`], like our own kernels.
+/// [`Uniform`] as a [`SplitEvaluator`].
 #[derive(Clone, Copy, Debug, Default)]
 struct SplitUniform;
 
@@ -36,8 +36,8 @@ impl SplitEvaluator for SplitUniform {
     }
 }
 
-/// Its answers are integers from the position's hash, each divided once by their sum: IEEE 754 division gives
-/// the same bits on every machine, a network's kernels do not.
+/// Pseudo-random answers, the same on every machine: integers from the position's hash, each divided once by their sum.
+/// IEEE 754 division is exact to the bit, a network's kernels are not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HashedEvaluator;
 
@@ -66,13 +66,12 @@ fn answer(request: &Request<'_>) -> Answer {
     Answer { wdl: Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] }, priors }
 }
 
-/// 1 to 256.
 fn weight(seed: u64) -> u16 {
     (mix(seed) >> 56) as u16 + 1
 }
 
 fn shares(weights: &[u16]) -> Vec<f32> {
-    // Far below 2^24: exact as a float.
+    // Sums stay far below 2^24, so they are exact as floats.
     let sum: u32 = weights.iter().copied().map(u32::from).sum();
     weights.iter().map(|&weight| f32::from(weight) / sum as f32).collect()
 }
@@ -84,7 +83,6 @@ pub struct CountingEvaluator<E> {
 }
 
 impl<E> CountingEvaluator<E> {
-    /// Adds to `nodes`.
     pub fn new(inner: E, nodes: Arc<AtomicU64>) -> CountingEvaluator<E> {
         CountingEvaluator { inner, nodes }
     }
@@ -127,8 +125,7 @@ impl<E: Evaluator> SplitEvaluator for CountingEvaluator<E> {
     }
 }
 
-/// The evaluators of `bench`'s signature, which need no network: a uniform split one, and a hashed one for
-/// batches.
+/// The evaluators of `bench`'s signature: a uniform split one, and a hashed one for batches.
 pub fn signature_evaluators(nodes: &Arc<AtomicU64>) -> [Box<dyn Evaluator>; 2] {
     [
         Box::new(CountingEvaluator::new(SplitUniform, Arc::clone(nodes))),

@@ -1,16 +1,15 @@
-//! The static evaluation of the classical players: material and piece squares, from the notebook of classical
-//! players.
+//! Material and piece squares: the classical players' static evaluation, from their notebook (`search/players`).
 
 use shakmaty::{Board, Chess, Color, Position, Role, Square};
 
 use super::Wdl;
 
-/// In centipawns; kings have none.
+/// In centipawns.
 const PIECE_VALUES: [(Role, i32); 5] =
     [(Role::Pawn, 100), (Role::Knight, 310), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
 
-/// Centipawns by `[rank][file]` from a1. Black's pieces use the same table, not its mirror image, as in the
-/// notebook; its halves differ by a few centipawns.
+/// Centipawns by `[rank][file]` from a1. Black's pieces use the table unmirrored, as in the notebook; its halves differ
+/// by a few centipawns.
 #[rustfmt::skip]
 const SQUARE_BONUS: [[i32; 8]; 8] = [
     [-50, -40, -30, -30, -30, -30, -40, -50],
@@ -23,13 +22,13 @@ const SQUARE_BONUS: [[i32; 8]; 8] = [
     [-50, -40, -30, -30, -30, -30, -40, -50],
 ];
 
-/// Centipawns, White's minus Black's.
+/// White's centipawns minus Black's.
 pub fn for_white(board: &Board) -> i32 {
     sum(board, square_bonus)
 }
 
-/// Reads the table's rows as files, as the notebook's program does although it writes them as ranks. Only the
-/// comparison with its numbers needs this.
+/// Reads the table's rows as files, as the notebook's program does although it writes them as ranks; only for
+/// comparison with its numbers.
 pub fn by_files_for_white(board: &Board) -> i32 {
     sum(board, |square| SQUARE_BONUS[square.file() as usize][square.rank() as usize])
 }
@@ -50,8 +49,7 @@ pub fn for_mover(position: &Chess) -> i32 {
     position.turn().fold_wb(1, -1) * for_white(position.board())
 }
 
-/// The value of a position for a network without a value output: [`for_mover`] as WDL, which the search
-/// reports as the same centipawns.
+/// [`for_mover`] as WDL, for networks without a value output; the search reports it as the same centipawns.
 pub fn wdl(position: &Chess) -> Wdl {
     Wdl::of_centipawns(for_mover(position))
 }

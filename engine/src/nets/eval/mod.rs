@@ -1,9 +1,8 @@
-//! The seam between search and networks: [`Evaluator`], and what its implementations share.
+//! The interface between search and networks.
 //!
-//! An evaluator answers a batch of positions, each with a [`Wdl`] for the side to move and one prior per
-//! legal move; a [`SplitEvaluator`] gives either alone. A [`Card`] names a network's schemes, and [`golden`]
-//! checks the network against it. A [`CachedEvaluator`] wraps another evaluator, a [`SharedEvaluator`] serves
-//! several workers, [`Uniform`] needs no network. [`material`] is a value in centipawns, not an evaluator.
+//! An [`Evaluator`] answers a batch of positions, each with a [`Wdl`] for the side to move and one prior per legal
+//! move; a [`SplitEvaluator`] gives either alone. A [`Card`] names a network's schemes, and [`golden`] checks the
+//! network against it.
 
 mod error;
 mod precision;
@@ -41,7 +40,6 @@ pub struct Request<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// For the side to move.
     pub wdl: Wdl,
     /// One per requested move, in order; they sum to 1.
     pub priors: Vec<f32>,
@@ -50,7 +48,7 @@ pub struct Answer {
 pub trait Evaluator: Send {
     fn max_batch(&self) -> usize;
 
-    /// One answer per request, in order.
+    /// Returns one answer per request, in order.
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError>;
 
     /// Returns the split interface if separate answers save time.
@@ -59,7 +57,7 @@ pub trait Evaluator: Send {
     }
 }
 
-/// Answers value or policy of one position alone, which saves time for networks with separate bodies.
+/// Gives value or policy alone, which saves time for networks with separate bodies.
 pub trait SplitEvaluator: Send {
     /// For the side to move.
     fn value(&mut self, game: &Game) -> Wdl;

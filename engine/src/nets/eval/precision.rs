@@ -1,10 +1,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The number format of a network's weights and activations.
+/// Number format of weights and activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
-    /// As trained.
     Fp32,
     /// Integers inside the network, floats at its outputs.
     Int8,
@@ -13,7 +12,6 @@ pub enum Precision {
 impl Precision {
     pub const ALL: [Precision; 2] = [Precision::Fp32, Precision::Int8];
 
-    /// In cards, file names and options.
     pub fn name(self) -> &'static str {
         match self {
             Precision::Fp32 => "fp32",

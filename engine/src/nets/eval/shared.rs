@@ -16,11 +16,11 @@ use crate::chess::position::Game;
 pub struct SharedEvaluator {
     tasks: Sender<Task>,
     max_batch: usize,
-    /// Declared last, so that the sender of tasks is dropped first.
+    /// Declared last, so that the sender is dropped first.
     _thread: Arc<Joined>,
 }
 
-/// Joins the thread when dropped.
+/// Joins the thread on drop.
 struct Joined(Option<JoinHandle<()>>);
 
 impl Drop for Joined {
@@ -31,15 +31,14 @@ impl Drop for Joined {
 
 type Answers = Result<Vec<Answer>, EvalError>;
 
-/// The positions of one worker, with the moves whose priors it wants.
+/// One worker's positions, with the moves whose priors it wants.
 struct Task {
     positions: Vec<(Game, Vec<Move>)>,
     answers: Sender<Answers>,
 }
 
 impl SharedEvaluator {
-    /// Starts the evaluator's thread and returns one handle per worker. Panics if the operating system cannot
-    /// start a thread.
+    /// Returns one handle per worker. Panics if the operating system cannot start a thread.
     pub fn share(evaluator: Box<dyn Evaluator>, workers: usize) -> Vec<SharedEvaluator> {
         let max_batch = evaluator.max_batch();
         let (sender, tasks) = unbounded();
@@ -85,7 +84,6 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
         }
         let positions = together.iter().flat_map(|task| &task.positions);
         let requests: Vec<Request<'_>> = positions.map(|(game, moves)| Request { game, moves }).collect();
-        // A panic must not end the thread.
         let evaluated = catch_unwind(AssertUnwindSafe(|| evaluator.evaluate(&requests)));
         let failed = |_| Err(EvalError("the evaluator panicked".into()));
         let mut answers = evaluated.unwrap_or_else(failed).map(Vec::into_iter);
@@ -94,7 +92,6 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
                 Ok(answers) => Ok(answers.by_ref().take(task.positions.len()).collect()),
                 Err(error) => Err(error.clone()),
             };
-            // The worker may be gone.
             let _ = task.answers.send(own);
         }
         first = first.or_else(|| tasks.recv().ok());
@@ -186,14 +183,12 @@ mod tests {
         gate.send(Ok(())).unwrap();
         assert_eq!(ask(&mut parts[1], &positions(0, 2)).unwrap().len(), 2);
         assert_eq!(ask(&mut parts[1], &[]), Ok(Vec::new()));
-        // It panics now.
         drop(gate);
         for part in &mut parts {
             let error = ask(part, &positions(0, 2)).unwrap_err();
             assert!(error.0.contains("panicked"), "{error}");
         }
         drop(parts);
-        // The thread has ended, and its sender with it.
         assert_eq!(seen.try_iter().collect::<Vec<_>>(), [2, 2, 2, 2]);
         assert_eq!(seen.try_recv(), Err(TryRecvError::Disconnected));
     }

@@ -1,27 +1,23 @@
-//! The centipawns that are shown to users. They are on the scale of classical engines, for which GUIs and
-//! bots have thresholds of adjudication and resignation.
-//!
-//! The other scale, lc0's [`centipawns_of_q`](super::centipawns_of_q), grows to a hundred pawns where a queen
-//! is won; material is converted and self-play games are stored with it.
+//! The centipawns shown to users, on the scale of classical engines, for which GUIs and bots have thresholds of
+//! adjudication and resignation. The other scale, lc0's [`centipawns_of_q`](super::centipawns_of_q), grows to a hundred
+//! pawns for a won queen; material is converted and self-play games are stored with it.
 
-/// Centipawns per unit of `atanh(q)`. The logistic form is that of "Pawn Advantage, Win Percentage, and Elo"
-/// (Chess Programming Wiki), where the factor would be 347.
+/// Centipawns per unit of `atanh(q)`; 347 in "Pawn Advantage, Win Percentage, and Elo" (Chess Programming Wiki).
 ///
-/// Fitted by least absolute deviation to Stockfish 15.1's centipawns at depth 12 within ±1,500, in positions
-/// of games at 1 s + 0.01 s: 440 in 984 positions searched with 800 visits by the network `sparse`, 370 in
-/// 283 searched with 200 visits by the embedded network. At 400 the mean deviations are 160 and 165
-/// centipawns; those of lc0's conversion are 204 and 223.
+/// Fitted by least absolute deviation to Stockfish 15.1's centipawns at depth 12 within ±1,500, in positions of games
+/// at 1 s + 0.01 s: 440 in 984 positions at 800 visits of the network `sparse`, 370 in 283 at 200 visits of the
+/// embedded one. At 400 the mean deviations are 160 and 165 centipawns, with lc0's conversion 204 and 223.
 const SCALE: f32 = 400.0;
 
-/// What a certain result is shown as, and the bound of all others.
+/// Shown for a certain result; bounds all others.
 const CERTAIN: f32 = 10_000.0;
 
-/// `400 · atanh(q)` for an expected result from −1 to 1.
+/// `400 · atanh(q)` for an expected result in −1..1.
 pub fn shown_centipawns(q: f32) -> i32 {
     (SCALE * q.clamp(-1.0, 1.0).atanh()).clamp(-CERTAIN, CERTAIN).round() as i32
 }
 
-/// The inverse of [`shown_centipawns`].
+/// Inverts [`shown_centipawns`].
 pub fn q_of_shown_centipawns(centipawns: i32) -> f32 {
     match centipawns as f32 {
         shown if shown.abs() >= CERTAIN => shown.signum(),
@@ -37,7 +33,7 @@ mod tests {
     fn shown_centipawns_grow_with_the_expected_result_and_convert_back() {
         let results: Vec<f32> = (-1000_i16..=1000).map(|step| f32::from(step) / 1000.0).collect();
         let shown: Vec<i32> = results.iter().map(|q| shown_centipawns(*q)).collect();
-        // The smallest step of a thousandth is four tenths of a centipawn.
+        // The smallest step of a thousandth is 0.4 centipawns.
         assert!(shown.is_sorted(), "monotone");
         assert!(results.windows(4).all(|some| shown_centipawns(some[0]) < shown_centipawns(some[3])));
         for (q, shown) in results.iter().zip(&shown) {
@@ -50,7 +46,7 @@ mod tests {
         }
     }
 
-    /// A pawn, a piece and a queen ahead, as our network judges them, are about what they are called.
+    /// A pawn, a piece or a queen ahead, as our network judges them, get about their names' values.
     #[test]
     fn the_scale_is_a_classical_one() {
         for (q, least, most) in [(0.25, 90, 120), (0.65, 290, 330), (0.985, 900, 1050), (0.999, 1450, 1600)] {

@@ -12,7 +12,6 @@ pub struct RuntimeError {
     pub(super) tried: Vec<String>,
 }
 
-/// The way out where the library is missing.
 const MEND: &str = if cfg!(windows) {
     "put it beside the program, or name it in ORT_DYLIB_PATH; it needs Microsoft's Visual C++ Redistributable for x64, \
      which Microsoft's site has under that name. The network inside the program needs neither"
@@ -25,7 +24,7 @@ fn list(tried: &[String]) -> String {
     if tried.is_empty() { "none was found".to_owned() } else { tried.join("; ") }
 }
 
-/// Why a network cannot be used, in one line. [`NetError::InFile`] names the file.
+/// In one line. [`NetError::InFile`] names the file.
 #[derive(Debug, Error)]
 pub enum NetError {
     #[error(transparent)]
@@ -41,7 +40,7 @@ pub enum NetError {
     Leela,
     #[error(transparent)]
     Card(#[from] CardError),
-    /// A tensor is missing, or has another type or shape than the card's schemes.
+    /// A tensor is missing, or its type or shape is not the card's.
     #[error("tensor \"{name}\" is {found}, expected {expected}")]
     Shape { name: &'static str, found: String, expected: String },
     #[error(
@@ -58,7 +57,7 @@ pub enum NetError {
 }
 
 impl NetError {
-    /// Adds the network's file, unless the file has no part in the error.
+    /// Adds the network's file, unless the error is not about it.
     pub fn in_file(self, path: &Path) -> NetError {
         match self {
             NetError::Runtime(_) | NetError::Gpu(_) => self,

@@ -1,5 +1,3 @@
-//! One worker's evaluator, with its own session.
-
 use shakmaty::{Move, MoveList};
 
 use super::recurrence::{RecurrentState, StepLimits, StepProbabilities, retain_rows};
@@ -16,7 +14,7 @@ pub struct OnnxEvaluator {
 }
 
 impl OnnxEvaluator {
-    /// `limits` applies to recurrent networks.
+    /// `limits` is for recurrent networks.
     pub(super) fn new(session: OnnxSession, max_batch: usize, limits: StepLimits) -> OnnxEvaluator {
         let input = Vec::with_capacity(max_batch * session.schemes().input.size());
         OnnxEvaluator { session, max_batch, limits, input }
@@ -26,7 +24,6 @@ impl OnnxEvaluator {
         self.session
     }
 
-    /// Per position.
     fn max_steps(&self) -> usize {
         match (self.session.step_card(), self.limits.steps) {
             (None, _) => 1,
@@ -35,8 +32,8 @@ impl OnnxEvaluator {
         }
     }
 
-    /// Runs a recurrent network step by step on `batch`, whose tensors are in `self.input`. Settled positions leave
-    /// the batch, which saves time; positions do not affect one another.
+    /// Runs a recurrent network step by step on `batch`, whose tensors are in `self.input`. Settled positions leave the
+    /// batch to save time; positions do not affect one another.
     fn run_steps(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         let schemes = self.session.schemes();
         let (steps, epsilon) = (self.max_steps(), self.limits.epsilon);

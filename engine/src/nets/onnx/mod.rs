@@ -1,9 +1,8 @@
-//! ONNX Runtime behind the seam [`Evaluator`](crate::nets::eval::Evaluator).
+//! ONNX Runtime behind the interface [`Evaluator`](crate::nets::eval::Evaluator).
 //!
-//! A [`Network`] is a checked file that makes evaluators. A [`NetworkPair`] is one network in two precisions;
-//! it chooses the faster one, which the [`PrecisionCache`] remembers. An [`OnnxSession`] is unchecked, for
-//! measurements and for comparing logits. [`StepLimits`] end the repetition of a recurrent network's single
-//! step. An [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
+//! A [`Network`] is a checked file that makes evaluators; a [`NetworkPair`] chooses the faster of its two precisions,
+//! which the [`PrecisionCache`] remembers. An [`OnnxSession`] is unchecked, for measurements and comparing logits. An
+//! [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
 
 mod error;
 mod runtime;

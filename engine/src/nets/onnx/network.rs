@@ -25,7 +25,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Loads and checks a file. [`super::NetworkPair`] chooses between the two precisions of a network.
+    /// Loads and checks one file.
     pub fn load(path: &Path) -> Result<Network, NetError> {
         let bytes = std::fs::read(path).map_err(|error| NetError::Unreadable(error).in_file(path))?;
         Network::from_file(bytes.into(), Some(path.to_owned()), Device::Cpu)
@@ -69,12 +69,11 @@ impl Network {
         &self.card
     }
 
-    /// From its card.
     pub fn name(&self) -> &str {
         &self.card.name
     }
 
-    /// One line for human readers: name, precision, family, schemes, size, source.
+    /// One line for users: name, precision, family, schemes, size, source.
     pub fn describe(&self) -> String {
         let Card { name, family, schemes, precision, .. } = &self.card;
         let (input, policy) = (schemes.input.name(), schemes.policy.name());
@@ -85,7 +84,7 @@ impl Network {
         format!("{name} ({precision} {family}, {input} -> {policy}{value}{steps}, {size:.1} MB, {source})")
     }
 
-    /// Whether it refines its answer in steps.
+    /// Whether the network refines its answer in steps.
     pub fn is_recurrent(&self) -> bool {
         self.steps.is_some()
     }
@@ -98,13 +97,12 @@ impl Network {
         self.card.schemes
     }
 
-    /// An evaluator with its own session for batches of up to `max_batch`. A recurrent network runs its training's
-    /// steps.
+    /// Opens a session for batches of up to `max_batch`. A recurrent network runs as many steps as in training.
     pub fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, NetError> {
         self.evaluator_with(max_batch, StepLimits::default())
     }
 
-    /// [`Network::evaluator`] with limits for a recurrent network.
+    /// As [`Network::evaluator`], with limits for a recurrent network.
     pub fn evaluator_with(
         &self,
         max_batch: usize,
@@ -113,13 +111,12 @@ impl Network {
         Ok(Box::new(OnnxEvaluator::new(self.session()?, max_batch, limits)))
     }
 
-    /// An unchecked session.
     pub fn session(&self) -> Result<OnnxSession, NetError> {
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).take();
         checked.map_or_else(|| OnnxSession::open_on(self.device, &self.bytes), Ok)
     }
 
-    /// Measures both precisions in their checks' sessions.
+    /// Measures both precisions, reusing the checks' sessions.
     pub(super) fn time(fp32: &Network, int8: &Network, batch: usize) -> Result<PrecisionTiming, NetError> {
         let mut sessions = [fp32.session()?, int8.session()?];
         let [slow, fast] = &mut sessions;
@@ -131,7 +128,7 @@ impl Network {
     }
 }
 
-/// Lc0 weights start like this: gzip, or unpacked with a magic number.
+/// First bytes of lc0 weights: gzip, or the magic number of unpacked ones.
 const LEELA: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x0d, 0xc0, 0x01, 0x00, 0x00]];
 
 fn check_tensors(session: &OnnxSession, schemes: Schemes) -> Result<(), NetError> {
@@ -152,7 +149,7 @@ fn check_tensors(session: &OnnxSession, schemes: Schemes) -> Result<(), NetError
     Ok(())
 }
 
-/// The tensor must be `[batch] + dimensions` of floats.
+/// Requires a tensor `[batch] + dimensions` of floats.
 fn check_tensor(name: &'static str, outlets: &[Outlet], dimensions: &[usize]) -> Result<(), NetError> {
     let dimensions: Vec<i64> = dimensions.iter().map(|dimension| *dimension as i64).collect();
     let wrong = |found: String| {

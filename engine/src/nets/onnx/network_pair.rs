@@ -11,7 +11,7 @@ use super::session::Device;
 use super::timing::measured_batch;
 use crate::nets::eval::Precision;
 
-/// Both precisions' files, read but not parsed.
+/// Both files, read but not parsed.
 #[derive(Clone)]
 pub struct NetworkPair {
     fp32: NetworkFile,
@@ -21,17 +21,15 @@ pub struct NetworkPair {
     device: Device,
 }
 
-/// One precision.
 #[derive(Clone)]
 struct NetworkFile {
-    /// `None`: there is no such file.
+    /// `None` if there is no such file.
     bytes: Option<Arc<[u8]>>,
-    /// `None`: embedded in the program.
+    /// `None` if embedded in the program.
     path: Option<PathBuf>,
 }
 
 pub struct ChosenNetwork {
-    /// Loaded and checked.
     pub network: Network,
     /// For the user, if a file is missing or unusable.
     pub note: Option<String>,
@@ -65,7 +63,7 @@ impl NetworkPair {
         self.file(precision).bytes.is_some()
     }
 
-    /// Loads this precision without a fallback.
+    /// Without a fallback.
     pub fn exactly(&self, precision: Precision) -> Result<Network, NetError> {
         let NetworkFile { bytes, path } = self.file(precision);
         let bytes = bytes.clone().ok_or_else(|| {
@@ -75,7 +73,7 @@ impl NetworkPair {
         Network::from_file(bytes, path.clone(), self.device)
     }
 
-    /// Loads the `wanted` precision, or for `None` the faster one for `batch` positions: measured once and stored in
+    /// Loads the `wanted` precision; for `None` the faster one for `batch` positions, measured once and stored in
     /// `cache`, on a GPU fp32. The other one replaces a missing file, with a note.
     pub fn choose(
         &self,
@@ -158,7 +156,7 @@ impl NetworkFile {
     }
 }
 
-/// The precision implied by a file's name, and the other precision's file name.
+/// Returns the precision that a file's name implies, and the other precision's file.
 fn sibling(file: &Path) -> (Precision, PathBuf) {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match (name.strip_suffix(".int8.onnx"), name.strip_suffix(".onnx")) {

@@ -10,11 +10,10 @@ use super::timing::PrecisionTiming;
 use crate::base::files::write_aside;
 use crate::nets::eval::Precision;
 
-/// Version 1 had no batch size in its keys.
 const VERSION: u32 = 2;
 
-/// A JSON file. If unreadable it counts as empty, if unwritable the next start measures again. The default has no
-/// file.
+/// A JSON file; an unreadable one counts as empty, and if it is unwritable the next start measures again. The default
+/// has no file.
 #[derive(Clone, Debug, Default)]
 pub struct PrecisionCache {
     file: Option<PathBuf>,
@@ -57,7 +56,7 @@ impl PrecisionCache {
         self.file.as_deref()
     }
 
-    /// `file` need not exist yet.
+    /// `file` need not exist.
     pub fn in_file(file: &Path) -> PrecisionCache {
         PrecisionCache { file: Some(file.to_owned()) }
     }
@@ -66,7 +65,7 @@ impl PrecisionCache {
         self.read().verdicts.get(key)?.precision.parse().ok()
     }
 
-    /// Stores the faster precision of `network`. Concurrent writers may lose an entry, which is then measured again.
+    /// Stores the faster precision. Concurrent writers may lose an entry, which is then measured again.
     pub fn remember(&self, key: &str, network: &str, timing: PrecisionTiming) {
         let Some(file) = &self.file else { return };
         let mut contents = self.read();
@@ -94,15 +93,14 @@ fn write(file: &Path, contents: &CacheFile) -> std::io::Result<()> {
     write_aside(file, |out| out.write_all(&bytes))
 }
 
-/// A hash of both files, the batch size, the CPU and the runtime. It may change with a release, which then measures
-/// again.
+/// Hashes both files, batch size, CPU and runtime. A release may change the hash and so measure again.
 pub fn key(fp32: &[u8], int8: &[u8], batch: usize, runtime: &str) -> String {
     let mut hasher = DefaultHasher::new();
     (fp32, int8, batch, runtime, cpu()).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// Its model, as far as the system reports it.
+/// The CPU's model, as far as the system reports it.
 fn cpu() -> String {
     let identifying = ["vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features"];
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

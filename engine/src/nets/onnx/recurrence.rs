@@ -1,32 +1,31 @@
 //! Recurrent networks: the state that steps pass on, and when to stop.
 //!
-//! A file of the family `trm` may hold a single step (`docs/formats.md`). Besides the position it takes the
-//! answer so far, `y` `[n, 1, d]`, and a scratchpad, `z` `[n, 64, d]`, and returns both refined, `y_out` and
-//! `z_out`, with the policy and the value read off the answer. The first step takes the card's `philidor.y0`
-//! and zeros, so that evaluation is deterministic.
+//! A file of the family `trm` may hold a single step (`docs/formats.md`). Besides the position it takes the answer so
+//! far, `y` `[n, 1, d]`, and a scratchpad, `z` `[n, 64, d]`. It returns both refined, `y_out` and `z_out`, with the
+//! policy and value read off the answer. The first step takes the card's `philidor.y0` and zeros.
 
 use crate::nets::eval::{CardError, Wdl, softmax};
 
-/// Per scratchpad: one per square.
+/// Tokens of a scratchpad: one per square.
 pub const TOKENS: usize = 64;
 
 pub const MAX_STEPS: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepLimits {
-    /// At most; 0 means as many as in training.
+    /// Most steps; 0 means as many as in training.
     pub steps: usize,
     /// A position has settled when no probability (legal moves, WDL) changed by more in the last step. 0 never stops
     /// early.
     pub epsilon: f32,
 }
 
-/// The entries of a single-step file's card.
+/// The card's entries about a single-step file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepCard {
     /// `y0`, `[d]`: the answer before the first step.
     first_answer: Vec<f32>,
-    /// Steps in training, to which the golden answers belong.
+    /// Steps in training; the golden answers are those after as many.
     pub steps: usize,
 }
 
@@ -50,7 +49,7 @@ impl StepCard {
         Ok(StepCard { first_answer, steps: number })
     }
 
-    /// `d`: floats of an answer and of each token of a scratchpad.
+    /// `d`: floats of an answer and of each token.
     pub fn width(&self) -> usize {
         self.first_answer.len()
     }
@@ -64,7 +63,6 @@ impl StepCard {
     }
 }
 
-/// Of a batch of `n` positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecurrentState {
     width: usize,
@@ -83,14 +81,14 @@ impl RecurrentState {
         self.width
     }
 
-    /// Drops the positions for which `keep` is false.
+    /// Drops the positions whose `keep` is false.
     pub fn retain(&mut self, keep: &[bool]) {
         retain_rows(&mut self.answers, self.width, keep);
         retain_rows(&mut self.scratchpads, TOKENS * self.width, keep);
     }
 }
 
-/// Keeps the rows of `size` numbers whose `keep` is true.
+/// Rows have `size` numbers each.
 pub fn retain_rows(rows: &mut Vec<f32>, size: usize, keep: &[bool]) {
     let mut end = 0;
     for (row, _) in keep.iter().enumerate().filter(|(_, kept)| **kept) {
@@ -100,7 +98,7 @@ pub fn retain_rows(rows: &mut Vec<f32>, size: usize, keep: &[bool]) {
     rows.truncate(end);
 }
 
-/// Probabilities of a position's legal moves, then WDL if the network has a value.
+/// Of a position's legal moves, then WDL if the network has a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepProbabilities(Vec<f32>);
 

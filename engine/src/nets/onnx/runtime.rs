@@ -1,4 +1,4 @@
-//! Finding and loading ONNX Runtime, once per process.
+//! Finds and loads ONNX Runtime, once per process.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -36,8 +36,8 @@ pub(super) fn version() -> Result<&'static str, RuntimeError> {
 }
 
 fn load() -> Result<LoadedRuntime, RuntimeError> {
-    // From 1.31 on, loading makes an identifier and a queue of events in the home folder and sends them,
-    // before the library's interface can forbid it.
+    // From 1.31 on, loading creates an identifier and a queue of events in the home folder and sends them, before the
+    // library's interface can forbid it.
     temp_env::with_var("ORT_DISABLE_TELEMETRY", Some("1"), load_silent)
 }
 
@@ -59,7 +59,7 @@ fn load_silent() -> Result<LoadedRuntime, RuntimeError> {
     Err(RuntimeError { tried })
 }
 
-/// Loads ONNX Runtime's GPU libraries from beside it or from Python's packages. Otherwise the system's are used.
+/// Loads ONNX Runtime's GPU libraries from beside it or from Python's packages; otherwise the system's are used.
 pub(super) fn preload_cuda() {
     let Some(folder) = library().ok().and_then(|library| library.parent().map(Path::to_owned)) else {
         return;
@@ -72,7 +72,6 @@ pub(super) fn preload_cuda() {
     }
 }
 
-/// Without a version.
 pub(super) const LIBRARY: &str = if cfg!(windows) {
     "onnxruntime.dll"
 } else if cfg!(target_os = "macos") {
@@ -81,8 +80,8 @@ pub(super) const LIBRARY: &str = if cfg!(windows) {
     "libonnxruntime.so"
 };
 
-/// `ORT_DYLIB_PATH` alone if set, else the files in [`folders`], then the system's search path (not on Windows, which
-/// may have an older version).
+/// Libraries to try: `ORT_DYLIB_PATH` alone if set, else the files in [`folders`], then the system's search path, but
+/// not on Windows, which may have an older version.
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         return vec![path.into()];

@@ -21,27 +21,27 @@ pub enum Device {
     Cuda,
 }
 
-/// Single-threaded, sequential, without spinning while idle.
+/// Single-threaded, without spinning while idle.
 pub struct OnnxSession {
     inner: Session,
     tensors: TensorNames,
     schemes: Schemes,
-    /// If the file holds one step of a recurrent network.
+    /// Only for one step of a recurrent network.
     step_card: Option<StepCard>,
 }
 
-/// Logits of a batch of `n`.
+/// Of a batch of `n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Logits<'a> {
-    /// `[n, size]`, over the policy scheme's indices.
+    /// `[n, size]`, by the policy scheme's indices.
     pub policy: &'a [f32],
     /// `[n, 3]`: win, draw, loss for the mover; empty if the network has no value.
     pub wdl: &'a [f32],
 }
 
 impl OnnxSession {
-    /// Opens a session on the CPU without the checks of [`super::Network`]. A card or the tensors' names must tell
-    /// the schemes.
+    /// Opens a session on the CPU without the checks of [`super::Network`]. A card or the tensors' names must tell the
+    /// schemes.
     pub fn open(bytes: &[u8]) -> Result<OnnxSession, NetError> {
         OnnxSession::open_on(Device::Cpu, bytes)
     }
@@ -79,7 +79,7 @@ impl OnnxSession {
         self.step_card.as_ref()
     }
 
-    /// Steps in training of a recurrent network; otherwise 1.
+    /// Steps in training; 1 unless recurrent.
     pub fn steps(&self) -> usize {
         self.step_card.as_ref().map_or(1, |card| card.steps)
     }
@@ -90,8 +90,8 @@ impl OnnxSession {
         self.step_card.as_ref().map(|card| card.initial_state(positions))
     }
 
-    /// Runs `input`, `[n] + shape`, and passes every float output, row-major, to `read`. A recurrent network passes
-    /// those of each step.
+    /// Runs `input`, `[n] + shape`, and passes every float output, row-major, to `read`; of a recurrent network, those
+    /// of each step.
     pub fn run_all(&mut self, input: &[f32], mut read: impl FnMut(&str, &[f32])) -> Result<(), EvalError> {
         let mut state = self.initial_state(input);
         for _ in 0..self.steps() {
@@ -106,8 +106,8 @@ impl OnnxSession {
         Ok(())
     }
 
-    /// Runs `input`, `[n] + shape`, and passes the logits to `read`. A recurrent network runs its training's steps
-    /// and passes the last's.
+    /// Runs `input`, `[n] + shape`, and passes the logits to `read`; of a recurrent network, those after its training's
+    /// steps.
     pub fn run<T>(&mut self, input: &[f32], read: impl FnOnce(Logits<'_>) -> T) -> Result<T, EvalError> {
         let mut state = self.initial_state(input);
         for _ in 1..self.steps() {
@@ -116,7 +116,7 @@ impl OnnxSession {
         self.step(input, &mut state, read)
     }
 
-    /// Runs the graph once, and updates the `state` of a recurrent network.
+    /// Runs the graph once and updates a recurrent network's `state`.
     pub(super) fn step<T>(
         &mut self,
         input: &[f32],
@@ -173,8 +173,8 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     }
     if device == Device::Cuda {
         preload_cuda();
-        // TF32's three digits are too few for the golden answers' four. Batch sizes vary too much for an exhaustive
-        // algorithm search in each.
+        // TF32's three digits are too few for the golden answers' four. Batch sizes vary too much for exhaustive
+        // algorithm search.
         let cuda = CUDA::default()
             .with_tf32(false)
             .with_conv_algorithm_search(ConvAlgorithmSearch::Heuristic)
@@ -184,7 +184,7 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     }
     builder.commit_from_memory(bytes).map_err(|error| {
         let text = error.to_string();
-        // The GPU is used here first.
+        // The GPU is first used here.
         let is_gpus =
             device == Device::Cuda && ["CUDA", "CUDNN", "CUBLAS"].iter().any(|at| text.contains(at));
         if is_gpus { gpu_error(&text) } else { failed(&error) }
@@ -208,7 +208,7 @@ pub(super) fn failed(error: ort::Error) -> EvalError {
     EvalError(one_line(&error.to_string()))
 }
 
-/// The output `name`: `batch · width` numbers in any shape.
+/// Returns the output `name`: `batch · width` numbers in any shape.
 pub(super) fn extract<'a>(
     outputs: &'a SessionOutputs<'_>,
     name: &str,
@@ -233,7 +233,7 @@ fn update(state: &mut Option<RecurrentState>, outputs: &SessionOutputs<'_>) -> R
 }
 
 /// Whether the CPU accumulates int8 products in 32 bits. Otherwise ONNX Runtime's u8 × s8 sums on x86 saturate at 16
-/// bits unless a slower kernel is requested; on such CPUs that kernel would take three times as long.
+/// bits, unless a kernel is requested that takes three times as long there.
 fn has_exact_int8_dot_product() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");

@@ -1,4 +1,4 @@
-//! Networks of the family `sparse` in ONNX Runtime: the reference for our own kernels, and much slower.
+//! Networks of the family `sparse` in ONNX Runtime: the reference for our kernels, and much slower.
 
 use ort::session::Session;
 use ort::value::TensorRef;
@@ -12,10 +12,8 @@ use crate::nets::eval::{
     Answer, CardError, EvalError, Evaluator, Golden, Request, ValueScheme, Wdl, golden, softmax,
 };
 
-/// Runs a network of the family `sparse` on one thread.
-///
-/// Inputs are `features` `[n, active]`, `moves_a` and `moves_b` `[n, moves]`, int64, each padded with its
-/// table's row of zeros. Outputs are the logits `policy` `[n, moves]` and `wdl` `[n, 3]`.
+/// Runs on one thread. Inputs are `features` `[n, active]`, `moves_a` and `moves_b` `[n, moves]`, int64, each padded
+/// with its table's row of zeros; outputs are the logits `policy` `[n, moves]` and `wdl` `[n, 3]`.
 pub struct OnnxSparseEvaluator {
     session: Session,
     max_batch: usize,
@@ -25,12 +23,11 @@ pub struct OnnxSparseEvaluator {
 }
 
 impl OnnxSparseEvaluator {
-    /// Opens the bytes of a file for batches of up to `max_batch` positions, and checks its golden answers.
+    /// Opens a file's bytes for batches of up to `max_batch`, and checks its golden answers.
     pub fn open(bytes: &[u8], max_batch: usize) -> Result<OnnxSparseEvaluator, NetError> {
         OnnxSparseEvaluator::open_on(Device::Cpu, bytes, max_batch)
     }
 
-    /// [`OnnxSparseEvaluator::open`] on a device.
     pub fn open_on(device: Device, bytes: &[u8], max_batch: usize) -> Result<OnnxSparseEvaluator, NetError> {
         let session = open_session(device, bytes)?;
         let metadata = session.metadata().map_err(|error| NetError::NotOnnx(one_line(&error.to_string())))?;
@@ -63,12 +60,12 @@ impl OnnxSparseEvaluator {
         Ok(OnnxSparseEvaluator { max_batch, ..evaluator })
     }
 
-    /// Of the weights in the file: `fp32` or `int8`, from the card.
+    /// `fp32` or `int8`, from the card.
     pub fn precision(&self) -> &str {
         &self.precision
     }
 
-    /// Fills the inputs; returns the widths of features and moves.
+    /// Fills the inputs and returns the widths of features and moves.
     fn lay_out(&mut self, batch: &[Request<'_>]) -> [usize; 2] {
         let views: Vec<View> = batch.iter().map(|request| View::of(request.game)).collect();
         let features: Vec<_> = views.iter().map(View::features).collect();

@@ -8,7 +8,7 @@ use crate::nets::eval::ValueScheme;
 pub(super) enum TensorNames {
     /// `input`, `policy`, and `wdl` if the card names a value.
     Ours,
-    /// Of lc0's converter (`lc0 leela2onnx`): `/input/planes`, `/output/policy` and one of two values.
+    /// From `lc0 leela2onnx`: `/input/planes`, `/output/policy` and a value.
     Lc0(Lc0Value),
 }
 
@@ -20,11 +20,10 @@ pub(super) enum Lc0Value {
     Scalar,
 }
 
-/// Keeps the logarithms of probabilities finite.
+/// Keeps logarithms finite.
 const MIN_PROBABILITY: f32 = 1e-30;
 
 impl TensorNames {
-    /// Recognises the naming convention.
     pub fn of(session: &Session) -> TensorNames {
         let lc0 = TensorNames::Lc0(Lc0Value::Wdl);
         let scalar = TensorNames::Lc0(Lc0Value::Scalar);
@@ -62,7 +61,6 @@ impl TensorNames {
 }
 
 impl Lc0Value {
-    /// Name and floats per position.
     fn output(self) -> (&'static str, usize) {
         match self {
             Lc0Value::Wdl => ("/output/wdl", 3),
@@ -70,8 +68,8 @@ impl Lc0Value {
         }
     }
 
-    /// `[n, 3]` logits of win, draw and loss from the network's `[n, 3]` or `[n, 1]` values. An expected
-    /// result alone gets a draw probability of 0, as in lc0.
+    /// Returns `[n, 3]` logits of win, draw and loss from `[n, 3]` or `[n, 1]` values. An expected result alone gets
+    /// draw probability 0, as in lc0.
     pub fn logits(self, values: &[f32]) -> Vec<f32> {
         let logit = |p: f32| p.max(MIN_PROBABILITY).ln();
         match self {

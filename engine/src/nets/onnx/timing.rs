@@ -1,5 +1,3 @@
-//! Measures whether fp32 or int8 is faster on this machine.
-
 use std::time::{Duration, Instant};
 
 use super::session::OnnxSession;
@@ -13,10 +11,10 @@ pub struct PrecisionTiming {
     pub int8_ms: f64,
 }
 
-/// A lower speed-up is not worth int8's lower accuracy.
+/// Less is not worth int8's lower accuracy.
 const MIN_SPEEDUP: f64 = 1.1;
 
-/// The measurement's time, unless batches take longer.
+/// Time to measure, unless batches take longer.
 const TIME: Duration = Duration::from_millis(60);
 
 /// Per precision.

@@ -1,4 +1,4 @@
-//! ONNX files without ONNX Runtime: their metadata and constant tensors.
+//! ONNX files without ONNX Runtime: metadata and constant tensors.
 
 pub mod proto;
 
@@ -14,7 +14,7 @@ pub(super) struct OnnxFile {
 }
 
 pub(super) struct Initialiser {
-    /// A negative dimension becomes 0.
+    /// Negative dimensions become 0.
     pub shape: Vec<usize>,
     pub values: Values,
 }
@@ -24,9 +24,9 @@ pub(super) enum Values {
     F32(Vec<f32>),
     I16(Vec<i16>),
     I8(Vec<i8>),
-    /// A `TensorProto.DataType` that no weight has.
+    /// The `TensorProto.DataType`, which no weight has.
     Other(i32),
-    /// The byte count of a tensor that ends within a number.
+    /// Byte count of a tensor that ends within a number.
     Torn(usize),
 }
 

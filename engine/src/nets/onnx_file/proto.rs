@@ -1,8 +1,9 @@
-//! The messages of ONNX's protobuf schema that the engine reads and the trainer writes, declared with `prost`'s derive, so
-//! that a build needs no `protoc`.
+//! The messages of ONNX's protobuf schema that the engine reads and the trainer writes, declared with `prost`'s derive,
+//! so that a build needs no `protoc`.
 //!
-//! The schema is `onnx/onnx.proto` of <https://github.com/onnx/onnx>, IR version 8. Names are those of the schema;
-//! [`TensorTypeProto`] and [`DimensionProto`] are nested there (`TypeProto.Tensor`, `TensorShapeProto.Dimension`). Fields
+//! The schema is `onnx/onnx.proto` of <https://github.com/onnx/onnx>, IR version 8; [`TensorTypeProto`] and
+//! [`DimensionProto`] are nested there (`TypeProto.Tensor`, `TensorShapeProto.Dimension`). Fields not declared here are
+//! skipped by the reader and lost when a file is written again.
 //! that are not declared here are skipped by the reader and lost when a file is written again.
 
 use prost::Message;
@@ -95,7 +96,7 @@ pub struct TensorProto {
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
     pub data_type: i32,
-    /// The elements of a tensor of floats that has no `raw_data`.
+    /// The elements of a tensor of floats without `raw_data`.
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
     #[prost(string, tag = "8")]
@@ -137,7 +138,7 @@ pub struct TensorShapeProto {
 pub struct DimensionProto {
     #[prost(int64, optional, tag = "1")]
     pub dim_value: Option<i64>,
-    /// Name of a dimension whose size is not fixed, such as the batch.
+    /// Name of a dimension of variable size, such as the batch.
     #[prost(string, optional, tag = "2")]
     pub dim_param: Option<String>,
 }

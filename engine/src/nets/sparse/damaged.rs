@@ -1,5 +1,4 @@
-//! Randomly damaged files are refused with an error that names the damage, and nothing panics. A failed assertion
-//! names its seed.
+//! Randomly damaged files are refused with an error that names the damage. A failed assertion names its seed.
 
 use prost::Message;
 use rand::rngs::SmallRng;
@@ -69,7 +68,7 @@ fn damage_tensor(model: &mut ModelProto, random: &mut SmallRng) -> String {
     let index = random.random_range(0..tensors.len());
     let tensor = &mut tensors[index];
     let name = tensor.name.clone();
-    // Only the golden answers check finite numbers in the last layer.
+    // In the last layer, nothing but the golden answers limits finite numbers.
     let odd = [f32::NAN, f32::INFINITY, -1e30, 1e9];
     let odd = if name.starts_with("value_out") { &odd[..2] } else { &odd[..] };
     match random.random_range(0..8) {

@@ -1,4 +1,4 @@
-//! The evaluator of single positions: one function, compiled for each instruction set.
+//! The evaluator of single positions, compiled for each instruction set.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ struct Scratch {
     powers: Vec<f32>,
 }
 
-/// No known position has more than 218 moves; the buffers could grow.
+/// More than any known position has (218); the buffers could grow.
 const MOVES: usize = 256;
 
 impl SparseEvaluator {
@@ -52,7 +52,7 @@ impl SparseEvaluator {
         self.level.name()
     }
 
-    /// Returns the value, and writes the priors of `moves`, all or some of the legal ones.
+    /// Returns the value and writes the priors of `moves`, all or some of the legal ones.
     pub fn evaluate_into(&mut self, game: &Game, moves: &[Move], priors: &mut [f32]) -> Wdl {
         self.ask(game, Question::Both(moves, priors)).expect("the value is asked for")
     }

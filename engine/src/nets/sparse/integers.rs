@@ -1,36 +1,32 @@
-//! A network's integer weights in the kernels' layout.
-
 use super::network::SparseError;
 use super::tensors::SparseTensors;
 use crate::base::memory::{LargeArray, large_copy};
 
-/// 32 numbers of 16 bits, an AVX-512 register.
+/// An AVX-512 register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Lanes(pub [i16; 32]);
 
-/// 64 numbers of 8 bits, an AVX-512 register.
+/// An AVX-512 register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Bytes<T>(pub [T; 64]);
 
-/// Pairs of 16-bit numbers in [`Lanes`]; units of the value's first layer computed together.
+/// Pairs of 16-bit numbers in [`Lanes`], and units of the value's first layer computed together.
 pub(super) const UNITS: usize = 16;
 
 impl Lanes {
     pub const ZERO: Lanes = Lanes([0; 32]);
 }
 
-/// Steps per 1.0 of the policy's hidden units: products of two clipped sums, over 512.
+/// Steps per 1.0 of the policy's hidden units, products of two clipped sums over 512.
 const HIDDEN_STEPS: f64 = 255.0 * 255.0 / 512.0;
-/// Steps per 1.0 of the policy's logits.
+/// Steps per 1.0 of logits.
 pub(super) const LOGIT_STEPS: f64 = HIDDEN_STEPS * 64.0;
 /// Steps per 1.0 of the value's squared sums, over 16.
 const SQUARE_STEPS: f64 = 255.0 * 255.0 / 16.0;
 const MAX_SQUARE: i64 = (255 * 255 + 8) >> 4;
-/// Steps per 1.0 of the value's first-layer weights.
 const LAYER_STEPS: f64 = 512.0;
-/// Steps per 1.0 of the value's first-layer sums.
 pub(super) const LAYER_SUM_STEPS: f64 = SQUARE_STEPS * LAYER_STEPS;
 
 #[derive(Clone, Debug)]
@@ -58,7 +54,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Rounds the weights. Fails if an integer cannot hold a weight, or if a first-layer sum of the value could
+    /// Rounds the weights. Fails if a weight does not fit its integer, or a first-layer sum of the value could
     /// overflow.
     pub fn new(tensors: &SparseTensors) -> Result<Weights, SparseError> {
         let (policy, value) = (tensors.policy_width, tensors.value_width);
@@ -90,8 +86,8 @@ impl Weights {
     }
 }
 
-/// The value's first layer by input pair, unit, input; padded with zeros to a multiple of [`UNITS`]. Sums must fit
-/// into 32 bits.
+/// The value's first layer by input pair, unit, input, padded with zeros to a multiple of [`UNITS`]. Sums must fit into
+/// 32 bits.
 fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
     let name = "value_l1_weight";
     let (value, width) = (tensors.value_width, tensors.layer_width);
@@ -117,13 +113,12 @@ fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
     Ok(paired)
 }
 
-/// Zeros fill the last block.
 fn blocks(values: &[i32]) -> Vec<[i32; UNITS]> {
     let filled = |block: &[i32]| std::array::from_fn(|index| block.get(index).copied().unwrap_or(0));
     values.chunks(UNITS).map(filled).collect()
 }
 
-/// Rounds to steps, half away from zero, within ±`limit`.
+/// Rounds to steps, half away from zero; fails beyond ±`limit`.
 fn rounded(name: &'static str, values: &[f32], steps: f64, limit: f64) -> Result<Vec<i32>, SparseError> {
     let round = |value: &f32| {
         let rounded = (f64::from(*value) * steps).round();
@@ -137,7 +132,7 @@ fn rounded(name: &'static str, values: &[f32], steps: f64, limit: f64) -> Result
     values.iter().map(round).collect()
 }
 
-/// The last layer's weights stay floats. NaN would give wrong but finite probabilities there.
+/// For the last layer, whose weights stay floats: NaN would give wrong but finite probabilities.
 fn finite<'a>(name: &'static str, values: &'a [f32]) -> Result<&'a [f32], SparseError> {
     match values.iter().find(|value| !value.is_finite()) {
         None => Ok(values),

@@ -1,5 +1,3 @@
-//! The layers of a network on its integers.
-
 use crate::nets::encoding::moves1::Rows;
 
 use super::integers::{Bytes, LAYER_SUM_STEPS, Lanes, UNITS, Weights};
@@ -13,7 +11,7 @@ const ONE: i16 = 255;
 pub(super) fn accumulate<S: Simd>(weights: &Weights, features: &[u16], start: usize, sums: &mut [Lanes]) {
     let mut done = 0;
     while done < sums.len() {
-        // Chunks of one constant size let the compiler keep them in registers; pairs do the rest.
+        // The compiler keeps chunks of constant size in registers; pairs do the rest.
         let place = start + done;
         let size = match S::SUMS {
             8 if sums.len() - done >= 8 => add_up::<8>(weights, features, place, &mut sums[done..]),
@@ -42,7 +40,7 @@ fn add_up<const N: usize>(weights: &Weights, features: &[u16], place: usize, out
     N
 }
 
-/// Products of the clipped sums of the policy's two halves, 0 to 127.
+/// Multiplies the clipped sums of the policy's two halves, giving 0 to 127.
 #[inline(always)]
 pub(super) fn hidden(sums: &[Lanes], hidden: &mut [Bytes<u8>]) {
     let (first, second) = sums.split_at(sums.len() / 2);
@@ -58,7 +56,7 @@ pub(super) fn hidden(sums: &[Lanes], hidden: &mut [Bytes<u8>]) {
     }
 }
 
-/// One per move, in steps of 1 / [`LOGIT_STEPS`](super::integers::LOGIT_STEPS).
+/// One logit per move, in steps of 1 / [`LOGIT_STEPS`](super::integers::LOGIT_STEPS).
 #[inline(always)]
 pub(super) fn logits<S: Simd>(
     simd: S,
@@ -77,7 +75,7 @@ pub(super) fn logits<S: Simd>(
     }
 }
 
-/// Clips and squares the value's sums in place: 0 to 4064.
+/// Clips and squares the value's sums in place, giving 0 to 4064.
 #[inline(always)]
 pub(super) fn squares(sums: &mut [Lanes]) {
     for sums in sums {
@@ -95,7 +93,7 @@ pub(super) fn value<S: Simd>(
     squares: &[Lanes],
     pairs: &mut PlacedNumbers,
 ) -> [f32; 3] {
-    // About half of the pairs of inputs are zero and are skipped.
+    // About half of the pairs of inputs are zero and skipped.
     pairs.clear();
     for (lanes, first) in squares.iter().zip((0..).step_by(UNITS)) {
         simd.append_nonzero(pulp::cast(lanes.0), first, pairs);

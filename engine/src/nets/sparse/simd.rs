@@ -1,5 +1,4 @@
-//! Instruction sets, detected at run time. Every kernel is generic over [`Simd`], and all implementations compute the
-//! same integers.
+//! Instruction sets, detected at run time. All implementations of [`Simd`] compute the same integers.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
@@ -11,16 +10,16 @@ use pulp::cast;
 use super::integers::{Bytes, Lanes, UNITS};
 
 pub(super) trait Simd: Copy {
-    /// [`Lanes`] summed at a time, by the free registers.
+    /// [`Lanes`] summed at a time, by the number of free registers.
     const SUMS: usize;
 
-    /// Runs `f` compiled for the instruction set. Everything that `f` calls must be inlined.
+    /// Runs `f` compiled for the instruction set; everything that `f` calls must be inlined.
     fn vectorize<F: NullaryFnOnce>(self, f: F) -> F::Output;
 
     /// `hidden · a + hidden · b`, exact for hidden units of at most 127.
     fn products(self, hidden: &[Bytes<u8>], a: &[Bytes<i8>], b: &[Bytes<i8>]) -> i32;
 
-    /// [`UNITS`] numbers of 32 bits in registers.
+    /// [`UNITS`] sums of 32 bits in registers.
     type Sums: Copy;
 
     fn sums(self, numbers: [i32; UNITS]) -> Self::Sums;
@@ -31,8 +30,8 @@ pub(super) trait Simd: Copy {
     /// bits.
     fn add_products(self, sums: Self::Sums, pair: i32, row: &Lanes) -> Self::Sums;
 
-    /// Appends the non-zero numbers with their places, of which `first` is that of `numbers[0]`. Branch-free, since
-    /// zeros are unpredictable.
+    /// Appends the non-zero numbers with their places; `numbers[0]` has place `first`. Branch-free, since zeros are
+    /// unpredictable.
     fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers);
 }
 
@@ -46,7 +45,7 @@ pub(super) struct PlacedNumbers {
 }
 
 impl PlacedNumbers {
-    /// `most`, a multiple of [`UNITS`], is the capacity.
+    /// `most` is the capacity, a multiple of [`UNITS`].
     pub fn new(most: usize) -> PlacedNumbers {
         PlacedNumbers { numbers: vec![0; most], places: vec![0; most], len: 0 }
     }
@@ -64,7 +63,6 @@ impl PlacedNumbers {
         self.len += count as usize;
     }
 
-    /// Each number with its place.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = (i32, usize)> {
         let (numbers, places) = (&self.numbers[..self.len], &self.places[..self.len]);
@@ -72,7 +70,6 @@ impl PlacedNumbers {
     }
 }
 
-/// An instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Level {
     #[cfg(target_arch = "x86_64")]
@@ -83,7 +80,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    /// Those of this machine, the best first.
+    /// The levels of this machine, best first.
     pub fn all() -> Vec<Level> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -164,7 +161,7 @@ impl Simd for Plain {
 
 #[cfg(target_arch = "x86_64")]
 pulp::simd_type! {
-    /// In server processors since 2017, desktop processors since 2022.
+    /// In server processors since 2017, in desktop processors since 2022.
     pub(super) struct Avx512 {
         f: "avx512f",
         bw: "avx512bw",
@@ -243,7 +240,7 @@ impl Simd for Avx512 {
     }
 }
 
-/// For each byte, its set bits' places, then zeros.
+/// The places of each byte's set bits, then zeros.
 #[cfg(target_arch = "x86_64")]
 static SET_BITS: [[u32; 8]; 256] = {
     let mut all = [[0; 8]; 256];
@@ -360,7 +357,6 @@ mod tests {
             let expected: Vec<(i32, usize)> = numbered.filter(|(number, _)| *number != 0).collect();
             for level in Level::all() {
                 let mut list = PlacedNumbers::new(UNITS * blocks.len());
-                // Earlier contents must not matter.
                 for _ in 0..2 {
                     list.clear();
                     match level {

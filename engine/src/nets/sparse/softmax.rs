@@ -1,5 +1,4 @@
-//! Probabilities from logits, bit-identical on every machine: sums have a fixed order, and no system library is
-//! called.
+//! Probabilities from logits, bit-identical on every machine: sums have a fixed order, and no system library is called.
 
 /// Partial sums, for vectorisation.
 const PARTS: usize = 16;
@@ -7,7 +6,7 @@ const PARTS: usize = 16;
 /// eˣ for `x` ≤ 0 with a relative error of about 2e-7; 0 below −87.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    // Adding it rounds to an integer in the lowest bits.
+    // Adding this rounds to an integer in the lowest bits.
     const MAGIC: f32 = 12_582_912.0;
     // ln 2 in two parts; products of the first part with small integers are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
@@ -24,7 +23,7 @@ fn exp(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { fraction * power }
 }
 
-/// The softmax of logits in steps of 1 / `steps`. `scratch` must hold the logits, rounded up to a multiple of 16.
+/// Logits are in steps of 1 / `steps`. `scratch` must hold them, rounded up to a multiple of 16.
 #[inline(always)]
 pub(super) fn softmax(logits: &[i32], steps: f64, scratch: &mut [f32], out: &mut [f32]) {
     let largest = logits.iter().copied().max().unwrap_or(0);

@@ -1,5 +1,3 @@
-//! A network's weights as its file has them.
-
 use crate::nets::encoding::{moves1, sparse1};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -7,9 +5,9 @@ use rand::{RngExt, SeedableRng};
 use super::network::SparseError;
 use crate::nets::onnx_file::{OnnxFile, Values};
 
-/// The weights of a network, row-major. Tables end with a row of zeros for padding.
+/// A network's weights as in its file, row-major. Tables end with a row of zeros for padding.
 ///
-/// With the active features `f`, halves of the policy's vector in order, and all clipping to 0 … 1:
+/// With active features `f`, and all clipping to 0 … 1:
 ///
 /// ```text
 /// c = clip(policy_bias + Σ policy_embedding[f])                      hidden = c[..P/2] · c[P/2..], element by element
@@ -24,7 +22,7 @@ pub struct SparseTensors {
     pub policy_width: usize,
     /// V, a multiple of 64.
     pub value_width: usize,
-    /// Width of the value's second layer, L.
+    /// L, the width of the value's second layer.
     pub layer_width: usize,
     /// `[FEATURES + 1, P]`
     pub policy_embedding: Vec<f32>,
@@ -53,18 +51,18 @@ pub struct SparseTensors {
 }
 
 impl SparseTensors {
-    /// Steps per 1.0 of the embeddings' integers.
+    /// Integer steps per 1.0 of the embeddings.
     pub const EMBEDDING_STEPS: f32 = 255.0;
-    /// Steps per 1.0 of the move rows' integers.
+    /// Integer steps per 1.0 of the move rows.
     pub const ROW_STEPS: f32 = 64.0;
-    /// Of the embeddings, padding included.
+    /// Rows of the embeddings, padding included.
     pub const FEATURE_ROWS: usize = sparse1::FEATURES + 1;
-    /// Of the moves' table A, padding included.
+    /// Rows of the moves' table A, padding included.
     pub const A_ROWS: usize = moves1::ROWS_A + 1;
-    /// Of the moves' table B, padding included.
+    /// Rows of the moves' table B, padding included.
     pub const B_ROWS: usize = moves1::ROWS_B + 1;
 
-    /// Random weights of the size of trained ones.
+    /// Random weights of about the size of trained ones.
     pub fn random(policy_width: usize, value_width: usize, seed: u64) -> SparseTensors {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut tensor = |rows: usize, width: usize, size: f32, padded: bool| -> Vec<f32> {
@@ -151,8 +149,8 @@ impl SparseTensors {
     }
 }
 
-/// The tensor `name`, which must have this shape. Integers are in steps of the embeddings (16 bits) or the move rows
-/// (8 bits).
+/// Reads the tensor `name`, which must have this shape. Integers are in steps of the embeddings (16 bits) or the move
+/// rows (8 bits).
 fn tensor(file: &OnnxFile, name: &'static str, shape: &[usize]) -> Result<Vec<f32>, SparseError> {
     let initial = file.initialisers.get(name).ok_or(SparseError::Missing(name))?;
     let shaped = |found: String| SparseError::Shape { name, found, expected: format!("{shape:?}") };
