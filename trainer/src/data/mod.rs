@@ -1,14 +1,14 @@
-//! Games: read, made, labelled, stored, and turned into batches of samples.
+//! Games: imported, generated, labelled, stored, and turned into batches of samples.
 
 /// A game with its evaluations and searches.
 pub mod record;
-/// PGN and puzzles into games: parsing, filters, repairs.
+/// Games from PGN and puzzle tables: parsing, filters, repairs.
 pub mod import;
-/// Games on disk, in the HDF5 schema `games/1`: writing, reading, inspecting.
+/// Games on disk in the HDF5 schema `games/1`.
 pub mod dataset;
 /// Games and evaluations from UCI engines, and games downloaded from the web.
 pub mod datagen;
 /// Positions of games as training samples: inputs and targets.
 pub mod samples;
-/// Samples, shuffled, mixed and batched ahead of training.
+/// Shuffled, mixed and batched samples, prefetched for training.
 pub mod loader;

@@ -1,5 +1,3 @@
-//! The columns of one file of games.
-
 use std::ops::Range;
 
 use anyhow::{bail, ensure};
@@ -10,11 +8,9 @@ use crate::data::record::{
     MATE_SCORE, NO_EVAL, SearchColumns, SearchView,
 };
 
-/// Games as columns of `games/1`, with one entry per game or per ply. The plies of all games follow one
-/// another.
+/// Games as columns of `games/1`, with one entry per game or per ply. The plies of all games follow one another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where the games come from, as text.
     pub source: String,
     pub(super) first_ply: Vec<u64>,
     pub(super) plies: Vec<u16>,
@@ -24,7 +20,7 @@ pub struct Chunk {
     pub(super) date: Vec<u32>,
     pub(super) flags: Vec<u16>,
     pub(super) start: Vec<u32>,
-    // Start positions as FEN; the first is the initial position.
+    // FENs; the first is the initial position.
     pub(super) starts: Vec<String>,
     // One entry per ply.
     pub(super) moves: Vec<u16>,
@@ -86,11 +82,7 @@ impl Chunk {
         self.evals.resize(self.moves.len(), NO_EVAL);
     }
 
-    /// A view of a game without a copy.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such game.
+    /// A view of a game without a copy. Panics if there is no such game.
     pub fn replay(&self, index: usize) -> GameView<'_> {
         let first = self.first_ply[index] as usize;
         let range = first..first + usize::from(self.plies[index]);
@@ -105,8 +97,7 @@ impl Chunk {
         }
     }
 
-    /// The searches of a game: of self-play games even if no ply is recorded, of other games only if one is
-    /// (an engine's best moves).
+    /// The searches of a game: of self-play games always, of others only if a ply has one (an engine's best moves).
     fn searches_of(&self, index: usize, range: Range<usize>) -> SearchView<'_> {
         let recorded = self.searches.len.get(range.clone());
         let is_recorded = recorded.is_some_and(|lens| lens.iter().any(|len| *len > 0));
@@ -117,11 +108,7 @@ impl Chunk {
         }
     }
 
-    /// A copy of a game.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such game.
+    /// A copy of a game. Panics if there is no such game.
     pub fn game(&self, index: usize) -> GameRecord {
         let replay = self.replay(index);
         GameRecord {
@@ -143,8 +130,7 @@ impl Chunk {
         record::identity(replay.start.unwrap_or(INITIAL_FEN), replay.moves.iter().copied())
     }
 
-    /// Checks that the columns are consistent and hold only values that `games/1` defines; the error names
-    /// the first fault.
+    /// Checks that the columns are consistent and hold only values that `games/1` defines.
     pub fn check(&self) -> anyhow::Result<()> {
         let games = self.games();
         let columns = [

@@ -1,5 +1,3 @@
-//! A stored game as text, move by move.
-
 use std::fmt::Write;
 
 use anyhow::{Context, ensure};
@@ -11,8 +9,8 @@ use crate::data::record::{
     self, FLAG_ADJUDICATED, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, PlayedMove, Split,
 };
 
-/// Describes a game: its tags, its moves with the evaluation of the position before each, and with `boards`
-/// the board after each.
+/// Describes a game: its tags, its moves with the evaluation of the position before each, and with `boards` the board
+/// after each.
 pub fn describe(chunk: &Chunk, index: usize, boards: bool) -> anyhow::Result<String> {
     let last = chunk.games().saturating_sub(1);
     ensure!(index < chunk.games(), "there is no game {index}: the games are 0 to {last}");

@@ -1,5 +1,3 @@
-//! Writes chunks to HDF5 and reads them.
-
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -15,10 +13,10 @@ use super::{FORMAT, VERSION};
 use crate::base::files;
 use crate::data::record::SearchColumns;
 
-/// Entries per compressed block, all of which must be decompressed to read one.
+/// Entries per compressed block, the unit of decompression.
 const BLOCK: usize = 1 << 16;
 
-/// zlib's best compression: files are written once and read often.
+/// zlib's best compression, since files are written once and read often.
 const DEFLATE: u8 = 9;
 
 /// Bytes of a text attribute. Variable-length texts would be stored without checksums and crash the library when
@@ -28,7 +26,6 @@ type Text = FixedUnicode<TEXT>;
 
 type StoredFen = FixedAscii<100>;
 
-/// Why a file of games cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChunkError {
     /// Not HDF5, truncated, or unreadable.
@@ -60,7 +57,7 @@ pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
 }
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
-    // HDF5 1.10's format also has checksums for its structures. Times are left out, so that equal games give equal
+    // HDF5 1.10's format also has checksums for its structures. Times are omitted, so that equal games give equal
     // files.
     let mut options = File::with_options();
     options.with_fapl(|access| unlocked(access).libver_v110());
@@ -118,9 +115,8 @@ fn open(path: &Path) -> hdf5::Result<File> {
     File::with_options().with_fapl(unlocked).open(path)
 }
 
-/// Disables HDF5's file locks: a child process inherits the descriptor and lock of an open file, which then could not
-/// be reopened while the child lives. Files are written under a temporary name and never changed, so no lock is
-/// needed.
+/// Disables HDF5's file locks: a child process inherits an open file's lock, so that the file could not be reopened
+/// while the child lives. Files are written under a temporary name and never changed, so no lock is needed.
 fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
     access.file_locking(false)
 }
@@ -134,7 +130,7 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
     let block = data.len().min(BLOCK);
     let dataset =
         builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name)?;
-    // The destructor writes what is still in the cache, but ignores errors.
+    // The destructor also writes the cache, but ignores errors.
     dataset.flush()
 }
 
@@ -174,7 +170,7 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     Ok(chunk)
 }
 
-/// Like [`read`], but replays every game, as another program may have written illegal moves.
+/// Like [`read`], but replays every game, since another program may have written illegal moves.
 pub fn read_replayed(path: &Path) -> Result<Chunk, ChunkError> {
     let chunk = read(path)?;
     for index in 0..chunk.games() {
@@ -218,14 +214,14 @@ fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
     })
 }
 
-/// The datasets that self-play adds.
+/// The datasets that searches add.
 pub(super) const SEARCH_DATASETS: [&str; 6] =
     ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
 
 /// The dataset that an engine's scores of its best moves add.
 pub(super) const SCORES: &str = "policy/eval";
 
-/// The datasets of `games/1`, in the order of [`Chunk`]'s columns.
+/// In the order of [`Chunk`]'s columns.
 pub(super) const DATASETS: [&str; 11] = [
     "games/first_ply",
     "games/plies",
@@ -240,18 +236,17 @@ pub(super) const DATASETS: [&str; 11] = [
     "plies/eval",
 ];
 
-/// How a file stores a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatasetLayout {
     pub name: &'static str,
     pub kind: String,
-    /// Number of entries along each axis.
+    /// Entries along each axis.
     pub shape: Vec<usize>,
-    /// True if its bytes have checksums, which are checked on reading.
+    /// The bytes have checksums, which are checked on reading.
     pub checksums: bool,
 }
 
-/// Describes how a file stores its datasets; fails if one is missing.
+/// Describes how a file stores its datasets. Fails if one is missing.
 pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
     let described = open(path).and_then(|file| {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
@@ -360,7 +355,7 @@ mod tests {
         assert_eq!(back, both);
         assert_eq!((back.game(2), back.game(2).searches.len()), (game.clone(), 2));
         assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
-        // An engine's best moves are recorded in games that are not of self-play.
+        // An engine's best moves are recorded in games that are not self-play.
         let labelled = GameRecord { flags: 0, ..game };
         let mut chunk = both.clone();
         chunk.push(&labelled);
@@ -427,7 +422,6 @@ mod tests {
         assert!(matches!(read(&path), Err(ChunkError::Foreign(..))));
     }
 
-    /// A file of many games, as bytes.
     fn many(path: &Path) -> Vec<u8> {
         let mut many = Chunk::new("many");
         let game = chunk().game(0);
@@ -449,7 +443,7 @@ mod tests {
             bad[at] ^= 1 << (at % 8);
             std::fs::write(&path, bad).unwrap();
             match read(&path) {
-                // Not every byte of a file means something.
+                // Some bytes of a file have no meaning.
                 Ok(chunk) => assert_eq!(chunk, sound, "byte {at} of {}", bytes.len()),
                 Err(error) => {
                     assert!(error.to_string().contains("games.h5"));

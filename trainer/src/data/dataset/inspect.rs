@@ -1,5 +1,3 @@
-//! Checks and describes a file of games.
-
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -13,7 +11,7 @@ use crate::data::record::{
     self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
 };
 
-/// Describes a file: its games and its datasets. With `replay`, every game is replayed first.
+/// Describes a file's games and datasets. With `replay`, every game is replayed first.
 pub fn describe(path: &Path, replay: bool) -> anyhow::Result<String> {
     let chunk = read(path)?;
     let inspection = inspect(&chunk, replay).with_context(|| format!("{}: damaged", path.display()))?;
@@ -29,7 +27,6 @@ pub fn describe(path: &Path, replay: bool) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The range of values of each dataset.
 fn ranges(chunk: &Chunk) -> Vec<String> {
     let mut ranges = vec![
         range(&chunk.first_ply, None),
@@ -61,7 +58,7 @@ fn ranges(chunk: &Chunk) -> Vec<String> {
     ranges
 }
 
-/// Minimum, maximum and the number of missing values, those equal to `missing`.
+/// Minimum, maximum and number of missing values, which equal `missing`.
 fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> String {
     let known = || values.iter().filter(|value| Some(**value) != missing);
     let range = match (known().min(), known().max()) {
@@ -71,10 +68,9 @@ fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> Stri
     missing.map_or(range.clone(), |_| format!("{range}, {} missing", values.len() - known().count()))
 }
 
-/// How many opening families are listed, the most frequent first.
+/// Number of opening families listed, most frequent first.
 const FAMILIES: usize = 6;
 
-/// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
     source: String,
@@ -83,7 +79,7 @@ pub struct Inspection {
     /// White, draw, Black, unknown.
     results: [usize; 4],
     splits: [usize; 3],
-    /// Games by the lower of the known ratings, in steps of 200.
+    /// Games by the lower known rating, in steps of 200.
     ratings: BTreeMap<u16, usize>,
     dates: Option<(u32, u32)>,
     evaluated: usize,
@@ -93,7 +89,7 @@ pub struct Inspection {
     self_play: usize,
     /// Positions with a recorded policy.
     searched: usize,
-    /// Moves in recorded policies that an engine has scored.
+    /// Moves of recorded policies that an engine has scored.
     scored: usize,
     own_start: usize,
     longest: u16,
@@ -102,7 +98,7 @@ pub struct Inspection {
     replayed: bool,
 }
 
-/// Describes a chunk. With `replay`, every game is replayed first; the error names the first that cannot be.
+/// Describes a chunk. With `replay`, every game is replayed first.
 pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     let mut found = Inspection {
         source: chunk.source.clone(),
@@ -140,10 +136,10 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     Ok(found)
 }
 
-/// How far rounding may move the sum of shares from the whole: half a unit for each of at most 218 moves.
+/// Rounding error of a sum of shares: half a unit for each of at most 218 moves.
 const ROUNDING: u32 = 110;
 
-/// Replays a stored game, checks its searches, and returns its opening. The error names the game and the ply.
+/// Replays a stored game, checks its searches, and returns its opening.
 pub fn replay_game(chunk: &Chunk, index: usize) -> anyhow::Result<Option<&'static Opening>> {
     let stored = chunk.replay(index);
     let mut game = stored.initial().with_context(|| format!("game {index}"))?;

@@ -1,4 +1,4 @@
-//! A journal: an append-only file of finished games not yet in a game file, so that a save costs only what is new.
+//! The journal: an append-only file of finished games not yet in a game file, so that a save costs only what is new.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,21 +10,20 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::store::PendingGame;
 use crate::base::files::write_file;
 
-/// Bytes before the games of a save: compressed length (4) and hash (8).
+/// Bytes before a save's games: compressed length (4) and hash (8).
 const HEAD: usize = 12;
-/// Compression level of zstd.
 const LEVEL: i32 = 3;
 
-/// The journal file. Each save holds its length, its hash and its games as zstd-compressed lines of JSON.
+/// Each save has its length, its hash and its games as zstd-compressed lines of JSON.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// End of the last complete save; what follows is overwritten.
+    /// End of the last complete save; later bytes are overwritten.
     end: u64,
 }
 
 impl Journal {
-    /// Opens the journal at `path`, which need not exist, and reads its games. Ignores an interrupted last save.
+    /// Reads the games at `path`, which need not exist. Ignores an interrupted last save.
     pub fn open(path: PathBuf) -> anyhow::Result<(Journal, Vec<PendingGame>)> {
         let mut bytes = Vec::new();
         if path.exists() {
@@ -77,7 +76,6 @@ impl Journal {
     }
 }
 
-/// Appends a game to the lines of a save.
 pub fn line(game: &PendingGame, lines: &mut Vec<u8>) {
     serde_json::to_writer(&mut *lines, game).expect("writing numbers and text to memory succeeds");
     lines.push(b'\n');

@@ -1,8 +1,8 @@
 //! Games on disk: the HDF5 schema `games/1`.
 //!
-//! A [`Chunk`] holds one file's games column by column. A [`ChunkWriter`] splits a stream of games into
-//! files; [`inspect()`] checks and describes a file; a [`Store`] also keeps unfinished games, so that
-//! generating games can be interrupted and resumed.
+//! A [`Chunk`] holds one file's games column by column. A [`ChunkWriter`] splits a stream of games into files;
+//! [`inspect()`] checks and describes a file; a [`Store`] also keeps unfinished games, so that generation can be
+//! interrupted and resumed.
 
 mod chunk;
 mod selection;
@@ -22,7 +22,5 @@ pub use paths::matching;
 pub use store::{PendingGame, Store, StoreOptions};
 pub use writer::ChunkWriter;
 
-/// The attribute `format` of a file.
 pub const FORMAT: &str = "games";
-/// The attribute `version` of a file.
 pub const VERSION: u32 = 1;

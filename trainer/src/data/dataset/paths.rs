@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-/// Finds the files of the source `name` by patterns with the wildcards `*` and `?`, sorted by name within
-/// each pattern. A pattern that matches nothing is an error.
+/// Finds the files of source `name` by patterns with the wildcards `*` and `?`, sorted by name within each pattern. A
+/// pattern without a match is an error.
 pub fn matching(name: &str, patterns: &[String]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for pattern in patterns {

@@ -3,11 +3,7 @@ use crate::config::{GameKind, Selection, UnknownElo};
 use crate::data::record::{FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult};
 
 impl Selection {
-    /// True if game `index` of a chunk is selected.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such game.
+    /// Whether game `index` of a chunk is selected. Panics if there is no such game.
     pub fn takes(&self, chunk: &Chunk, index: usize) -> bool {
         let rated = |elo: u16| match elo {
             0 => self.unknown_elo == UnknownElo::Keep,
@@ -38,7 +34,7 @@ mod tests {
     use crate::data::record::{FLAG_ADJUDICATED, GameRecord};
     use engine::chess::position::PackedMove;
 
-    /// Tests which of four games are selected: rated, half rated, a puzzle, Chess960 self-play.
+    /// Four games: rated, half rated, a puzzle, Chess960 self-play.
     fn taken(selection: &str) -> Vec<usize> {
         let selection: Selection = serde_json::from_str(selection).unwrap();
         let mut chunk = Chunk::new("a test");

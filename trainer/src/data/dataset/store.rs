@@ -14,23 +14,19 @@ use super::writer::ChunkWriter;
 use crate::base::files::write_file;
 use crate::data::record::GameRecord;
 
-/// Format of the file of pending games.
 const FORMAT: &str = "philidor-hands/1";
 
-/// A game not in the files yet: unfinished, or finished before an earlier one.
+/// A game not yet in the files: unfinished, or finished before an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingGame {
-    /// Its number among all games.
     pub number: u64,
-    /// The game so far.
     pub game: GameRecord,
     /// Number of finished plies.
     pub done: usize,
     pub finished: bool,
 }
 
-/// The file beside the files of games: the run's settings, and the games that are neither in the files nor in
-/// the journal.
+/// The file beside the game files: the run's settings, and the games that are neither in the files nor in the journal.
 #[derive(Serialize, Deserialize)]
 struct RunFile {
     format: String,
@@ -39,16 +35,13 @@ struct RunFile {
     pending: Vec<PendingGame>,
 }
 
-/// Where a [`Store`] keeps its files, and how often it writes them.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// Folder for the files of games.
     pub folder: PathBuf,
-    /// Positions per file, approximately.
+    /// Approximate positions per file.
     pub chunk_size: usize,
-    /// Interval between two saves.
     pub save_every: Duration,
-    /// True to continue a run with the same settings.
+    /// Continue a run with the same settings.
     pub resume: bool,
     /// Numbers of the games for the files; later games are kept for later.
     pub numbers: Range<u64>,
@@ -69,15 +62,15 @@ pub struct Store {
     next: u64,
     /// Finished games waiting for earlier ones, and unfinished games of a previous run.
     held: BTreeMap<u64, PendingGame>,
-    /// Games finished since the last save, as lines of the journal.
+    /// Games finished since the last save, as journal lines.
     fresh: Vec<u8>,
     /// The contents of the file at `path`; empty if there is none.
     run_file: String,
 }
 
 impl Store {
-    /// Opens the files `NAME-00000.h5` …, with `NAME.json` (settings) and `NAME.journal` (games not in the
-    /// files yet). Existing files are an error unless `options.resume` is set and the settings are equal.
+    /// Opens the files `NAME-00000.h5` …, with `NAME.json` (settings) and `NAME.journal` (games not yet in the files).
+    /// Existing files are an error unless `options.resume` is set and the settings are equal.
     pub fn open(options: &StoreOptions, name: &str, source: &str, settings: Value) -> anyhow::Result<Store> {
         let path = options.folder.join(format!("{name}.json"));
         let begun = path.exists();
@@ -118,12 +111,10 @@ impl Store {
         Ok(store)
     }
 
-    /// True if nothing was stored before.
     pub fn is_new(&self) -> bool {
         self.run_file.is_empty()
     }
 
-    /// Number of games in the files.
     pub fn games(&self) -> u64 {
         self.next - self.numbers.start
     }
@@ -133,12 +124,11 @@ impl Store {
         self.numbers.clone()
     }
 
-    /// Interval between two saves.
     pub fn save_every(&self) -> Duration {
         self.save_every
     }
 
-    /// Numbers of the games that are begun but not in the files.
+    /// Numbers of the games that are begun or finished, but not in the files.
     pub fn held(&self) -> BTreeSet<u64> {
         self.held.keys().copied().collect()
     }
@@ -148,13 +138,13 @@ impl Store {
         self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
 
-    /// True if this game is finished and still waits here.
+    /// Whether a game is finished, in the files or waiting for earlier ones.
     pub fn has(&self, number: u64) -> bool {
         (self.numbers.start..self.next).contains(&number)
             || self.held.get(&number).is_some_and(|pending| pending.finished)
     }
 
-    /// The games that are begun but not finished.
+    /// The unfinished games.
     pub fn begun(&self) -> Vec<PendingGame> {
         self.held.values().filter(|pending| !pending.finished).cloned().collect()
     }
@@ -168,7 +158,7 @@ impl Store {
         self.settle()
     }
 
-    /// Moves the finished games whose turn it is to the files.
+    /// Moves finished games to the files in order.
     fn settle(&mut self) -> anyhow::Result<()> {
         while self.next < self.numbers.end
             && let Some(entry) = self.held.first_entry()
@@ -181,7 +171,7 @@ impl Store {
         Ok(())
     }
 
-    /// Saves everything, so that an interruption at any moment loses no game saved before.
+    /// Saves everything, so that a later interruption loses none of these games.
     pub fn save(&mut self) -> anyhow::Result<()> {
         if self.is_new() {
             self.write_run_file(|_| true)?;
@@ -202,7 +192,7 @@ impl Store {
         self.write_run_file(|pending| !pending.finished)
     }
 
-    /// Saves for the last time, without a journal; returns the number of files.
+    /// Saves for the last time, without a journal. Returns the number of files.
     pub fn close(mut self) -> anyhow::Result<usize> {
         self.writer.save()?;
         self.write_run_file(|_| true)?;
@@ -210,7 +200,7 @@ impl Store {
         Ok(self.writer.finish()?)
     }
 
-    /// Writes the run's file with the games for which `keep` is true, unless its contents are the same.
+    /// Writes the run's file with the games that satisfy `keep`, unless it is unchanged.
     fn write_run_file(&mut self, keep: impl Fn(&PendingGame) -> bool) -> anyhow::Result<()> {
         let pending = self.held.values().filter(|pending| keep(pending)).cloned().collect();
         let run = RunFile { format: FORMAT.to_owned(), settings: self.settings.clone(), pending };
@@ -234,7 +224,6 @@ fn parse(path: &Path, text: &str) -> anyhow::Result<RunFile> {
     Ok(run)
 }
 
-/// Lists the settings that differ, with both values.
 fn differences(then: &Value, now: &Value) -> String {
     let empty = serde_json::Map::new();
     let (then, now) = (then.as_object().unwrap_or(&empty), now.as_object().unwrap_or(&empty));
@@ -267,7 +256,7 @@ mod tests {
             };
             Store::open(&out, "x", "test", json!({ "seed": 1 }))
         };
-        // The second game is finished but not the first: no file of games is written.
+        // The second game is finished but not the first: no game file is written.
         let pending = |number, finished| PendingGame { number, finished, ..PendingGame::default() };
         let mut store = open(false).unwrap();
         store.push(pending(1, true)).unwrap();
@@ -283,14 +272,13 @@ mod tests {
         assert_eq!((store.games(), store.close().unwrap()), (2, 1));
         assert!(open(false).is_err());
         assert_eq!(open(true).unwrap().games(), 2);
-        // Files of games without settings are neither continued nor overwritten.
+        // Game files without settings are neither continued nor overwritten.
         std::fs::remove_file(folder.path().join("x.json")).unwrap();
         for resume in [false, true] {
             let refused = open(resume).unwrap_err().to_string();
             assert!(refused.contains("x-00000.h5: ") && refused.contains("it exists"), "{refused}");
         }
     }
-    /// A game of `plies` plies.
     fn finished(number: u64, plies: usize) -> PendingGame {
         let moves = vec![PackedMove(12 | 28 << 6); plies];
         let game = GameRecord { white_elo: number as u16, moves, ..GameRecord::default() };
@@ -302,7 +290,6 @@ mod tests {
         StoreOptions { folder, chunk_size: 1000, save_every: Duration::ZERO, resume: true, numbers }
     }
 
-    /// The numbers of the games in the files.
     fn stored(folder: &Path) -> Vec<u16> {
         let files = (0..).map(|number| folder.join(format!("x-{number:05}.h5")));
         let chunks: Vec<Chunk> = files

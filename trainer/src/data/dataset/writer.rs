@@ -1,5 +1,3 @@
-//! Splits a stream of games into files.
-
 use std::path::{Path, PathBuf};
 
 use super::chunk::Chunk;
@@ -14,7 +12,7 @@ pub struct ChunkWriter {
     chunk_size: usize,
     current: Chunk,
     written: usize,
-    /// Number of games of `current` that its file holds.
+    /// Games of `current` that its file already has.
     saved: usize,
 }
 
@@ -45,8 +43,8 @@ impl ChunkWriter {
         Ok(writer)
     }
 
-    /// Continues existing files, filling the last one first, or starts new ones. Also returns the number of
-    /// games in them.
+    /// Continues existing files, filling the last one first, or starts new ones. Also returns the number of games in
+    /// them.
     pub fn resume(
         folder: &Path,
         name: &str,
@@ -73,7 +71,7 @@ impl ChunkWriter {
         Ok((writer, games))
     }
 
-    /// Rewrites the current file as a whole if there are new games; later games are still added to it.
+    /// Rewrites the current file if there are new games. Later games are still added to it.
     pub fn save(&mut self) -> Result<(), ChunkError> {
         if self.current.games() > self.saved {
             write(&self.current, &self.path(self.written))?;
@@ -82,7 +80,7 @@ impl ChunkWriter {
         Ok(())
     }
 
-    /// Number of games that the current file holds, and of those still to be saved.
+    /// Games that the current file has, and those still to be saved.
     pub fn saved_and_new(&self) -> [usize; 2] {
         [self.saved, self.current.games() - self.saved]
     }
@@ -93,7 +91,7 @@ impl ChunkWriter {
         if self.current.positions() >= self.chunk_size { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the last file if it has games, and returns the number of files.
+    /// Writes the last file if it has games. Returns the number of files.
     pub fn finish(mut self) -> Result<usize, ChunkError> {
         self.save()?;
         Ok(self.written + usize::from(self.current.games() > 0))

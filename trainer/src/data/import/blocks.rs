@@ -1,4 +1,4 @@
-//! Files as blocks of whole games: decompressed, split between games, lines counted.
+//! Splits files into blocks of whole games: decompresses, splits between games, counts lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,16 +13,15 @@ use super::puzzles::PuzzleColumns;
 
 /// Bytes of text per block: some hundred games, to amortise the cost of a block.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Bytes of the longest first line of a table.
+/// Limit on the bytes of a table's first line.
 const LONGEST_HEADER: u64 = 1 << 16;
 /// Limit on a game's bytes, so that a non-PGN file does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
 /// Bytes by which a file is recognised.
 const HEAD: u64 = 64;
-/// The path that means the standard input.
+/// The path that means standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// How a file is compressed, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     None,
@@ -32,7 +31,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression of a file that begins with these bytes.
+    /// Detects the compression from a file's first bytes.
     pub fn detect(head: &[u8]) -> Compression {
         match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
@@ -72,7 +71,7 @@ pub(crate) fn is_regular(path: &Path) -> bool {
     path != Path::new(STANDARD_INPUT) && path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
-/// The text of a file, decompressed, in one reading; `-` is the standard input.
+/// The decompressed text of a file; `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     open(path, Arc::default())?.read_to_end(&mut text)?;
@@ -88,7 +87,7 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
         Box::new(File::open(path)?)
     };
     let mut counted = CountingReader { inner, bytes: bytes_read };
-    // A pipe may give its bytes one by one.
+    // A pipe may deliver its bytes one by one.
     let mut head = Vec::new();
     counted.by_ref().take(HEAD).read_to_end(&mut head)?;
     if let Some(why) = explained(&head) {
@@ -102,18 +101,15 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
-            // Archives are compressed with windows beyond the decoder's default limit of 128 MiB.
+            // Archives use windows beyond the decoder's default limit of 128 MiB.
             decoder.window_log_max(31)?;
             Box::new(decoder)
         }
     })
 }
 
-/// The first line of a file, as far as it can be decompressed; nothing of a pipe, which can be read only once.
-///
-/// # Errors
-///
-/// As [`open`]; files that are damaged further on are reported when they are read.
+/// The first line of a file, as far as it can be decompressed; empty for a pipe, which can be read only once. Files
+/// that are damaged further on are reported when they are read.
 pub(crate) fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     if is_regular(path) {
@@ -141,7 +137,7 @@ impl<R: Read> Read for CountingReader<R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {
     Pgn,
-    /// A table of puzzles, one per line.
+    /// A table with one puzzle per line.
     Puzzles(PuzzleColumns),
 }
 
@@ -167,18 +163,17 @@ impl TextFormat {
 pub(crate) struct TextBlock {
     pub file: usize,
     pub format: TextFormat,
-    /// The line number of the first line, from 1.
+    /// From 1.
     pub first_line: u64,
     pub text: Vec<u8>,
 }
 
-/// Splits one file into blocks.
 pub(crate) struct TextBlocks<R> {
     reader: R,
     file: usize,
     next_line: u64,
     rest: Vec<u8>,
-    /// Up to where the ends of lines in `rest` are converted.
+    /// End of the converted line endings in `rest`.
     converted: usize,
     ended: bool,
     /// Unknown until the first text has been read.
@@ -191,7 +186,8 @@ impl<R: Read> TextBlocks<R> {
     }
 
     /// Returns the next block, `None` at the end. Fails on unreadable data or a game over 64 MiB; the next call then
-    /// returns the complete text before it as the last block, so that a truncated archive is read as far as possible.
+    /// returns the complete text before the fault as the last block, so that a truncated archive is read as far as
+    /// possible.
     pub fn next(&mut self) -> io::Result<Option<TextBlock>> {
         let mut wanted = BLOCK_BYTES;
         while !self.ended {
@@ -282,7 +278,7 @@ mod tests {
         assert!(blocks.next().unwrap().is_none());
     }
 
-    /// Gives its bytes one by one, as a pipe may.
+    /// Delivers its bytes one by one, as a pipe may.
     struct Slow<R>(R);
 
     impl<R: Read> Read for Slow<R> {

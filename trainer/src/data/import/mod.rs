@@ -1,6 +1,5 @@
-//! PGN and puzzles into games: parsing, filters, repairs.
-//!
-//! [`read_games`] reads files of PGN or of puzzles in parallel, as a stream of games, and counts those that it leaves out.
+//! Games from PGN and puzzle tables: [`read_games`] reads files in parallel, as a stream of games, and counts those
+//! that it excludes.
 
 mod blocks;
 mod pgn;

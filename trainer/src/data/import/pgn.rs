@@ -1,4 +1,4 @@
-//! Games of PGN text, replayed: each becomes a record, is excluded by a filter, or is broken.
+//! Replays games of PGN text: each becomes a record, is excluded by a filter, or is broken.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -17,10 +17,9 @@ use crate::data::record::{
     find_eval,
 };
 
-/// The bytes of a start in `games/1`.
+/// Limit on the bytes of a start FEN in `games/1`.
 pub(crate) const LONGEST_FEN: usize = 100;
 
-/// What is wrong with a game.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GameError {
     /// The start is no legal position, or too long for `games/1`.
@@ -65,7 +64,7 @@ pub struct BrokenGame {
     pub error: GameError,
 }
 
-/// Why a valid game is left out.
+/// Why a valid game is excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exclusion {
     /// Neither standard chess nor Chess960.
@@ -104,7 +103,6 @@ impl fmt::Display for Exclusion {
     }
 }
 
-/// What was made of a game's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ParsedGame {
     Game(GameRecord, EvalCounts),
@@ -127,14 +125,12 @@ pub(crate) fn parse_block(block: &TextBlock, evals: EvalSide, filters: &Filters)
     parsed
 }
 
-/// Makes records of games. What filters leave out is no error.
 struct GameParser<'a> {
     evals: EvalSide,
     filters: &'a Filters,
     game: Option<ParserState>,
 }
 
-/// What the tags say.
 #[derive(Default)]
 struct TagValues {
     start: Option<String>,
@@ -152,13 +148,13 @@ struct TagValues {
 #[derive(Default)]
 struct ParserState {
     game: GameRecord,
-    /// The score of the current position, if a comment has given it already.
+    /// The score of the current position, if a comment has already given it.
     next_eval: Option<i16>,
     lichess: bool,
     evals: EvalCounts,
 }
 
-/// Tags that Lichess alone writes, into its broadcasts and studies.
+/// Tags that only Lichess writes, into its broadcasts and studies.
 const LICHESS_TAGS: [&[u8]; 5] =
     [b"BroadcastURL", b"BroadcastName", b"StudyName", b"ChapterName", b"ChapterURL"];
 
@@ -288,7 +284,7 @@ impl ParserState {
         self.evals.count(side);
     }
 
-    /// Takes the result behind the moves, unless the tag says another.
+    /// Takes the result behind the moves; returns false if the tag names another.
     fn agrees(&mut self, outcome: shakmaty::Outcome) -> bool {
         let shakmaty::Outcome::Known(outcome) = outcome else { return true };
         let written = match outcome {
@@ -300,7 +296,7 @@ impl ParserState {
     }
 }
 
-/// A start as it is stored (`None` for the initial position) and as a position.
+/// A start as stored (`None` for the initial position) and as a position.
 pub(crate) fn start_position(fen: &str) -> Result<(Option<String>, Chess), GameError> {
     let start = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
     let fen = start.fen();
@@ -323,7 +319,7 @@ fn elo(value: &[u8]) -> u16 {
     std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// `2017.06.24` or `1996.??.??` as yyyymmdd; `None` if the year is unknown.
+/// Parses `2017.06.24` or `1996.??.??` to yyyymmdd; `None` if the year is unknown.
 fn date(value: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(value).ok()?;
     let mut parts = text.trim().split(['.', '-', '/']);

@@ -1,4 +1,4 @@
-//! Tables of puzzles, one per line: Lichess's CSV, and tables of tab-separated or comma-separated columns.
+//! Puzzle tables, one puzzle per line: Lichess's CSV, and tables with tabs or commas.
 
 use std::str::FromStr;
 
@@ -11,14 +11,13 @@ use super::pgn::{BrokenGame, Exclusion, GameError, ParsedGame, start_position};
 use super::reader::Filters;
 use crate::data::record::{EvalCounts, FLAG_PUZZLE, GameRecord, NO_EVAL};
 
-/// The columns of a table of puzzles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PuzzleColumns {
     delimiter: u8,
     quoted: bool,
-    /// Whether the first move of a line is the opponent's, after which the puzzle begins.
+    /// The first move of a line is the opponent's; the puzzle begins after it.
     set_up: bool,
-    /// Whether the first line names the columns.
+    /// The first line names the columns.
     header: bool,
     fen: usize,
     moves: usize,
@@ -27,18 +26,18 @@ pub(super) struct PuzzleColumns {
     plays: Option<usize>,
 }
 
-/// The names of columns that only Lichess's table has.
+/// Columns that only Lichess's table has.
 const LICHESS_COLUMNS: [&str; 6] =
     ["puzzleid", "ratingdeviation", "nbplays", "gameurl", "gameid", "openingtags"];
 
-/// What is wrong with a puzzle of a table that is not named as Lichess's, but may be.
+/// The error for a puzzle of a table without Lichess's column names that may be Lichess's.
 const SET_UP_UNNAMED: &str = "an even number of moves, where the solver's is the first and the last: if the opponent's \
                               is the first, as in Lichess's table, the header must name one of its columns, such as \
                               PuzzleId";
 
 impl PuzzleColumns {
-    /// The columns of a table of puzzles that begins with `line`, by their names and in any order; `None` if it is no
-    /// such table. In Lichess's table, which is recognised by its names, the first move of a line is the opponent's.
+    /// Detects a table's columns from its first line, by name and in any order; `None` if it is no puzzle table. In
+    /// Lichess's table, recognised by its column names, the first move of a line is the opponent's.
     pub fn detect(line: &[u8]) -> Result<Option<PuzzleColumns>, String> {
         let Ok(line) = std::str::from_utf8(line) else { return Ok(None) };
         let line = line.trim_end().to_ascii_lowercase();
@@ -111,9 +110,9 @@ pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &F
 
 /// A puzzle as a game that begins with the solver's move; its rating is stored for both players.
 ///
-/// The start is stored without counters, so that a puzzle is the same game whichever table it is from. The result is
-/// unknown: a puzzle has a policy target only. With results a network would learn to expect a win in every position
-/// that looks like a puzzle.
+/// The start has no counters, so that a puzzle is the same game whichever table it is from. The result is unknown, so
+/// that a puzzle has a policy target only: with results a network would learn to expect a win in every position that
+/// looks like a puzzle.
 fn parse_puzzle(
     record: &csv::ByteRecord,
     columns: PuzzleColumns,
@@ -146,8 +145,7 @@ fn parse_puzzle(
         packed.push(PackedMove::new(m));
         position.play_unchecked(m);
     }
-    // Every puzzle ends with a solver's move. An even number of moves here means that the opponent's first move would
-    // be taken for the solver's.
+    // Every puzzle ends with the solver's move, so an even number of moves means that the first one is the opponent's.
     if !columns.set_up && !packed.is_empty() && packed.len().is_multiple_of(2) {
         return Err(GameError::Text(SET_UP_UNNAMED.to_owned()));
     }
@@ -178,7 +176,7 @@ fn puzzle_start(fen: &str, set_up: Option<&str>) -> Result<(Option<String>, Ches
     start_position(without_counters)
 }
 
-/// The number in a column, if the table has that column and the line a value in it.
+/// The number in a column; `None` if the column or its value is missing.
 fn number<T: FromStr>(
     record: &csv::ByteRecord,
     column: Option<usize>,
@@ -261,7 +259,7 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
         assert_eq!(fault("8/8"), (2, "no column \"moves\"".to_owned()));
         assert!(fault("8/8,e2e4,").1.starts_with("not a FEN") || fault("8/8,e2e4,").1.contains("impossible"));
         assert_eq!(fault("8/8,e2e4,high").1, "rating is not a number in range");
-        // Lichess's puzzle in a table that has none of its names.
+        // Lichess's puzzle in a table with none of its names.
         let values: Vec<&str> = LICHESS.lines().last().unwrap().split(',').collect();
         assert_eq!(fault(&values[1..4].join(",")), (2, SET_UP_UNNAMED.to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Files to games: one thread decompresses and splits the text, the others replay; the order is kept.
+//! Reads games from files: one thread decompresses and splits the text, the others replay; the order is kept.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -18,11 +18,11 @@ use crate::data::record::{EvalCounts, EvalSide, GameRecord, GameResult};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filters {
-    /// Minimum rating of both players (or of the puzzle), where it is known.
+    /// Minimum rating of both players (or of the puzzle), where known.
     pub min_elo: u16,
-    /// Maximum rating, where it is known.
+    /// Maximum rating, where known.
     pub max_elo: u16,
-    /// Exclude games in which a player's rating is unknown.
+    /// Excludes games in which a player's rating is unknown.
     pub rated_only: bool,
     /// Minimum plies; games without a move are never kept.
     pub min_plies: usize,
@@ -31,7 +31,7 @@ pub struct Filters {
     pub unknown_results: bool,
     /// Minimum popularity of a puzzle, −100 to 100.
     pub min_popularity: i16,
-    /// Minimum number of times that a puzzle has been played.
+    /// Minimum number of plays of a puzzle.
     pub min_plays: u32,
 }
 
@@ -53,7 +53,7 @@ impl Default for Filters {
 }
 
 impl Filters {
-    /// Whether the ratings (0 unknown) exclude a game, and why.
+    /// Returns why ratings (0 for unknown) exclude a game, if they do.
     pub(super) fn exclude_ratings(&self, white: u16, black: u16) -> Option<Exclusion> {
         let out = |elo: u16| elo != 0 && !(self.min_elo..=self.max_elo).contains(&elo);
         if out(white) || out(black) {
@@ -65,7 +65,7 @@ impl Filters {
         }
     }
 
-    /// Whether its length excludes a game, and why.
+    /// Returns why its length excludes a game, if it does.
     pub(super) fn exclude_length(&self, plies: usize) -> Option<Exclusion> {
         if plies < self.min_plies.max(1) {
             Some(Exclusion::TooShort)
@@ -76,7 +76,7 @@ impl Filters {
         }
     }
 
-    /// Whether length or result exclude a game, and why.
+    /// Returns why length or result exclude a game, if they do.
     pub(super) fn exclude(&self, game: &GameRecord) -> Option<Exclusion> {
         self.exclude_length(game.moves.len()).or(match game.result {
             GameResult::Draw if !self.draws => Some(Exclusion::Drawn),
@@ -88,7 +88,7 @@ impl Filters {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// To which position an evaluation belongs.
+    /// The position to which an evaluation belongs.
     pub evals: EvalSide,
     pub filters: Filters,
     pub max_games: u64,
@@ -111,15 +111,15 @@ impl Default for ReadOptions {
 pub struct ReadReport {
     pub games: u64,
     pub positions: u64,
-    /// Games excluded, by reason.
+    /// By reason.
     pub excluded: BTreeMap<Exclusion, u64>,
-    /// Broken games, by kind of error.
+    /// By kind of error.
     pub broken: BTreeMap<&'static str, u64>,
-    /// How the evaluations in the games kept were taken.
+    /// How the evaluations of kept games were taken.
     pub evals: EvalCounts,
     /// Files that could not be read completely, and why.
     pub damaged_files: Vec<(PathBuf, String)>,
-    /// Whether reading was stopped before the end, by the stop flag or by the maximum number of games.
+    /// Reading ended early, by the stop flag or the maximum number of games.
     pub stopped: bool,
 }
 
@@ -147,7 +147,6 @@ impl ReadReport {
     }
 }
 
-/// What is reported while reading.
 pub enum ReadEvent<'a> {
     Game(GameRecord),
     /// A broken game of this file, which is skipped.
@@ -160,7 +159,7 @@ pub enum ReadEvent<'a> {
 pub enum ImportError<E> {
     #[error("cannot read {}: {}", .0.display(), .1)]
     Open(PathBuf, io::Error),
-    /// A file is neither PGN nor a table of puzzles with known columns.
+    /// A file is neither PGN nor a puzzle table with known columns.
     #[error("{}: {}", .0.display(), .1)]
     Format(PathBuf, String),
     #[error("{0}")]
@@ -168,7 +167,7 @@ pub enum ImportError<E> {
 }
 
 /// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and passes those that are kept to
-/// `receive` in the order of the files, however many threads replay. A game with the start and moves of an earlier one is
+/// `receive` in file order, whatever the number of threads. A game with the start and moves of an earlier one is
 /// excluded.
 ///
 /// Broken games are skipped, and truncated files are read as far as possible. Setting `stop` ends reading soon.
@@ -219,7 +218,7 @@ pub fn read_games<E>(
     })
 }
 
-/// The games of a PGN text in order, and errors for broken ones. Filtered and duplicate games are missing.
+/// The games of a PGN text in order, and errors for broken ones, without filtered and duplicate games.
 pub(crate) fn games_of_text(text: &[u8], options: &ReadOptions) -> Vec<Result<GameRecord, BrokenGame>> {
     let text = unix_lines(text).into_owned();
     let block = TextBlock { file: 0, format: TextFormat::Pgn, first_line: 1, text };
@@ -296,7 +295,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Receives the results in the order of their numbers.
+    /// Receives the results in order of number.
     fn collect<E>(
         &mut self,
         results: &Receiver<(u64, Done)>,

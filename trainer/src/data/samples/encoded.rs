@@ -4,25 +4,24 @@ use engine::chess::position::Game;
 use engine::nets::encoding::{Input, planes72};
 use shakmaty::Move;
 
-/// The bit masks and scalars of an input; see [`Input::read`].
+/// See [`Input::read`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EncodedInput {
-    /// The scheme's bit masks, a1 = bit 0 in the scheme's orientation.
+    /// Bit masks, a1 = bit 0 in the scheme's orientation.
     pub masks: Vec<u64>,
     /// The values that are neither 0 nor 1.
     pub scalars: Vec<f32>,
 }
 
 impl EncodedInput {
-    /// Encodes the current position of `game` with the legal moves `moves`. `boards` limits the number of previous
-    /// boards.
+    /// Encodes the current position of `game`, whose legal moves are `moves`. `boards` limits the previous boards.
     pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> EncodedInput {
         let keep = |masks: &[u64], scalars: &[f32]| EncodedInput {
             masks: masks.to_vec(),
             scalars: scalars.to_vec(),
         };
         match scheme {
-            // Some of its planes are made of the legal moves, which need not be generated twice.
+            // Some planes are made of the legal moves, which need not be generated twice.
             Input::Planes72 => {
                 let mut planes = planes72::encode_given(game, moves);
                 if let Some(boards) = boards {

@@ -1,13 +1,13 @@
-//! Invented moves that may have led to a position: a history for puzzles, which have none.
+//! Invents moves that may have led to a position: a history for puzzles, which have none.
 
 use fastrand::Rng;
 use shakmaty::{
     Bitboard, Board, Chess, Color, EnPassantMode, Move, Piece, Position, Role, Setup, Square, attacks,
 };
 
-/// The share of captures among invented moves, about that in games.
+/// Share of captures among invented moves, about that in games.
 const CAPTURES: f64 = 0.25;
-/// The pieces that they capture, drawn uniformly from this list.
+/// Captured pieces, drawn uniformly.
 const CAPTURED: [Role; 10] = [
     Role::Pawn,
     Role::Pawn,
@@ -23,7 +23,6 @@ const CAPTURED: [Role; 10] = [
 /// Attempts to find a move that can be taken back.
 const TRIES: usize = 16;
 
-/// A position's invented history: its start (without counters) and the moves from there.
 pub(super) struct Past {
     pub start: Setup,
     pub moves: Vec<Move>,
@@ -93,7 +92,7 @@ fn may_be_added(board: &Board, role: Role, color: Color) -> bool {
     (board.by_role(role) & board.by_color(color)).count() < most
 }
 
-/// The empty squares that a piece, now on `to`, may have come from.
+/// The empty squares from which a piece on `to` may have come.
 fn origins_of(board: &Board, role: Role, mover: Color, to: Square, capture: bool) -> Bitboard {
     let free = !board.occupied();
     if role != Role::Pawn {

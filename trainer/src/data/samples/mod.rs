@@ -1,5 +1,3 @@
-//! Positions of games as training samples: inputs and targets.
-
 mod invented_past;
 pub(crate) mod puzzle;
 mod phase;
@@ -17,41 +15,32 @@ pub use encoded::EncodedInput;
 pub use phase::Phase;
 pub use value::ValueTarget;
 
-/// A position with its targets.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The encoded position.
     pub input: EncodedInput,
-    /// The legal moves, one bit per index of the policy scheme: index `64·w + b` is bit `b` of word `w`.
+    /// The legal moves, one bit per policy index: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// The move played; if there are shares, the move with the largest.
+    /// The move played; with shares, the move with the largest one.
     pub policy: PolicyIndex,
-    /// The policy target of a search: moves with their shares, which sum to one; empty if the target is the move played.
+    /// The policy target of a search: moves with shares that sum to one. Empty if the target is the move played.
     pub shares: Vec<(PolicyIndex, f32)>,
     /// Whether the move played captures, promotes or gives check.
     pub tactical: bool,
-    /// The position with its history.
     pub game: Game,
-    /// Target probabilities of win, draw and loss for the mover; all zero if there is no value target.
+    /// Target WDL for the side to move; all zero without a value target.
     pub wdl: [f32; 3],
-    /// The result of the game for the mover as win, draw and loss; all zero if unknown.
+    /// The game's result as WDL for the side to move; all zero if unknown.
     pub result: [f32; 3],
 }
 
-/// How samples are made of positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleOptions {
-    /// The input scheme.
     pub input: Input,
-    /// The policy scheme.
     pub policy: Policy,
-    /// The value target.
     pub target: ValueTarget,
-    /// The share of samples with only none, one or two of the three previous boards, as positions shortly after a start
-    /// from a FEN have. It applies to inputs that hold those boards.
-    ///
-    /// Without such samples missing history would occur in puzzles only, and a network would learn to expect tactics
-    /// where it is missing.
+    /// Share of samples with only none, one or two of the three previous boards, as shortly after a start from a FEN.
+    /// It applies to inputs with those boards. Otherwise only puzzles would lack history, and a network would learn to
+    /// expect tactics without it.
     pub history_dropout: f64,
 }
 
@@ -64,8 +53,7 @@ impl Default for SampleOptions {
 }
 
 impl GameView<'_> {
-    /// Makes the sample of the position before ply `ply`, with random numbers from `seed`. Panics if there is no such
-    /// ply.
+    /// Makes the sample of the position before `ply`, with random numbers from `seed`. Panics if there is no such ply.
     pub fn sample(&self, ply: usize, options: &SampleOptions, seed: u64) -> Result<Sample, DamagedGame> {
         let mut rng = Rng::with_seed(seed);
         let initial = match self.start {
@@ -103,7 +91,7 @@ impl GameView<'_> {
         Ok(Sample { input, legal, policy, shares, tactical, game, wdl, result })
     }
 
-    /// The policy target of the search at ply `ply`, whose position is that of `game`.
+    /// The policy target of the search at `ply`, whose position is that of `game`.
     fn shares(
         &self,
         ply: usize,

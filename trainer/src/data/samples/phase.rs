@@ -1,11 +1,9 @@
-//! The phases of a game, by which accuracy is reported.
-
 use shakmaty::Board;
 
-/// A phase of the game, by the number of pieces left, pawns and kings not counted: 14 in the initial position.
+/// A game phase, by the number of pieces other than pawns and kings: 14 in the initial position.
 ///
-/// The bounds are Lichess's (`Divider` in scalachess), which also considers how mixed the pieces of both sides are; here
-/// the number alone decides, so that a phase is a property of the material.
+/// The bounds are those of Lichess (`Divider` in scalachess), which also considers how mixed both sides' pieces are.
+/// Here the material alone decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// 11 pieces or more.
@@ -17,16 +15,15 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases in the order of a game; `phase as usize` is the index.
+    /// In game order; `phase as usize` is the index.
     pub const ALL: [Phase; 3] = [Phase::Opening, Phase::Middlegame, Phase::Endgame];
 
-    /// The phase of a position.
     pub fn of(board: &Board) -> Phase {
         let pieces = board.occupied() & !board.pawns() & !board.kings();
         Phase::of_pieces(pieces.count() as u32)
     }
 
-    /// The phase with this many pieces on the board, pawns and kings not counted.
+    /// Pawns and kings are not counted.
     pub fn of_pieces(pieces: u32) -> Phase {
         match pieces {
             11.. => Phase::Opening,
@@ -35,7 +32,7 @@ impl Phase {
         }
     }
 
-    /// Its name in metrics.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Opening => "opening",

@@ -12,13 +12,13 @@ use super::invented_past::{self, Past};
 /// Plies of history that a puzzle gets: as many as the input holds.
 const PAST: usize = planes72::HISTORY - 1;
 
-/// A puzzle's position with history and counters like those of a game.
+/// Returns a puzzle's position with history and counters like those of a game. Otherwise a network could recognise
+/// puzzles by move 1 and missing history, and would expect tactics there and nowhere else.
 ///
-/// If all puzzles were at move 1 and without history, a network could recognise them by that, and would expect tactics
-/// there and nowhere else. So the last moves are [invented](invented_past); if no move can have led to the position, the
-/// puzzle has no history, like samples whose history is dropped. The bounds of the move number are linear fits to its
-/// first and last decile over the number of captured pieces, in 2,500 games of masters; the half-move clock at the start
-/// of the history (geometric) has such a mean that the clock's mean at the puzzle is about theirs.
+/// The last moves are [invented](invented_past); if no move can have led to the position, the puzzle has no history,
+/// like samples whose history is dropped. The bounds of the move number are linear fits to its first and last decile
+/// over the number of captured pieces, in 2,500 master games. The half-move clock at the start of the history is
+/// geometric, with a mean that puts the clock's mean at the puzzle near theirs.
 pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let stored = Game::from_fen(fen)?;
     if !fen.ends_with(" 0 1") {
@@ -42,7 +42,7 @@ pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionErr
     if game.hash() == stored.hash() { Ok(game) } else { with_history(0) }
 }
 
-/// A random number of the geometric distribution on 0, 1, 2 … with this mean.
+/// Draws from the geometric distribution on 0, 1, 2 … with this mean.
 fn geometric(mean: f64, rng: &mut Rng) -> u32 {
     let uniform = 1.0 - rng.f64();
     (uniform.ln() / (mean / (1.0 + mean)).ln()) as u32

@@ -1,14 +1,12 @@
-//! Value targets: the game's result mixed with an engine's or a search's evaluation.
+//! Value targets: the game's result mixed with an evaluation by engine or search.
 
 use shakmaty::Color;
 
 use crate::data::record::{NO_EVAL, wdl_of_eval};
 
-/// How a position's value target is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueTarget {
-    /// Weight of the game result against the evaluation. At 1 evaluations are never used, not even for unknown
-    /// results.
+    /// Weight of the game result against the evaluation. At 1 evaluations are never used, not even for unknown results.
     pub lambda: f32,
 }
 
@@ -19,24 +17,22 @@ impl Default for ValueTarget {
 }
 
 impl ValueTarget {
-    /// The result alone.
     pub const RESULT: ValueTarget = ValueTarget { lambda: 1.0 };
 
-    /// The target probabilities of win, draw and loss for `mover`.
-    ///
-    /// `result` is White's (1, 0, −1; 2 for unknown), `eval` the position's score for White as in `games/1`. Without an
-    /// evaluation the target is the result, without a result the evaluation; without either there is no target.
+    /// The target WDL for `mover`. `result` is White's (1, 0, −1; 2 for unknown), `eval` the score for White as in
+    /// `games/1`. Without an evaluation the target is the result, without a result the evaluation; without either there
+    /// is none.
     pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> Option<[f32; 3]> {
         let eval = eval.filter(|eval| *eval != NO_EVAL).map(wdl_of_eval);
         self.blended(result, eval).map(|wdl| for_side(mover, wdl))
     }
 
-    /// [`ValueTarget::for_mover`] with a search's win, draw and loss for `mover` instead of a score.
+    /// [`ValueTarget::for_mover`] with a search's WDL for `mover` instead of a score.
     pub fn for_mover_searched(&self, mover: Color, result: i8, searched: [f32; 3]) -> Option<[f32; 3]> {
         self.blended(result, Some(for_side(mover, searched))).map(|wdl| for_side(mover, wdl))
     }
 
-    /// Win, draw and loss for White.
+    /// WDL for White.
     fn blended(&self, result: i8, eval: Option<[f32; 3]>) -> Option<[f32; 3]> {
         let result = match result {
             1 => Some([1.0, 0.0, 0.0]),
@@ -54,7 +50,7 @@ impl ValueTarget {
     }
 }
 
-/// Converts win, draw and loss between White's and the mover's point of view.
+/// Converts WDL between White's and the mover's point of view.
 fn for_side(mover: Color, [win, draw, loss]: [f32; 3]) -> [f32; 3] {
     if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] }
 }

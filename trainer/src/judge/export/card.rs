@@ -34,7 +34,6 @@ pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
 
 /// Writes the network file `out` and loads it as the engine does, which checks card, shapes and golden outputs. `bytes`
 /// makes the contents for the network's name, by default the file stem.
-/// extension.
 pub fn write_network(
     out: &Path,
     name: Option<&str>,

@@ -14,7 +14,6 @@ fn parse(text: &str) -> Vec<ParsedGame> {
     parse_block(&block, EvalSide::Auto, &filters)
 }
 
-/// The only game of a text.
 fn game(text: &str) -> GameRecord {
     match <[ParsedGame; 1]>::try_from(parse(text)) {
         Ok([ParsedGame::Game(game, _)]) => game,
@@ -22,7 +21,7 @@ fn game(text: &str) -> GameRecord {
     }
 }
 
-/// The only error of a text, the line of its game and its own.
+/// The only error of a text, with the lines of its game and its own.
 fn error(text: &str) -> (GameError, u64, u64) {
     match <[ParsedGame; 1]>::try_from(parse(text)) {
         Ok([ParsedGame::Broken(broken)]) => (broken.error, broken.game_line, broken.line),
@@ -146,7 +145,7 @@ fn dates_and_ratings_as_far_as_they_are_known() {
     assert_eq!((game.date, game.flags), (20_200_102, FLAG_ADJUDICATED));
 }
 
-/// All that is reported by reading with some number of threads.
+/// Everything that reading with this number of threads reports.
 fn read_all(
     files: &[PathBuf],
     threads: usize,
@@ -167,7 +166,7 @@ fn read_all(
 #[test]
 fn the_order_does_not_depend_on_threads() {
     let folder = tempfile::tempdir().expect("a folder");
-    // Every game is another: the numbers say how many knight moves come first. Each ninth is broken.
+    // The number determines how many knight moves come first. Every ninth game is broken.
     let text: String = (0..12_000)
         .map(|number| {
             let knights = "1. Nf3 Nf6 2. Ng1 Ng8 ".repeat(number % 97);
