@@ -8,7 +8,7 @@ pub const NAME: &str = "az4672/1";
 
 pub const SIZE: usize = 64 * TYPES;
 
-/// Per origin square: 56 queen-like moves, 8 knight moves, 9 under-promotions.
+/// Per origin: 56 queen-like moves, 8 knight moves, 9 under-promotions.
 pub const TYPES: usize = 73;
 
 /// (file, rank) steps of the queen-like types: N NE E SE S SW W NW.
@@ -47,8 +47,8 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
     table
 }
 
-/// A queen promotion has its queen-like move's index. Castling is the king's two-square step if the king is on the
-/// e-file and the rook on the a- or h-file, else king takes rook.
+/// A queen promotion has its queen-like move's index. Castling is the king's two-square step if king and rook are on
+/// the e-file and the a- or h-file, else king takes rook.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = squares(m);
     let (from, to) = (seen_by(turn, from), seen_by(turn, to));
@@ -62,7 +62,7 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
     }
 }
 
-/// Under-promotions: N B R = 0 1 2.
+/// N B R = 0 1 2; `None` unless an under-promotion.
 pub(super) fn underpromotion(m: Move) -> Option<u16> {
     match m.promotion() {
         Some(Role::Knight) => Some(0),

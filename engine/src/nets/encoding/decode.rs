@@ -13,8 +13,8 @@ use crate::chess::position::{Game, PositionError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     pub fen: String,
-    /// Parts that the scheme lacks. The FEN assumes White to move, no castling rights, no en passant, clocks of a new
-    /// game.
+    /// Parts that the scheme lacks. The FEN then has White to move, no castling rights, no en passant, and the clocks
+    /// of a new game.
     pub assumed: Vec<&'static str>,
     /// Planes (`onehot832/1`: indices, `sparse/1`: features) that differ when the FEN is encoded without history.
     pub different: Vec<usize>,
@@ -24,7 +24,6 @@ pub struct Decoded {
 pub enum DecodeError {
     #[error("{0} numbers, expected {1}")]
     Size(usize, usize),
-    /// A square has several pieces or states, or no state at all.
     #[error("square {0} of the tensor: {1} pieces or states, expected one at most")]
     Square(Square, usize),
     #[error("{0} is no index of {name}: its indices are 0 to {last}", name = sparse1::NAME, last = FEATURES - 1)]
@@ -36,7 +35,7 @@ pub enum DecodeError {
     #[error("no position has these features: {fen} differs in {}",
         features.iter().map(u16::to_string).collect::<Vec<_>>().join(" "))]
     Features {
-        /// The position that fits the features best.
+        /// The position that fits best.
         fen: String,
         /// Features that either the list or this position lacks.
         features: Vec<u16>,
@@ -104,7 +103,7 @@ fn layout(input: Input) -> Option<Layout> {
     })
 }
 
-/// Decodes one tensor. The position must be legal.
+/// The position must be legal.
 pub fn decode(input: Input, tensor: &[f32]) -> Result<Decoded, DecodeError> {
     if tensor.len() != input.size() {
         return Err(DecodeError::Size(tensor.len(), input.size()));
@@ -158,8 +157,7 @@ pub fn decode(input: Input, tensor: &[f32]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { fen, assumed, different })
 }
 
-/// Decodes a `sparse/1` list with White as the mover, in the scheme's view. The list must be exactly a position's
-/// features.
+/// Decodes a `sparse/1` list with White as the mover. The list must be exactly a position's features.
 pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let mut board = Board::empty();
     let mut castling = [false; 4];
@@ -187,7 +185,7 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let fen = format!("{} w {rights} {target} {clock} 1", board.board_fen());
     let game = Game::from_fen(&fen).map_err(|source| DecodeError::Position { fen: fen.clone(), source })?;
     let given: BTreeSet<u16> = features.iter().copied().collect();
-    // The last move and repetitions cannot be derived from the pieces.
+    // Last move and repetitions cannot be derived from the pieces.
     let history: Vec<u16> =
         given.iter().copied().filter(|f| Feature::of(*f).is_some_and(Feature::is_history)).collect();
     let kinds = history.iter().filter_map(|f| Feature::of(*f)).map(|feature| match feature {
@@ -214,7 +212,7 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { fen, assumed, different: before.into_iter().map(usize::from).collect() })
 }
 
-/// Whether more than one rook could have a castling right. Rights are ordered as in [`rights`] for White.
+/// Whether a castling right could belong to several rooks. Rights are ordered as in [`rights`] for White.
 fn several_rooks(board: &Board, castling: [bool; 4]) -> bool {
     let sides = [(Color::White, true), (Color::White, false), (Color::Black, true), (Color::Black, false)];
     sides.into_iter().zip(castling).filter(|(_, set)| *set).any(|((color, towards_h), _)| {
@@ -254,7 +252,7 @@ fn one_hot(tensor: &[f32]) -> Result<Board, DecodeError> {
     Ok(board)
 }
 
-/// FEN castling letters; rights are own king side, own queen side, the opponent's king side, queen side.
+/// Rights are own king side, own queen side, the opponent's king side, queen side.
 fn rights(us: Color, [own_king, own_queen, their_king, their_queen]: [bool; 4]) -> String {
     let (white, black) = match us {
         Color::White => ([own_king, own_queen], [their_king, their_queen]),

@@ -1,8 +1,7 @@
 //! `gym4672/1`: gym-chess's form of AlphaZero's moves, the board rotated by 180° for Black.
 //!
-//! The index is `(rank · 8 + file) · 73 + plane` of the origin. Planes 0–63 are those of
-//! [`az4672`](super::az4672): its knight moves are written (rank, file) there, with the same result.
-//! Under-promotions are 64 + 3 · (file step + 1) + (N, B, R). Castling is as there.
+//! The index is `(rank · 8 + file) · 73 + plane` of the origin. Planes 0–63 and castling are as in
+//! [`az4672`](super::az4672); under-promotions are 64 + 3 · (file step + 1) + (N, B, R).
 
 use shakmaty::{Color, Move, Square};
 

@@ -9,9 +9,9 @@
 //! | 109 | half-move clock in plies, unscaled |
 //! | 110, 111 | zero; all ones |
 //!
-//! Missing history is zero if the game started from the initial position; otherwise the oldest board is
-//! repeated, as in lc0 with `HistoryFill` at `fen_only` (`src/neural/encoder.cc`), with a pawn that can be
-//! captured en passant back on its origin.
+//! Missing history is zero if the game started from the initial position. Otherwise the oldest board is repeated, as in
+//! lc0 with `HistoryFill` at `fen_only` (`src/neural/encoder.cc`), with a pawn that can be captured en passant back on
+//! its origin.
 
 use shakmaty::{Bitboard, CastlingSide, Color, Position, Rank};
 
@@ -27,7 +27,6 @@ pub const INPUT_SIZE: usize = PLANES * 64;
 /// Boards, the current one included.
 pub const HISTORY: usize = 8;
 
-/// The only plane whose values are not 0 or 1.
 pub const CLOCK: usize = 109;
 
 const BOARD: usize = 13;

@@ -1,7 +1,5 @@
-//! Encoding of positions as input tensors and of moves as policy indices.
-//!
-//! A network's card names its schemes with their versions; [`Input`] and [`Policy`] select them by name. Only
-//! [`sparse`](crate::nets::sparse) reads `sparse/1` and `moves/1`.
+//! Encoding of positions as input tensors and of moves as policy indices. A card names its schemes with their versions,
+//! which select an [`Input`] and a [`Policy`]; only [`sparse`](crate::nets::sparse) reads `sparse/1` and `moves/1`.
 //!
 //! | input | shape | view | content |
 //! |---|---|---|---|
@@ -22,9 +20,9 @@
 //! | `lc0-1858/1` | 1858 | mover's | king takes rook | [`lc0_1858`]: Leela's moves |
 //! | `moves/1` | 7336 and 3328 rows | mover's, king on files e–h | the king's target | [`moves1`]: two rows a move, which also tell exchange, check, capture |
 //!
-//! "Mover's view": the side to move plays up the board. For Black, ranks are mirrored (`square ^ 56`, files
-//! unchanged) and colours are swapped. Squares are a1 = 0 … h8 = 63. Castling by two squares becomes king
-//! takes rook if king or rook are not on their standard squares.
+//! "Mover's view": the side to move plays up the board. For Black, ranks are mirrored (`square ^ 56`) and colours
+//! swapped. Squares are a1 = 0 … h8 = 63. Castling by two squares becomes king takes rook if king or rook are not on
+//! their standard squares.
 
 mod planes;
 pub mod planes72;

@@ -1,5 +1,3 @@
-//! The policy schemes' index type, and a move's origin and target.
-
 use shakmaty::{Color, File, Move, Square};
 
 use crate::chess::position::is_standard_castling;
@@ -22,8 +20,8 @@ pub(super) fn joined(table: &[[u16; 64]; 64], from: Square, to: Square) -> Polic
     PolicyIndex(index)
 }
 
-/// Origin and target in all schemes but lc0's. Castling is the king's two-square step if the king is on the e-file
-/// and the rook on the a- or h-file, else king takes rook.
+/// Origin and target in all schemes but lc0's. Castling is the king's two-square step if king and rook are on the
+/// e-file and the a- or h-file, else king takes rook.
 pub(super) fn squares(m: Move) -> (Square, Square) {
     match m {
         Move::Castle { king, rook } if is_standard_castling(king, rook) => {
@@ -34,7 +32,6 @@ pub(super) fn squares(m: Move) -> (Square, Square) {
     }
 }
 
-/// Castling is king takes rook.
 pub(super) fn king_takes_rook(m: Move) -> (Square, Square) {
     match m {
         Move::Castle { king, rook } => (king, rook),
@@ -43,7 +40,7 @@ pub(super) fn king_takes_rook(m: Move) -> (Square, Square) {
     }
 }
 
-/// Mover's view: ranks are mirrored for Black, files are not.
+/// Mirrors ranks for Black, the mover's view.
 pub(super) fn seen_by(turn: Color, square: Square) -> Square {
     if turn.is_white() { square } else { square.flip_vertical() }
 }

@@ -26,7 +26,7 @@ const CASTLING: usize = PROMOTIONS + 4 * PROMOTIONS_EACH;
 const PROMOTIONS: usize = TABLE.1 as usize;
 /// Pawn moves from rank 7 to rank 8, per promoted piece.
 const PROMOTIONS_EACH: usize = 22;
-/// The king's targets as seen: b1 and f1 where files are mirrored.
+/// As seen: b1 and f1 if files are mirrored.
 const CASTLING_TARGETS: [usize; 4] = [1, 2, 5, 6];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ const IMPOSSIBLE: u16 = u16::MAX;
 
 type Table = [[[u16; 64]; 64]; 6];
 
-/// The number `t` of each (piece, from, to), and the count of triples.
+/// The number `t` of each (piece, from, to), and how many there are.
 const TABLE: (Table, u16) = table();
 static TRIPLE: Table = TABLE.0;
 
@@ -102,7 +102,7 @@ pub fn find(game: &Game, wanted: Rows) -> Option<Move> {
 }
 
 impl Rows {
-    /// Describes each row, with squares as seen.
+    /// Squares are as seen.
     pub fn meanings(self) -> [String; 2] {
         let exchange = |row: u16| if row & 1 != 0 { ", exchange at least 0" } else { ", exchange below 0" };
         let b = usize::from(self.b);
@@ -153,9 +153,9 @@ fn named(square: usize) -> Square {
 struct Checks<'a> {
     view: &'a View,
     king: Square,
-    /// Targets from which each piece gives check directly.
+    /// Targets from which each piece type gives check directly.
     targets: [u64; 6],
-    /// Own pieces that discover a check by leaving a line.
+    /// Own pieces that give a discovered check when they leave their line.
     uncovering: u64,
 }
 
@@ -173,7 +173,7 @@ impl Checks<'_> {
             diagonal | straight,
             0,
         ];
-        // Removes own pieces that are the king's nearest on a line, to find sliders behind them.
+        // Without own pieces nearest to the king on a line, the sliders behind them are found.
         let near = (diagonal | straight) & view.by_side[OWN];
         let without = view.occupied & !near;
         let [bishops, rooks] = view.sliders(OWN);

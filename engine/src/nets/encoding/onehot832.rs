@@ -1,7 +1,6 @@
-//! `onehot832/1`: the state of each square, one of 13, with absolute colours. No side to move, castling
-//! rights or counters.
+//! `onehot832/1`: the state of each square, with absolute colours; no side to move, castling rights or counters.
 //!
-//! Squares are a8, b8 … h8, a7 … h1; the states of each: empty, white P N B R Q K, black P N B R Q K.
+//! Squares are a8, b8 … h8, a7 … h1; the 13 states are empty, white P N B R Q K, black P N B R Q K.
 
 use shakmaty::{Bitboard, Color, Position};
 
@@ -14,7 +13,7 @@ pub const STATES: usize = 13;
 
 pub const INPUT_SIZE: usize = 64 * STATES;
 
-/// The squares in each state, a1 = bit 0.
+/// Squares in each state, a1 = bit 0.
 pub fn encode(game: &Game) -> [u64; STATES] {
     let board = game.position().board();
     let mut masks = [0; STATES];

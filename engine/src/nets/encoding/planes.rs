@@ -1,4 +1,4 @@
-//! Planes of 8 × 8 as bit masks: a1 = bit 0, h8 = bit 63.
+//! Planes of 8 × 8 as bit masks, a1 = bit 0.
 
 use shakmaty::{Board, CastlingSide, Color, Position, Role};
 
@@ -17,13 +17,13 @@ pub(super) const fn whole(set: bool) -> u64 {
     if set { u64::MAX } else { 0 }
 }
 
-/// The boards of a game, latest first, each with its number of earlier occurrences.
+/// Boards, latest first, each with its number of earlier occurrences.
 pub(super) fn boards(game: &Game) -> impl Iterator<Item = (&Board, u32)> {
     let past = game.past().iter().rev().map(|past| (&past.board, past.repetitions));
     [(game.position().board(), game.repetitions())].into_iter().chain(past)
 }
 
-/// Whole planes: the mover's rights to castle to both `sides`, then the opponent's.
+/// Whole planes of the mover's rights to castle to both `sides`, then the opponent's.
 pub(super) fn castling(game: &Game, sides: [CastlingSide; 2]) -> [u64; 4] {
     let us = game.turn();
     let [first, second] = sides;
@@ -37,7 +37,7 @@ pub(super) fn write_all(masks: &[u64], out: &mut [f32]) {
     masks.iter().zip(out.as_chunks_mut().0).for_each(|(mask, plane)| write(*mask, 1.0, plane));
 }
 
-/// `value` where `mask` has a bit, else zero.
+/// Writes `value` where `mask` has a bit, else zero.
 #[inline]
 pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
     match mask {
@@ -47,7 +47,7 @@ pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
     }
 }
 
-/// Eight squares at a time, for vectorisation.
+/// Writes eight squares at a time, for vectorisation.
 #[inline]
 fn spread(mask: u64, value: f32, plane: &mut [f32; 64]) {
     for (squares, byte) in plane.as_chunks_mut::<8>().0.iter_mut().zip(mask.to_le_bytes()) {

@@ -1,6 +1,5 @@
-//! `planes119/1`: gym-chess's whole input, 119 planes of 8 × 8 in its order. For Black the boards are rotated
-//! by 180°, files included. gym-chess's array is `[8, 8, 119]` with the planes last; here they come first, as
-//! in every scheme.
+//! `planes119/1`: gym-chess's whole input, 119 planes of 8 × 8 in its order. For Black the boards are rotated by 180°.
+//! gym-chess's array has the planes last, `[8, 8, 119]`; here they come first, as in every scheme.
 //!
 //! | planes | content |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! `planes14/1`: 14 planes of 8 × 8, the current board as in gym-chess's input. For Black the board is
-//! rotated by 180°, files included. No castling rights, counters or side to move.
+//! `planes14/1`: 14 planes of 8 × 8, the current board as in gym-chess's input. For Black the board is rotated by 180°.
+//! No castling rights, counters or side to move.
 //!
 //! | planes | content |
 //! |---|---|

@@ -1,5 +1,4 @@
-//! `planes19/1`: 19 planes of 8 × 8, mover's view, after ChessTRM. The board only: no history,
-//! counters or en-passant square.
+//! `planes19/1`: 19 planes of 8 × 8, mover's view, after ChessTRM. No history, counters or en-passant square.
 //!
 //! | planes | content |
 //! |---|---|

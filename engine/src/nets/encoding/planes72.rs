@@ -1,7 +1,7 @@
 //! `planes72/1`: 72 planes of 8 × 8, mover's view, after NeuralMatePlay.
 //!
-//! [`Planes72`] holds a position as one bit mask per row, the form that training sends to its device;
-//! [`Planes72::write`] expands it to the network's input.
+//! [`Planes72`] holds one bit mask per row, the form that training sends to its device; [`Planes72::write`] expands it
+//! to the network's input.
 //!
 //! | planes | content |
 //! |---|---|
@@ -48,7 +48,7 @@ pub const CENTRE: usize = 67;
 
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Including the current board.
+/// Boards, the current one included.
 pub const HISTORY: usize = 4;
 
 const ONES: usize = 48;
@@ -74,7 +74,7 @@ const CORE: Bitboard = Bitboard(0x0000_0018_1800_0000);
 const WIDE_CENTRE: Bitboard = Bitboard(0x0000_3c3c_3c3c_0000);
 const FILE_A: u64 = 0x0101_0101_0101_0101;
 
-/// A position as bit masks: row `r` is `value(r)` on the squares of `masks[r]`, else zero.
+/// Row `r` is `value(r)` on the squares of `masks[r]`, else zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes72 {
     /// a1 = bit 0, mover's view; all ones for a constant plane.
@@ -112,7 +112,7 @@ impl Planes72 {
     }
 }
 
-/// The value of a row outside [`SCALAR_ROWS`].
+/// Value of a row outside [`SCALAR_ROWS`].
 pub const fn constant_value(row: usize) -> f32 {
     if row == CENTRE || row == CENTRE_CORE { 0.5 } else { 1.0 }
 }
@@ -195,7 +195,7 @@ fn attack_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     masks[ATTACKS_HIGHER] = ambitious.0;
 }
 
-/// The squares attacked by each piece of `squares`, which are of one colour.
+/// Each piece of `squares`, which are of one colour, with the squares it attacks.
 fn reaches(
     board: &Board,
     squares: Bitboard,
@@ -240,7 +240,6 @@ fn pawn_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     masks[WEAK_SQUARES] = up(0xffff_ffff & !pawn_attacks);
 }
 
-/// The mask shifted by one file to both sides.
 const fn beside(mask: u64) -> u64 {
     (mask & !FILE_A) >> 1 | (mask & !(FILE_A << 7)) << 1
 }

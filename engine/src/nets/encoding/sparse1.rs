@@ -27,7 +27,7 @@ pub const NAME: &str = "sparse/1";
 
 pub const FEATURES: usize = PIECES + 8;
 
-/// The most features of a position: 64 pieces, four castling rights and one of every other kind.
+/// Most features of a position: 64 pieces, four castling rights and one of every other kind.
 pub const MAX_ACTIVE: usize = 64 + 4 + 1 + 2 + 1 + 1 + 1 + 1;
 
 const CASTLING: usize = 4 * 12 * 64;
@@ -42,7 +42,7 @@ const PIECES: usize = CLOCK + CLOCK_ENDS.len() + 1;
 /// Lowest clock of each bucket after the first.
 const CLOCK_ENDS: [u32; 9] = [2, 6, 12, 20, 35, 50, 65, 80, 90];
 
-/// The active features of a position, without duplicates and unordered.
+/// Active features, without duplicates and unordered.
 #[derive(Clone, Debug)]
 pub struct Features {
     active: [u16; MAX_ACTIVE],
@@ -121,7 +121,7 @@ impl View {
     }
 }
 
-/// Sides, squares and files are as the encoding sees them.
+/// Sides, squares and files are as seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     Piece {
@@ -141,12 +141,12 @@ pub enum Feature {
         square: Square,
         took: bool,
     },
-    /// The position has occurred before; if true, more than once.
+    /// Whether the position has occurred more than once before.
     Repetition(bool),
     Check,
-    /// Inclusive range of the half-move clock; the last is open.
+    /// Inclusive range; the last is open.
     Clock(u32, Option<u32>),
-    /// Inclusive range of the number of pieces; the last is open.
+    /// Inclusive range; the last is open.
     Pieces(u32, Option<u32>),
 }
 
@@ -334,7 +334,7 @@ mod tests {
         let rights = [3072, 3073, 3074, 3075];
         // In Black's view e2 is e7 = 52 and e4 is e5 = 36; no en-passant capture is legal.
         assert_eq!(rest(None, "e2e4"), [&rights[..], &[3084 + 52, 3148 + 36]].concat());
-        // The knight went from f6 to g8 in White's view: second and third occurrence.
+        // In White's view the knight went from f6 to g8: second and third occurrence.
         let back = [3084 + 45, 3148 + 62];
         assert_eq!(rest(None, round), [&rights[..], &back[..], &[3276]].concat());
         assert_eq!(rest(None, &round.repeat(2)), [&rights[..], &back[..], &[3277]].concat());
@@ -356,7 +356,7 @@ mod tests {
         let found = features(Some("6k1/8/8/8/8/8/8/R3K2R w KQ - 0 1"), "e1c1");
         let expected = [3084 + (4 + 56), 3148 + (2 + 56)];
         assert_eq!(found.iter().copied().filter(|f| (3072..3279).contains(f)).collect::<Vec<_>>(), expected);
-        // The Chess960 king on b1 is mirrored to g1, which swaps the sides of its rights.
+        // A Chess960 king on b1 is mirrored to g1, which swaps the sides of its rights.
         let found = features(Some("6k1/8/8/8/8/8/8/RK5R w A - 0 1"), "");
         assert!(found.contains(&3072) && !found.contains(&3073));
     }

@@ -1,4 +1,4 @@
-//! Static exchange evaluation (SEE): whether captures on one square lose material.
+//! Static exchange evaluation (SEE).
 
 use shakmaty::{Color, Square, attacks};
 
@@ -7,7 +7,7 @@ use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, bi
 /// P N B R Q in centipawns; 0 for the king, which is never lost.
 pub const VALUES: [i32; 6] = [100, 450, 450, 650, 1250, 0];
 
-/// The first move of an exchange, in the view's squares.
+/// The first move of an exchange, with squares as seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capture {
     pub to: u8,
@@ -19,10 +19,9 @@ pub(super) struct Capture {
 }
 
 impl View {
-    /// Whether the SEE of the move is at least 0, when both sides capture on its target as long as that pays.
-    ///
-    /// The least valuable piece captures first (of equal ones, that on the lowest square). X-rays join in, pins are
-    /// ignored, a king captures only undefended pieces, and recaptures do not promote.
+    /// Whether the SEE of the move is at least 0, when both sides capture on its target as long as that pays. The least
+    /// valuable piece captures first (of equal ones, that on the lowest square). X-rays join in, pins are ignored, a
+    /// king captures only undefended pieces, and recaptures do not promote.
     #[inline(always)]
     pub(super) fn keeps_material(&self, first: Capture) -> bool {
         let to = 1u64 << first.to;
@@ -67,18 +66,17 @@ impl View {
             side ^= 1;
             balance = -balance - 1 - VALUES[piece];
             if balance >= 0 {
-                // A king cannot take a defended piece.
                 if piece == KING && attackers & occupied & self.by_side[side] != 0 {
                     side ^= 1;
                 }
                 break;
             }
         }
-        // `side` has no capture that still pays, so it has lost the exchange.
+        // `side` has no capture that pays, so it has lost the exchange.
         side != OWN
     }
 
-    /// Attackers of both sides.
+    /// Of both sides.
     #[inline(always)]
     fn attackers(&self, square: Square, occupied: u64, diagonal: u64, straight: u64) -> u64 {
         let [own, theirs] = &self.pieces;

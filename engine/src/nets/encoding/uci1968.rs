@@ -1,19 +1,16 @@
 //! `uci1968/1` and `uci1968m/1`: 1,968 moves in UCI notation, in the order of chess-alpha-zero.
 //!
-//! First all moves of a queen or a knight on an empty board, by origin (a1, a2 … h8): along the rank,
-//! along the file, along the rising diagonal, along the falling diagonal, the knight's.
-//! Then promotions, by file, by piece (Q R B N), by target (straight on, to the left, to the right), each
-//! Black's before White's. `uci1968/1` has absolute squares; in `uci1968m/1` ranks are mirrored for
-//! Black, so that half of the promotions are unused. Castling is as in [`az4672`](super::az4672).
+//! First all moves of a queen or knight on an empty board, by origin (a1, a2 … h8): along rank, file, rising diagonal,
+//! falling diagonal, then the knight's. Then promotions, by file, piece (Q R B N) and target (straight on, left,
+//! right), each Black's before White's. `uci1968/1` has absolute squares. In `uci1968m/1` ranks are mirrored for Black,
+//! which leaves half of the promotions unused. Castling is as in [`az4672`](super::az4672).
 
 use shakmaty::{Color, File, Move, Rank, Role, Square};
 
 use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
 
-/// Absolute squares.
 pub const NAME: &str = "uci1968/1";
 
-/// Ranks mirrored for Black.
 pub const MIRRORED: &str = "uci1968m/1";
 
 pub const SIZE: usize = PROMOTIONS as usize + 22 * 4 * 2;
@@ -21,7 +18,7 @@ pub const SIZE: usize = PROMOTIONS as usize + 22 * 4 * 2;
 /// The first promotion, `a2a1q`.
 const PROMOTIONS: u16 = 1792;
 
-/// (file, rank) steps of a knight.
+/// (file, rank).
 const KNIGHT_STEPS: [(i8, i8); 8] = [(-2, -1), (-1, -2), (-2, 1), (1, -2), (2, -1), (-1, 2), (2, 1), (1, 2)];
 
 /// [`NO_MOVE`] for squares that no queen or knight move joins.

@@ -1,5 +1,3 @@
-//! Bitboards in the mover's view, mirrored by the own king, for the sparse schemes.
-
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Role, Square};
 
 use crate::chess::position::Game;
@@ -21,11 +19,9 @@ const FILE_H: u64 = FILE_A << 7;
 const RANK_1: u64 = 0xff;
 const RANK_8: u64 = RANK_1 << 56;
 
-/// A position as [`sparse1`](super::sparse1) sees it: the side to move plays up the board, and its king stands on
-/// files e to h.
-///
-/// A seen square is `square ^ xor`, where `xor` contains 56 if Black moves and 7 if the king stands on files a to d.
-/// Bitboards have a1 = bit 0.
+/// A position as [`sparse1`](super::sparse1) sees it: the side to move plays up the board, and its king stands on files
+/// e to h. A seen square is `square ^ xor`, where `xor` contains 56 if Black moves and 7 if the king stands on files a
+/// to d. Bitboards have a1 = bit 0.
 #[derive(Clone, Debug)]
 pub struct View {
     pub(super) xor: u8,
@@ -126,7 +122,7 @@ impl View {
     }
 }
 
-/// Origin and target. In castling they are the king's, with its target on the c- or g-file.
+/// Origin and target; in castling the king's, with its target on the c- or g-file.
 #[inline]
 pub(super) fn squares(m: Move) -> (Square, Square) {
     match m {
@@ -139,7 +135,6 @@ pub(super) fn squares(m: Move) -> (Square, Square) {
     }
 }
 
-/// Swaps files a and h, b and g, and so on.
 #[inline]
 pub(super) fn files_mirrored(bits: u64) -> u64 {
     const K1: u64 = 0x5555_5555_5555_5555;
@@ -156,13 +151,12 @@ pub(super) fn pawns_up(pawns: u64) -> u64 {
     (pawns & !FILE_A) << 7 | (pawns & !FILE_H) << 9
 }
 
-/// Attacks of pawns that move down the board.
 #[inline]
 pub(super) fn pawns_down(pawns: u64) -> u64 {
     (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7
 }
 
-/// Squares attacked by one side; those attacked by its sliders.
+/// Squares attacked by one side, and by its sliders.
 #[inline(always)]
 fn attacks(pieces: &[u64; 6], occupied: u64, by_pawns: u64) -> (u64, u64) {
     let slides = slides(pieces[BISHOP] | pieces[QUEEN], pieces[ROOK] | pieces[QUEEN], occupied);
@@ -184,7 +178,7 @@ fn king(king: u64) -> u64 {
 
 /// Left rotations: E N NE NW (rook, rook, bishop, bishop), then W S SW SE.
 const ROTATIONS: [u32; 8] = [1, 8, 9, 7, 63, 56, 55, 57];
-/// For each direction, squares that it can reach without wrapping around an edge.
+/// Squares that each direction can reach without wrapping around an edge.
 const ARRIVALS: [u64; 8] = [
     !FILE_A,
     !RANK_1,
