@@ -1,6 +1,5 @@
-//! `philidor encode`: encodes and decodes positions and moves. Prints planes as `plane value squares`, `onehot832/1` as
-//! `index value`, `sparse/1` as features. Squares are the tensor's: a1 is a plane's first number, however the scheme
-//! turns the board.
+//! `philidor encode` prints planes as `plane value squares`, `onehot832/1` as `index value`, `sparse/1` as features.
+//! Squares are the tensor's: a1 is a plane's first number, however the scheme turns the board.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -139,7 +138,6 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
     }
 }
 
-/// One or more indices.
 fn numbers(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit();
     text.bytes().any(is_digit) && text.bytes().all(|byte| is_digit(byte) || byte.is_ascii_whitespace())
@@ -180,7 +178,6 @@ fn print_planes(input: Input, game: &Game, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// Skips invalid features.
 fn meanings(features: &[u16]) -> impl Iterator<Item = (u16, Feature)> {
     features.iter().filter_map(|feature| Some((*feature, Feature::of(*feature)?)))
 }

@@ -11,15 +11,15 @@ use thiserror::Error;
 
 use crate::setup::TrafficLog;
 
-/// In bytes: ten times the longest possible game.
+/// In bytes; ten times the longest possible game.
 pub const LONGEST_LINE: usize = 512 * 1024;
 
-/// Of an `info string`, in characters.
+/// In characters.
 const LONGEST_QUOTE: usize = 400;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputLine {
-    /// When the line was read: the clock of a `go` starts here.
+    /// The clock of a `go` starts here.
     pub at: Instant,
     /// Without the line ending.
     pub text: Result<String, LineError>,
@@ -79,9 +79,7 @@ pub struct Writer(Sender<OutputItem>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputItem {
-    /// Without the line ending.
     Line(String),
-    /// Nothing is written after this.
     End,
 }
 
@@ -97,12 +95,11 @@ impl Writer {
         let _ = self.0.send(OutputItem::Line(line.into()));
     }
 
-    /// Lines that wait to be written.
     pub fn backlog(&self) -> usize {
         self.0.len()
     }
 
-    /// One `info string`, without control characters, cut to a maximum length.
+    /// Control characters are replaced, long texts cut.
     pub fn say(&self, text: impl Display) {
         self.line(format!("info string {}", one_line(&text.to_string())));
     }
@@ -117,7 +114,6 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// Owns the output.
 #[derive(Debug)]
 pub struct OutputThread {
     items: Sender<OutputItem>,
@@ -138,8 +134,8 @@ impl OutputThread {
         (Writer(sender.clone()), OutputThread { items: sender, closed, thread })
     }
 
-    /// Waits until all that was sent before is written; what [`Writer`]s send later is lost. Fails if something could
-    /// not be written, as on a full disk, but not if the reader has left.
+    /// Waits until all that was sent before is written; later lines are lost. A full disk is an error, a reader that
+    /// has left is not.
     pub fn finish(self) -> io::Result<()> {
         // Fails only if the thread has ended.
         let _ = self.items.send(OutputItem::End);

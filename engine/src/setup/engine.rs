@@ -32,14 +32,13 @@ pub struct Engine {
     refused: Refusals,
     network: Option<LoadedNetwork>,
     pool: Option<Pool>,
-    /// The workers', created with them.
     cache: Option<Arc<EvalCache>>,
     player: PlayerThread,
 }
 
 #[derive(Debug, Default)]
 struct Refusals {
-    /// Invalid values, by option.
+    /// By option.
     values: BTreeMap<&'static str, String>,
     /// Of the last attempt to load.
     load: Option<String>,
@@ -55,7 +54,6 @@ impl Refusals {
 pub enum SetupError {
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// The value names something unusable.
     #[error("option {0}: {1}")]
     Unusable(&'static str, String),
     #[error(transparent)]
@@ -65,7 +63,7 @@ pub enum SetupError {
 pub struct SearchRequest {
     pub game: Game,
     pub limits: Limits,
-    /// Of a classical player.
+    /// For a classical player.
     pub seed: u64,
     pub observer: Box<dyn SearchObserver>,
 }
@@ -89,14 +87,12 @@ impl EngineBuilder {
         Ok(self)
     }
 
-    /// No strength limit, no smart pruning, no contempt, no book.
     #[must_use]
     pub fn analysing(mut self) -> EngineBuilder {
         self.settings.analyse = true;
         self
     }
 
-    /// Logs the session's lines if `Debug Log File` names a file.
     #[must_use]
     pub fn traffic(mut self, traffic: TrafficLog) -> EngineBuilder {
         self.traffic = traffic;
@@ -131,7 +127,6 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// Loads nothing yet.
     pub fn new(traffic: TrafficLog) -> Engine {
         Engine { traffic, ..Engine::default() }
     }
@@ -153,8 +148,8 @@ impl Engine {
         self.settings.player.is_none() && self.settings.backend != Backend::Uniform
     }
 
-    /// Applies a UCI option and returns notes to the user, one line each. A network setting is kept even if the network
-    /// is refused, as part of the request that [`Engine::prepare`] refuses. Any other refused setting changes nothing.
+    /// Returns notes to the user, one line each. A network setting is kept even if the network is refused, as part of
+    /// the request that [`Engine::prepare`] refuses. Any other refused setting changes nothing.
     pub fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<Vec<String>, String> {
         let mut settings = self.settings.clone();
         let change = match options::set(&mut settings, name, value) {
@@ -200,7 +195,6 @@ impl Engine {
         })
     }
 
-    /// For settings other than the network's.
     fn apply(&mut self, effect: OptionEffect, settings: &Settings) -> Result<Vec<String>, String> {
         match effect {
             OptionEffect::None | OptionEffect::Network => {}
@@ -232,8 +226,8 @@ impl Engine {
         Ok(Vec::new())
     }
 
-    /// Creates the workers, if the network search needs them, so that a search can start at once. Returns notes to the
-    /// user, one line each. Fails if the requested network cannot be used.
+    /// Creates the workers of a network search. Returns notes to the user, one line each. Fails if the requested
+    /// network cannot be used.
     pub fn prepare(&mut self) -> Result<Vec<String>, LoadError> {
         if self.settings.player.is_some() || self.pool.is_some() && self.refused.first().is_none() {
             return Ok(Vec::new());
@@ -279,7 +273,6 @@ impl Engine {
         }
     }
 
-    /// For a program that searches one position at a time.
     pub fn into_pool(mut self) -> Result<Pool, LoadError> {
         self.prepare()?.iter().for_each(|note| log::info!("{note}"));
         let mut pool = self.pool.take().ok_or(LoadError::NoWorkers)?;
@@ -302,7 +295,6 @@ impl Engine {
         self.pool.as_mut().filter(|_| self.settings.player.is_none())
     }
 
-    /// `none` without a network.
     pub fn network_name(&self) -> &str {
         self.network.as_ref().map_or("none", LoadedNetwork::name)
     }
@@ -322,7 +314,6 @@ impl Engine {
         self.cache.iter().for_each(|cache| cache.clear());
     }
 
-    /// How the visits were evaluated, in one line.
     pub fn visit_sources(&self, report: &Report) -> String {
         let SearchCounters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
         let percent = transpositions as f64 * 100.0 / playouts.max(1) as f64;
@@ -333,7 +324,7 @@ impl Engine {
         )
     }
 
-    /// Without a search. Notes to the user go to `notes`.
+    /// Notes to the user go to `notes`.
     pub fn evaluate(&mut self, game: &Game, notes: &mut Vec<String>) -> Result<Answer, String> {
         notes.extend(self.load_missing().map_err(|error| error.to_string())?);
         let evaluator = evaluator(self.network.as_ref(), &self.settings);
@@ -351,7 +342,6 @@ mod tests {
 
     const MLP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx");
 
-    /// All permutations.
     fn orders<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
         if all.is_empty() {
             return vec![Vec::new()];
@@ -373,7 +363,7 @@ mod tests {
         engine.set_option(name, Some(value)).is_ok()
     }
 
-    /// In any order of the settings, no other network replaces a refused one, and every use reports it.
+    /// In any order of the settings, no other network replaces a refused one.
     #[test]
     fn a_refused_request_stays_refused_until_it_is_valid_or_withdrawn() {
         let (threads, hash, steps) = (("Threads", "1"), ("Hash", "16"), ("ThinkSteps", "2"));

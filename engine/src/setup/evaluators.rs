@@ -1,5 +1,3 @@
-//! The workers' evaluators and their shared cache.
-
 use std::sync::Arc;
 
 use super::loaded::{LoadError, LoadedNetwork};

@@ -12,7 +12,6 @@ use crate::chess::book::{Book, BookError};
 use crate::chess::position::Game;
 use crate::chess::tables::{ProbeRules, RankedResult, Tables, TablesError};
 
-/// By default no book and the built-in tablebases.
 #[derive(Debug)]
 pub struct Knowledge {
     book: Option<Book>,
@@ -32,14 +31,13 @@ impl Default for Knowledge {
 }
 
 impl Knowledge {
-    /// Closes the book if the settings name none. On failure the previous one stays.
+    /// Closes the book if none is named. On failure the previous one stays.
     pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
         self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
         Ok(())
     }
 
-    /// Opens tablebases beside the built-in ones, or closes them if the settings name none. On failure the previous
-    /// ones stay.
+    /// Without named tablebases, only the built-in ones stay open. On failure the previous ones stay.
     pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
         self.tables = match &settings.tables {
             Some(paths) => Tables::open_beside_builtin(paths, settings.table_rules)?,
@@ -48,7 +46,6 @@ impl Knowledge {
         Ok(())
     }
 
-    /// `SyzygyProbeDepth`, `Syzygy50MoveRule` and `SyzygyProbeLimit`.
     pub fn set_rules(&mut self, settings: &Settings) {
         self.tables = self.tables.with_rules(settings.table_rules);
     }
@@ -57,7 +54,7 @@ impl Knowledge {
         &self.tables
     }
 
-    /// `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
+    /// `None` in analysis, beyond `BookDepth`, or without a move in the book.
     pub fn book_move(&mut self, game: &Game, settings: &Settings) -> Option<Move> {
         if !settings.own_book || settings.analyse || plies_played(game) >= settings.book_depth {
             return None;
@@ -65,9 +62,9 @@ impl Knowledge {
         self.book.as_ref()?.choose(game, &mut self.random)
     }
 
-    /// The moves to search among `searchmoves`, of which an empty list allows all. With one line, these are the moves
-    /// that keep the best tablebase result, and of wins only the fastest; all of `searchmoves` if none of them does.
-    /// With several `lines`, all are searched and ranked by the tablebases.
+    /// An empty `searchmoves` allows all. With one line, searches the moves that keep the best tablebase result, of
+    /// wins only the fastest, or else all of `searchmoves`. With several `lines`, searches all, ranked by the
+    /// tablebases.
     pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> RootMoves {
         let Some(mut known) = self.tables.root(game) else {
             return RootMoves { moves: searchmoves, known: Vec::new(), hits: 0 };
@@ -88,9 +85,7 @@ impl Knowledge {
 pub struct RootMoves {
     /// Empty for all.
     pub moves: Vec<Move>,
-    /// Of the moves, if known.
     pub known: Vec<RankedResult>,
-    /// Positions probed.
     pub hits: u64,
 }
 
@@ -163,7 +158,6 @@ mod tests {
         assert_eq!(chosen(&Game::new(), vec![], 1), (vec![], None, 0));
     }
 
-    /// Rook against hanging rook; a queen, with which many moves win.
     #[test]
     fn of_the_wins_the_fastest_is_searched_without_any_files() {
         let knowledge = Knowledge::default();

@@ -14,27 +14,26 @@ use crate::nets::onnx::{
 };
 use crate::nets::sparse::{SparseError, SparseFile, SparseNetwork};
 
-/// Shared by all workers.
+/// The workers share such batches.
 const GPU_BATCH: usize = 256;
 
 pub enum LoadedNetwork {
     Onnx(Box<Network>),
     Native(SparseNetwork),
-    /// A `sparse` network run by ONNX Runtime.
+    /// Run by ONNX Runtime.
     OnnxSparse(Vec<u8>, Device),
 }
 
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The request was refused for this reason.
+    /// For this reason, the request was refused.
     #[error("{0}; no other network plays in its place")]
     Refused(String),
-    /// The file is in none of these folders.
+    /// In none of these folders.
     #[error("network {name}: no such file{looked}", looked = looked_in(.1), name = .0.display())]
     Missing(PathBuf, Vec<PathBuf>),
     #[error(transparent)]
     Onnx(#[from] NetError),
-    /// Of the family `sparse`.
     #[error("network {0}: {1}")]
     Sparse(PathBuf, SparseError),
     /// `Backend native` with another family.
@@ -49,7 +48,7 @@ fn looked_in(folders: &[PathBuf]) -> String {
     if folders.is_empty() { String::new() } else { format!(", looked in {}", folders.join(", ")) }
 }
 
-/// Looks for a relative path in the working directory, beside the program and in the network folders, as `NAME` or
+/// A relative path is looked for in the working directory, beside the program and in the network folders, as `NAME` or
 /// `nets/NAME`.
 fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
     let missing = |looked| LoadError::Missing(weights.to_owned(), looked);
@@ -120,7 +119,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Names settings without effect on this network.
+    /// Settings without effect on this network.
     fn ignored(&self, settings: &Settings) -> Option<String> {
         let is_sparse = !matches!(self, LoadedNetwork::Onnx(_));
         let thinks = settings.step_limits != StepLimits::default();
@@ -149,7 +148,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// For one worker. On a GPU, all workers share one.
+    /// On a GPU, all workers share one.
     pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
         let batch = self.batch(settings).max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
         match self {
@@ -181,7 +180,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Name, encodings and backend in one line.
+    /// In one line.
     pub fn describe(&self) -> String {
         match self {
             LoadedNetwork::Onnx(network) => network.describe(),

@@ -1,4 +1,4 @@
-//! Parses, clamps and lists the UCI options of [`TABLE`]. Defaults come from [`Settings::default`].
+//! UCI options by [`TABLE`], with the defaults of [`Settings::default`].
 
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
@@ -17,9 +17,7 @@ pub struct UciOption {
     pub aliases: &'static [&'static str],
     pub kind: OptionKind,
     pub effect: OptionEffect,
-    /// Not listed to GUIs.
     pub is_tuning: bool,
-    /// Markdown.
     pub doc: &'static str,
 }
 
@@ -41,7 +39,6 @@ pub enum OptionKind {
     Button,
 }
 
-/// Needed before the next search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionEffect {
     /// The next `go` reads the setting.
@@ -64,7 +61,6 @@ pub struct OptionChange {
     /// Not an alias.
     pub option: &'static str,
     pub effect: OptionEffect,
-    /// The value was clamped.
     pub note: Option<String>,
 }
 
@@ -79,7 +75,6 @@ pub enum OptionError {
 }
 
 impl OptionError {
-    /// The option with the invalid value.
     pub fn option(&self) -> Option<(&'static str, OptionEffect)> {
         let (OptionError::NoValue(wrong) | OptionError::Value { name: wrong, .. }) = self else {
             return None;
@@ -112,7 +107,6 @@ pub fn lines(tuning: bool) -> Vec<String> {
         .collect()
 }
 
-/// A table of the listed options and one of the tuning options.
 pub fn markdown() -> String {
     format!("{}\nFor tuning:\n\n{}", markdown_table(false), markdown_table(true))
 }
@@ -135,7 +129,6 @@ impl UciOption {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// After the name in the `option` line.
     fn kind(&self, now: &Settings) -> String {
         match &self.kind {
             OptionKind::Check(get, _) => format!("type check default {}", get(now)),
@@ -156,7 +149,6 @@ impl UciOption {
         }
     }
 
-    /// Middle column of the Markdown table.
     fn summary(&self, now: &Settings) -> String {
         match &self.kind {
             // The default depends on the machine.
@@ -246,7 +238,7 @@ impl UciOption {
 /// Selects the loaded network's default.
 const AUTO: &str = "auto";
 
-/// With a native network, with any other.
+/// With native networks, with others.
 fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
     [Params::native(), Params::default()].map(|params| {
         let settings = Settings { params: params.into(), ..Settings::default() };
@@ -333,7 +325,7 @@ mod tests {
         }
     }
 
-    /// GUIs list what a person sets; other options are accepted, too.
+    /// Unlisted options are accepted, too.
     #[test]
     fn options_for_tuning_and_other_names_are_not_listed() {
         let [few, all] = [false, true].map(lines);

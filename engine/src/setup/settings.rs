@@ -12,13 +12,11 @@ use crate::search::{ParamSettings, Params};
 /// Per cent of `Hash` for the evaluation cache; the rest is the tree's.
 const CACHE_SHARE: usize = 12;
 
-/// Defaults are those that `uci` lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Of tree and cache, in MiB.
     pub hash: usize,
     pub threads: usize,
-    /// Time per move lost in GUI and network.
     pub move_overhead: Duration,
     pub multipv: usize,
     /// Unused: the GUI may use `go ponder`.
@@ -29,13 +27,12 @@ pub struct Settings {
     /// No strength limit, no smart pruning, no contempt, no book.
     pub analyse: bool,
     pub limit_strength: bool,
-    /// With `limit_strength`.
     pub elo: i64,
     /// Below 20, limits the strength unless `limit_strength` does.
     pub skill: i64,
     /// Unused.
     pub opponent: Option<String>,
-    /// Of the move choice at full strength; 0 plays the best move.
+    /// At full strength; 0 plays the best move.
     pub temperature: f32,
     /// Root statistics at the end of a search.
     pub verbose_move_stats: bool,
@@ -131,7 +128,6 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// One worker per physical core that may be used.
 fn default_threads(cores: usize, usable: usize) -> usize {
     cores.min(usable).clamp(1, 512)
 }
@@ -144,7 +140,6 @@ impl Settings {
         (all - cache, cache)
     }
 
-    /// A worker's maximum.
     pub fn batch(&self) -> usize {
         self.params.batch.max(self.least_batch)
     }
@@ -165,7 +160,7 @@ impl Settings {
         (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
     }
 
-    /// For a native or other network, with the effects of the other settings.
+    /// Includes the effects of other settings, such as analysis.
     pub fn search_params(&self, native: bool) -> Params {
         let params = self.params.resolve(native);
         let mut params = self.strength().map_or_else(|| params.clone(), |strength| strength.limit(&params));
@@ -175,7 +170,7 @@ impl Settings {
         params
     }
 
-    /// With the effects of the other settings.
+    /// Includes the effects of other settings.
     pub fn time_params(&self) -> TimeParams {
         let smart_pruning = if self.analyse { 0.0 } else { self.params.smart_pruning };
         TimeParams { smart_pruning, ..self.time }

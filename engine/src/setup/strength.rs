@@ -9,9 +9,8 @@ use rand::{RngExt, SeedableRng};
 use crate::chess::position::Game;
 use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 
-/// Lowest `UCI_Elo`.
 pub const WEAKEST: i64 = 800;
-/// Highest `UCI_Elo`: the rating of 60,000 visits per move, about that of the unlimited engine at 5 s + 0.05 s.
+/// The rating of 60,000 visits per move, about that of the unlimited engine at 5 s + 0.05 s.
 pub const STRONGEST: i64 = 2450;
 pub const FULL_SKILL: i64 = 20;
 
@@ -45,7 +44,6 @@ const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
 ];
 
 impl Strength {
-    /// On the scale of `UCI_Elo`.
     pub fn of_elo(elo: i64) -> Strength {
         let elo = elo.clamp(WEAKEST, STRONGEST);
         let mut allowed = Strength { visits: 1, policy: 1.0, choice: 1.0, margin: 0.0, seen: 0.0 };
@@ -65,7 +63,6 @@ impl Strength {
         allowed
     }
 
-    /// `None` for the highest level.
     pub fn of_skill(level: i64) -> Option<Strength> {
         let step = (STRONGEST - WEAKEST) / FULL_SKILL;
         (level < FULL_SKILL).then(|| Strength::of_elo(WEAKEST + step * level))
@@ -111,9 +108,8 @@ impl Strength {
     }
 }
 
-/// Draws the index of a root move with probability proportional to `visits^(1 / temperature)`, or to `prior^(1 /
-/// temperature)` if none was visited. `stats` are best first. A proven win is always played, a proven loss only if
-/// nothing else is left.
+/// Draws the index of a root move with probability proportional to `visits^(1 / temperature)`, or to its prior if none
+/// was visited. `stats` are best first. A proven win is always played, a proven loss only if nothing else is left.
 pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     let known = |stats: &MoveStats| stats.proof.map_or(0.0, |proof| proof.wdl().q());
     if stats.first().is_none_or(|best| known(best) > 0.0) {
@@ -129,7 +125,6 @@ pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     search::sample_by_visits(&weights, temperature, seed).unwrap_or(0)
 }
 
-/// Priors become integer weights.
 const PRIOR_STEPS: f64 = 1e9;
 
 /// Differs between positions and, by `game_seed`, between games.

@@ -1,4 +1,4 @@
-//! The output: answers about a position, errors, replies to requests.
+//! The output: answers, errors, replies to requests.
 
 use std::time::Duration;
 
@@ -90,16 +90,15 @@ impl Serialize for MoveMap {
 pub struct Asked<'a> {
     pub query: &'a Query,
     pub turn: usize,
-    /// Up to the queried position.
     pub game: &'a Game,
-    /// Before the search.
+    /// Of the root probe.
     pub root_hits: u64,
     /// Of the root.
     pub temperature: f32,
 }
 
 impl Asked<'_> {
-    /// `time` is that of the search. `report` must have [`Query::multipv`] lines, or all moves.
+    /// `report` must have [`Query::multipv`] lines, or all moves.
     pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
         let Include { policy, children, .. } = self.query.include;
         let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
@@ -152,7 +151,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The network's policy, with the root's policy temperature undone.
+    /// With the root's policy temperature undone.
     fn policy(&self, stats: &[MoveStats]) -> MoveMap {
         let own = |stats: &MoveStats| stats.prior.powf(self.temperature);
         let total: f32 = stats.iter().map(own).sum();
@@ -164,7 +163,7 @@ impl Asked<'_> {
 }
 
 impl<'a> AnalysisAnswer<'a> {
-    /// Final answer of a search that never began.
+    /// The final answer of a search that never began.
     pub fn unsearched(query: &'a Query, turn: usize) -> AnalysisAnswer<'a> {
         let Include { policy, children, .. } = query.include;
         let (policy, children) = (policy.then(|| MoveMap(Vec::new())), children.then(Vec::new));
@@ -238,19 +237,16 @@ impl From<RequestError> for ErrorReply {
     }
 }
 
-/// To a request other than a query.
 #[derive(Debug, Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum ActionReply<'a> {
     Terminate {
         id: &'a QueryId,
-        /// Positions without an answer yet.
         stopped: usize,
     },
     TerminateAll {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<QueryId>,
-        /// Positions without an answer yet.
         stopped: usize,
     },
     Version {

@@ -1,8 +1,7 @@
-//! `philidor analyse`: analysis for programs, with JSON lines in and out (`docs/analysis.md`). A line goes from
-//! `io::read`, in a thread that owns stdin, through [`request::parse`] to [`session::AnalysisSession`], which queues
-//! the positions and searches them on one [`MultiPool`](crate::search::MultiPool). The
-//! [`AnswerWriter`](observer::AnswerWriter) of a search sends [`answer`]s to the thread that owns stdout, and tells the
-//! session when the search ends.
+//! `philidor analyse`: JSON lines in and out (`docs/analysis.md`). A line goes from `io::read`, whose thread owns
+//! stdin, through [`request::parse`] to a [`session::AnalysisSession`], which queues positions and searches them on
+//! one [`MultiPool`](crate::search::MultiPool). A search's [`AnswerWriter`](observer::AnswerWriter) writes intermediate
+//! [`answer`]s and tells the session when the search ends.
 //!
 //! Every position of an accepted query gets exactly one final answer. Running searches share the memory of `Hash`.
 
@@ -24,7 +23,7 @@ use self::session::AnalysisSession;
 use crate::apps::io::{OutputThread, read};
 use crate::setup::{SetupError, TrafficLog};
 
-/// Returns when the input has ended and all is answered, or when the output is closed.
+/// Returns when all is answered after the end of the input, or when the output is closed.
 pub fn run(
     config: &AnalyseConfig,
     input: impl Read + Send + 'static,

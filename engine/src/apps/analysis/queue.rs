@@ -26,7 +26,7 @@ pub struct RunningJob {
     /// In bytes.
     pub memory: usize,
     pub deadline: Option<Instant>,
-    /// By a request.
+    /// A request stopped the search.
     pub is_terminated: Arc<AtomicBool>,
 }
 
@@ -37,9 +37,9 @@ pub struct JobQueue {
     waiting: BTreeMap<(Reverse<i64>, u64), Job>,
     running: BTreeMap<u64, RunningJob>,
     numbered: u64,
-    /// Unanswered positions.
+    /// Unanswered positions per query.
     open: HashMap<QueryId, usize>,
-    /// Running searches of a given or higher priority.
+    /// Maximum of running searches of a given or higher priority.
     capacity: usize,
     /// Of all trees, in bytes.
     memory: usize,
@@ -66,9 +66,8 @@ impl JobQueue {
         }
     }
 
-    /// The next search with its number and its memory in bytes, if memory is free and fewer searches of its or a higher
-    /// priority run than the capacity. Searches of one priority begin in order, so a search that waits holds up those
-    /// behind it.
+    /// Needs free memory, and fewer running searches of this or a higher priority than the capacity. Searches of one
+    /// priority begin in order, so a search that waits holds up those behind it. Returns number, job, memory in bytes.
     pub fn take_next(&mut self) -> Option<(u64, Job, usize)> {
         let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
         let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
@@ -89,7 +88,6 @@ impl JobQueue {
         usize::try_from(needed).unwrap_or(usize::MAX).min(most)
     }
 
-    /// For a search from `take_next`.
     pub fn begin(&mut self, number: u64, running: RunningJob) {
         self.running.insert(number, running);
     }
@@ -100,7 +98,6 @@ impl JobQueue {
         }
     }
 
-    /// Counts a position as answered.
     fn close(&mut self, id: &QueryId) {
         if let Some(left) = self.open.get_mut(id) {
             *left -= 1;
@@ -114,14 +111,14 @@ impl JobQueue {
         self.running.values()
     }
 
-    /// Clears the deadlines up to `now`.
+    /// Returns the searches with deadlines up to `now`, each once.
     pub fn overdue(&mut self, now: Instant) -> Vec<RunningId> {
         let is_overdue = |running: &&mut RunningJob| running.deadline.is_some_and(|deadline| deadline <= now);
         let overdue = self.running.values_mut().filter(is_overdue);
         overdue.map(|running| (running.deadline = None, running.id).1).collect()
     }
 
-    /// Returns waiting searches in the order in which they would have begun.
+    /// In the order in which they would have begun.
     pub fn remove(&mut self, is_wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
         let removed: Vec<Job> =
             self.waiting.extract_if(.., |_, job| is_wanted(job)).map(|(_, job)| job).collect();

@@ -25,7 +25,6 @@ pub const LONGEST_ID: usize = 1000;
 #[derive(Clone, Debug)]
 pub enum AnalysisRequest {
     Query(Box<Query>),
-    /// Of one query.
     Terminate {
         id: QueryId,
         /// `None` for all.
@@ -46,7 +45,6 @@ pub enum QueryId {
     Text(String),
 }
 
-/// Positions of one game with the same limits.
 #[derive(Clone, Debug)]
 pub struct Query {
     pub id: QueryId,
@@ -55,9 +53,7 @@ pub struct Query {
     pub moves: Vec<Move>,
     /// By the number of moves played before.
     pub turns: Vec<usize>,
-    /// Per search.
     pub nodes: Option<u64>,
-    /// Per search.
     pub movetime: Option<Duration>,
     pub multipv: usize,
     /// UCI notation, legal at all turns; empty for all.
@@ -65,7 +61,7 @@ pub struct Query {
     /// Higher ones come first.
     pub priority: i64,
     pub include: Include,
-    /// Time between two answers of a search; `None` for a final answer only.
+    /// `None` for a final answer only.
     pub report_every: Option<Duration>,
     /// Castling is written as king takes rook.
     pub chess960: bool,
@@ -74,11 +70,9 @@ pub struct Query {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Include {
     pub policy: bool,
-    /// Of each line.
     pub wdl: bool,
     /// Of all root moves.
     pub children: bool,
-    /// Of each line.
     pub pv: bool,
 }
 
@@ -111,7 +105,6 @@ pub struct QueryDefaults {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
-    /// If readable.
     pub id: Option<QueryId>,
     /// `None` if the line is not a JSON object.
     pub key: Option<String>,
@@ -230,7 +223,7 @@ fn read_moves(start: &Game, texts: &[String]) -> Result<Vec<Move>, FieldError> {
     Ok(moves)
 }
 
-/// The default is the last turn.
+/// Defaults to the last turn.
 fn read_turns(given: Option<Vec<usize>>, last: usize) -> Result<Vec<usize>, FieldError> {
     let turns = given.unwrap_or_else(|| vec![last]);
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Records the network's answers in a search with our own kernels, and repeats the search with them.
+//! Records the network's answers in a search with our kernels, and repeats the search with them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::nets::sparse::SparseEvaluator;
 /// Of a search with one worker, in order.
 #[derive(Default)]
 pub(super) struct Recording {
-    /// With evaluated value, and their legal moves.
+    /// Positions with evaluated value, and their legal moves.
     pub positions: Vec<(Game, Vec<Move>)>,
     values: Vec<Wdl>,
     /// Positions with evaluated policy.
@@ -62,11 +62,11 @@ impl SplitEvaluator for Recorder {
     }
 }
 
-/// Answers from a recording, whatever is asked: only for a repeat of the recorded search.
+/// Answers whatever is asked, so it only suits a repeat of the recorded search.
 pub(super) struct Replayer {
     /// Before a search the next recording, after it the previous one.
     next: SharedRecording,
-    /// In use, and the positions read in it.
+    /// In use; `values` and `priors` are the indices of its next answers.
     recording: Recording,
     values: usize,
     priors: usize,

@@ -1,5 +1,4 @@
-//! The node count and checksum of single-worker searches of fixed positions with fixed visits. It is the same on every
-//! machine and changes only with the search.
+//! Node count and checksum of single-worker searches with fixed visits: the same on every machine.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -29,22 +28,21 @@ impl Default for SignatureConfig {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Evaluated in all searches.
+    /// In all searches.
     pub nodes: u64,
-    /// FNV-1a of all root moves and their visits, in the order of the reports.
+    /// FNV-1a of all root moves and visits.
     pub checksum: u64,
     pub nps: u64,
-    /// The tree alone, one visit at a time: its evaluator takes almost no time.
+    /// Without a network, one visit at a time.
     pub single_visits_per_second: u64,
-    /// The tree alone, in batches.
+    /// Without a network, in batches.
     pub batched_visits_per_second: u64,
     /// With the embedded network.
     pub network_visits_per_second: u64,
-    /// The embedded network in one line.
     pub network: String,
 }
 
-/// For searches without a network, which measure the tree alone.
+/// Measures the tree alone.
 fn plain() -> Params {
     Params {
         puct: Puct { factor: 0.0, ..Puct::default() },
@@ -56,10 +54,8 @@ fn plain() -> Params {
     }
 }
 
-/// Bytes per tree; more than needed.
 const MEMORY: usize = 64 << 20;
 
-/// Prints a line per position and evaluator.
 pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Signature> {
     let nodes = Arc::new(AtomicU64::new(0));
     let mut checksum = Fnv::default();
@@ -107,7 +103,7 @@ fn per_second(count: u64, time: Duration) -> u64 {
     (count as f64 / time.as_secs_f64().max(1e-6)) as u64
 }
 
-/// The last line is `N nodes M nps`, as OpenBench expects.
+/// Ends with `N nodes M nps`, as OpenBench expects.
 pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
     let signature = compute(config, out)?;
     writeln!(out, "the tree alone: {} visits/s", signature.single_visits_per_second)?;
@@ -117,7 +113,7 @@ pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} nodes {} nps", signature.nodes, signature.nps)
 }
 
-/// FNV-1a, 64 bits.
+/// 64 bits.
 struct Fnv(u64);
 
 impl Default for Fnv {

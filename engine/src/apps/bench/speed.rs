@@ -1,4 +1,4 @@
-//! A network's speed: its session alone, the evaluator, and a search.
+//! A network's speed: session, evaluator, search.
 
 use std::fmt;
 use std::hint::black_box;
@@ -73,7 +73,7 @@ pub struct SpeedRow {
     pub precision: String,
     pub workers: usize,
     pub batch: usize,
-    /// The session alone, on encoded inputs.
+    /// On encoded inputs.
     pub session: f64,
     /// Encoding, network and softmax.
     pub evaluator: f64,
@@ -87,8 +87,7 @@ const SEARCH_VISITS: u64 = 3000;
 /// With our own kernels.
 pub const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
-/// Measures a network, by default the embedded one: with our own kernels, or with ONNX Runtime in one or both
-/// precisions. Prints its name and a table.
+/// Measures the embedded network unless `weights` names another, with our own kernels or ONNX Runtime.
 pub fn print(
     weights: Option<&Path>,
     precision: Option<Precision>,
@@ -118,8 +117,7 @@ pub fn print(
     table(&networks, config, out).map(drop)
 }
 
-/// Measures all combinations in alternation, so that changes of the machine's speed affect all alike. Prints the
-/// medians.
+/// Measures all combinations in alternation, so that changes of the machine's speed affect all alike. Prints medians.
 pub fn table(
     networks: &[Network],
     config: &SpeedConfig,
@@ -171,8 +169,8 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures our own kernels: the parts of a search with one worker, and searches with each number of workers, in
-/// alternation. Prints the medians.
+/// Measures the parts of a search with one worker, and searches with each number of workers, in alternation. Prints
+/// medians.
 pub fn native_table(
     network: &SparseNetwork,
     config: &SpeedConfig,
@@ -224,7 +222,7 @@ const PARTS: [&str; 5] = [
     "the same search with it, new positions",
 ];
 
-/// Bytes per tree with our own kernels.
+/// Per tree, in bytes.
 const NATIVE_MEMORY: usize = 256 << 20;
 
 struct SearchParts {
@@ -283,7 +281,6 @@ impl SearchParts {
         Ok((taken.map(rate), asked as f64 / evaluations as f64))
     }
 
-    /// For the values, the policies, and both.
     fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
         let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
         // Copies the positions first, because a search has just made the position that it evaluates.
@@ -311,7 +308,6 @@ impl SearchParts {
     }
 }
 
-/// With an empty tree.
 fn evaluations_of(pool: &mut Pool, game: &Game, visits: u64) -> Result<(u64, Duration), SpeedError> {
     let (outcome, taken) = search(pool, game, visits);
     match outcome.error {

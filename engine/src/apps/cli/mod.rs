@@ -97,7 +97,6 @@ enum Command {
     },
 }
 
-/// Errors are one line.
 pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         _ if arguments.version => version::print(out)?,

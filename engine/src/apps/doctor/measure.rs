@@ -14,14 +14,13 @@ use crate::nets::onnx::{Network, NetworkPair, PrecisionCache};
 use crate::nets::sparse::{SparseEvaluator, SparseNetwork};
 use crate::search::{Params, Pool};
 
-/// Per measurement, at least.
 const TIME: Duration = Duration::from_millis(1200);
 /// Per search in ONNX Runtime, where the slowest network does a few hundred per second.
 const VISITS: u64 = 300;
-/// Bytes per tree.
+/// Per tree, in bytes.
 const MEMORY: usize = 128 << 20;
 
-/// In a search with one worker.
+/// With one worker.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NetworkSpeed {
     pub file: String,
@@ -32,7 +31,6 @@ pub(super) struct NetworkSpeed {
     pub rate: f64,
 }
 
-/// On stderr, if it is a terminal.
 pub(super) fn progress() -> ProgressBar {
     let template = "{wide_bar} {pos}/{len} speeds, {msg}, {eta} left";
     let bar = ProgressBar::new(0);
@@ -44,19 +42,17 @@ pub(super) fn progress() -> ProgressBar {
 pub(super) struct Measurements {
     /// Fastest first.
     pub networks: Vec<NetworkSpeed>,
-    /// Of the embedded network: workers, positions per second.
+    /// Workers, positions per second; embedded network.
     pub workers: Vec<(usize, f64)>,
     /// Networks in two precisions, with the choice of `Precision auto` here.
     pub precisions: Vec<(String, String)>,
     /// With the reason.
     pub failed: Vec<(String, String)>,
-    /// For lack of time.
     pub skipped: Vec<String>,
 }
 
 impl Measurements {
-    /// Measures the embedded network, then other installed ones until `deadline`. Stores the faster precisions in
-    /// `cache`. `progress` advances once per speed.
+    /// Measures the embedded network, then others until `deadline`. Stores the faster precisions in `cache`.
     pub fn take(
         machine: &Machine,
         has_runtime: bool,

@@ -7,7 +7,7 @@ use crate::apps::review::{JudgedLine, balance, settled, value_of};
 use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 
-/// Pieces that a side lost and won, without equal exchanges.
+/// Equal exchanges are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trade {
     /// Most valuable first.
@@ -17,7 +17,7 @@ pub struct Trade {
 }
 
 impl Trade {
-    /// In centipawns, won minus lost.
+    /// In centipawns.
     pub fn balance(&self) -> i32 {
         let value = |roles: &[Role]| roles.iter().copied().map(value_of).sum::<i32>();
         value(&self.won) - value(&self.lost)
@@ -36,9 +36,9 @@ pub enum GivenUp {
         /// Less than after the best move's line.
         centipawns: i32,
     },
-    /// More likely than not before.
+    /// A win was more likely than not.
     Win { now: LikelyResult },
-    /// More likely than not before; now a loss is likeliest.
+    /// A draw was more likely than not; now a loss is likeliest.
     Draw,
 }
 
@@ -54,7 +54,7 @@ pub enum LikelyResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpponentReply {
     pub san: String,
-    /// Lower-case letter of the captured piece.
+    /// As a lower-case letter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takes: Option<char>,
     /// The captured piece has just captured.
@@ -77,7 +77,7 @@ impl LikelyResult {
     }
 }
 
-/// For the side to move, up to the line's last quiet position.
+/// Of the side to move, up to the line's last quiet position.
 pub fn trade(game: &Game, line: &[Move]) -> Trade {
     let mover = game.turn();
     let mut position = game.position().clone();
@@ -118,7 +118,7 @@ fn balanced(trade: Trade) -> Trade {
     Trade { lost, won }
 }
 
-/// About the second move.
+/// The reply is the line's second move.
 pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let (first, answer) = (line.first()?, line.get(1)?);
     let san = crate::apps::review::sans(game.position(), &line[..2]).pop()?;

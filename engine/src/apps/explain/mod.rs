@@ -1,6 +1,5 @@
-//! `philidor explain`: the value of a move, the reply, and what it gives up. A search finds the best moves; these and
-//! the asked move are then searched alone, so that all have a value and a line ([`explain`]). [`words`] turns facts
-//! into sentences.
+//! `philidor explain`: a search finds the best moves; these and the asked move are then searched alone, so that all
+//! have a value and a line ([`explain`]). [`words`] turns facts into sentences.
 
 mod facts;
 pub mod words;
@@ -20,9 +19,8 @@ use crate::chess::position::{Game, PositionError};
 
 pub use facts::{GivenUp, LikelyResult, OpponentReply, Trade};
 
-/// Shown besides the asked move.
 const BEST_MOVES: usize = 3;
-/// Of the lines shown, in plies.
+/// In plies.
 const LINE_LENGTH: usize = 12;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -48,7 +46,7 @@ pub struct ExplainConfig {
 pub enum ExplainError {
     #[error(transparent)]
     Position(#[from] PositionError),
-    /// Its ply, from 1, and its text.
+    /// Ply, from 1, and text.
     #[error("--moves, ply {0}: no legal move there: {1}")]
     Before(usize, String),
     #[error("no legal move here: {0}")]
@@ -77,7 +75,6 @@ pub struct MoveExplanation {
     pub mate: Option<i64>,
     /// Points of win probability less than the best move.
     pub loss: f64,
-    /// `?!`, `?` or `??`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<&'static str>,
     /// SAN; begins with the move.
@@ -87,7 +84,6 @@ pub struct MoveExplanation {
     /// Without equal exchanges; UCI letters, most valuable first.
     pub loses: String,
     pub wins: String,
-    /// Compared with the best move.
     pub gives_up: Vec<GivenUp>,
     pub words: String,
 }
@@ -123,7 +119,6 @@ pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write)
     Ok(())
 }
 
-/// The position must have a legal move.
 pub fn explain(
     game: &Game,
     asked: Option<Move>,
@@ -150,7 +145,7 @@ pub fn explain(
     Ok(Explanation { fen: game.fen(), asked, best })
 }
 
-/// Win probability, with short mates first if given and last if suffered.
+/// Short mates come first if given, last if suffered.
 fn rank(line: &JudgedLine, mover: Color) -> f64 {
     let mate = line.value.mate.map_or(0.0, |mate| {
         let nearness = 1000.0 - f64::from(mate.moves.min(900));

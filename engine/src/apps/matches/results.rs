@@ -21,7 +21,6 @@ pub fn elo_of_score(score: f64) -> f64 {
     0.0 - 400.0 * (1.0 / score - 1.0).log10()
 }
 
-/// Of one player against another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchResults {
     /// Pentanomial counts: pairs of games on one opening with colours reversed, by points 0, ½, 1, 1½, 2. The games of
@@ -38,17 +37,15 @@ fn is_zero(counts: &[u64; 3]) -> bool {
     *counts == [0; 3]
 }
 
-/// With a 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EloEstimate {
     pub score: f64,
-    /// Infinite if all or no points were made.
     pub elo: f64,
     pub low: f64,
     pub high: f64,
 }
 
-/// A pair or a single game: independent of all other games.
+/// A pair or a single game: a result independent of the others.
 #[derive(Clone, Copy)]
 struct Unit {
     count: f64,
@@ -63,7 +60,6 @@ impl MatchResults {
         halves.into_iter().for_each(|half| self.games[usize::from(2 - half)] += 1);
     }
 
-    /// `halves` are the game's half-points: 0, 1 or 2.
     pub fn add_single(&mut self, halves: u8) {
         self.single[usize::from(2 - halves)] += 1;
         self.games[usize::from(2 - halves)] += 1;
@@ -116,11 +112,10 @@ impl MatchResults {
         self.squared_residuals(self.score()) > 0.0
     }
 
-    /// Estimates the variance of the score as Σ (x − g s)² / n² over pairs (g = 2 games) and single games (g = 1) with
-    /// x points, where s is the score and n the number of games.
-    ///
-    /// If all games were won, the interval is one-sided and ends at the score s with sⁿ = 0.05, and likewise if all
-    /// were lost. Other equal results have the interval of the rule of three for an event not seen in n trials.
+    /// The variance of the score is Σ (x − g s)² / n² over pairs (g = 2 games) and single games (g = 1) with x points,
+    /// where s is the score and n the number of games. If all games were won, the interval is one-sided and ends at the
+    /// score s with sⁿ = 0.05; likewise if all were lost. Other equal results follow the rule of three for an event not
+    /// seen in n trials.
     pub fn estimate(&self) -> EloEstimate {
         let (score, games) = (self.score(), self.total() as f64);
         let bounded = |score: f64| elo_of_score(score.clamp(0.0, 1.0));
@@ -202,8 +197,8 @@ mod tests {
         assert_eq!(estimate.to_string(), "+7 ± 62");
     }
 
-    /// Scores of the pairs 1, ½, ½, ¼: mean 9/16, squared deviations sum to 76/256, variance 19/256, error of the mean
-    /// 1.96 · √19/32 = 0.26698. 0.29552 is −151 Elo, 0.82948 is +275 Elo.
+    /// Mean of the pairs 9/16, variance 19/256, error of the mean 1.96 · √19/32 = 0.26698: 0.29552 is −151 Elo, 0.82948
+    /// is +275 Elo.
     #[test]
     fn the_interval_can_be_worked_out_by_hand() {
         let EloEstimate { elo, low, high, .. } =
@@ -212,8 +207,8 @@ mod tests {
         assert_eq!((low.round(), high.round()), (-151.0, 275.0));
     }
 
-    /// 100 wins, 200 draws, 100 losses: a game's variance is ½ · ¼ = 1/8, the error of the score 1.96 · √(1/3200) =
-    /// 0.034648, which is 24.1 Elo at ½. Without draws it would be √2 times that.
+    /// A game's variance is ½ · ¼ = 1/8, the error of the score 1.96 · √(1/3200) = 0.034648, which is 24.1 Elo at ½.
+    /// Without draws it would be √2 times that.
     #[test]
     fn draws_narrow_the_interval_of_single_games() {
         let results = MatchResults { single: [100, 200, 100], ..MatchResults::default() };

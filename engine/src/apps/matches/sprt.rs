@@ -10,9 +10,9 @@ use super::results::{MatchResults, SCORES, score_of_elo};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sprt {
-    /// Of H0: nothing was gained.
+    /// Of H0.
     pub elo0: f64,
-    /// Of H1: something was gained.
+    /// Of H1.
     pub elo1: f64,
     /// Probability of accepting H1 if H0 is true.
     pub alpha: f64,
@@ -62,10 +62,10 @@ pub struct SprtBounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SprtDecision {
-    /// H0 is accepted.
+    /// Accepts H0.
     Rejected,
     Open,
-    /// H1 is accepted.
+    /// Accepts H1.
     Accepted,
 }
 
@@ -167,7 +167,7 @@ mod tests {
         assert!((lower + 2.944_439).abs() < 1e-6 && (upper - 2.944_439).abs() < 1e-6);
     }
 
-    /// For small differences, the LLR is N (s1 − s0)(2 m − s0 − s1) / (2 σ²), as for normal distributions.
+    /// For small differences, the LLR is N (s1 − s0)(2 m − s0 − s1) / (2 σ²).
     #[test]
     fn small_differences_are_normal() {
         let sprt = Sprt { elo0: 0.0, elo1: 5.0, ..Sprt::default() };
@@ -205,8 +205,8 @@ mod tests {
         assert_eq!(sprt.decision(&results([20, 60, 120, 60, 20])), SprtDecision::Rejected);
     }
 
-    /// If all pairs were won, the distribution with mean ½ has half of them won, so a won pair is 2 s1 times as likely
-    /// under H1: an LLR of 0.09566 at 35 Elo. The bound, 2.94444, is 30.78 times that.
+    /// The distribution with mean ½ has half of the pairs won, so a won pair is 2 s1 times as likely under H1: an LLR
+    /// of 0.09566 at 35 Elo. The bound, 2.94444, is 30.78 times that.
     #[test]
     fn winning_every_game_decides_after_a_number_worked_out_by_hand() {
         let sprt = Sprt::default();

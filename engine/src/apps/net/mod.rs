@@ -1,5 +1,5 @@
-//! `philidor net`: [`catalogue`] lists the shipped networks with their measured strength and speed. A file's
-//! [`FileCard`] is read without ONNX Runtime; [`check`] makes every usable runtime reproduce the golden answers.
+//! `philidor net`. A file's [`FileCard`] is read without ONNX Runtime; [`check`] makes every usable runtime reproduce
+//! the golden answers.
 
 mod check;
 
@@ -43,7 +43,6 @@ pub enum NetCommandError {
     File(PathBuf, io::Error),
     #[error("{path}: {1}", path = .0.display())]
     Card(PathBuf, CardReadError),
-    /// A golden answer differs, or no runtime supports the network.
     #[error("{path}: {1}", path = .0.display())]
     Check(PathBuf, String),
     #[error("{0}")]
@@ -69,7 +68,7 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
     Ok(())
 }
 
-/// Name to show and bytes; `None` is the embedded network.
+/// Name to show, and content; `None` is the embedded network.
 fn read(file: Option<&Path>) -> Result<(PathBuf, Vec<u8>), NetCommandError> {
     let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::embedded_file().to_vec())) };
     let bytes = std::fs::read(file).map_err(|error| NetCommandError::File(file.to_owned(), error))?;

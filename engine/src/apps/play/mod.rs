@@ -1,5 +1,5 @@
-//! `philidor play`: a game at a terminal. [`run()`] hands lines ([`typed_line`]) to a [`dialogue`], which keeps the
-//! game's [`record`], asks the [`opponent`] and draws the [`board`].
+//! `philidor play`: [`run()`] hands lines ([`typed_line`]) to a [`dialogue`], which keeps the game's [`record`], asks
+//! the [`opponent`] and draws the [`board`].
 
 mod typed_line;
 mod board;
@@ -27,7 +27,7 @@ use crate::chess::position::{Game, PositionError};
 use crate::setup::EngineArgs;
 use crate::setup::strength::{STRONGEST, WEAKEST, game_seed};
 
-/// For the Ctrl-C flag.
+/// Of the Ctrl-C flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Debug, clap::Args)]
@@ -100,7 +100,7 @@ pub enum PlayError {
     Output(#[from] io::Error),
 }
 
-/// Until `quit`, the end of the input, Ctrl-C or an error. A game in no file is printed at the end.
+/// Returns at `quit`, the end of the input, Ctrl-C or an error. A game in no file is printed at the end.
 pub fn run(
     config: &PlayConfig,
     input: impl Read + Send + 'static,

@@ -13,7 +13,6 @@ use crate::chess::position::{Game, Outcome};
 
 /// The Event tag, which `--resume` demands.
 const EVENT: &str = "A game at a terminal";
-/// The person in the White or Black tag.
 const PERSON: &str = "Player";
 
 #[derive(Debug)]
@@ -40,7 +39,7 @@ struct GameFile {
 }
 
 impl GameFile {
-    /// Checks that the file can be written later.
+    /// Fails if the file cannot be written later.
     fn open(path: &Path) -> Result<GameFile, PlayError> {
         let failed = |error| PlayError::File(path.to_owned(), error);
         let before = match std::fs::metadata(path) {
@@ -87,7 +86,7 @@ impl Record {
         Ok(Record { start, games, moves: Vec::new(), side, engine, date, resigned: None, file })
     }
 
-    /// The file's last game must be unfinished and played at a terminal.
+    /// The last game must be unfinished and played at a terminal.
     pub fn resume(path: &Path) -> Result<Record, PlayError> {
         let text = std::fs::read(path).map_err(|error| PlayError::File(path.to_owned(), error))?;
         let failed = |why: &str| PlayError::Resume(path.to_owned(), why.to_owned());
@@ -126,7 +125,6 @@ impl Record {
         self.games.last().expect("the start at least")
     }
 
-    /// The start, and the moves from there.
     pub fn moves(&self) -> (&Game, &[Move]) {
         (&self.start, &self.moves)
     }
@@ -142,7 +140,7 @@ impl Record {
         self.moves.push(m);
     }
 
-    /// Also takes back the reply. Returns false if the person has not moved.
+    /// Takes back the reply, too. Returns false if the person has not moved.
     pub fn take_back(&mut self) -> bool {
         let own = |index: &usize| self.games[*index].turn() == self.side;
         let Some(index) = (0..self.moves.len()).rev().find(own) else { return false };
@@ -160,7 +158,7 @@ impl Record {
         self.result() != "*"
     }
 
-    /// As in PGN; `*` while the game goes on.
+    /// `*` while the game goes on.
     pub fn result(&self) -> &'static str {
         match (self.resigned, self.game().outcome()) {
             (Some(winner), _) | (None, Some(Outcome::Decisive { winner })) => winner.fold_wb("1-0", "0-1"),
@@ -219,7 +217,7 @@ impl Record {
         text
     }
 
-    /// Appends the game to `path` from now on. After an error the former file stays in use.
+    /// Appends the game to `path`. After an error the former file stays in use.
     pub fn keep_in(&mut self, path: &Path) -> Result<(), PlayError> {
         if self.path().is_some_and(|former| is_same_file(former, path)) {
             return self.save();
@@ -232,7 +230,6 @@ impl Record {
         Ok(())
     }
 
-    /// Writes nothing without a file or a move.
     pub fn save(&self) -> Result<(), PlayError> {
         match &self.file {
             Some(file) if !self.moves.is_empty() => file.write(&self.pgn()),

@@ -11,7 +11,7 @@ use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
-/// Of the lines shown, in plies.
+/// In plies.
 const LINE_LENGTH: usize = 10;
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,6 @@ pub struct PlayerSummary {
     pub blunders: usize,
     /// Mean accuracies in opening, middlegame and endgame.
     pub phases: [Option<f64>; 3],
-    /// Sum over the moves with known times.
     pub spent: Option<Duration>,
 }
 
@@ -57,7 +56,6 @@ pub struct GameReview<'a> {
     pub game: &'a PgnGame,
     /// Moves whose positions before and after are evaluated.
     pub moves: Vec<ReviewedMove>,
-    /// White and Black.
     pub players: [PlayerSummary; 2],
     pub opening: Option<&'static Opening>,
 }
@@ -96,8 +94,8 @@ pub fn numbered(position: &Chess, sans: &[String]) -> String {
 }
 
 impl<'a> GameReview<'a> {
-    /// `positions` has an entry per position, the final one included: the judged lines, empty where the game is over,
-    /// `None` where not evaluated. With `side`, only that side's moves are marked.
+    /// `positions` includes the final one: judged lines, empty where the game is over, `None` where not evaluated. With
+    /// `side`, only that side's moves are marked.
     pub fn new(
         game: &'a PgnGame,
         positions: &[Option<Vec<JudgedLine>>],
@@ -154,7 +152,7 @@ impl<'a> GameReview<'a> {
     }
 }
 
-/// With their history, from the start.
+/// From the start, with their history.
 pub fn positions_of(game: &PgnGame) -> Vec<Game> {
     let mut now = game.start.clone();
     let mut games = vec![now.clone()];
@@ -221,7 +219,7 @@ mod tests {
     use crate::apps::review::judgement::JudgedMate;
     use crate::chess::pgn::read_games;
 
-    /// Two lines per position: `best` with White's win probability, and another move with `second`.
+    /// `best` has White's win probabilities; another move has `second`.
     fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Option<Vec<JudgedLine>>> {
         let line = |now: &Game, m: &str, white| {
             let pv = now.parse_uci(m).into_iter().collect();

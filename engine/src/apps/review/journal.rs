@@ -1,5 +1,4 @@
-//! The evaluations of an unfinished review, one JSON object per line. A position is written as soon as it is evaluated,
-//! so that a killed review loses nothing.
+//! An unfinished review, one JSON object per evaluated position, written at once so that a killed review loses nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -17,11 +16,11 @@ use crate::chess::position::Game;
 
 const FORMAT: &str = "philidor-review/1";
 
-/// The first line: everything that the evaluations depend on.
+/// The first line: all that the evaluations depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewKey {
     format: String,
-    /// XXH3 hash.
+    /// XXH3.
     pub pgn: String,
     /// With its limits.
     pub judge: String,
@@ -29,7 +28,7 @@ pub struct ReviewKey {
 
 #[derive(Serialize, Deserialize)]
 struct JournalRecord {
-    /// Index among the readable games.
+    /// Counts readable games.
     game: usize,
     /// Before the position.
     ply: usize,
@@ -65,7 +64,7 @@ pub struct Journal {
     file: BufWriter<File>,
 }
 
-/// By game and ply; `None` where not evaluated yet.
+/// By game and ply; `None` where not evaluated.
 pub type Evaluations = Vec<Vec<Option<Vec<JudgedLine>>>>;
 
 impl ReviewKey {

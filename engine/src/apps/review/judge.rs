@@ -38,10 +38,9 @@ pub type Judged = Result<Vec<JudgedLine>, JudgeError>;
 pub trait Judge {
     fn name(&self) -> String;
 
-    /// The next position belongs to another game.
     fn new_game(&mut self, stop: &Arc<AtomicBool>) -> Result<(), JudgeError>;
 
-    /// At most `count` lines. The position must have a legal move.
+    /// Returns at most `count` lines. The position must have a legal move.
     fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged;
 }
 
@@ -145,7 +144,7 @@ pub struct UciJudge {
 }
 
 impl UciJudge {
-    /// Switches `UCI_ShowWDL` on if the engine has it and `options` do not set it.
+    /// Turns `UCI_ShowWDL` on if the engine has it and `options` do not set it.
     pub fn new(
         mut engine: UciEngine,
         options: &[(String, String)],
@@ -190,7 +189,7 @@ impl Judge for UciJudge {
     }
 }
 
-/// Uses the WDL, or else Lichess's centipawn curve.
+/// By the WDL, or else Lichess's centipawn curve.
 fn engine_line(scored: EngineMove, mover: Color) -> Option<JudgedLine> {
     let mate = match scored.score {
         Some(Score::Mate(moves)) => Some(forced_mate(moves, mover)),

@@ -1,5 +1,5 @@
-//! Win probability, marks and accuracy by Lichess's formulas (lila's `Advice` and `AccuracyPercent`, scalachess's
-//! `WinPercent`), but with win probabilities from WDL where known.
+//! Lichess's formulas (lila's `Advice` and `AccuracyPercent`, scalachess's `WinPercent`), but with win probabilities
+//! from WDL where known.
 
 use shakmaty::Color;
 
@@ -36,13 +36,13 @@ pub struct PositionValue {
 impl PositionValue {
     pub const DRAW: PositionValue = PositionValue { white: 50.0, mate: None };
 
-    /// `100·(W + D/2)`; `wdl` is `mover`'s.
+    /// `wdl` is `mover`'s.
     pub fn from_wdl(wdl: Wdl, mover: Color, mate: Option<JudgedMate>) -> PositionValue {
         let percent = 100.0 * (f64::from(wdl.win) + f64::from(wdl.draw) / 2.0);
         PositionValue { white: mover.fold_wb(percent, 100.0 - percent), mate }
     }
 
-    /// `centipawns` are the mover's; Lichess's curve.
+    /// By Lichess's curve; `centipawns` are the mover's.
     pub fn from_centipawns(centipawns: i32, mover: Color) -> PositionValue {
         let centipawns = mover.fold_wb(1, -1) * centipawns.clamp(-CENTIPAWN_CEILING, CENTIPAWN_CEILING);
         PositionValue { white: percent_of(f64::from(centipawns)), mate: None }
@@ -62,12 +62,11 @@ impl PositionValue {
         })
     }
 
-    /// In per cent.
     pub fn of(&self, side: Color) -> f64 {
         side.fold_wb(self.white, 100.0 - self.white)
     }
 
-    /// White's, by the inverse of Lichess's curve: `ln(p/(1−p))/0.00368208`.
+    /// White's, by the inverse of Lichess's curve.
     pub fn centipawns(&self) -> f64 {
         let p = self.white / 100.0;
         ((p / (1.0 - p)).ln() / STEEPNESS).clamp(-MOST_CENTIPAWNS, MOST_CENTIPAWNS)
@@ -142,7 +141,7 @@ impl Mark {
 pub enum MateChange {
     /// The opponent now has a forced mate.
     Created,
-    /// The mover had a forced mate and no longer has it.
+    /// The mover no longer has a forced mate.
     Lost,
 }
 
@@ -212,9 +211,8 @@ pub fn move_accuracy(before: f64, after: f64) -> f64 {
     (raw + 1.0).clamp(0.0, 100.0)
 }
 
-/// White's and Black's accuracy over consecutive positions; `first` is to move in the first. The average of the moves'
-/// harmonic mean accuracy and the mean weighted by the standard deviation of the win probability around each move.
-/// `None` for a side without a move.
+/// White's and Black's accuracy; `first` is to move in the first position. Averages the moves' harmonic mean accuracy
+/// and the mean weighted by the standard deviation of the win probability around each move.
 pub fn game_accuracy(values: &[PositionValue], first: Color) -> [Option<f64>; 2] {
     let white: Vec<f64> = values.iter().map(|value| value.white).collect();
     let moves = white.len().saturating_sub(1);

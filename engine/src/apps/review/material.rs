@@ -19,7 +19,7 @@ pub fn value_of(role: Role) -> i32 {
     }
 }
 
-/// For the side to move, in centipawns.
+/// Of the side to move, in centipawns.
 pub fn balance(position: &Chess) -> i32 {
     let board = position.board();
     let of = |color| Role::ALL.map(|role| value_of(role) * count(board, color, role)).iter().sum::<i32>();
@@ -87,7 +87,7 @@ impl Phase {
         }
     }
 
-    /// As scalachess's `Divider` without its count of mixed squares: the opening ends at ten pieces besides kings and
+    /// scalachess's `Divider` without its count of mixed squares: the opening ends at ten pieces besides kings and
     /// pawns, or when a side has fewer than four pieces on its first rank. A phase never returns.
     pub fn after(before: Phase, board: &Board) -> Phase {
         let pieces = (board.occupied() & !(board.kings() | board.pawns())).count();

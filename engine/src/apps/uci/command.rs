@@ -23,13 +23,13 @@ pub enum Command {
     Stop,
     PonderHit,
     Quit,
-    /// Not in the protocol; shows the position, as in Stockfish.
+    /// Not in the protocol; as in Stockfish.
     Show,
-    /// Not in the protocol; shows the network's evaluation without a search.
+    /// Not in the protocol; a network evaluation without search.
     Eval,
-    /// Not in the protocol; shows the statistics of the moves after a line of the last search.
+    /// Not in the protocol; statistics of the moves after a line of the last search.
     Tree {
-        /// From the searched position; not validated yet.
+        /// From the searched position.
         moves: Vec<String>,
     },
 }
@@ -107,7 +107,7 @@ pub fn parse(line: &str) -> Result<Command, CommandError> {
     Err(CommandError::Unknown(line.split_whitespace().next().unwrap_or_default().to_owned()))
 }
 
-/// `line` is the whole line, `rest` the part after the keyword `known`.
+/// `line` is the whole line, `rest` what follows the keyword `known`.
 fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError> {
     let malformed = || CommandError::Malformed(line.to_owned());
     match known {
@@ -132,7 +132,7 @@ fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError>
     }
 }
 
-/// `name NAME [value VALUE]`. A name may have several words. A value keeps its inner white space.
+/// A name may have several words. A value keeps its inner white space.
 fn set_option(rest: &str) -> Option<Command> {
     let is_keyword = |text: &str, keyword: &str| text.eq_ignore_ascii_case(keyword);
     let (first, mut left) = rest.split_once(char::is_whitespace)?;

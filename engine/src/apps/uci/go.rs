@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::search::time::GoLimits;
 
-/// For a `go` whose every limit was ignored: the search must end by itself.
+/// For a `go` without a valid limit, which must end by itself.
 const UNKNOWN_LIMIT: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,6 @@ pub enum GoError {
     },
     #[error("no move after searchmoves")]
     NoMoves,
-    /// There is no other time limit.
     #[error("movestogo without a clock")]
     NoClock,
 }

@@ -13,7 +13,6 @@ pub struct Printer {
     /// Castling is written as king takes rook.
     pub chess960: bool,
     pub show_wdl: bool,
-    /// Lines per report.
     pub multipv: usize,
     /// Of the root probe before the search.
     pub root_hits: u64,
@@ -58,7 +57,7 @@ impl Printer {
         lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, Some(time))).collect()
     }
 
-    /// The lines at the end of a search; empty if the previous ones differ in time only.
+    /// Empty if the previous lines differ in time only.
     pub fn last_lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         let before = std::mem::take(&mut self.shown);
         let lines = self.lines(report, time);
@@ -102,7 +101,7 @@ fn ranking(line: &PvLine) -> (i32, i32) {
     }
 }
 
-/// The sum is exactly 1000.
+/// Sums to 1000.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000")]
 fn per_mille(wdl: Wdl) -> [u32; 3] {
     let thousandths = |share: f32| (share * 1000.0).round().clamp(0.0, 1000.0) as u32;
@@ -163,7 +162,6 @@ mod tests {
         assert!(all.iter().all(|line| line.contains("depth 4 ")));
     }
 
-    /// Last move and score of each line.
     fn shown(lines: &[String]) -> Vec<(String, String)> {
         let score = |line: &String| {
             let score = line.split_once(" score ").unwrap().1.split_once(" nodes ").unwrap().0;

@@ -1,7 +1,7 @@
-//! The Universal Chess Interface. A line goes from [`io::read`](crate::apps::io::read), in a thread that owns stdin,
-//! through [`run`] and [`command::parse`] to [`session::Session`], whose searches have an [`observer::UciObserver`]
-//! that writes `info` lines and stops in time. The session writes `bestmove`. One thread owns stdout, so no `info` of a
-//! search can follow its `bestmove`. Choices that the protocol leaves open: `docs/uci.md`.
+//! A line goes from [`io::read`](crate::apps::io::read), whose thread owns stdin, through [`run`] and
+//! [`command::parse`] to a [`session::Session`], whose searches have an [`observer::UciObserver`] that writes `info`
+//! lines and stops in time. The session writes `bestmove`. One thread owns stdout, so no `info` of a search can follow
+//! its `bestmove`. Choices that the protocol leaves open: `docs/uci.md`.
 //!
 //! A panic must not end a game, so lints deny everything that can panic.
 
@@ -42,7 +42,7 @@ pub enum UciError {
     Output(io::Error),
 }
 
-/// Runs until `quit`, the end of the input, or a closed output; a running search then stops and writes its `bestmove`.
+/// Returns at `quit`, at the end of the input, or if the output is closed; a running search then writes its `bestmove`.
 /// `uci` lists the tuning options if `lists_tuning`.
 pub fn run(
     input: impl Read + Send + 'static,

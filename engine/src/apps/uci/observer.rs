@@ -16,16 +16,15 @@ use crate::search::time::{
 };
 use crate::search::{MoveStats, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
 
-/// Maximum time between `info` lines.
 const INFO_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Two equal moves may alternate as the best thousands of times a second.
 const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Samples of the root statistics in the soft limit.
+/// Per search, within the soft limit.
 const SAMPLES: u32 = 64;
 
-/// Between these samples.
+/// Between two samples.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -69,7 +68,6 @@ impl SearchHandle {
     }
 }
 
-/// Of one `go`.
 #[derive(Clone, Debug)]
 pub struct GoContext {
     pub at: Instant,
@@ -80,7 +78,6 @@ pub struct GoContext {
     pub live_stats: Option<Color>,
     /// Stops at a mate in at most this many moves.
     pub mate: Option<u32>,
-    /// Root moves searched.
     pub choices: usize,
     /// Of our previous move's search in this game, −1 to 1.
     pub previous: Option<f32>,
@@ -88,7 +85,6 @@ pub struct GoContext {
 
 pub struct FinishedSearch {
     pub outcome: SearchOutcome,
-    /// For the last lines.
     pub printer: Printer,
     /// Since `go`.
     pub time: Duration,
@@ -134,8 +130,7 @@ impl UciObserver {
         }
     }
 
-    /// Visits expected before time runs out, for smart pruning. `None` if time does not end the search or the speed is
-    /// unknown.
+    /// For smart pruning; `None` if time does not end the search or the speed is unknown.
     fn expected_visits(&self) -> Option<u64> {
         visits_left(&self.context.budget, &self.context.params, &self.stats)
     }

@@ -15,9 +15,8 @@ pub struct OverheadTracker {
 }
 
 impl OverheadTracker {
-    /// The overhead to assume for a `go` on `game` with our clock; `set` is the option's value. First learns from the
-    /// clock if `game` is the recorded move plus one reply, except for `go ponder`: it follows our move at once, and
-    /// not every GUI has updated the clock by then.
+    /// `set` is the option's value. First learns from the clock if `game` is the recorded move plus one reply, except
+    /// for `go ponder`, which follows our move before every GUI has updated the clock.
     pub fn on(&mut self, game: &Game, clock: Clock, ponder: bool, set: Duration) -> Overhead {
         if let (false, Some(time)) = (ponder, clock.time)
             && let Some((made, timed)) = self.last.take()
@@ -28,7 +27,7 @@ impl OverheadTracker {
         self.estimate.on(clock.time, set)
     }
 
-    /// Records move `m`, made `time` after a `go` with our clock. Not for `go ponder`.
+    /// For a move made `time` after a `go` with our clock, not after `go ponder`.
     pub fn note(&mut self, game: &Game, m: Move, clock: Clock, time: Duration) {
         let timed = |left| TimedMove { clock: left, increment: clock.increment, time };
         self.last = clock.time.map(|left| (MadeMove::new(game, m), timed(left)));
@@ -102,7 +101,7 @@ mod tests {
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, SET);
     }
 
-    /// The engine pondered on a wrong guess of the GUI.
+    /// The GUI guessed wrong.
     #[test]
     fn pondering_on_the_wrong_move_does_not_matter() {
         let mut tracker = learned();

@@ -19,13 +19,12 @@ pub enum Activity {
     Searching(Box<RunningSearch>),
     /// `bestmove` waits for `stop` or `ponderhit`.
     Withheld {
-        /// Its `info` lines are written already.
+        /// With `info` lines already written.
         reply: Reply,
         mode: GoMode,
     },
 }
 
-/// Modes of `go` in which `bestmove` waits for the GUI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoMode {
     /// Until `stop`.
@@ -43,22 +42,22 @@ impl GoMode {
 pub struct RunningSearch {
     pub root: Game,
     pub at: Instant,
-    /// Our clock, if it has run since `at`.
+    /// If it has run since `at`.
     pub clock: Option<Clock>,
     pub longest: Duration,
     pub strength: Option<Strength>,
-    /// Of the move choice; `None` plays the best move.
+    /// `None` plays the best move.
     pub temperature: Option<f32>,
     /// Closes without a message if the search panics.
     pub finished: Receiver<FinishedSearch>,
     pub handle: SearchHandle,
     pub mode: GoMode,
-    /// Played if the search panicked or found no move; legal.
+    /// A legal move, if the search panicked or found none.
     pub fallback: Move,
 }
 
 impl RunningSearch {
-    /// The index of the root move to play. `report` and `stats` have the same order, best first.
+    /// `report` and `stats` have the same order, best first.
     pub fn choose(&self, report: &Report, stats: &[MoveStats], seed: u64) -> usize {
         match (self.strength, self.temperature) {
             (Some(strength), _) => strength.choose(report, seed),

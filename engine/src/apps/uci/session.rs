@@ -34,7 +34,6 @@ pub struct Session {
     is_position_refused: bool,
     game_seed: u64,
     overhead: OverheadTracker,
-    /// The last searched move and its Q.
     previous: Option<(MadeMove, f32)>,
     activity: Activity,
 }
@@ -55,7 +54,7 @@ impl Session {
         }
     }
 
-    /// Nothing ever arrives without a running search.
+    /// Nothing arrives without a running search.
     pub fn finished(&self) -> Receiver<FinishedSearch> {
         match &self.activity {
             Activity::Searching(running) => running.finished.clone(),
@@ -168,7 +167,6 @@ impl Session {
         }
     }
 
-    /// A running search is not affected.
     fn set_position(&mut self, setup: &Setup) {
         match Game::from_uci(setup.fen.as_deref(), setup.moves.iter().map(String::as_str)) {
             Ok(game) => (self.game, self.is_position_refused) = (game, false),
@@ -204,7 +202,7 @@ impl Session {
         Ok(())
     }
 
-    /// The legal ones; empty for all moves. Tells the GUI which parts of `go` are ignored.
+    /// Empty for all moves. Tells the GUI which parts of `go` are ignored.
     fn searchmoves(&self, go: &Go) -> Vec<Move> {
         let mut ignored: Vec<String> = go.ignored.iter().map(ToString::to_string).collect();
         let mut moves = Vec::new();
@@ -246,7 +244,6 @@ impl Session {
         }
     }
 
-    /// A running or withheld search gets its `bestmove`.
     pub fn close(&mut self) {
         self.stop();
     }
@@ -263,7 +260,6 @@ impl Session {
         }
     }
 
-    /// Holds `bestmove` back if `mode` says so.
     fn give(&mut self, mut reply: Reply, mode: GoMode) {
         if mode.withholds_bestmove() {
             for info in reply.infos.drain(..) {
@@ -333,7 +329,6 @@ impl Session {
         Reply::searched(&running.root, &best, printer.chess960, infos)
     }
 
-    /// Works during a search, too.
     fn show_tree(&mut self, moves: &[String]) {
         let chess960 = self.settings().chess960;
         let pool = self.engine.existing_pool();

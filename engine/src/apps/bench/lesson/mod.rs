@@ -1,4 +1,4 @@
-//! The notebook's examples: minimax and alpha-beta by moves tried and time for a mate in one, UCT by the results of
+//! The notebook's examples: moves tried and time of minimax and alpha-beta for a mate in one, and UCT's results of
 //! 5,000 random games.
 
 mod plain;
@@ -38,13 +38,12 @@ const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("f3h4", 83.5, 161), ("f3g5", 55.5, 119),
 ];
 
-/// On the differences in the first table.
+/// Explains the differences in the first table.
 const NOTES: &str = "\
 Plain alpha-beta tries the moves in python-chess's order, with a full window for every root move, and reads the table of
 squares by files: as the notebook does, hence the same number. Read by ranks, as the table is written, it would be
 119,706. Our player tries captures first and gives later root moves the best value so far as a bound.";
 
-/// As Markdown tables.
 pub fn print(out: &mut impl Write) -> io::Result<()> {
     print_full_width(out)?;
     writeln!(out, "\n{NOTES}\n")?;

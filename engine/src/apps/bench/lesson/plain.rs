@@ -1,6 +1,6 @@
-//! Alpha-beta as in the notebook, to compare the number of moves tried. All that decides it is the notebook's:
-//! python-chess's move order without captures first, a full window of ±10,000 for every root move, fail-soft values, no
-//! draws, mate values independent of the ply, piece-square tables read by files.
+//! Alpha-beta with the notebook's number of moves tried: python-chess's move order without captures first, a full
+//! window of ±10,000 for every root move, fail-soft values, no draws, mate values independent of the ply, piece-square
+//! tables read by files.
 
 use std::cmp::Reverse;
 
@@ -8,11 +8,10 @@ use shakmaty::{Chess, Move, Position, Role, Square};
 
 use crate::nets::eval::material;
 
-/// Bound of the window at every root move.
 const WINDOW: i32 = 10_000;
 /// Initial value of a minimising node.
 const WORST: i32 = 9_999;
-/// Values of a mate by White and by Black, for White.
+/// Mates by White and by Black, from White's view.
 const MATED: [i32; 2] = [1_000_000, -100_000];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +105,7 @@ mod tests {
         moves.join(" ")
     }
 
-    /// Expected orders by python-chess 1.11.2.
+    /// By python-chess 1.11.2.
     #[test]
     fn moves_come_in_python_chesss_order() {
         assert_eq!(order("r3k2r/8/8/3pP3/8/8/P6P/R3K2R w KQ d6 0 1"), EXPECTED_QUIET);

@@ -1,4 +1,4 @@
-//! Sends a million valid, damaged and random lines to one session. A line depends only on its number;
+//! A million valid, damaged and random lines, which depend only on their number;
 //! `PHILIDOR_STORM=10000000 cargo test -p engine --lib storm` sends ten million.
 
 use rand::rngs::SmallRng;
@@ -61,7 +61,6 @@ const WORDS: [&str; 36] = [
     "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
 ];
 
-/// Without the network's settings.
 fn settled(state: &SessionState) -> SessionState {
     let mut state = state.clone();
     let Settings { weights, backend, precision, step_limits, .. } = Settings::default();
