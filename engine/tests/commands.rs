@@ -1,5 +1,3 @@
-//! The program's commands other than UCI.
-
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -102,7 +100,7 @@ fn encode_goes_forth_and_back() {
     let path = file.to_str().unwrap();
     for (scheme, expected) in [
         ("planes119/1", fen),
-        // From Black's view the king on e8 is on e1, and White's rook is on h8.
+        // In Black's view the king on e8 is on e1, and White's rook on h8.
         ("sparse/1", "4k2r/8/8/8/8/8/8/4K3 w k - 2 1"),
     ] {
         std::fs::write(&file, text(&["encode", fen, "--scheme", scheme])).unwrap();
@@ -156,7 +154,7 @@ fn onnx_runtime_leaves_nothing_in_the_home_folder() {
     std::fs::remove_dir_all(&home).unwrap();
 }
 
-/// A reader may leave early: `philidor perft 3 | head -1`.
+/// As in `philidor perft 3 | head -1`.
 #[test]
 fn a_reader_that_leaves_ends_a_command_quietly() {
     let game = std::env::temp_dir().join(format!("philidor-pipe-{}.pgn", std::process::id()));
@@ -217,7 +215,7 @@ fn answers_that_cannot_be_written_are_a_failure() {
     assert!(refused.status.code() == Some(1) && stderr.contains("/proc/x"), "{stderr}");
 }
 
-/// Ctrl-C and `kill` both end a command cleanly, with different exit codes.
+/// By Ctrl-C and `kill`, with different exit codes.
 #[cfg(unix)]
 #[test]
 fn signals_end_a_command_cleanly() {

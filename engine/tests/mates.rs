@@ -1,5 +1,4 @@
-//! The mate search: hand-checked mates, draws, properties, and a sample whose proofs are played out against every
-//! defence.
+//! The mate search: hand-checked mates, draws, properties, and proofs played out against every defence.
 
 mod mate_sample;
 
@@ -120,7 +119,7 @@ fn sparse_position(random: &mut SmallRng) -> Game {
     }
 }
 
-/// Swaps the colours or the files; without castling and en passant.
+/// Swaps colours or files; without castling and en passant.
 fn reflected(game: &Game, files: bool) -> Game {
     let mut setup = game.position().to_setup(shakmaty::EnPassantMode::Legal);
     if files {
@@ -220,7 +219,7 @@ fn the_defenders_side_of_it() {
     ));
 }
 
-/// Complete and correct in two moves, whatever the table holds: the definition decides.
+/// The definition decides every position in two moves, whatever the table holds.
 #[test]
 fn as_the_definition_says_in_sparse_positions() {
     let mut random = SmallRng::seed_from_u64(5);

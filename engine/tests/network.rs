@@ -1,5 +1,4 @@
-//! Unusable network files are refused with the reason in one line, and a shipped network reproduces its golden
-//! answers.
+//! Unusable network files are refused with a one-line reason; a shipped network reproduces its golden answers.
 
 use std::path::{Path, PathBuf};
 
@@ -100,7 +99,7 @@ fn other_schemes_and_tensors_are_named_with_what_was_expected() {
 
 #[test]
 fn wrong_golden_answers_are_noticed() {
-    // A valid network with other answers than its card's.
+    // A valid network whose answers are not its card's.
     let text = String::from_utf8_lossy(&resnet_bytes()).into_owned();
     let start = text.find("\"wdl\":[0.").expect("golden answers");
     let digits = &text[start..start + 11];
@@ -110,7 +109,7 @@ fn wrong_golden_answers_are_noticed() {
     assert!(matches!(error, NetError::Golden(_)), "{error}");
 }
 
-/// Damages a card in many ways; each is refused with an error that names the property.
+/// Each is refused with an error that names the property.
 #[test]
 fn every_damage_of_a_card_is_named() {
     let sound = ModelProto::decode(&resnet_bytes()[..]).expect("ONNX");

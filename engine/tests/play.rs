@@ -1,5 +1,3 @@
-//! `philidor play` as a child process.
-
 mod folder;
 
 use std::fs;
@@ -8,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use folder::Folder;
 
-/// Runs `philidor play` with `input` as its stdin.
+/// `input` is the program's stdin.
 fn play(arguments: &[&str], input: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
         .args(
@@ -109,7 +107,7 @@ fn a_folder_that_goes_away_costs_no_move() {
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"e4\n").unwrap();
-    // Until the reply is saved, too: "1. e4 c5 *".
+    // Wait until the reply is saved too: "1. e4 c5 *".
     let moves = |pgn: String| pgn.trim_end().lines().last().map_or(0, |line| line.split(' ').count());
     while fs::read_to_string(&inner).map_or(0, moves) < 4 {
         assert!(child.try_wait().unwrap().is_none(), "it plays on");

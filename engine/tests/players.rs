@@ -1,4 +1,4 @@
-//! The classical players: the numbers of the notebook, and the laws that hold for all of them.
+//! The classical players: the notebook's numbers, and laws for all players.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -35,7 +35,7 @@ fn task(game: Game) -> PlayerTask {
     PlayerTask { game, limits, lines: 1, memory: 1 << 20, uct: UctParams::default(), seed: 1 }
 }
 
-/// Stops the search after `left` calls, and records the visits at each.
+/// Stops the search after `left` calls; records the visits at each.
 struct CallLimit {
     left: u64,
     visits: Vec<u64>,
@@ -72,7 +72,7 @@ fn best(report: &Report) -> String {
     Game::uci(report.lines[0].pv[0], false)
 }
 
-/// Positions of games of random moves, the same ones every time.
+/// Positions of reproducible random games.
 fn random_positions(count: usize) -> Vec<Game> {
     let mut rng = SmallRng::seed_from_u64(1749);
     let position = |_| loop {
@@ -90,7 +90,6 @@ fn random_positions(count: usize) -> Vec<Game> {
     (0..count).map(position).collect()
 }
 
-/// The numbers are the notebook's.
 #[test]
 fn minimax_makes_as_many_moves_as_the_notebook_and_finds_its_values() {
     let found = full_width(FullWidthMethod::Minimax, &played(SCHOLAR), 4);
@@ -162,7 +161,7 @@ fn mates_are_counted_and_the_shortest_is_played() {
             );
             assert!(first.is_none_or(|first| best(&report) == first), "{fen}: {}", best(&report));
         }
-        // A mate cannot be improved by more depth, so the search ends by itself.
+        // More depth cannot improve a mate, so the search ends by itself.
         let outcome = think(player, &task(played(SCHOLAR)));
         assert_eq!((best(&outcome.report).as_str(), outcome.end_reason), ("h5f7", EndReason::Exhausted));
         assert_eq!(outcome.report.depth, 1);
@@ -202,7 +201,7 @@ fn every_player_obeys_its_limits() {
             match player {
                 Player::Random => assert_eq!((made, outcome.end_reason), (1, EndReason::Exhausted)),
                 Player::Minimax | Player::AlphaBeta => {
-                    // The first depth always completes, with one node for each legal move.
+                    // The first depth always completes, with one node per legal move.
                     let least = game.legal_moves().len() as u64;
                     assert_eq!(
                         (made, outcome.end_reason),
@@ -278,7 +277,7 @@ fn uct_visits_every_move_once_and_then_counts_every_game() {
         assert!(first.lines.len() == 34 && first.lines.iter().all(|line| line.visits == 1), "{player:?}");
         let report = report(player, &game, visits(100));
         assert_eq!(report.lines.iter().map(|line| line.visits).sum::<u64>(), 100);
-        // With so much exploration every move has been visited again by now, and none often.
+        // With so much exploration every move has been visited again, and none often.
         assert!(report.lines.iter().all(|line| (1..=8).contains(&line.visits)), "{report:?}");
     }
 }
@@ -318,7 +317,7 @@ fn root_moves_have_statistics_to_show() {
     ] {
         let SearchOutcome { report, stats, .. } = think(player, &PlayerTask { limits, ..task(game.clone()) });
         assert_eq!(stats.len(), legal, "{player:?}");
-        // The moves in the order of the lines, with their values; together they are all of the search.
+        // The moves in the order of the lines, with their values.
         for (stats, line) in stats.iter().zip(&report.lines) {
             assert_eq!((stats.m, stats.wdl), (line.pv[0], line.wdl), "{player:?}");
             assert!(stats.visits > 0 && (stats.q - stats.wdl.q()).abs() < 1e-6, "{player:?}: {stats:?}");

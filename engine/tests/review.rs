@@ -1,5 +1,3 @@
-//! `philidor review` and `philidor explain` as child processes.
-
 mod folder;
 
 use std::fs;
@@ -23,7 +21,7 @@ fn games(path: &str) -> Vec<PgnGame> {
     read_games(&fs::read(path).unwrap()).0.into_iter().map(|(_, game)| game).collect()
 }
 
-/// Returns whether `part` is a subsequence of `whole`.
+/// Whether `part` is a subsequence of `whole`.
 fn is_in(part: &[PgnToken], whole: &[PgnToken]) -> bool {
     let mut whole = whole.iter();
     part.iter().all(|token| whole.any(|other| other == token))
@@ -49,7 +47,7 @@ fn reviewed_games_are_as_they_were_but_for_what_was_added() {
         assert!(name == b"Annotator" && value.starts_with(b"Philidor "));
         assert_eq!(before.moves, after.moves);
         assert!(is_in(&before.tokens, &after.tokens), "{:?}", after.tokens);
-        // Every move has an evaluation before all other comments, except checkmate.
+        // Every move but checkmate has an evaluation before all other comments.
         let mates = u8::from(after.tag("White").is_some());
         let comments = after.comments();
         let evals = comments
@@ -101,7 +99,7 @@ fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
     let written = fs::read_to_string(folder.path("games.review.pgn")).unwrap();
     assert!(!written.contains("Cf3") && written.contains("--"), "{written}");
     let reviewed = games(&folder.path("games.review.pgn"));
-    // Up to the null move; the rest is unchanged.
+    // Moves up to the null move; the rest is unchanged.
     assert_eq!(reviewed.iter().map(|game| game.moves.len()).collect::<Vec<_>>(), [2, 5]);
     assert!(written.contains("Nf6") && written.contains("Nc6"), "{written}");
 }
@@ -171,7 +169,7 @@ fn another_engine_judges() {
     let output = run(&[&["review", GAMES, "--out", &out][..], &judged].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(games(&format!("{out}.pgn")).len(), 3);
-    // The same with centipawns instead of WDL.
+    // The same with centipawns.
     let by_centipawns = folder.path("by centipawns");
     let judged = [&judged[..], &["--judge-option", "UCI_ShowWDL=false"]].concat();
     assert!(run(&[&["review", GAMES, "--out", &by_centipawns][..], &judged].concat()).status.success());
@@ -211,7 +209,7 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(fs::read_to_string(folder.path("game.review.pgn")).unwrap().contains("Simple --uci, 1000 nodes"));
     let reviewed = games(&folder.path("game.review.pgn"));
-    // 30 centipawns for Black, written from White's view.
+    // 30 centipawns for Black, written for White.
     assert_eq!(reviewed[0].comments(), [vec![" [%eval -0.30] "]]);
     // Its move after two plies is illegal; the evaluations so far are kept.
     fs::write(&pgn, "1. e4 e5 *\n").unwrap();
@@ -236,7 +234,6 @@ fn a_move_is_explained_in_words_and_as_json() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["move"]["mate"], &json["move"]["mark"]), (&(-1).into(), &"??".into()));
     assert_eq!(json["best"][0]["uci"], "a7a8");
-    // A queen can be taken.
     let fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/5N2/PPPP1PPP/RNBQKB1R w KQkq - 0 1";
     let output = run(&["explain", "--fen", fen, "--move", "a3", "--nodes", "1000", "--threads", "1"]);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -45,7 +45,7 @@ fn sums(bias: &[f32], table: &[f32], features: &[u16]) -> Vec<f64> {
     sums
 }
 
-/// The network as [`SparseTensors`] defines it: priors, then win, draw and loss.
+/// The network as [`SparseTensors`] defines it: priors, then WDL.
 fn reference(tensors: &SparseTensors, game: &Game) -> (Vec<f64>, Vec<f64>) {
     let view = View::of(game);
     let features = view.features();
@@ -191,7 +191,6 @@ fn value_and_policy_can_be_asked_for_alone() {
     }
 }
 
-/// ONNX Runtime on the shipped network's graph is the reference for the kernels.
 #[test]
 fn the_shipped_network_answers_the_same_in_onnx_runtime() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.int8.onnx");

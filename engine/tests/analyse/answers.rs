@@ -1,5 +1,3 @@
-//! The content of answers.
-
 use serde_json::{Value, json};
 
 use super::program::Program;
@@ -61,7 +59,7 @@ fn every_turn_asked_for_is_answered() {
         turns,
         [(&json!(0), &json!("white")), (&json!(1), &json!("black")), (&json!(3), &json!("black"))]
     );
-    // The default turn is the position after all moves.
+    // By default, the turn after all moves is analysed.
     assert_eq!(program.ask(&json!({"id": 2, "moves": moves, "nodes": 1}))["turn"], 3);
 }
 
@@ -121,7 +119,7 @@ fn only_the_moves_asked_for_are_searched() {
     let mut moves = line_moves(&answer);
     moves.sort_unstable();
     assert_eq!(moves, ["a2a3", "h2h4"]);
-    // The same move text is another piece's move at another turn.
+    // The same text is another piece's move at another turn.
     let moves = ["e2e4", "a7a6", "e4e5", "a6a5", "f1e2", "h7h6", "e2d3", "h6h5"];
     program.send(
         &json!({"id": 2, "moves": moves, "turns": [4, 8], "nodes": 5, "searchmoves": ["d1h5", "g1f3"]}),
@@ -160,7 +158,7 @@ fn games_that_are_over_are_answered_too() {
     let mated = program.ask(&json!({"id": 1, "moves": ["f2f3", "e7e5", "g2g4", "d8h4"], "nodes": 9}));
     assert_eq!((&mated["ended"], &mated["outcome"]), (&json!("game_over"), &json!("checkmate")));
     assert_eq!(mated["lines"], json!([]));
-    // A draw by the rules, but it can still be searched.
+    // A draw by the rules can still be searched.
     let there_and_back = ["g1f3", "g8f6", "f3g1", "f6g8"].repeat(2);
     let drawn = program.ask(&json!({"id": 2, "moves": there_and_back, "nodes": 9}));
     assert_eq!((&drawn["ended"], &drawn["outcome"]), (&json!("nodes"), &json!("threefold_repetition")));
@@ -177,7 +175,7 @@ fn a_forced_mate_is_solved() {
 
 #[test]
 fn the_answer_is_that_of_go() {
-    // One worker and one leaf at a time make the search reproducible visit by visit.
+    // One worker and one leaf at a time make the search reproducible.
     use std::io::Write;
     let mut program = Program::with(&["--option", "Threads=1"]);
     let answer = program.ask(&json!({"id": 1, "moves": ["e2e4", "c7c5"], "nodes": 300}));

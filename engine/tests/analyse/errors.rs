@@ -1,5 +1,3 @@
-//! Invalid lines.
-
 use serde_json::{Value, json};
 
 use super::program::{Program, command};
@@ -58,7 +56,6 @@ fn lines_that_are_no_objects_are_errors_without_an_id() {
     program.send_text(&vec![b' '; 1 << 20]);
     assert!(program.line()["error"].as_str().unwrap().contains("skipped"));
     program.refused(&"[".repeat(100_000));
-    // A blank line is ignored.
     program.send_text(b"\n  \r");
     assert_eq!(program.ask(&json!({"id": 1, "nodes": 1}))["final"], true);
 }

@@ -1,4 +1,4 @@
-//! `philidor analyse` as a child process, with all JSON checked against the schema.
+//! `philidor analyse` as a child process; all JSON is checked against the schema.
 
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -13,7 +13,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// One worker and the uniform evaluator.
     pub fn uniform() -> Program {
         Program::with(&["--option", "Backend=uniform", "--option", "Threads=1"])
     }
@@ -22,7 +21,6 @@ impl Program {
         Program { child: ChildProgram::start(&mut command(arguments)), schema: Schema::of_the_docs() }
     }
 
-    /// Sends a raw line.
     pub fn send_text(&mut self, text: &[u8]) {
         self.child.send(&[text, b"\n"].concat());
     }
@@ -38,12 +36,11 @@ impl Program {
         read(&self.schema, &line)
     }
 
-    /// Returns the next `count` lines.
     pub fn take(&mut self, count: usize) -> Vec<Value> {
         (0..count).map(|_| self.line()).collect()
     }
 
-    /// Sends a request and returns the next line.
+    /// Returns the line after the request.
     pub fn ask(&mut self, request: &Value) -> Value {
         self.send(request);
         self.line()
@@ -57,8 +54,8 @@ impl Program {
         error
     }
 
-    /// Starts searches without an end. Nothing else runs or begins meanwhile: the third search waits for memory, and
-    /// later ones wait behind it.
+    /// Starts endless searches that keep everything else from running: the third one waits for memory, and later ones
+    /// wait behind it.
     pub fn hold(&mut self) {
         let moves = ["e2e4", "e7e5"];
         self.send(&json!({"id": "hold", "moves": moves, "turns": [0, 1, 2], "nodes": 1_000_000_000, "priority": 1_000_000}));
@@ -73,14 +70,13 @@ impl Program {
         }
     }
 
-    /// Ends the input; returns the remaining output and the exit status.
+    /// Returns the remaining output and the exit status.
     pub fn close(self) -> (Vec<Value>, ExitStatus) {
         let (lines, status) = self.child.close();
         (lines.iter().map(|line| read(&self.schema, line)).collect(), status)
     }
 }
 
-/// Parses a reply and checks it against the schema.
 fn read(schema: &Schema, line: &str) -> Value {
     let reply = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     schema.check("reply", &reply);

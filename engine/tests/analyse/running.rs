@@ -1,5 +1,3 @@
-//! Many queries at once: order, priority, termination, closed pipes.
-
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 
@@ -57,13 +55,12 @@ fn a_query_that_is_terminated_is_answered_with_what_was_found() {
     let first = program.ask(&endless);
     assert_eq!((&first["final"], first.get("ended")), (&json!(false), None));
     program.send(&json!({"action": "terminate", "id": "a"}));
-    // Answers already under way may come before the reply.
+    // Answers under way may come before the reply.
     let reply = (0..).map(|_| program.line()).find(|line| line.get("action").is_some()).unwrap();
     assert_eq!(reply, json!({"action": "terminate", "id": "a", "stopped": 1}));
     let last = (0..).map(|_| program.line()).find(|line| line["final"] == true).unwrap();
     assert_eq!(last["ended"], "terminated");
     assert!(last["nodes"].as_u64() >= first["nodes"].as_u64() && last["lines"][0]["visits"] != 0, "{last}");
-    // The id is free again.
     assert_eq!(program.ask(&json!({"action": "terminate", "id": "a"}))["stopped"], 0);
     let (rest, status) = program.close();
     assert!(rest.is_empty() && status.success(), "{rest:?}");
@@ -112,7 +109,6 @@ fn time_ends_a_search_even_while_others_are_preferred() {
     let mut program = Program::uniform();
     let answer = program.ask(&json!({"id": 1, "movetime": 30}));
     assert_eq!(answer["ended"], "movetime");
-    // The number of visits depends on the machine.
     assert!(answer["time_ms"].as_u64().unwrap() >= 30, "{answer}");
     assert_eq!(program.ask(&json!({"id": 2, "movetime": 60_000, "nodes": 10}))["ended"], "nodes");
     program.send(&json!({"id": "preferred", "nodes": 1_000_000_000, "priority": 1}));
@@ -151,7 +147,6 @@ fn a_reader_that_is_gone_ends_it_quietly() {
     stdout.read_line(&mut line).unwrap();
     assert!(line.contains("\"final\":false"), "{line}");
     drop(stdout);
-    // The input stays open.
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{:?}", output.status);
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");

@@ -1,8 +1,8 @@
-//! The JSON Schema of the documentation, checked with the subset of JSON Schema that it uses.
+//! The documentation's JSON Schema, checked with the subset of JSON Schema that it uses.
 
 use serde_json::{Map, Value};
 
-/// The content of `docs/analysis.schema.json`.
+/// `docs/analysis.schema.json`.
 pub struct Schema(Value);
 
 impl Schema {
@@ -15,7 +15,6 @@ impl Schema {
         self.0["$defs"].get(name).unwrap_or_else(|| panic!("no definition {name}"))
     }
 
-    /// Panics unless `value` matches the definition.
     pub fn check(&self, name: &str, value: &Value) {
         if let Err(error) = self.matches(self.definition(name), value) {
             panic!("{error}, in {value}");

@@ -1,4 +1,4 @@
-//! A child process driven through pipes. Nothing sleeps: every wait is for a line, with a generous timeout.
+//! A child process driven through pipes. Every wait is for a line; nothing sleeps.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -15,7 +15,7 @@ pub struct ChildProgram {
 }
 
 impl ChildProgram {
-    /// Starts a command; its stderr is not read.
+    /// Does not read stderr.
     pub fn start(command: &mut Command) -> ChildProgram {
         let mut child = command
             // Keeps its cache apart from that of the user's own engine.
@@ -51,7 +51,7 @@ impl ChildProgram {
         self.stdin = None;
     }
 
-    /// Ends the input; returns the remaining output and the exit status.
+    /// Returns the remaining output and the exit status.
     pub fn close(mut self) -> (Vec<String>, ExitStatus) {
         self.end_input();
         let mut lines = Vec::new();

@@ -1,5 +1,4 @@
-//! `planes19/1`, `planes14/1`, `planes119/1` and `onehot832/1` against gym-chess's planes and against rows
-//! made by hand.
+//! `planes19/1`, `planes14/1`, `planes119/1` and `onehot832/1` against gym-chess's planes and handmade rows.
 
 use engine::nets::encoding::Input;
 use serde_json::Value;
@@ -12,10 +11,10 @@ fn input(scheme: Input, fen: Option<&str>, moves: &str) -> Vec<f32> {
 
 const ROUND: &str = "g1f3 g8f6 f3g1 f6g8 ";
 
-/// White: Ke1, Ra1 and Rh1, a pawn on e4. Black: Ke8, Rh8, a knight on c6.
+/// White: Ke1, Ra1, Rh1, e4. Black: Ke8, Rh8, Nc6.
 const FEW: &str = "4k2r/8/2n5/8/4P3/8/8/R3K2R b KQk - 7 30";
 
-/// Compares planes of `scheme` with gym-chess's after the moves of each row of a file.
+/// Each row of `file` has a game's moves and gym-chess's planes after them.
 fn compare_with_gym_chess(scheme: Input, file: &str) {
     let text = std::fs::read_to_string(root().join("tests/data").join(file)).unwrap();
     assert_eq!(text.lines().count(), 8);
@@ -48,8 +47,7 @@ fn planes119_are_all_of_gym_chess() {
 
 #[test]
 fn planes119_for_black_by_hand() {
-    // After 1. e4 from the position of FEW with White to move: Black's view, turned by 180° (square s is 63 -
-    // s).
+    // After 1. e4 from FEW with White to move: Black's view, rotated by 180° (square s is 63 − s).
     let start = "4k2r/8/2n5/8/8/8/4P3/R3K2R w KQk - 7 30";
     let tensor = input(Input::Planes119, Some(start), "e2e4");
     // Now and one ply ago: own knight c6 (42), their pawn on e4 (28), before on e2 (12).
@@ -57,8 +55,7 @@ fn planes119_for_black_by_hand() {
         assert_eq!(plane(&tensor, board + 1), only(&[(63 - 42, 1.0)]));
         assert_eq!(plane(&tensor, board + 6), only(&[(63 - pawn, 1.0)]));
     }
-    // Nothing before the start; Black to move; move 30; own king side, both of White's; no half-moves since
-    // the pawn.
+    // Nothing before the start; Black to move; move 30; own king side, both of White's; no half-moves since the pawn's.
     for (index, value) in [
         (28, 0.0),
         (33, 0.0),
@@ -136,7 +133,7 @@ fn onehot832_names_the_state_of_each_square_from_a8() {
     }
     // All others are empty: state 0.
     assert_eq!(tensor.iter().step_by(13).sum::<f32>(), 57.0);
-    // Colours are absolute: the side to move is not encoded.
+    // The side to move is not encoded.
     assert_eq!(tensor, input(Input::Onehot832, Some(&FEW.replace(" b ", " w ")), ""));
     let start = input(Input::Onehot832, None, "");
     let states = |row: usize| -> Vec<usize> {

@@ -1,4 +1,4 @@
-//! `lc0-112/1` and `lc0-1858/1` against lc0's own tests and labels, and against rows made by hand.
+//! `lc0-112/1` and `lc0-1858/1` against lc0's tests and labels and handmade rows.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::lc0_112::{self, INPUT_SIZE, PLANES};
@@ -105,7 +105,7 @@ fn a_position_set_up_repeats_its_oldest_board() {
         assert_eq!(plane(&tensor, board * 13 + 11), only(&[(king, 1.0)]), "{board} plies ago");
         assert_eq!(plane(&tensor, board * 13 + 12), constant(0.0));
     }
-    // The initial position has no history, also when given as a FEN.
+    // The initial position has no history, even if given as a FEN.
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     assert_eq!(input(&replay(Some(start), "e2e4")), input(&replay(None, "e2e4")));
     // With the other side to move, or other rights, it is not the initial position.
@@ -162,7 +162,7 @@ fn castling_and_promotions_have_leelas_labels() {
     let castling = castling.replace(" w ", " b ");
     assert_eq!([index(&castling, "e8g8"), index(&castling, "e8c8")], [label(4, 7), label(4, 0)]);
     assert_eq!(index("1k6/8/8/8/8/8/8/RK5R w HA - 0 1", "b1h1"), label(1, 7));
-    // Straight and to the right, by White and by Black: a knight is the plain move.
+    // Straight and to the right, by White and by Black: a knight's promotion is the plain move.
     let white = "1n2k3/P7/8/8/8/8/8/4K3 w - - 0 1";
     assert_eq!(["a7a8q", "a7a8r", "a7a8b"].map(|uci| index(white, uci)), [1792, 1793, 1794]);
     assert_eq!(["a7b8q", "a7b8r", "a7b8b"].map(|uci| index(white, uci)), [1795, 1796, 1797]);
@@ -170,6 +170,5 @@ fn castling_and_promotions_have_leelas_labels() {
     let black = "4k3/8/8/8/8/8/7p/4K1N1 b - - 0 1";
     assert_eq!(["h2g1r", "h2h1q", "h2h1b"].map(|uci| index(black, uci)), [1853, 1855, 1857]);
     assert_eq!(index(black, "h2h1n"), label(55, 63));
-    // The checks of the format.
     assert_eq!([label(12, 28), label(6, 21)], [322, 159]);
 }

@@ -1,5 +1,4 @@
-//! Encodings against other projects' planes, indices and labels, against rows made by hand, and properties on random
-//! games.
+//! Encodings against other projects' planes, indices and labels, handmade rows, and properties on random games.
 
 mod inputs;
 mod lc0;
@@ -52,7 +51,7 @@ fn random_game(start: Game, choices: &[u16], mut visit: impl FnMut(&Game)) {
     }
 }
 
-/// The position with colours swapped and ranks mirrored.
+/// Colours are swapped and ranks mirrored.
 fn mirrored(game: &Game) -> Game {
     let setup = game.position().to_setup(EnPassantMode::Always).into_mirrored();
     let mode = CastlingMode::detect(&setup);

@@ -1,5 +1,4 @@
-//! `planes72/1` and `az4672/1` against another encoder's planes and indices, and against rows made by hand
-//! where that is silent.
+//! `planes72/1` and `az4672/1` against another encoder's planes and indices, and against handmade rows.
 
 use std::path::Path;
 
@@ -17,7 +16,7 @@ fn input(game: &Game) -> Vec<f32> {
     tensor
 }
 
-/// A row's plane: a number for a constant plane, or `{value: hex mask}`.
+/// `plane` is a number for a constant plane, or `{value: hex mask}`.
 fn expected_plane(plane: &Value) -> [f32; 64] {
     let mut squares = [0.0; 64];
     match plane {
@@ -66,7 +65,7 @@ fn matches_the_other_encoder() {
     assert!(check_rows(&root().join("tests/data/planes72_az4672.jsonl")) >= 30);
 }
 
-/// Runs if the whole file that the sample is from lies beside the checkout.
+/// Runs if the file that the sample is from lies beside the checkout.
 #[test]
 fn matches_the_other_encoder_on_its_whole_file() {
     let path = root().join("../shared/suites/encoding/planes72_az4672_expected.jsonl");
@@ -124,7 +123,7 @@ fn chess960_castling_takes_the_rook() {
     let index = |uci: &str| az4672::index(game.turn(), game.parse_uci(uci).unwrap()).0;
     assert_eq!(index("b1a1"), 73 + 42);
     assert_eq!(index("b1h1"), 73 + 14 + 5);
-    // Both rights are whole planes: own king side, own queen side; the opponent has none.
+    // Own king side and own queen side are whole planes; the opponent has no right.
     let tensor = input(&game);
     assert_eq!((plane(&tensor, 50), plane(&tensor, 51)), (&constant(1.0)[..], &constant(1.0)[..]));
     assert_eq!((plane(&tensor, 52), plane(&tensor, 53)), (&constant(0.0)[..], &constant(0.0)[..]));
@@ -139,7 +138,7 @@ fn chess960_castling_takes_the_rook() {
 fn without_history_the_older_planes_are_empty() {
     let tensor = input(&replay(None, "e2e4"));
     assert!(tensor[24 * 64..48 * 64].iter().all(|x| *x == 0.0));
-    // One ply ago, seen from Black: its own pawns are on the second rank, White's on the seventh.
+    // One ply ago, seen from Black: own pawns on the second rank, White's on the seventh.
     assert_eq!(plane(&tensor, 12).iter().sum::<f32>(), 8.0);
     assert!(plane(&tensor, 18)[48..56].iter().all(|x| *x == 1.0));
 }

@@ -5,7 +5,6 @@ use shakmaty::Color;
 
 use super::{labelled, replay, root};
 
-/// The index of the last move.
 fn index(scheme: Policy, fen: Option<&str>, uci: &str) -> u16 {
     let (before, last) = uci.rsplit_once(' ').unwrap_or(("", uci));
     let game = replay(fen, before);

@@ -82,7 +82,7 @@ fn worth(role: Role) -> i32 {
     [100, 450, 450, 650, 1250, 100_000][role as usize - 1]
 }
 
-/// What `color` wins at best by capturing the piece worth `there` on `to`.
+/// Returns what `color` wins at best by capturing the piece worth `there` on `to`.
 fn recapture(board: &Board, color: Color, to: Square, there: i32, order: &impl Fn(Square) -> usize) -> i32 {
     let attackers = board.attacks_to(to, color, board.occupied());
     let least = attackers.into_iter().min_by_key(|square| (board.role_at(*square), order(*square)));
@@ -204,7 +204,7 @@ fn ranks_swapped(m: Move) -> Move {
     }
 }
 
-/// Mirrors the files, without history.
+/// Without history.
 fn files_swapped(game: &Game) -> Game {
     let mut setup = game.position().to_setup(EnPassantMode::Always);
     setup.board.flip_horizontal();
@@ -318,12 +318,12 @@ fn rows_by_hand() {
     assert_eq!(of(start, "a2a3"), (0, 1, 16, 1));
     assert_eq!(of(start, "a2a4"), (2, 1, 24, 1));
     assert_eq!(of(start, "e2e4"), (3 + 3 * 4 + 3, 1, 28, 1));
-    // The knights' triples follow 118 of pawns: a1 has two, b1 three (a3, c3, d2 in the order d2, a3, c3).
+    // The knights' triples follow the pawns' 118: a1 has two, b1 three (a3, c3, d2 in the order d2, a3, c3).
     assert_eq!(of(start, "b1a3"), (118 + 2 + 1, 1, 64 + 16, 1));
     // A queen takes a defended pawn: it loses, and gives check.
     let losing = "rnbqkb1r/pppppppp/8/8/8/7Q/PPPPPPPP/RNB1KBNR w KQkq - 0 1";
     assert_eq!(of(losing, "h3d7").3, 2 + 4);
-    // Promotions follow the kings' 210; the pawn on g7 takes h8, knight and queen.
+    // Promotions follow the kings' 210; the pawn on g7 takes h8, with knight and queen.
     let promotion = 118 + 336 + 560 + 896 + 1456 + 210;
     let fen = "7r/6P1/8/8/8/k7/8/6K1 w - - 0 1";
     assert_eq!(of(fen, "g7h8n"), (promotion + 2 * 6 + 7, 1, 384 + 7, 1 + 4));

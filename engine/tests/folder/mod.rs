@@ -1,5 +1,3 @@
-//! A temporary folder for a test's files.
-
 use tempfile::TempDir;
 
 pub struct Folder(TempDir);

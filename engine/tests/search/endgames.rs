@@ -9,8 +9,8 @@ use super::support::*;
 const ROOK: [&str; 3] =
     ["8/8/8/3k4/8/8/8/KR6 w - - 0 1", "8/8/8/8/4k3/8/1R6/7K w - - 0 1", "8/8/2k5/8/8/8/3R4/K7 w - - 0 1"];
 
-/// Whether White mates within the fifty-move rule at 400 visits per move, without tables and with a constant evaluator,
-/// against the longest defence.
+/// Whether White mates against the longest defence within the fifty-move rule, at 400 visits per move, with a constant
+/// evaluator and without tables.
 fn mates(fen: &str, progress: f32) -> bool {
     let tables = Tables::builtin(ProbeRules::default());
     let mut pool = Pool::new(vec![Box::new(WhiteWins)], Params { progress, ..Params::default() }, 64 << 20);
@@ -26,7 +26,7 @@ fn mates(fen: &str, progress: f32) -> bool {
     matches!(game.outcome(), Some(Outcome::Decisive { .. }))
 }
 
-/// Uniform priors do not help either, so not every game must be won.
+/// Priors are uniform, so not every game must be won.
 #[test]
 fn progress_mates_a_bare_king() {
     let won = |progress| ROOK.into_iter().filter(|fen| mates(fen, progress)).count();
@@ -34,8 +34,7 @@ fn progress_mates_a_bare_king() {
     assert_eq!(won(0.0), 0, "without it, no move comes closer");
 }
 
-/// Without a bare king at the root, nothing changes: captures and promotions that create one are not compared with
-/// others.
+/// Without a bare king at the root nothing changes, although captures and promotions may create one.
 #[test]
 fn progress_does_not_count_until_the_root_has_a_bare_king() {
     let stats = |fen: &str, progress| {

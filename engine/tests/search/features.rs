@@ -7,7 +7,7 @@ use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Pu
 
 use super::support::*;
 
-/// The root move, of two, that the visit after the first `before` takes.
+/// Returns which of two root moves the visit after the first `before` takes.
 fn next(params: Params, script: &Scripted, before: usize) -> String {
     let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
     (0..before).for_each(|_| manual.visit());
@@ -19,8 +19,8 @@ fn next(params: Params, script: &Scripted, before: usize) -> String {
 
 #[test]
 fn contempt_avoids_the_drawish_move() {
-    // e2e4: Q 0.50 with half of it drawn: less 0.5 · 0.50 · 0.50 it is 0.375. d2d4: Q 0.45, less
-    // 0.5 · 0.45 · 0.05 it is 0.439. Both have one visit and the same prior.
+    // e2e4: Q 0.50, half of it drawn, so 0.50 − 0.5 · 0.50 · 0.50 = 0.375; d2d4: 0.45 − 0.5 · 0.45 · 0.05 = 0.439. Both
+    // have one visit and the same prior.
     let script = Scripted::default()
         .prior("e2e4", 0.5)
         .prior("d2d4", 0.5)
@@ -28,7 +28,7 @@ fn contempt_avoids_the_drawish_move() {
         .value("d2d4", wdl(0.25, 0.05, 0.7));
     assert_eq!(next(plain(), &script, 3), "e2e4");
     assert_eq!(next(Params { contempt: 0.5, ..plain() }, &script, 3), "d2d4");
-    // No effect while losing: W − L is below zero.
+    // No effect on a losing move, whose W − L is below zero.
     let losing = Scripted::default()
         .prior("e2e4", 0.5)
         .prior("d2d4", 0.5)
@@ -68,7 +68,7 @@ fn next_to_a_certain_draw_unvisited_moves_have_no_reduction() {
 
 #[test]
 fn moves_that_cannot_become_best_get_no_visit() {
-    // After four visits e2e4 has three and d2d4 would be next.
+    // After four visits e2e4 has three, and d2d4 would be next.
     let script =
         Scripted::default().prior("e2e4", 0.75).prior("d2d4", 0.25).value("e2e4", wdl(0.0, 0.8, 0.2));
     let visits = |limit| {
@@ -85,10 +85,10 @@ fn moves_that_cannot_become_best_get_no_visit() {
     assert_eq!(visits(Some(6)), 0, "with two visits left it cannot");
 }
 
-/// The most visited move is proven to lose late: its visits must not keep the others from being visited.
+/// The most visited move is proven to lose late; its visits must not prune the others.
 #[test]
 fn the_visits_of_a_lost_move_are_no_lead() {
-    // After g2g4 Black mates in one; it gets all visits until one of them reaches the mate.
+    // After g2g4 Black mates in one; it gets all visits until one reaches the mate.
     let script = Scripted::default().prior("g2g4", 0.95).prior("a2a3", 0.05).prior("d8h4", 0.9);
     let fen = "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq - 0 2";
     let mut manual = ManualSearch::new(fen, "g2g4 a2a3", plain(), script);
@@ -114,10 +114,10 @@ fn the_last_visits_go_to_moves_that_can_still_become_best() {
     assert_eq!(run(1.33, true).lines[0].visits, without.lines[0].visits, "all moves are of interest");
 }
 
-/// After a2a3 Black has exactly two moves, a8a7 and a8b8, and both pawns on the h-file are blocked.
+/// After a2a3 Black has only a8a7 and a8b8, and both h-pawns are blocked.
 const TWO_REPLIES: &str = "k7/8/2K5/7p/7P/8/P7/8 w - - 0 1";
 
-/// The last move before the leaf of the visit after the first `before`, of a search of one root move.
+/// Returns the last move before the leaf of the visit after the first `before`; the search has one root move.
 fn leaf_after(manual: &mut ManualSearch, before: usize) -> String {
     (0..before).for_each(|_| manual.visit());
     assert_eq!(manual.search.gather(1), 1);
@@ -133,7 +133,8 @@ fn the_replies_have_a_temperature_of_their_own() {
         let params = Params { reply_policy_temperature, ..plain() };
         leaf_after(&mut ManualSearch::new(TWO_REPLIES, "a2a3", params, script.clone()), 3)
     };
-    // One visit of a8a7: 0.7/2 is more than 0.3, but 0.605/2 less than 0.395. (It goes on from a8a7 to a white move.)
+    // With one visit of a8a7, 0.7/2 is more than 0.3, but 0.605/2 less than 0.395. (It goes on from a8a7 to a white
+    // move.)
     assert_ne!(fourth(1.0), "a8b8");
     assert_eq!(fourth(2.0), "a8b8");
 }
@@ -171,11 +172,11 @@ fn each_worker_explores_by_its_own_factor() {
         let answer = Answer { wdl: Wdl::DRAW, priors: priors.clone() };
         tree.apply(&mut path, Leaf::Expanded(answer.wdl, &Expansion::new(&moves, &answer, 1.0)));
         descend(&mut path);
-        // The first move's Q is 0.5, that of the unvisited ones half of it.
+        // The first move's Q is 0.5, that of unvisited ones half of it.
         tree.apply(&mut path, Leaf::Valued(wdl(0.25, 0.0, 0.75)));
         descend(&mut Path::new(worker)).unwrap()
     };
-    // 0.5 + 0.5/2 · c against 0.25 + 0.48 · c: level at c = 1.087.
+    // 0.5 + 0.5/2 · c against 0.25 + 0.48 · c: equal at c = 1.087.
     assert_eq!((chosen(0, 0.0), chosen(1, 0.0)), (moves[0], moves[0]));
     // Factors 1, 1 + 0.9 · 0.236 and 1 − 0.9 · 0.528.
     assert_eq!([0, 1, 2].map(|worker| chosen(worker, 0.9)), [moves[0], moves[1], moves[0]]);

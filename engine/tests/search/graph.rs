@@ -30,7 +30,7 @@ fn shared_nodes_have_the_same_board_and_counter() {
     let mut boards: Vec<(String, u64)> = asked
         .iter()
         .map(|(key, fen)| {
-            // All but the move number, which has no influence.
+            // Without the move number, which has no influence.
             (fen.rsplit_once(' ').unwrap().0.to_owned(), *key)
         })
         .collect();
@@ -40,8 +40,8 @@ fn shared_nodes_have_the_same_board_and_counter() {
     assert_eq!(keys.len(), boards.len(), "one key, two boards");
 }
 
-/// Three plies before the fifty-move rule applies, a rook ahead is a draw, whatever the evaluator answers and whether or
-/// not transpositions are shared; ten plies before it is not.
+/// Three plies before the fifty-move rule applies, a rook ahead is a draw whatever the evaluator answers; ten plies
+/// before it is not.
 #[test]
 fn transpositions_respect_the_fifty_move_counter() {
     for (clock, drawn) in [(97, true), (60, false)] {

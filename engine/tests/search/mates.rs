@@ -10,7 +10,7 @@ use super::solver::sample_of_mates;
 use super::split::split;
 use super::support::*;
 
-/// The evaluator knows no chess; the visits take about half a second.
+/// The evaluator knows no chess.
 #[test]
 fn mates_are_reported_with_a_line_that_ends_in_mate() {
     for (game, moves) in sample_of_mates(1..=3) {
@@ -26,14 +26,14 @@ fn mates_are_reported_with_a_line_that_ends_in_mate() {
     }
 }
 
-/// Without the solver nothing is proven, and a search of some moves is not ended by a mate with another.
+/// Nothing is proven without the solver, and a search of some moves is not ended by a mate with another.
 #[test]
 fn mates_end_only_searches_that_they_decide() {
     let game = Game::from_fen("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1").unwrap();
     let unproven = Params { solver: false, ..Params::default() };
     let report = search_with(unproven, split(1), &game, visits(2_000)).report;
     assert!(matches!(report.lines[0].score, Score::Cp(_)));
-    // This one the tree alone does not prove so soon.
+    // The tree alone does not prove this one so soon.
     let deep = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
     let found = |mates| {
         let params = Params { mates, ..Params::default() };
@@ -46,7 +46,6 @@ fn mates_end_only_searches_that_they_decide() {
     assert!(moves.contains(&outcome.report.lines[0].pv[0]));
 }
 
-/// A batch evaluator has the same help.
 #[test]
 fn batches_are_helped_too() {
     let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
@@ -66,7 +65,7 @@ fn a_wanted_mate_is_found_or_excluded() {
     assert!(none.report.visits < 2_000);
 }
 
-/// Every mate score has a line that ends in mate after as many moves.
+/// Requires that every mate score has a line of that length that ends in mate; returns their number.
 fn mates_are_whole(fen: &str, report: &Report) -> usize {
     let mut mates = 0;
     for line in &report.lines {
@@ -81,7 +80,7 @@ fn mates_are_whole(fen: &str, report: &Report) -> usize {
     mates
 }
 
-/// The part of a proof that the tree lacks is searched again.
+/// What the tree lacks of a proof is searched again.
 #[test]
 fn a_proven_mate_has_its_whole_line() {
     for fen in ["8/8/8/1P2k2p/1K2q1p1/6PP/8/2r5 w - - 1 50", "1k6/1PP4R/8/4b3/1PK4p/5B1P/8/8 b - - 0 54"] {
@@ -91,7 +90,7 @@ fn a_proven_mate_has_its_whole_line() {
             let evaluator: Box<dyn Evaluator> = Box::new(SparseNetwork::embedded().evaluator());
             let report = search_with(Params::native(), vec![evaluator], &game, limits).report;
             mates_are_whole(fen, &report);
-            // The mate search looks only for what ends a search.
+            // The mate search only looks for what ends a search.
             let is_mated = matches!(report.lines[0].score, Score::Mate(..0));
             assert!(is_mated || all_moves, "{fen}: {:?}", report.lines[0]);
         }

@@ -1,5 +1,3 @@
-//! The tree's memory and its invariant.
-
 use engine::chess::position::Game;
 use engine::chess::tables::Tables;
 use engine::nets::eval::HashedEvaluator;
@@ -39,7 +37,7 @@ fn a_full_tree_stays_within_its_memory() {
     assert_eq!(search.tree().check_at_rest(), Ok(()));
 }
 
-/// Subtrees of moves not played are freed when memory is needed, and the search continues below the new root.
+/// Subtrees of moves not played are freed when memory is needed.
 #[test]
 fn nodes_above_a_new_root_make_room() {
     let mut pool = Pool::new(vec![Box::new(HashedEvaluator)], Params::default(), 1 << 20);
@@ -54,7 +52,7 @@ fn nodes_above_a_new_root_make_room() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Batches and cancellations keep the invariant and the counters, also when memory is short.
+    /// Batches and cancellations keep invariant and counters, even when memory is short.
     #[test]
     fn the_invariant_holds_after_any_rounds(memory in 60_000usize..400_000, rounds in prop::collection::vec((1usize..40, 0u8..8), 1..80)) {
         let fen = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";

@@ -1,5 +1,3 @@
-//! Many searches at once on the same workers.
-
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -19,7 +17,6 @@ use super::support::*;
 /// Far longer than any wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends the outcome with the number of its search.
 struct Numbered(usize, Sender<(usize, SearchOutcome)>);
 
 impl SearchObserver for Numbered {
@@ -85,7 +82,6 @@ fn the_limits_are_exact_one_leaf_at_a_time() {
     all_limits_are_exact(&pool, 40, 2 << 20);
 }
 
-/// Notes the size of each batch.
 struct Counting(Arc<Mutex<Vec<usize>>>);
 
 impl Evaluator for Counting {
@@ -99,12 +95,12 @@ impl Evaluator for Counting {
     }
 }
 
-/// The sizes of one worker's batches with `searches` searches of 100 visits.
+/// Returns the sizes of one worker's batches with `searches` searches of 100 visits.
 fn batches(searches: usize) -> Vec<usize> {
     let sizes = Arc::<Mutex<Vec<usize>>>::default();
     let pool = MultiPool::new(vec![Box::new(Counting(Arc::clone(&sizes)))], Tables::default(), 32);
     let (sender, outcomes) = channel();
-    // Of higher priority than the others, and slow enough to let them all arrive.
+    // Has higher priority than the others, and is slow enough to let them all arrive.
     let gate = pool.start(task(POSITIONS[0], Limits::default(), 1), Box::new(Numbered(0, sender.clone())));
     for number in 0..searches {
         let task = task(POSITIONS[8], visits(100), 0);
@@ -127,7 +123,7 @@ fn batches_are_filled_across_searches_and_one_search_adds_few() {
     assert!(alone.iter().all(|size| *size <= Params::default().batch), "{alone:?}");
 }
 
-/// Answers only when another worker is evaluating too.
+/// Answers only while another worker is evaluating too.
 struct Meeting(Arc<(Mutex<usize>, Condvar)>);
 
 impl Evaluator for Meeting {
@@ -136,7 +132,7 @@ impl Evaluator for Meeting {
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        // The root is evaluated by one.
+        // Only one worker evaluates the root.
         if batch.iter().any(|request| request.game.ply() > 0) {
             let (arrived, changed) = &*self.0;
             let mut count = arrived.lock().unwrap();
@@ -160,7 +156,7 @@ fn all_workers_work_on_a_search_that_is_alone() {
     assert_eq!((outcome.end_reason, outcome.report.visits), (EndReason::Limit, 50), "{:?}", outcome.error);
 }
 
-/// The numbers of searches, in the order in which they ended.
+/// Returns the searches' numbers in the order in which they ended.
 fn order(outcomes: &Receiver<(usize, SearchOutcome)>, count: usize) -> Vec<usize> {
     (0..count).map(|_| outcomes.recv_timeout(PATIENCE).expect("an outcome").0).collect()
 }
@@ -183,7 +179,7 @@ fn searches_of_a_higher_priority_end_first_and_a_lower_one_waits() {
         pool.stop(highest);
         let mut ended = order(&outcomes, 4);
         if workers > 1 {
-            // A worker may still be in a round of a search when the other has finished the next.
+            // A worker may still be in a round of a search when the other has finished the next one.
             ended.sort_by_key(|number| [1, 3, 4, 2].iter().position(|ended| ended == number));
         }
         assert_eq!(ended, [1, 3, 4, 2]);
@@ -206,7 +202,7 @@ fn what_has_nothing_to_search_ends_at_once() {
 
 #[test]
 fn a_forced_mate_beyond_the_visits_is_found() {
-    // Mate in two by the second of the textbook's problems that `bench` has.
+    // A mate in two, the second of the textbook's problems in `bench`.
     let pool = MultiPool::new(hashed(2), Tables::default(), 8);
     let (sender, outcomes) = channel();
     pool.start(
@@ -230,7 +226,7 @@ fn dropping_the_pool_delivers_every_outcome() {
     assert_eq!(outcomes.iter().count(), POSITIONS.len());
 }
 
-/// Fails or panics when it is asked about black.
+/// Fails or panics for a position with Black to move.
 struct FailsForBlack {
     panics: bool,
 }
@@ -267,7 +263,6 @@ fn a_failing_evaluator_ends_its_searches_and_no_others() {
     }
 }
 
-/// Panics at its first call.
 struct PanickingObserver(Sender<SearchOutcome>);
 
 impl SearchObserver for PanickingObserver {

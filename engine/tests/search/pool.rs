@@ -1,5 +1,3 @@
-//! Searches by a pool of workers.
-
 use std::sync::mpsc;
 
 use engine::chess::position::Game;
@@ -82,7 +80,7 @@ impl Evaluator for Failing {
 
 #[test]
 fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
-    // Nothing may be in flight afterwards: debug builds of the pool assert it before they report.
+    // Debug builds of the pool assert that nothing is in flight before they report.
     for panics in [false, true] {
         for good in [0, 1, 5] {
             let evaluators: Vec<Box<dyn Evaluator>> =
@@ -99,7 +97,6 @@ fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
     }
 }
 
-/// Panics at its first call.
 struct Panicking(mpsc::Sender<SearchOutcome>);
 
 impl SearchObserver for Panicking {
@@ -123,7 +120,6 @@ fn a_worker_that_panics_still_ends_the_search() {
     pool.wait();
 }
 
-/// Sends the outcome to the test.
 struct OutcomeSender(mpsc::Sender<SearchOutcome>);
 
 impl SearchObserver for OutcomeSender {
@@ -136,7 +132,7 @@ impl SearchObserver for OutcomeSender {
     }
 }
 
-/// Asks for the order of the root's moves again and again, while other workers change it.
+/// Asks again and again for the order of the root's moves.
 struct Ranking(mpsc::Sender<SearchOutcome>);
 
 impl SearchObserver for Ranking {
@@ -152,7 +148,7 @@ impl SearchObserver for Ranking {
 
 #[test]
 fn moves_are_ranked_while_workers_change_their_statistics() {
-    // 218 moves, all with equal priors: their order by visits changes with nearly every visit.
+    // 218 moves with equal priors: their order changes with nearly every visit.
     let game = Game::from_fen("R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1").unwrap();
     let mut pool =
         Pool::new(uniform(4), Params { mates: false, solver: false, ..Params::default() }, 64 << 20);

@@ -1,4 +1,4 @@
-//! Selection and back-up, in numbers.
+//! Selection and backup, in numbers.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ fn values_change_sides_and_draws_keep_their_share() {
     near(child.wdl.win, 0.3);
     near(child.wdl.draw, 0.6);
     near(child.wdl.loss, 0.1);
-    // The root's statistics are for the side that moved into it: the mean of draw and the child, flipped.
+    // The root's statistics, for the side that moved into it: the mean of a draw and the flipped child.
     near(manual.tree().root().wdl.draw, 0.8);
     near(manual.tree().root().q, -0.1);
 }
@@ -59,9 +59,8 @@ fn a_virtual_loss_diverts_the_next_visit() {
 
 #[test]
 fn an_in_flight_visit_counts_as_a_loss_in_q() {
-    // One move, twice visited with mean 0; one visit in flight: Q = (0 + 0 − 1)/3. The other move is
-    // unvisited with the parent's mean 0: without the loss 0 + 0.9·√3/4 = 0.39 beats 0.1·√3 = 0.17,
-    // with it 0.39 − 0.33 does not.
+    // One move has two visits with mean 0 and one in flight: Q = (0 + 0 − 1)/3. The other is unvisited and has the
+    // parent's mean 0: without the loss 0 + 0.9·√3/4 = 0.39 beats 0.1·√3 = 0.17, with it 0.39 − 0.33 does not.
     let script = Scripted::default().prior("e2e4", 0.9).prior("d2d4", 0.1);
     let choose = |virtual_loss: f32| {
         let params = Params { virtual_loss, ..plain() };
@@ -76,8 +75,8 @@ fn an_in_flight_visit_counts_as_a_loss_in_q() {
 
 #[test]
 fn first_play_urgency_is_reduced_by_what_was_visited() {
-    // After one visit of e2e4 (prior 0.64, mean 0): e2e4 has 0 + 0.64/2 = 0.32, d2d4 0.36 without
-    // reduction; with 0.1·√0.64 = 0.08 less it has 0.28.
+    // After one visit of e2e4 (prior 0.64, mean 0): e2e4 has 0 + 0.64/2 = 0.32, d2d4 0.36, or 0.28 when reduced by
+    // 0.1·√0.64 = 0.08.
     let script = Scripted::default().prior("e2e4", 0.64).prior("d2d4", 0.36);
     for (value, d2d4) in [(0.0, 1), (0.1, 0)] {
         let params = Params { fpu: value, ..plain() };
@@ -146,7 +145,7 @@ fn each_factor_of_exploration_changes_the_visits() {
     assert_eq!((visits(base)[2], visits(Puct { root: 3.0, ..base })[2]), (0, 1));
     for other in [
         Puct { exponent: 0.9, ..base },
-        // Results that differ less than is typical: less exploration.
+        // Results differ less than is typical, so there is less exploration.
         Puct { deviation: 1.0, ..base },
     ] {
         assert_ne!(visits(other), visits(base), "{other:?}");

@@ -25,7 +25,7 @@ fn the_winning_side_avoids_a_threefold_and_the_losing_side_seeks_it() {
     }
 }
 
-/// A draw by repetition depends on the path and proves nothing about the position.
+/// A draw by repetition depends on the path.
 #[test]
 fn a_repetition_is_a_value_and_no_proof() {
     let game = played(Some(ROOK_AHEAD), "a2b2 h8g8 b2a2 g8h8 a2b2 h8g8 b2a2");
@@ -46,14 +46,14 @@ fn the_second_occurrence_is_a_draw_if_the_option_is_on() {
     assert!(with < without, "draws need no evaluation: {with}, {without}");
 }
 
-/// A position between the old root and the new one has not been repeated within the search.
+/// A position between the old root and the new one is not a repetition within the search.
 #[test]
 fn repetitions_before_a_new_root_are_taken_back() {
     let evaluator: Box<dyn Evaluator> = Box::new(WhiteWins);
     let mut pool = Pool::new(vec![evaluator], Params::default(), 64 << 20);
     let before = played(Some(ROOK_AHEAD), "");
     search_by(&mut pool, &before, visits(5_000));
-    // Rook and king have moved and can move back: the old root is one of the positions that would repeat.
+    // Rook and king can move back: the old root is one of the positions that would repeat.
     let after = played(Some(ROOK_AHEAD), "a2b2 h8g8");
     let report = search_by(&mut pool, &after, visits(3_000)).report;
     assert!(report.lines.iter().map(|line| line.visits).sum::<u64>() > 3_000, "the tree was kept");
@@ -82,10 +82,9 @@ impl Evaluator for Repeater {
     }
 }
 
-/// Draws counted for such a position leave the sums of its ancestors.
 #[test]
 fn draws_that_are_taken_back_leave_the_sums() {
-    // Unvisited moves are left alone, so that all visits follow the line.
+    // Unvisited moves stay unvisited, so that all visits follow the line.
     let params = Params { fpu: 5.0, mates: false, progress: 0.0, ..plain() };
     let mut pool = Pool::new(vec![Box::new(Repeater)], params, 16 << 20);
     let draw = |report: &Report, m: &str| {

@@ -1,5 +1,3 @@
-//! Reuse of the last search's tree.
-
 use engine::chess::position::Game;
 use engine::nets::eval::Evaluator;
 use engine::nets::eval::HashedEvaluator;
@@ -12,13 +10,13 @@ fn pool(params: Params) -> Pool {
     Pool::new(vec![evaluator], params, 64 << 20)
 }
 
-/// Visits at the root that are older than the reporting search.
+/// Root visits from before the reporting search.
 fn kept(report: &Report) -> u64 {
     let below: u64 = report.lines.iter().map(|line| line.visits).sum();
     below.saturating_sub(report.visits)
 }
 
-/// The game after the line's first moves.
+/// The game after the first moves of the best line.
 fn after(game: &Game, report: &Report, plies: usize) -> Game {
     let mut game = game.clone();
     report.lines[0].pv[..plies].iter().for_each(|m| game.play(*m));
@@ -58,7 +56,7 @@ fn a_reply_other_than_the_pondered_one_keeps_its_tree() {
     let report = search_by(&mut pool, &game, visits(4_000)).report;
     let pondered = after(&game, &report, 2);
     search_by(&mut pool, &pondered, visits(500));
-    // Another reply, visited but not the most visited.
+    // Another reply, visited but not most.
     let own = after(&game, &report, 1);
     let replies = own.legal_moves();
     let other = replies.iter().find(|reply| **reply != report.lines[0].pv[1]).expect("another reply");
@@ -94,7 +92,7 @@ fn another_game_starts_with_an_empty_tree() {
     let mut pool = pool(Params::default());
     search_by(&mut pool, &Game::new(), visits(1_000));
     let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
-    // The same position as after e2e4, but without its history.
+    // The position after e2e4 without its history.
     assert_eq!(kept(&search_by(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
     pool.clear();
     assert_eq!(kept(&search_by(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
@@ -102,7 +100,7 @@ fn another_game_starts_with_an_empty_tree() {
 
 #[test]
 fn a_cleared_pool_searches_as_a_new_one() {
-    // A mate in five, which the search for mates finds after some 800 visits.
+    // A mate in five, which the mate search finds after some 800 visits.
     let mate = Game::from_fen("2r5/5p2/3N4/2p4B/p7/K1Bkp2p/3P4/N5R1 w - - 0 1").unwrap();
     let mut used = pool(Params::default());
     for game in [&mate, &Game::new()] {
@@ -129,12 +127,12 @@ fn a_restricted_search_reuses_what_is_below_its_moves() {
     assert!(of_some > 0);
     let report = search_by(&mut pool, &game, some).report;
     assert_eq!((report.lines.len(), kept(&report)), (2, of_some));
-    // The search of all moves has its root back, and what was found below the two.
+    // The search of all moves has its root back, with what was found below the two.
     let report = search_by(&mut pool, &game, visits(100)).report;
     assert_eq!((report.lines.len(), kept(&report)), (20, 999));
 }
 
-/// A root expanded with some of its moves cannot be reused for all moves, but its subtrees are.
+/// A root expanded with some of its moves is not reused for all moves, but its subtrees are.
 #[test]
 fn a_root_without_some_of_its_moves_is_not_reused() {
     let mut pool = pool(Params::default());

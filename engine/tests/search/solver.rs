@@ -35,13 +35,13 @@ fn mates_are_found_without_a_network() {
 
 #[test]
 fn the_side_being_mated_gets_the_distance() {
-    // All of Black's moves lose: the rook mates on the back rank.
+    // All of Black's moves lose to the back-rank mate.
     let game = Game::from_fen("k7/8/1K6/8/8/8/8/7R b - - 0 1").unwrap();
     let outcome = search(uniform(1), &game, visits(5_000));
     assert_eq!(outcome.report.lines[0].score, Score::Mate(-1));
 }
 
-/// Mates of known shortest length; the tree is large enough for each.
+/// The tree is large enough for each mate.
 #[test]
 fn a_mate_within_the_tree_is_proven_with_its_distance() {
     for (fen, mate, budget) in [
@@ -72,7 +72,6 @@ fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
     assert_eq!(outcome.report.lines[0].score, Score::Mate(3));
     let first = search(uniform(1), &game, visits(60_000));
     assert!(first.end_reason == EndReason::Exhausted && first.report.visits < 60_000);
-    // Nothing is better than mate in one.
     let at_once = Game::from_fen("7k/8/6K1/8/8/8/8/R7 w - - 0 1").unwrap();
     assert_eq!(
         search(uniform(1), &at_once, Limits { all_moves: true, ..visits(5_000) }).end_reason,
@@ -89,7 +88,7 @@ fn a_proven_mate_is_as_short_as_it_can_be() {
     }
 }
 
-/// The committed positions with mates of these lengths in moves, each with its shortest length.
+/// The committed positions with mates of these lengths in moves, each with its length.
 pub fn sample_of_mates(moves: RangeInclusive<u8>) -> Vec<(Game, u8)> {
     let sample: Vec<_> = sample().into_iter().filter(|(_, shortest)| moves.contains(shortest)).collect();
     assert!(sample.len() >= 20);
@@ -130,7 +129,7 @@ fn without_the_solver_proofs_are_not_backed_up() {
     assert!(!proven(false));
 }
 
-/// A rook takes the last pawn, or the pawn promotes: three-piece tables decide, without a mate score, since they lack
+/// A rook takes the last pawn, or the pawn promotes: three-piece tables decide, but give no mate score, since they lack
 /// the distance to mate.
 #[test]
 fn tables_are_probed_where_the_counter_has_just_been_reset() {
@@ -147,13 +146,13 @@ fn tables_are_probed_where_the_counter_has_just_been_reset() {
     assert_eq!(Game::uci(line.pv[0], false), "a1a3");
     assert!(matches!(line.score, Score::Cp(10_000)), "{line:?}");
     assert!(won.counters.table_hits > 0 && won.tbhits == won.counters.table_hits);
-    // A great probe depth keeps the search from probing near the root; without tables nothing is probed.
+    // A great probe depth keeps the search from probing near the root.
     let deep = tables.with_rules(ProbeRules { depth: 50, ..ProbeRules::default() });
     assert_eq!(result(&deep, "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
     assert_eq!(result(&Tables::default(), "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
 }
 
-/// Tables prove the win by a capture after a few visits without its distance; the mate is still found.
+/// Tables soon prove the win by a capture without its distance; the mate is still found.
 #[test]
 fn a_win_by_tables_is_followed_by_its_mate() {
     let result = |mates| {
@@ -168,10 +167,10 @@ fn a_win_by_tables_is_followed_by_its_mate() {
     assert_eq!(with.lines[0].pv.len(), 5);
 }
 
-/// When a node is proven lost, its earlier results leave the sums of its ancestors.
+/// When a node is proven lost, its earlier results leave its ancestors' sums.
 #[test]
 fn a_proof_corrects_the_sums_above_it() {
-    // After g2g4 Black mates by d8h4, which is only found after other replies: until then g2g4 looks good for White.
+    // Black's mate d8h4 after g2g4 is found only after other replies: until then g2g4 looks good.
     let script = Scripted::default()
         .prior("g2g4", 0.9)
         .prior("a2a3", 0.1)

@@ -1,5 +1,3 @@
-//! Searches with separate value and policy: one leaf at a time.
-
 use engine::chess::position::Game;
 use engine::nets::eval::HashedEvaluator;
 use engine::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
@@ -52,7 +50,7 @@ impl SplitEvaluator for Split {
     }
 }
 
-/// Reports its questions when the pool drops it.
+/// Reports its counts when the pool drops it.
 struct Reporting(Split, std::sync::mpsc::Sender<(u64, u64)>);
 
 impl Drop for Reporting {
@@ -97,7 +95,7 @@ fn one_worker_is_reproducible() {
     assert_eq!(run(), run());
 }
 
-/// Values at first visits, policies at second ones: far fewer policies than values, and none asked for twice.
+/// Far fewer policies than values are asked for, and none twice.
 #[test]
 fn the_policy_is_asked_for_at_the_second_visit() {
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -108,7 +106,6 @@ fn the_policy_is_asked_for_at_the_second_visit() {
     assert!(policies > 100 && policies < values / 2, "{policies} policies, {values} values");
 }
 
-/// A single visit already has the root's policy.
 #[test]
 fn one_visit_has_the_policy() {
     let outcome = search(split(1), &Game::new(), visits(1));
@@ -131,7 +128,7 @@ fn mates_are_proven_by_any_number_of_workers() {
     }
 }
 
-/// Four workers with nearly full memory. The pool checks the tree's invariant at the end.
+/// Four workers with nearly full memory; the pool checks the tree's invariant at the end.
 #[test]
 fn workers_share_a_tree_that_is_full() {
     let mut pool = Pool::new(split(4), Params::default(), 1 << 20);

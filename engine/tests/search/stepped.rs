@@ -1,5 +1,3 @@
-//! The stepped search.
-
 use engine::chess::position::Game;
 use engine::chess::tables::Tables;
 use engine::nets::eval::HashedEvaluator;
@@ -13,7 +11,7 @@ fn answers<'a>(requests: impl Iterator<Item = Request<'a>>) -> Vec<Answer> {
     HashedEvaluator.evaluate(&requests.collect::<Vec<_>>()).unwrap()
 }
 
-/// Runs these searches to their ends, all of them with one batch at a time.
+/// Runs the searches to their ends, with a common batch for all of them.
 fn drive(searches: &mut [SteppedSearch], leaves: usize) {
     while searches.iter().any(|search| search.end_reason().is_none()) {
         let counts: Vec<usize> = searches.iter_mut().map(|search| search.gather(leaves)).collect();
@@ -93,7 +91,6 @@ fn noise_changes_the_visits_and_not_the_reported_priors() {
 
 #[test]
 fn a_proven_root_ends_the_search_and_another_can_start() {
-    // Mate in one.
     let mut search = [started("7k/5ppp/8/8/8/8/8/K6R w - - 0 1", limits(500), plain())];
     search[0].start(&Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap(), limits(500), plain());
     drive(&mut search, 4);
@@ -105,7 +102,6 @@ fn a_proven_root_ends_the_search_and_another_can_start() {
     search[0].start(&Game::new(), limits(50), Params { reuse: false, ..plain() });
     drive(&mut search, 1);
     assert_eq!((search[0].tree().playouts(), search[0].tree().check_at_rest()), (50, Ok(())));
-    // Nothing to search.
     search[0].start(&Game::from_fen("7k/5KQ1/8/8/8/8/8/8 b - - 0 1").unwrap(), limits(50), plain());
     assert_eq!((search[0].gather(3), search[0].end_reason()), (0, Some(EndReason::Exhausted)));
 }
@@ -124,7 +120,7 @@ fn gumbel_assigns_visits_by_halving_and_improves_the_policy() {
         search
     };
     let search = run(1);
-    // One visit is the root's own; of the other sixteen two of four moves have two, the better two six.
+    // One visit is the root's own. Of the other sixteen, two of four moves have two each, the better two six.
     let mut counts: Vec<u64> =
         visits(&search).into_iter().map(|(_, visits)| visits).filter(|n| *n > 0).collect();
     counts.sort_unstable();
@@ -144,7 +140,7 @@ fn gumbel_assigns_visits_by_halving_and_improves_the_policy() {
     assert!(visited.windows(2).all(|pair| gain(pair[0].m) <= gain(pair[1].m)));
     let best = stats.iter().find(|stats| stats.m == improved.best).unwrap();
     assert_eq!(best.visits, 6);
-    // Its value is Σ π′ · completed Q: what the visited moves do not account for is the mixed value of the others.
+    // The value is Σ π′ · completed Q; moves that were not visited have the mixed value.
     let share = |m: Move| improved.policy.iter().find(|(other, _)| *other == m).unwrap().1;
     let known: f32 = visited.iter().map(|stats| share(stats.m) * stats.q).sum();
     let rest: f32 = 1.0 - visited.iter().map(|stats| share(stats.m)).sum::<f32>();
@@ -153,10 +149,8 @@ fn gumbel_assigns_visits_by_halving_and_improves_the_policy() {
     let own = search.tree().root().value.map(|value| -value).unwrap();
     let mixed = (own + 16.0 * weighted / prior) / 17.0;
     assert!((improved.q - known - rest * mixed).abs() < 1e-4, "{} {known} {rest} {mixed}", improved.q);
-    // The seed decides the moves.
     assert_eq!(visits(&run(1)), visits(&search));
     assert!((2..8).any(|seed| visits(&run(seed)) != visits(&search)));
-    // Without noise nothing is random.
     let still = |seed| {
         let mut search = [SteppedSearch::new(Tables::default(), 1 << 22)];
         search[0].start_gumbel(&Game::new(), limits(17), plain(), Gumbel { noise: 0.0, ..gumbel(seed) });

@@ -1,4 +1,4 @@
-//! Helpers: a tree driven step by step with a scripted evaluator, and searches by a pool.
+//! A tree driven step by step with a scripted evaluator, and searches by a pool.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::search::{Limits, NodeView, Params, Pool, Puct, SearchOutcome, SteppedSearch, Tree};
 use shakmaty::{Color, Move};
 
-/// Plain PUCT with c = 1: no growth, no reduction, no temperature, no pruning.
+/// Plain PUCT with c = 1: no growth, reduction, temperature or pruning.
 pub fn plain() -> Params {
     Params {
         puct: Puct { c: 1.0, factor: 0.0, ..Puct::default() },
@@ -68,14 +68,13 @@ impl ManualSearch {
         self.search.tree()
     }
 
-    /// One visit, unless the search has ended.
+    /// Does nothing if the search has ended.
     pub fn visit(&mut self) {
         if self.search.gather(1) > 0 {
             self.answer();
         }
     }
 
-    /// Answers what was gathered.
     pub fn answer(&mut self) {
         let root = self.tree().root_game().clone();
         let answers: Vec<Answer> = self
@@ -86,7 +85,7 @@ impl ManualSearch {
         self.search.answer(&answers);
     }
 
-    /// Visits of each root move, by name.
+    /// Visits of each root move, by its name.
     pub fn visits(&self) -> HashMap<String, u32> {
         self.tree().children().into_iter().map(|(m, view)| (Game::uci(m, false), view.visits)).collect()
     }
@@ -97,7 +96,7 @@ impl ManualSearch {
     }
 }
 
-/// The root move that leads to `game`, if it is one ply from `root`; else empty.
+/// The root move that leads to `game`; empty if it is not one ply from `root`.
 pub fn last_move(root: &Game, game: &Game) -> String {
     let one_ply = root.legal_moves().into_iter().find(|m| {
         let mut next = root.clone();
@@ -130,14 +129,14 @@ pub fn search_with(
     search_by(&mut Pool::new(evaluators, params, 64 << 20), game, limits)
 }
 
-/// A search by a pool that may have a tree already.
+/// The pool may have a tree already.
 pub fn search_by(pool: &mut Pool, game: &Game, limits: Limits) -> SearchOutcome {
     let outcome = pool.search(game, limits);
     assert!(!pool.searching());
     outcome
 }
 
-/// The game after these moves from `fen`, or from the initial position.
+/// The game after `moves` from `fen`, or from the initial position.
 pub fn played(fen: Option<&str>, moves: &str) -> Game {
     let mut game = fen.map_or_else(Game::new, |fen| Game::from_fen(fen).unwrap());
     for text in moves.split_whitespace() {
@@ -155,7 +154,7 @@ pub fn visits(visits: u64) -> Limits {
     Limits { visits: Some(visits), ..Limits::default() }
 }
 
-/// Evaluates every position as winning for White, with equal priors.
+/// Every position is won for White, with equal priors.
 pub struct WhiteWins;
 
 impl Evaluator for WhiteWins {
@@ -173,7 +172,7 @@ impl Evaluator for WhiteWins {
     }
 }
 
-/// An evaluator that records [`Game::key`] and FEN of each position that it evaluates.
+/// Records [`Game::key`] and FEN of each position that it evaluates.
 #[derive(Clone, Default)]
 pub struct RecordingEvaluator(pub Arc<Mutex<Vec<(u64, String)>>>);
 

@@ -9,7 +9,7 @@ use crate::program::{Program, Search, number};
 
 const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
 
-/// A book that contains only 1. Nf3.
+/// Contains only 1. Nf3.
 fn book() -> PathBuf {
     // Polyglot's key of the initial position; from rank 1, file g, to rank 3, file f; weight 7.
     let key = 0x463b_9618_1691_fc9c_u64.to_be_bytes();
@@ -84,7 +84,7 @@ fn the_tables_choose_the_root_moves() {
     assert!(number(engine.search(rook, "go nodes 20").last(), "tbhits") > 0, "the built-in tables");
 }
 
-/// Without a network and files: mates well within the fifty-move rule, against the longest defence.
+/// Without network and files: mates well within the fifty-move rule, against the longest defence.
 #[test]
 fn elementary_endings_are_won_by_the_program_alone() {
     let mut engine = Program::uniform();

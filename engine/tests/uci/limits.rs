@@ -18,7 +18,6 @@ fn a_weak_player_has_few_visits_and_shows_what_it_plays() {
             assert_eq!(crate::program::field(first, "pv"), Some(search.best()), "{:?}", search.lines);
         }
     }
-    // A smaller limit still holds.
     assert!(number(engine.search("position startpos", "go nodes 20").last(), "nodes") <= 20);
 }
 

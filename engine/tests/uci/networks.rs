@@ -90,7 +90,6 @@ fn answers_that_are_not_the_cards_are_noticed() {
 
 #[test]
 fn a_tensor_of_another_scheme_is_named() {
-    // The matrices are for one scheme, but the card names another.
     let refusal = |named: Schemes| {
         let file = tiny(2).write_as("misnamed", named, &tiny(2).golden());
         Network::load(&file).err().expect("refused").to_string()

@@ -1,5 +1,5 @@
-//! Small hand-written ONNX networks of any scheme, with two matrices: `logits = x · A · B`. Their answers are also
-//! computed here without ONNX Runtime.
+//! Small ONNX networks of any scheme, with two matrices: `logits = x · A · B`. Their answers are also computed here
+//! without ONNX Runtime.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use engine::nets::eval::{Golden, Schemes, ValueScheme, softmax};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// The width between the two matrices.
+/// Width between the two matrices.
 const WIDTH: usize = 8;
 
 /// FENs and moves of the golden positions.
@@ -20,7 +20,7 @@ const GOLDEN: [(&str, &str); 4] = [
     ("8/P6k/8/8/8/8/p6K/8 w - - 0 1", ""),
 ];
 
-/// The policy over the legal moves in their order, and WDL, from the logits.
+/// The policy over the legal moves in their order, and WDL.
 pub fn probabilities(game: &Game, scheme: Policy, logits: &[f32], wdl: &[f32]) -> (Vec<f32>, [f32; 3]) {
     let index = |m: &shakmaty::Move| scheme.index(game.turn(), *m).offset();
     let mut policy: Vec<f32> = game.legal_moves().iter().map(|m| logits[index(m)]).collect();
@@ -45,7 +45,7 @@ pub fn golden(answer: impl Fn(&Game) -> (Vec<f32>, [f32; 3])) -> Vec<Golden> {
     GOLDEN.into_iter().map(golden).collect()
 }
 
-/// A network of two random matrices.
+/// The matrices are random.
 pub struct Tiny {
     schemes: Schemes,
     into: Vec<f32>,
@@ -67,7 +67,7 @@ impl Tiny {
         }
     }
 
-    /// The policy over the legal moves in their order, and WDL.
+    /// As [`probabilities`].
     pub fn answer(&self, game: &Game) -> (Vec<f32>, [f32; 3]) {
         let input = self.schemes.input.tensor(std::slice::from_ref(game));
         let hidden = product(&input, &self.into, WIDTH);
@@ -83,7 +83,7 @@ impl Tiny {
         golden(|game| self.answer(game))
     }
 
-    /// Writes the network into the target folder with a card that has these golden answers.
+    /// Writes the network into the target folder, with a card that has these golden answers.
     pub fn write(&self, name: &str, golden: &[Golden]) -> PathBuf {
         self.write_as(name, self.schemes, golden)
     }
@@ -135,7 +135,7 @@ pub fn card<'a>(
 /// A tensor's name and shape without the batch axis.
 pub type Outlet = (&'static str, Vec<usize>);
 
-/// Writes a graph of these nodes and constants into the target folder.
+/// Writes a graph into the target folder.
 pub fn write_model(
     name: &str,
     nodes: &[Vec<u8>],
@@ -160,7 +160,7 @@ pub fn write_model(
     path
 }
 
-/// `x · matrix` with a row-major matrix.
+/// `matrix` is row-major.
 pub fn product(x: &[f32], matrix: &[f32], columns: usize) -> Vec<f32> {
     let mut sums = vec![0.0; columns];
     for (x, row) in x.iter().zip(matrix.chunks_exact(columns)) {

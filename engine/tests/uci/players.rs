@@ -1,5 +1,3 @@
-//! The classical players, through the built program.
-
 use std::process::Command;
 
 use crate::program::{Program, Search, number};
@@ -7,7 +5,7 @@ use crate::search::check_variations;
 use engine::chess::position::Game;
 use engine::search::players::Player;
 
-/// The program with a classical player. It has no ONNX Runtime and would report that if it used its network.
+/// Runs a classical player without ONNX Runtime, which the program would report if it used its network.
 fn with_player(player: &str) -> Program {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
     let mut engine = Program::start_with(command.env("ORT_DYLIB_PATH", "/no/such/library.so"));
@@ -57,7 +55,7 @@ fn verbose_move_stats_show_every_root_move_of_a_searching_player() {
     for player in Player::NAMES {
         let mut engine = with_player(player);
         engine.send("setoption name VerboseMoveStats value true\nsetoption name MultiPV value 3");
-        // The temperature does not apply to classical players: they play the best move.
+        // The temperature does not apply: classical players play the best move.
         engine.send("setoption name Temperature value 2");
         let search = engine.search("position startpos", "go nodes 3000");
         let stats: Vec<&String> =

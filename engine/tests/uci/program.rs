@@ -13,7 +13,7 @@ impl Program {
         Program::start_with(&mut Command::new(env!("CARGO_BIN_EXE_philidor")))
     }
 
-    /// The program with the uniform evaluator, so that answers do not depend on the network.
+    /// With the uniform evaluator, so that answers do not depend on the network.
     pub fn uniform() -> Program {
         let mut program = Program::start();
         program.send("setoption name Backend value uniform");
@@ -48,7 +48,7 @@ impl Program {
         }
     }
 
-    /// Sends lines and returns the output before `readyok`.
+    /// Returns the output before `readyok`.
     pub fn answer(&mut self, lines: &str) -> Vec<String> {
         self.send(lines);
         self.send("isready");
@@ -57,20 +57,18 @@ impl Program {
         answer
     }
 
-    /// Sends a `position` and a `go`, and returns the search's lines.
     pub fn search(&mut self, position: &str, go: &str) -> Search {
         self.send(position);
         self.send(go);
         Search { lines: self.until("bestmove") }
     }
 
-    /// Ends the input; returns the remaining output and the exit status.
+    /// Returns the remaining output and the exit status.
     pub fn close(self) -> (Vec<String>, ExitStatus) {
         self.child.close()
     }
 }
 
-/// The output of one search.
 pub struct Search {
     /// The `bestmove` is last.
     pub lines: Vec<String>,
@@ -92,7 +90,6 @@ impl Search {
         self.lines.iter().map(String::as_str).filter(is_info).collect()
     }
 
-    /// The last of `infos`.
     pub fn last(&self) -> &str {
         self.infos().last().expect("there is an info")
     }

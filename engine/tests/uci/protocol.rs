@@ -1,4 +1,4 @@
-//! The protocol, through the built program: which lines are allowed when.
+//! Which lines are allowed when, through the built program.
 
 use std::io::Write;
 use std::path::Path;
@@ -238,7 +238,7 @@ fn the_end_of_the_input_ends_a_search_with_its_bestmove() {
     assert!(lines.is_empty() && status.success());
 }
 
-/// Runs the program without ONNX Runtime on these lines.
+/// `lines` are the stdin of the program, which has no ONNX Runtime.
 fn without_onnx_runtime(lines: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
         .env("ORT_DYLIB_PATH", "/no/such/library.so")

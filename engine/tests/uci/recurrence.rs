@@ -1,5 +1,5 @@
 //! A recurrent network that is also computed here: with `h = input · A`, a step is `z ← z/2 + h` and `y ← y/2 + mean of
-//! z`, and the outputs are `y · B` and `y · C`. It converges to `y = 4h`.
+//! z`; the outputs are `y · B` and `y · C`. It converges to `y = 4h`.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ impl TinyRecurrent {
         }
     }
 
-    /// The outputs after every step.
+    /// Outputs after every step.
     fn steps(&self, game: &Game, steps: usize) -> Vec<(Vec<f32>, [f32; 3])> {
         let seen = product(&SCHEMES.input.tensor(std::slice::from_ref(game)), &self.into, WIDTH);
         let (mut y, mut z) = (FIRST_ANSWER.to_vec(), vec![0.0; WIDTH]);
@@ -60,7 +60,7 @@ impl TinyRecurrent {
         (0..steps).map(step).collect()
     }
 
-    /// The final outputs and the number of steps.
+    /// Final outputs and number of steps.
     fn answer(&self, game: &Game, limits: StepLimits) -> (Vec<f32>, [f32; 3], usize) {
         let most = if limits.steps == 0 { STEPS } else { limits.steps };
         let outputs = self.steps(game, most);
@@ -135,7 +135,6 @@ fn load(file: &Path) -> Network {
     Network::load(file).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Evaluates all positions in one batch.
 fn evaluate(network: &Network, limits: StepLimits, games: &[Game]) -> Vec<Answer> {
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
     let requests: Vec<_> = games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
@@ -281,7 +280,6 @@ fn the_options_set_the_steps() {
     assert!(wins[..4] != wins[4..8], "one step is not six: {wins:?}");
     let search = engine.search("position startpos", "go nodes 200");
     assert!(Game::new().parse_uci(search.best()).is_ok());
-    // Other networks ignore the option.
     engine.send("setoption name WeightsFile value <embedded>\nsetoption name ThinkSteps value 9");
     assert!(Game::new().parse_uci(engine.search("position startpos", "go nodes 3").best()).is_ok());
 }

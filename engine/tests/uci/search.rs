@@ -1,5 +1,3 @@
-//! The output of a search, through the built program.
-
 use crate::program::{Program, Search, field, number};
 use engine::chess::position::Game;
 
@@ -51,7 +49,7 @@ fn timeless(search: &Search) -> Vec<String> {
         }
         kept.join(" ")
     };
-    // Which lines come before depends on time; the result does not.
+    // The lines before depend on time, the result does not.
     search.lines[search.lines.len() - 2..].iter().map(words).collect()
 }
 
@@ -67,7 +65,7 @@ fn one_thread_and_a_fixed_precision_repeat_themselves() {
         };
         let game = |engine: &mut Program| {
             let first = timeless(&engine.search(&format!("position fen {fen}"), "go nodes 300"));
-            // The second search reuses the tree of the first.
+            // The second search reuses the first one's tree.
             let second = engine.search(&format!("position fen {fen} moves g8f6 d2d3"), "go nodes 200");
             (first, timeless(&second))
         };
