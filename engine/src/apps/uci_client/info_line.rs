@@ -1,9 +1,9 @@
-//! `info` lines with a variation. Parsed word by word, as GUIs do: engines add words of their own, and `shakmaty-uci`
-//! rejects `wdl` and mates in more than 127 moves.
+//! Parsed word by word, as GUIs do: engines add words of their own, and `shakmaty-uci` rejects `wdl` and mates in more
+//! than 127 moves.
 
 use crate::search::Score;
 
-/// A reported variation. Its moves are not validated.
+/// The moves are not validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InfoLine {
     /// `multipv` − 1.
@@ -14,14 +14,14 @@ pub struct InfoLine {
     pub nodes: u64,
     /// For the side to move.
     pub score: Score,
-    /// WDL of the side to move in per mille.
+    /// Per mille, for the side to move.
     pub wdl: Option<[u16; 3]>,
     /// UCI notation.
     pub pv: Vec<String>,
 }
 
 impl InfoLine {
-    /// Parses the words after `info`. `None` for bounds, strings, and lines without a score or a variation.
+    /// `words` follow `info`. `None` for bounds, strings, and lines without a score or a variation.
     pub fn parse<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<InfoLine> {
         let (mut rank, mut depth, mut nodes, mut score, mut wdl) = (0, 0, 0, None, None);
         while let Some(word) = words.next() {

@@ -1,4 +1,4 @@
-//! The lines that an engine writes. Parsed word by word, as GUIs do; unknown words are skipped.
+//! The lines that an engine writes, parsed word by word, as GUIs do.
 
 use super::InfoLine;
 
@@ -8,15 +8,15 @@ pub enum EngineLine {
     Option(OptionSpec),
     UciOk,
     ReadyOk,
-    /// `info …` with a score and a variation.
+    /// With a score and a variation.
     Info(InfoLine),
-    /// `info string` with the statistics of a root move, as lc0 and Philidor write them.
+    /// A root move's `info string`, as lc0 and Philidor write it.
     Numbers(MoveNumbers),
-    /// `info string tree {…}`: Philidor's answer to `tree`, as JSON.
+    /// Philidor's answer to `tree`, as JSON.
     Tree(String),
-    /// `info string tree: …`: the reason why there is no answer.
+    /// The reason why `tree` has no answer.
     NoTree(String),
-    /// The move of `bestmove …` as written.
+    /// As written.
     Best(String),
     Other,
 }
@@ -24,11 +24,11 @@ pub enum EngineLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
     pub name: String,
-    /// Minimum and maximum of a `spin`.
+    /// Of a `spin`.
     pub range: Option<(i64, i64)>,
 }
 
-/// Statistics of a root move, for the side to move at the root.
+/// Of a root move, for the side to move there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveNumbers {
     /// UCI notation; `node` is the root, which ends a list.

@@ -22,28 +22,26 @@ pub use line::{EngineLine, MoveNumbers, OptionSpec};
 use crate::chess::position::{Game, PositionError};
 use crate::search::Score;
 
-/// How often the stop flag is checked while waiting for an engine.
+/// Of the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An engine is sent `stop` if it searches more than this multiple of its node limit and more than
-/// `LEAST_EXCESS_NODES`: it ignores the limit.
+/// An engine that searches more than this multiple of its node limit, and more than `LEAST_EXCESS_NODES`, ignores the
+/// limit and is sent `stop`.
 const NODE_LIMIT_FACTOR: u64 = 2;
 const LEAST_EXCESS_NODES: u64 = 10_000;
 
-/// Maximum time to exit for an engine that has closed its pipes.
+/// For an engine that has closed its pipes.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Names and values.
     pub options: Vec<(String, String)>,
-    /// Maximum time to answer, beyond the search time of `movetime`.
+    /// Beyond the search time of `movetime`.
     pub timeout: Duration,
 }
 
-/// The limit of one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
@@ -69,21 +67,19 @@ pub enum EngineError {
     Start(PathBuf, std::io::Error),
     #[error("the engine {} {}", .0.display(), .1)]
     Unfit(PathBuf, String),
-    /// It exited, timed out, or answered with an illegal move.
     #[error("the engine {} {}", .0.display(), .1)]
     Failed(PathBuf, String),
     #[error("interrupted")]
     Interrupted,
 }
 
-/// A game with its `position` commands.
 #[derive(Clone, Debug)]
 pub struct UciPosition {
     pub game: Game,
-    /// The whole game, for engines that use earlier positions.
+    /// For engines that use earlier positions.
     whole: PositionCommand,
-    /// The game since the last capture or pawn move, which is all that repetitions and the fifty-move rule need. Much
-    /// shorter: engines take 1 to 2 µs to read a move.
+    /// Since the last capture or pawn move: all that repetitions and the fifty-move rule need, and much shorter.
+    /// Engines take 1 to 2 µs to read a move.
     recent: PositionCommand,
 }
 
@@ -111,7 +107,6 @@ impl PositionCommand {
 }
 
 impl UciPosition {
-    /// `None` is the initial position.
     pub fn new(start: Option<&str>) -> Result<UciPosition, PositionError> {
         let game = start.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
         let command = PositionCommand::new(start);
@@ -129,7 +124,6 @@ impl UciPosition {
         }
     }
 
-    /// Returns whether castling moves are written as in Chess960.
     pub fn is_chess960(&self) -> bool {
         self.game.position().castles().mode().is_chess960()
     }
@@ -138,11 +132,11 @@ impl UciPosition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineMove {
     pub m: Move,
-    /// The legal part of the principal variation; begins with `m`.
+    /// Legal; begins with `m`.
     pub pv: Vec<Move>,
-    /// For the side that plays `m`; `None` if the engine reported none.
+    /// For the side that plays `m`.
     pub score: Option<Score>,
-    /// WDL of the side that plays `m` in per mille, if the engine reports it (`UCI_ShowWDL`).
+    /// Per mille, for the side that plays `m`, if the engine reports it (`UCI_ShowWDL`).
     pub wdl: Option<[u16; 3]>,
 }
 
@@ -161,7 +155,6 @@ pub struct UciEngine {
 }
 
 impl UciEngine {
-    /// Starts an engine, sets its options, and waits for `readyok`.
     pub fn start(command: &EngineCommand, stop: &AtomicBool) -> Result<UciEngine, EngineError> {
         let program = command.program.clone();
         let mut process = engine_process(&program, &command.arguments);
@@ -206,7 +199,7 @@ impl UciEngine {
         knows(&self.options, name)
     }
 
-    /// Sets a check option if the engine has it; returns whether it has.
+    /// Returns whether the engine has the check option.
     pub fn try_check(&mut self, name: &str, value: bool) -> Result<bool, EngineError> {
         let known = self.has_option(name);
         if known {
@@ -228,12 +221,10 @@ impl UciEngine {
         Ok(())
     }
 
-    /// From `id name`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Sends `ucinewgame` and waits for `readyok`.
     pub fn new_game(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
         self.send("ucinewgame")?;
         self.wait_until_ready(stop)
@@ -242,8 +233,8 @@ impl UciEngine {
     /// Returns at most `count` moves, best first. The position must have a legal move. After an error the engine must
     /// be dropped.
     ///
-    /// A position is sent only after the last answer: Stockfish reads a `position` during a search and counts its moves
-    /// as nodes, so that searches by nodes would end early and not be reproducible.
+    /// Sends the position after the last answer: Stockfish counts the moves of a `position` during a search as nodes,
+    /// so that node limits would not be reproducible.
     pub fn best(
         &mut self,
         position: &UciPosition,
@@ -257,12 +248,11 @@ impl UciEngine {
         self.answer(position, limit, count, stop)
     }
 
-    /// Returns whether the engine is known to use earlier positions only for repetitions.
+    /// The engine uses earlier positions only for repetitions.
     fn needs_only_recent(&self) -> bool {
         self.name.starts_with("Stockfish")
     }
 
-    /// Sets MultiPV and Chess960 for the next search.
     fn prepare(&mut self, position: &UciPosition, count: usize) -> Result<(), EngineError> {
         if self.multi_pv != count {
             self.set_option("MultiPV", &count.to_string())?;
@@ -275,7 +265,6 @@ impl UciEngine {
         Ok(())
     }
 
-    /// Waits for `bestmove` and collects the lines.
     fn answer(
         &mut self,
         position: &UciPosition,
@@ -318,7 +307,7 @@ impl UciEngine {
         })?;
         let mut moves: Vec<EngineMove> =
             found.iter().map_while(|info| scored_move(&position.game, info.as_ref()?)).collect();
-        // `bestmove` takes precedence: the engine may have changed its mind after its last `info`, or sent none.
+        // The engine may have changed its mind after its last `info`, or sent none.
         if moves.first().is_none_or(|first| first.m != m) {
             let (score, wdl) = moves.first().map_or((None, None), |first| (first.score, first.wdl));
             moves.retain(|scored| scored.m != m);
@@ -336,7 +325,7 @@ impl UciEngine {
         sent.map_err(|_| self.exited())
     }
 
-    /// The error for an engine whose pipes are closed. Its exit status is available a moment later.
+    /// The exit status is available a moment after the pipes close.
     fn exited(&mut self) -> EngineError {
         let last = Instant::now() + EXIT_TIMEOUT;
         loop {
@@ -348,7 +337,6 @@ impl UciEngine {
         }
     }
 
-    /// The next line of output, which must arrive within `timeout`.
     fn receive(&mut self, timeout: Duration, stop: &AtomicBool) -> Result<String, EngineError> {
         let last = Instant::now() + timeout;
         loop {
@@ -378,7 +366,7 @@ impl Drop for UciEngine {
 pub fn engine_process(program: &Path, arguments: &[String]) -> Command {
     let mut process = Command::new(program);
     process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Its own process group, so that Ctrl-C does not reach the engine before we are done with it.
+    // Ctrl-C must not reach the engine before we are done with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut process, 0);
     process
@@ -393,7 +381,7 @@ pub fn knows(options: &[OptionSpec], name: &str) -> bool {
     options.iter().any(|known| known.name.eq_ignore_ascii_case(name))
 }
 
-/// A program's path. Debian installs Stockfish in /usr/games, which is not in root's PATH.
+/// Debian installs Stockfish in /usr/games, which is not in root's PATH.
 pub fn find_program(program: &Path) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let games = Path::new("/usr/games").join(program);
@@ -402,8 +390,8 @@ pub fn find_program(program: &Path) -> PathBuf {
     if !known && games.is_file() { games } else { program.to_owned() }
 }
 
-/// Splits a command into words; quotation marks keep spaces. `None` if one is not closed. A backslash is an ordinary
-/// letter, because it separates folders on Windows.
+/// Quotation marks keep spaces. `None` if one is not closed. A backslash is an ordinary letter, because it separates
+/// folders on Windows.
 pub fn command_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -424,13 +412,11 @@ pub fn command_words(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// Parses `NAME=VALUE`.
 pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
     let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Returns whether an `info` line shows that the engine ignores its node limit.
 fn ignores_limit(line: &str, limit: Limit) -> bool {
     let Limit::Nodes(most) = limit else { return false };
     let mut words = line.split_ascii_whitespace();
@@ -442,7 +428,7 @@ fn ignores_limit(line: &str, limit: Limit) -> bool {
     nodes.is_some_and(|nodes| nodes > most.saturating_mul(NODE_LIMIT_FACTOR).max(LEAST_EXCESS_NODES))
 }
 
-/// The first move of an `info` line with its evaluation; `None` if it is illegal.
+/// `None` if the first move is illegal.
 fn scored_move(game: &Game, info: &InfoLine) -> Option<EngineMove> {
     let mut after = game.clone();
     let legal = |word: &String| {
