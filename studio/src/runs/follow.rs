@@ -151,7 +151,7 @@ impl RunFollower {
         self.total_samples
     }
 
-    /// Reads at most 4 MiB, up to the last whole line.
+    /// Reads at most `CHUNK` bytes, up to the last whole line.
     pub fn poll(&mut self) -> Looked {
         let before = (self.lines, self.damaged, self.problem.clone());
         let (problem, more) = match self.read_new() {

@@ -93,7 +93,7 @@ pub struct Asked<'a> {
     pub game: &'a Game,
     /// Of the root probe.
     pub root_hits: u64,
-    /// Of the root.
+    /// The root's policy temperature.
     pub temperature: f32,
 }
 

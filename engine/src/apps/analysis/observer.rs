@@ -25,14 +25,14 @@ pub struct AnswerWriter {
     pub turn: usize,
     /// Up to the queried position.
     pub game: Game,
-    /// Before the search.
+    /// Of the root probe.
     pub root_hits: u64,
-    /// Of the root.
+    /// The root's policy temperature.
     pub temperature: f32,
     pub begin: Instant,
     /// When the last answer was written, or `begin`.
     pub shown_at: Instant,
-    /// By a request.
+    /// A request stopped the search.
     pub is_terminated: Arc<AtomicBool>,
     pub out: Writer,
     pub ended: Sender<EndedSearch>,

@@ -30,7 +30,7 @@ pub struct ReviewKey {
 struct JournalRecord {
     /// Counts readable games.
     game: usize,
-    /// Before the position.
+    /// Plies before the position.
     ply: usize,
     lines: Vec<JournalLine>,
 }

@@ -22,7 +22,6 @@ use crate::chess::pgn::{PgnGame, read_games};
 
 /// The second line tells whether the best move was the only good one.
 const LINES: usize = 2;
-/// How often intermediate results are written.
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Error)]
@@ -43,7 +42,7 @@ pub enum ReviewError {
     Interrupted(usize, usize),
 }
 
-/// Reviews the games of a file and writes the paths of the results to `out`.
+/// Writes the paths of the results to `out`.
 pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ReviewError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -86,7 +85,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     }
 }
 
-/// Evaluates the positions that the journal does not hold yet.
+/// Skips positions in the journal.
 fn review_all(
     config: &ReviewConfig,
     games: &[PgnGame],

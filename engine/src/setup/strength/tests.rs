@@ -35,7 +35,7 @@ fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     }
 }
 
-/// By line.
+/// Number of choices per line.
 fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
     let strength = Strength::of_elo(elo);
     let mut counts = HashMap::new();
