@@ -1,4 +1,4 @@
-//! `annotate`: an engine's evaluations for existing games.
+//! The command `annotate`.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,8 @@ use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
 /// Add a UCI engine's evaluations to games: PGN or files of games in, files of games (games/1) out
 ///
-/// All games are annotated, also those without a result; use `import` first to filter them. Ctrl-C loses
-/// nothing; the same command with --resume continues.
+/// All games are annotated, also those without a result; filter them with `import` first. Ctrl-C loses nothing; the
+/// same command with --resume continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer annotate data/mine-*.h5 --nodes 20000\n  \
     philidor-trainer annotate games.pgn.zst --name judged --movetime 100 --keep-known\n  \
@@ -31,7 +31,7 @@ pub struct AnnotateArgs {
     /// PGN files (plain, .gz, .zst, .bz2) or files of games
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Name of the new files, before -00000.h5 [default: that of the first file, and "-annotated"]
+    /// Name of the new files, before -00000.h5 [default: that of the first file plus "-annotated"]
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
@@ -44,22 +44,21 @@ pub struct AnnotateArgs {
     /// Also record each position's best move as its policy target, with its WDL (win, draw, loss)
     #[arg(long)]
     best_move: bool,
-    /// Record each position's K best moves and their scores, and share its policy target among them
+    /// Record each position's K best moves with their scores, and share its policy target among them
     #[arg(long, value_name = "K", conflicts_with = "best_move", value_parser = count(1..=MAX_MULTIPV))]
     best_moves: Option<usize>,
     /// Let other machines label: list units of work in DIR/wanted.json and take their results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
-    /// With --inbox: start labelling here after this many seconds without any result
+    /// With --inbox: start labelling here after this many seconds without a result
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     inbox_patience: u64,
-    /// To which position an [%eval] comment of a PGN belongs
+    /// The position to which an [%eval] comment of a PGN belongs
     #[arg(long = "evals", value_enum, default_value_t = EvalSide::Auto)]
     eval: EvalSide,
 }
 
 impl AnnotateArgs {
-    /// Annotates the games and prints a summary.
     pub fn run(&self) -> anyhow::Result<()> {
         let name = self.name.clone().unwrap_or_else(|| format!("{}-annotated", stem(&self.files[0])));
         let stop = interrupt::flag()?;

@@ -1,4 +1,4 @@
-//! `arena`: a match between two players.
+//! The command `arena`.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -33,11 +33,10 @@ pub struct ArenaArgs {
     /// Visits per move of networks
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MAX_VISITS))]
     visits: u64,
-    /// Largest number of games; a pair that has begun is completed
+    /// Maximum number of games; a pair that has begun is completed
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MAX_GAMES))]
     games: u64,
-    /// Stop when a sequential test (SPRT) accepts either that the first player is stronger by ELO1, or only
-    /// by ELO0
+    /// Stop when a sequential test (SPRT) accepts that the first player is stronger by ELO1, or only by ELO0
     #[arg(long, value_name = "ELO0,ELO1")]
     sprt: Option<Sprt>,
     /// Start from the positions of a book (EPD, FEN, or the final positions of a PGN's games), shuffled
@@ -46,7 +45,7 @@ pub struct ArenaArgs {
     /// Random plies before the game
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
-    /// Largest number of plies; the game is then a draw
+    /// Maximum number of plies; the game is then a draw
     #[arg(long, default_value_t = 400, value_parser = count(1..=MAX_PLIES))]
     plies: usize,
     /// Folders of Syzygy tables that adjudicate games
@@ -67,7 +66,6 @@ pub struct ArenaArgs {
 }
 
 impl ArenaArgs {
-    /// Plays the match and prints the result.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let report = self.play(&stop)?;

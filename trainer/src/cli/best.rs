@@ -1,4 +1,4 @@
-//! `best`: the best network over all runs.
+//! The command `best`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ pub struct BestArgs {
     /// Folders of runs
     #[arg(default_value = "runs", value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// What is compared
+    /// The measure to compare
     #[arg(long, value_enum, default_value_t = BestMeasure::PolicyLoss)]
     by: BestMeasure,
-    /// Print only the path of the best run's network: its best checkpoint, or its last one if none is kept,
-    /// which may be later than the compared validation
+    /// Print only the path of the best run's network: its best checkpoint, or its last one if none is kept, which may
+    /// be later than the compared validation
     #[arg(long)]
     path: bool,
 }

@@ -1,4 +1,4 @@
-//! `compare`: matches between settings of the search.
+//! The command `compare`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use crate::config::bounds::{MAX_SECONDS, MAX_THREADS};
 use crate::config::worker_count;
 use crate::play::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
 
-/// Play matches between settings of the search, by units of work that other machines can do
+/// Play matches between search settings, by units of work that other machines can do
 ///
-/// One network plays itself with a fixed number of visits on paired openings. Ctrl-C loses only the units in
-/// progress; the same command continues. OUT holds each unit's games (philidor-match/1), and at the end
-/// results.json with the first player's scores in half points.
+/// One network plays itself with a fixed number of visits on paired openings. Ctrl-C loses only the units in progress;
+/// the same command continues. OUT gets each unit's games (philidor-match/1), and at the end results.json with the
+/// first player's scores in half points.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, with plan.json:\n  \
     {\"format\": \"philidor-comparison/1\", \"network\": \"nets/philidor.int8.onnx\", \"visits\": 200,\n   \
@@ -37,7 +37,7 @@ pub struct CompareArgs {
     /// Let other machines play: list units of work in DIR/wanted.json and take their results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
-    /// With --inbox: start playing here after this many seconds without any result
+    /// With --inbox: start playing here after this many seconds without a result
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     patience: u64,
     /// Threads [default: one per core]
@@ -46,7 +46,6 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// Plays the matches and prints the results.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let plan = ComparisonPlan::read(&self.plan)?;

@@ -1,4 +1,4 @@
-//! `convert-lc0`: a network of Leela Chess Zero's as a network file.
+//! The command `convert-lc0`.
 
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,13 @@ pub struct ConvertLc0Args {
     /// The network file to write [default: WEIGHTS with .onnx]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Name of the network [default: the name of the written file]
+    /// Name of the network [default: the file name without extension]
     #[arg(long)]
     name: Option<String>,
 }
 
 impl ConvertLc0Args {
-    /// Loads the result as the engine does, which checks its card, shapes and golden outputs.
+    /// Loads the result as the engine does, which checks card, shapes and golden outputs.
     pub fn run(&self) -> Result<()> {
         say!("{}", self.convert()?);
         Ok(())

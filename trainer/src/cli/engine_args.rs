@@ -1,4 +1,4 @@
-//! The arguments of the commands that run UCI engines.
+//! Arguments of the commands that run UCI engines.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,6 @@ use super::out_args::count;
 use crate::config::bounds::{MAX_DEPTH, MAX_SECONDS, MAX_THREADS};
 use crate::data::datagen::{EngineCommand, EngineError, Limit, UciEngine};
 
-/// Which engine, how many of them, and the limits of their searches.
 #[derive(Args, Debug)]
 pub struct EngineArgs {
     /// UCI engine; a name is also looked up in /usr/games
@@ -22,7 +21,7 @@ pub struct EngineArgs {
     /// A UCI option to set, NAME=VALUE; can be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
     options: Vec<(String, String)>,
-    /// Engines that run at the same time [default: one per processor]
+    /// Engines running concurrently [default: one per processor]
     #[arg(long, value_parser = count(1..=MAX_THREADS))]
     engines: Option<usize>,
     /// Search depth in plies [default: 15, unless --nodes or --movetime]
@@ -56,7 +55,7 @@ impl EngineArgs {
         self.options.iter().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// Starts the engine to ask its name; fails if it lacks an option that is to be set.
+    /// Starts the engine to ask its name. Fails if it lacks a requested option.
     pub fn name(&self, stop: &AtomicBool) -> anyhow::Result<String> {
         match UciEngine::start(&self.command(), stop) {
             Ok(engine) => Ok(engine.name().to_owned()),
@@ -70,7 +69,6 @@ impl EngineArgs {
         self.engine.display().to_string()
     }
 
-    /// How to start the engine.
     pub fn command(&self) -> EngineCommand {
         let options = self.options.clone();
         EngineCommand {

@@ -1,4 +1,4 @@
-//! `evaluate`: the strength of networks, side by side.
+//! The command `evaluate`.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ enum EvaluateCommand {
         --games data/deep-*.h5 --split all --searches\n\
         The gain of each step of a recursive network, with losses and the policy's entropy: --think-steps 1,2,4,8,16")]
     Accuracy(AccuracyArgs),
-    /// How far networks' values are from those of deep searches, on positions with their history
+    /// How far networks' values are from those of deep searches, on positions with history
     #[command(
         after_help = "Example: philidor-trainer evaluate value embedded nets/mine.onnx --truth truth.tsv\n\
         A truth file is tab-separated: kind, FEN, the moves played from there (UCI notation), expected points of the side \
@@ -40,7 +40,7 @@ enum EvaluateCommand {
         power that fits best."
     )]
     Value(ValueArgs),
-    /// How many positions of tactics suites networks solve, alone and by a search
+    /// How many positions of tactics suites networks solve, alone and with a search
     #[command(
         after_help = "Example: philidor-trainer evaluate tactics embedded nets/mine.onnx --suite suites/*.tsv\n\
         A suite is a tab-separated table with a header line: fen, and one of bm (best moves), am (moves to avoid), dm \
@@ -52,18 +52,16 @@ enum EvaluateCommand {
     Canaries(CanariesArgs),
 }
 
-/// The networks, and where the result is written.
 #[derive(Args, Debug)]
 struct CommonArgs {
     /// Network files, or `embedded`
     #[arg(required = true, value_name = "NET")]
     nets: Vec<PathBuf>,
-    /// Also write the numbers to this file, as JSON
+    /// Also write the numbers to this file (JSON)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// How networks search.
 #[derive(Args, Debug)]
 struct SearchArgs {
     /// Visits per search, on one thread; 0: evaluate the networks alone
@@ -87,15 +85,15 @@ struct AccuracyArgs {
     /// Maximum number of positions, spread evenly over the sources and their games
     #[arg(long, default_value_t = 16384)]
     positions: usize,
-    /// Judge by the searches recorded with the positions (best move; win, draw and loss) instead of the moves played and
-    /// the results, and leave out positions without one
+    /// Judge by the recorded searches (best move; win, draw and loss) instead of the moves played and the results;
+    /// omits positions without a search
     #[arg(long)]
     searches: bool,
-    /// Also print top-1 and top-5 among all outputs of the networks, legal moves or not; networks of the family sparse have
-    /// outputs for legal moves only
+    /// Also print top-1 and top-5 among all outputs of the networks, legal moves or not; networks of the family sparse
+    /// have outputs for legal moves only
     #[arg(long)]
     raw: bool,
-    /// What runs the networks, one column each: two columns of a network of the family sparse in fp32 show what the
+    /// The runtime of the networks, one column each; both columns of an fp32 network of the family sparse show what the
     /// engine's integers cost
     #[arg(
         long,
@@ -106,7 +104,7 @@ struct AccuracyArgs {
         value_name = "BACKEND"
     )]
     backend: Vec<BackendChoice>,
-    /// Run recursive networks with these numbers of steps, one column each [default: as they were trained]
+    /// Run recursive networks with these numbers of steps, one column each [default: as trained]
     #[arg(long, conflicts_with_all = ["raw", "backend"], value_delimiter = ',', value_name = "STEPS")]
     think_steps: Vec<usize>,
 }
@@ -139,7 +137,6 @@ struct CanariesArgs {
     search: SearchArgs,
 }
 
-/// What runs networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BackendChoice {
     /// The engine's own kernels for the family sparse, else ONNX Runtime
@@ -148,7 +145,6 @@ enum BackendChoice {
     Onnx,
 }
 
-/// Games by their split.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SplitChoice {
     /// One game in a hundred, which training never sees

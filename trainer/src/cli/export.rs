@@ -1,4 +1,4 @@
-//! `export`: a checkpoint as a network file.
+//! The command `export`.
 
 use std::path::PathBuf;
 
@@ -19,19 +19,18 @@ pub struct ExportArgs {
     /// The network file to write
     #[arg(long)]
     pub(super) out: PathBuf,
-    /// Name of the network [default: the name of the file]
+    /// Name of the network [default: the file name without extension]
     #[arg(long)]
     pub(super) name: Option<String>,
     /// Export the averaged weights (EMA), if the checkpoint has them
     #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
     pub(super) averaged: bool,
-    /// Unroll this number of steps of a recursive network into one graph, which the engine runs like any
-    /// other network [default: a single step, which the engine repeats as often as its option `ThinkSteps`
-    /// says]
+    /// Unroll this number of steps of a recursive network into one graph, which the engine runs like any other network
+    /// [default: a single step, which the engine repeats as its option `ThinkSteps` says]
     #[arg(long, value_name = "STEPS")]
     pub(super) unroll: Option<usize>,
-    /// Take the policy from another network of the family sparse, a network file or a checkpoint; the value
-    /// stays the checkpoint's
+    /// Take the policy from another network of the family sparse (a network file or a checkpoint); the value stays the
+    /// checkpoint's
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
     /// Also write the exported weights to this file, as a small checkpoint for `train --init`
@@ -40,7 +39,7 @@ pub struct ExportArgs {
 }
 
 impl ExportArgs {
-    /// Loads the result as the engine does, which checks its card, shapes and golden outputs.
+    /// Loads the result as the engine does, which checks card, shapes and golden outputs.
     pub fn run(&self) -> Result<()> {
         if SparseCheckpoint::recognises(&self.checkpoint) {
             sparse::export(self)

@@ -1,4 +1,4 @@
-//! `export-pgn`: stored games as PGN.
+//! The command `export-pgn`.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::base::files::write_with;
 use crate::data::dataset::read;
 use crate::data::record::{EvalSide, write_pgn};
 
-/// Write stored games (games/1) as PGN, with their evaluations and the names of their openings
+/// Write stored games (games/1) as PGN, with evaluations and opening names
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer export-pgn data/mined-*.h5 --out mined.pgn\n  \
     philidor-trainer export-pgn data/mined-00000.h5 --game 7 --evals after")]
@@ -24,14 +24,13 @@ pub struct ExportPgnArgs {
     /// Only this game of each file, counted from 0
     #[arg(long)]
     game: Option<usize>,
-    /// The position to which the [%eval] after a move belongs: `before` loses nothing and is what `import`
-    /// expects; `after` is what Lichess writes and most other programs show
+    /// The position to which the [%eval] after a move belongs: `before` loses nothing and is what `import` expects;
+    /// `after` is what Lichess writes and most other programs show
     #[arg(long = "evals", value_enum, default_value_t = EvalSide::Before)]
     eval: EvalSide,
 }
 
 impl ExportPgnArgs {
-    /// Writes the games as PGN.
     pub fn run(&self) -> anyhow::Result<()> {
         let Some(path) = &self.out else {
             return self.write(&mut BufWriter::new(io::stdout().lock())).map(drop);
@@ -55,7 +54,7 @@ impl ExportPgnArgs {
             for index in games {
                 match write_pgn(&chunk.game(index), &chunk.source, &index.to_string(), self.eval, out) {
                     Ok(()) => written += 1,
-                    // The reader of our output has closed it.
+                    // The reader has closed our output.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(written),
                     Err(error) => {
                         return Err(error).with_context(|| format!("{}: game {index}", path.display()));

@@ -1,4 +1,4 @@
-//! `fetch-games`: a player's games from Chess.com or Lichess.
+//! The command `fetch-games`.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,8 @@ use crate::data::datagen::fetch::{Fetch, Month, Site};
 
 /// Fetch a player's games of a month as PGN from Chess.com or Lichess, within their limits
 ///
-/// Sends one request at a time, with pauses, and waits if the server asks for it (429). A month is not
-/// fetched again if its file was written after the month's end. Ctrl-C loses nothing; the same command
-/// continues.
+/// Sends one request at a time, with pauses, and waits if the server asks for it (429). A month is not fetched again if
+/// its file was written after the month's end. Ctrl-C loses nothing; the same command continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer fetch-games lichess DrNykterstein 2024-05\n  \
     philidor-trainer fetch-games chess.com hikaru 2024-01 --until 2024-06 --contact me@example.org")]
@@ -30,7 +29,7 @@ pub struct FetchGamesArgs {
     /// Folder for the files SITE-USER-MONTH.pgn
     #[arg(long, default_value = "data")]
     out: PathBuf,
-    /// An address at which the site can reach you if something is wrong; it is sent with each request
+    /// An address at which the site can reach you in case of trouble; sent with each request
     #[arg(long)]
     contact: Option<String>,
     /// Seconds between two requests
@@ -52,7 +51,6 @@ fn user(name: &str) -> anyhow::Result<String> {
 }
 
 impl FetchGamesArgs {
-    /// Fetches the games and prints a line per month.
     pub fn run(&self) -> anyhow::Result<()> {
         self.request().run(&*interrupt::flag()?, &mut |line| say!("{line}"))
     }

@@ -1,4 +1,4 @@
-//! `heatmap`: the weights of a linear network as a picture.
+//! The command `heatmap`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use shakmaty::uci::UciMove;
 use crate::base::files::write_file;
 use crate::judge::plot::heatmap::{LinearWeights, draw_move, draw_piece, parse};
 
-/// Per sign.
+/// Printed weights per sign.
 const PRINTED: usize = 5;
 
 /// Draw the weights of a linear network for a move, or for a piece (PNG)
@@ -23,12 +23,11 @@ const PRINTED: usize = 5;
 pub struct HeatmapArgs {
     /// The network file, of the family `linear`
     net: PathBuf,
-    /// Draw the weights for this move (UCI notation): one board per piece, coloured by the square of the
-    /// piece
+    /// Draw the weights for this move (UCI notation): one board per piece, coloured by the square of the piece
     #[arg(long = "move", value_name = "UCI", required_unless_present = "piece", conflicts_with = "piece")]
     uci: Option<UciMove>,
-    /// Draw the weights of a piece for its own moves (PNBRQK White's, pnbrqk Black's): one board per square
-    /// of the piece, coloured by the target square
+    /// Draw the weights of a piece for its own moves (PNBRQK White's, pnbrqk Black's): one board per square of the
+    /// piece, coloured by the target square
     #[arg(long)]
     piece: Option<char>,
     /// The picture to write

@@ -1,4 +1,4 @@
-//! `import`: PGN files and puzzles into files of games.
+//! The command `import`.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -29,7 +29,7 @@ use crate::data::record::{EvalCounts, EvalSide};
 )]
 pub struct ImportArgs {
     /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with columns named rating, popularity, plays, fen (the
-    /// solver to move) and moves. The first line, which names the columns in any order, decides which. `-` is the standard
+    /// solver to move) and moves. The first line, which names the columns in any order, decides which. `-` is standard
     /// input
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -39,13 +39,13 @@ pub struct ImportArgs {
     /// Name of the files, before -00000.h5 [default: that of the first file]
     #[arg(long)]
     name: Option<String>,
-    /// Positions per file, approximately
+    /// Approximate positions per file
     #[arg(long, default_value_t = 1_000_000)]
     chunk_size: usize,
-    /// Minimum rating of both players, or of a puzzle, where it is known
+    /// Minimum rating of both players, or of a puzzle, where known
     #[arg(long, default_value_t = 0)]
     min_elo: u16,
-    /// Maximum rating of both players, or of a puzzle, where it is known
+    /// Maximum rating of both players, or of a puzzle, where known
     #[arg(long, default_value_t = u16::MAX)]
     max_elo: u16,
     /// Exclude games in which a rating is unknown
@@ -60,19 +60,19 @@ pub struct ImportArgs {
     /// Exclude draws
     #[arg(long)]
     decisive_only: bool,
-    /// Keep games without a result (puzzles have none and are kept)
+    /// Keep games without a result (puzzles have none and are always kept)
     #[arg(long)]
     unknown_results: bool,
     /// Minimum popularity of a puzzle, -100 to 100
     #[arg(long, default_value_t = -100, allow_negative_numbers = true)]
     min_popularity: i16,
-    /// Minimum number of times that a puzzle has been played
+    /// Minimum number of plays of a puzzle
     #[arg(long, default_value_t = 0)]
     min_plays: u32,
     /// Stop after this many games
     #[arg(long)]
     max_games: Option<u64>,
-    /// To which position an [%eval] comment belongs, and for whom it is
+    /// The position to which an [%eval] comment belongs, and whose point of view it takes
     #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
     evals: EvalSide,
     /// Threads that replay games [default: all processors]
@@ -81,8 +81,7 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Imports the games. Broken games are reported and skipped; what a damaged file holds before its damage is kept, but
-    /// the command fails at its end.
+    /// Broken games are reported and skipped. Games before a file's damage are kept, but the command fails at its end.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
             log::warn!("{error:#}");
@@ -149,7 +148,6 @@ impl ImportArgs {
     }
 }
 
-/// Progress on stderr.
 struct Meter {
     bar: ProgressBar,
     started: Instant,

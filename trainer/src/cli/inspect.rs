@@ -1,4 +1,4 @@
-//! `inspect`: checks and describes files of games.
+//! The command `inspect`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ pub struct InspectArgs {
     /// Check structure and checksums, but do not replay the games
     #[arg(long)]
     quick: bool,
-    /// Show this game of each file, counted from 0: its opening and its moves, each with the evaluation of
-    /// the position before it
+    /// Show this game of each file, counted from 0: its opening and its moves, each with the evaluation of the position
+    /// before it
     #[arg(long)]
     game: Option<usize>,
     /// Show the board after each move of the game
@@ -29,7 +29,7 @@ pub struct InspectArgs {
 }
 
 impl InspectArgs {
-    /// Prints a description of each file. If files are unreadable or damaged, the error has a line for each.
+    /// Describes each file. The error has a line for each unreadable or damaged file.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut errors = Vec::new();
         let mut out = io::stdout().lock();
@@ -43,7 +43,7 @@ impl InspectArgs {
             };
             match description {
                 Ok(description) => match writeln!(out, "{description}") {
-                    // The reader of our output has closed it.
+                    // The reader has closed our output.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                     written => written?,
                 },

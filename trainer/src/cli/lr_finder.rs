@@ -1,4 +1,4 @@
-//! `lr-finder`: a learning-rate range test.
+//! The command `lr-finder`.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -11,7 +11,6 @@ use super::{sparse, torch};
 use crate::judge::plot::{Axes, Curve, Panel, figure};
 use crate::learn::run::{LrSuggestion, RangeTestStep};
 
-/// Number of rows of the table.
 const ROWS: usize = 20;
 
 /// Find a learning rate by a range test: it rises exponentially until the loss diverges
@@ -36,7 +35,6 @@ pub struct LrFinderArgs {
 }
 
 impl LrFinderArgs {
-    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         ensure!(
             self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1,

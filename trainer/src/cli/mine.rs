@@ -1,4 +1,4 @@
-//! `mine`: games of a UCI engine against itself.
+//! The command `mine`.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -20,15 +20,15 @@ use crate::data::datagen::{
 };
 use crate::data::dataset::Store;
 
-/// Largest number of visits of a followed tree: its memory holds them, and Ctrl-C waits for them.
+/// Limits the memory of a followed tree, and how long Ctrl-C waits for it.
 const MAX_TREE_PATHS: u64 = 10_000;
 
 /// Let a UCI engine play itself and write files of games (games/1) with its evaluations
 ///
-/// The defaults are those of the lesson on imitation learning: from the initial position, one of the three
-/// best moves with 80, 15 and 5 per cent, draws claimed, at most 500 plies. Ctrl-C loses nothing; the same
-/// command with --resume continues, also with a larger --games. With --depth or --nodes the games depend only
-/// on the seed, not on the number of engines, unless the run is interrupted.
+/// The defaults are those of the lesson on imitation learning: from the initial position, one of the three best moves
+/// with 80, 15 and 5 per cent, draws claimed, at most 500 plies. Ctrl-C loses nothing; the same command with --resume
+/// continues, also with a larger --games. With --depth or --nodes the games depend only on the seed, not on the number
+/// of engines, unless the run is interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer mine --games 1000 --depth 10\n  \
     philidor-trainer mine --name careless --careless --choice 100 --nodes 1500 --plies 80 --games 5000\n  \
@@ -58,11 +58,11 @@ pub struct MineArgs {
     /// Start from the positions of a book, shuffled: EPD, FEN, or the final positions of a PGN's games
     #[arg(long)]
     book: Option<PathBuf>,
-    /// Start from random positions of the training games in these files (games/1), all equally likely;
-    /// puzzles are left out
+    /// Start from random positions of the training games in these files (games/1), all equally likely; puzzles are
+    /// excluded
     #[arg(long, value_name = "FILES", num_args = 1.., conflicts_with = "book")]
     from_games: Vec<PathBuf>,
-    /// Start from one of Chess960's 960 positions
+    /// Start from one of the 960 positions of Chess960
     #[arg(long, conflicts_with_all = ["book", "from_games"])]
     chess960: bool,
     /// Start from two Chess960 positions, one for each side
@@ -71,14 +71,14 @@ pub struct MineArgs {
     /// Start after this many random plies, which are stored without labels
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
-    /// Start after careless play, in positions that master games lack: 6 to 60 plies of which 5 to 50 % are
-    /// random and the others one of the engine's three best after 600 nodes; in half of the games a piece is
-    /// then removed from the board
+    /// Start after careless play, in positions that master games lack: 6 to 60 plies, of which 5 to 50 % are random and
+    /// the others one of the engine's three best after 600 nodes; in half of the games a piece is then removed from the
+    /// board
     #[arg(long)]
     careless: bool,
-    /// Instead of the engine's moves, play random paths through our own search trees of this many visits,
-    /// which lead to the positions that a search meets. A path ends at a random visit, where the next search
-    /// starts; these games have no result
+    /// Instead of the engine's moves, play random paths through Philidor's own search trees of this many visits, which
+    /// lead to the positions that a search meets. A path ends at a random visit, where the next search starts; these
+    /// games have no result
     #[arg(
         long,
         value_name = "VISITS",
@@ -96,7 +96,6 @@ pub struct MineArgs {
 }
 
 impl MineArgs {
-    /// Generates the games and prints a summary.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag()?;
         report(self.mine(&stop)?, &self.out.out.join(&self.name));

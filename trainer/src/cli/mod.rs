@@ -1,7 +1,5 @@
-//! The commands of `philidor-trainer`: arguments, output, progress bars, Ctrl-C.
-//!
-//! The files are in the order of the pipeline. The `run` of each command calls a module of the library and
-//! prints the result.
+//! The commands of `philidor-trainer`, in the order of the pipeline: arguments, output, progress bars, Ctrl-C. Each
+//! `run` calls a module of the library and prints the result.
 
 /// Prints a line like `println!`, but ignores a closed output, as after `| head`.
 macro_rules! say {
@@ -78,7 +76,6 @@ pub use train::TrainArgs;
 pub use verify::VerifyArgs;
 pub use work::WorkArgs;
 
-/// The function behind `say!`.
 fn print_line(line: std::fmt::Arguments<'_>) {
     match writeln!(io::stdout(), "{line}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => log::error!("cannot print: {error}"),

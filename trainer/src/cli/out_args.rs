@@ -1,4 +1,4 @@
-//! The arguments of the commands that generate games.
+//! Arguments of the commands that generate games.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,15 @@ use crate::config::bounds::MAX_SECONDS;
 use crate::data::datagen::DatagenSummary;
 use crate::data::dataset::StoreOptions;
 
-/// Where games are written.
 #[derive(Args, Debug)]
 pub struct OutArgs {
     /// Folder for the files of games
     #[arg(long, default_value = "data")]
     pub out: PathBuf,
-    /// Positions per file, approximately
+    /// Approximate positions per file
     #[arg(long, default_value_t = 1_000_000, value_parser = count(1..=100_000_000))]
     pub chunk_size: usize,
-    /// Seconds between two saves of finished games
+    /// Seconds between saves of finished games
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     pub save_every: u64,
     /// Continue an interrupted run with the same arguments

@@ -1,4 +1,4 @@
-//! `overfit`: a test that a configuration can learn a few positions.
+//! The command `overfit`.
 
 use anyhow::Result;
 use clap::Args;
@@ -8,7 +8,7 @@ use super::trial::TrialArgs;
 use super::{sparse, torch};
 use crate::config::bounds::MAX_BATCH;
 
-/// Most steps: with the largest batch their samples can still be counted.
+/// With more steps, the samples of the largest batches could not be counted.
 const MAX_STEPS: u64 = 1_000_000_000;
 
 /// Overfit a few positions, to test whether a configuration can learn
@@ -22,16 +22,15 @@ pub struct OverfitArgs {
     /// Number of distinct positions, which form one batch
     #[arg(long, default_value_t = 64, value_parser = count(1..=MAX_BATCH))]
     pub(super) samples: usize,
-    /// Maximal number of steps; the learning-rate schedule spans them
+    /// Maximum number of steps; the learning-rate schedule spans them
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=MAX_STEPS))]
     pub(super) steps: u64,
-    /// Bound on the losses of policy and WDL, each relative to its minimum (nat)
+    /// Bound on the policy and WDL losses, each relative to its minimum (nats)
     #[arg(long, default_value_t = 0.1)]
     pub(super) loss: f64,
 }
 
 impl OverfitArgs {
-    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         let said = match self.trial.sparse()? {
             Some(config) => sparse::overfit(self, &config),

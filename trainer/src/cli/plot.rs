@@ -1,4 +1,4 @@
-//! `plot`: curves of runs.
+//! The command `plot`.
 
 use std::path::PathBuf;
 

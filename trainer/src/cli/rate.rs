@@ -1,4 +1,4 @@
-//! `rate`: statistics of matches from their PGN.
+//! The command `rate`.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -15,20 +15,19 @@ use crate::play::arena::{EloEstimate, MatchResults, PlayerRecord, Rating, Tourna
 
 /// Rate the players of any games (PGN): score, Elo with 95 % intervals, pentanomial counts, sequential tests
 ///
-/// Two games are a pair if the same two players played them with reversed colours in one round on one opening: as
+/// Two games form a pair if the same two players played them with reversed colours in one round on one opening, as
 /// fastchess, scripts/match.py and most programs write them. Intervals come from the observed variance of pairs, and of
 /// games without a partner. Two players are compared with each other; three or more, or any with --anchor, are rated on
-/// one scale (Bradley and Terry's model, with half a drawn game added to each two that met).
+/// one scale (Bradley and Terry's model, with half a drawn game added per two players that met).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rate runs/match.pgn\n  \
     philidor-trainer rate runs/match.pgn --player New --sprt 0,5\n  \
     philidor-trainer rate runs/*.pgn --anchor 'Stockfish 1800=1800'")]
 pub struct RateArgs {
-    /// Files of games (PGN; plain, .gz, .zst, .bz2), or - for the standard input
+    /// Files of games (PGN; plain, .gz, .zst, .bz2), or - for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Keep this player's rating at this number, and rate the others on its scale; can be repeated [default: the mean of
-    /// all is 0]
+    /// Fix this player's rating, and rate the others on its scale; can be repeated [default: the mean of all is 0]
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<Anchor>,
     /// The player whose results against all others are shown in pairs and tested [default: White in the first game]
@@ -42,10 +41,9 @@ pub struct RateArgs {
     json: bool,
 }
 
-/// An error beyond which a rating means nothing: that of a player who is not connected to the others by games.
+/// A larger error means that no games connect the player to the others.
 const UNCONNECTED: f64 = 10_000.0;
 
-/// A player with a given rating.
 #[derive(Clone, Debug, PartialEq)]
 struct Anchor {
     name: String,
@@ -63,17 +61,15 @@ impl FromStr for Anchor {
     }
 }
 
-/// Everything that is printed.
 struct Rated {
     tournament: Tournament,
-    /// The index of the player whose pairs are shown.
+    /// The player whose pairs are shown.
     player: usize,
-    /// The players' ratings on one scale, in the order of the players.
+    /// On one scale, in the order of the players.
     ratings: Vec<Rating>,
 }
 
 impl RateArgs {
-    /// Prints the statistics.
     pub fn run(&self) -> Result<()> {
         let rated = self.rated()?;
         let text = if self.json { format!("{:#}\n", self.to_json(&rated)) } else { self.text(&rated) };
@@ -118,7 +114,7 @@ impl RateArgs {
         !self.anchor.is_empty() || rated.tournament.players.len() > 2
     }
 
-    /// What the player's opponent is called, or its opponents are.
+    /// The name of the opponent, or `all others`.
     fn opponents<'a>(&self, rated: &'a Rated) -> &'a str {
         match &rated.tournament.players[..] {
             [one, other] => {

@@ -1,4 +1,4 @@
-//! `rl`: reinforcement learning.
+//! The command `rl`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,14 +16,12 @@ use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, laye
 use crate::play::gameplay::live;
 use crate::play::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 
-/// Improve a network by reinforcement learning: self-play, training and matches against earlier networks, in
-/// a loop
+/// Improve a network by reinforcement learning: a loop of self-play, training and matches against earlier networks
 ///
-/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the
-/// unfinished games and the last seconds of finished ones; the run then ends when the stopped run would have
-/// ended. RUN holds config.json (all keys), state.json, metrics.jsonl (one line per iteration), events.log,
-/// games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
-/// seed, …) are refused.
+/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the unfinished games
+/// and the last seconds of finished ones; the run then ends when the stopped run would have ended. RUN has config.json
+/// (all keys), state.json, metrics.jsonl (one line per iteration), events.log, games/, nets/ and the current training
+/// run. Keys of `train` that the loop sets itself (samples, schedule, seed, …) are refused.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
@@ -37,7 +35,7 @@ pub struct RlArgs {
     /// Configuration (JSON); with --resume it is merged over RUN/config.json
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Defaults of the keys that the configuration leaves out [default: cpu; with --resume RUN/config.json]
+    /// Defaults of the keys that the configuration omits [default: cpu; with --resume RUN/config.json]
     #[arg(long, value_enum)]
     preset: Option<RlPreset>,
     /// Override a key: play.visits=100
@@ -49,27 +47,24 @@ pub struct RlArgs {
     /// Resume the run
     #[arg(long)]
     resume: bool,
-    /// Stop when the run has this many iterations [default: never; with --resume and without --hours the
-    /// earlier request]
+    /// Stop when the run has this many iterations [default: never; with --resume and without --hours the earlier limit]
     #[arg(long)]
     iterations: Option<u64>,
-    /// Stop after this many hours [default: never; with --resume and without --iterations the hours that were
-    /// left]
+    /// Stop after this many hours [default: never; with --resume and without --iterations the hours that were left]
     #[arg(long)]
     hours: Option<f64>,
     /// Let other machines play: list units of work in DIR/wanted.json and take their results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
-    /// With --inbox: start playing here after this many seconds without any result
+    /// With --inbox: start playing here after this many seconds without a result
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     patience: u64,
-    /// Device for training; on a GPU the positions of games are evaluated there too
+    /// Device for training; a GPU also evaluates the positions of games
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
 }
 
 impl RlArgs {
-    /// Runs the loop and prints the state of the run.
     pub fn run(&self) -> Result<()> {
         say!("{}", self.run_loop()?);
         Ok(())
@@ -122,7 +117,6 @@ impl RlArgs {
         ))
     }
 
-    /// The learner for the networks of the configuration.
     fn learner(&self, config: &mut RlConfig) -> Result<Box<dyn LoopLearner>> {
         match &mut config.train {
             LearnerConfig::Sparse(_) => {
@@ -134,7 +128,7 @@ impl RlArgs {
         }
     }
 
-    /// The settings: a resumed run keeps its own, except for what the command line names.
+    /// A resumed run keeps its own settings, except for those on the command line.
     fn settings(&self) -> Result<RlSettings> {
         let run = self.resume.then_some(&*self.run);
         let mut files = layers::files(run, self.preset.is_some(), self.config.as_deref())?;
@@ -143,7 +137,6 @@ impl RlArgs {
     }
 }
 
-/// Raises the flag after `time`.
 fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         std::thread::sleep(time);

@@ -1,4 +1,4 @@
-//! When a run of `rl` ends by itself.
+//! The limits at which a run of `rl` ends.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::files::write_file;
 
-/// Largest value of --hours: a hundred years.
+/// A hundred years.
 const MOST_HOURS: f64 = 876_000.0;
 
-/// The limits on the command line; without either the run never ends.
+/// Without either limit the run never ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RlLimits {
@@ -22,7 +22,7 @@ pub(super) struct RlLimits {
 }
 
 impl RlLimits {
-    /// Makes limits of the arguments; `hours` must be positive and finite.
+    /// `hours` must be positive and finite.
     pub fn new(iterations: Option<u64>, hours: Option<f64>) -> Result<RlLimits> {
         let is_valid = |hours: f64| hours > 0.0 && hours <= MOST_HOURS;
         if let Some(hours) = hours {
@@ -35,7 +35,7 @@ impl RlLimits {
         self.seconds.map(Duration::from_secs_f64)
     }
 
-    /// These limits, or if there are none, those left when the run was stopped.
+    /// These limits, or without any, those left when the run was stopped.
     pub fn or_left(self, run: &Path) -> Result<RlLimits> {
         let path = file(run);
         if self != RlLimits::default() || !path.exists() {
@@ -47,8 +47,8 @@ impl RlLimits {
         })
     }
 
-    /// Writes the limits to the run's folder while the program works, counting time from `begun`. A resumed
-    /// run reads them there; a run that was killed gets them in full.
+    /// Writes the limits to the run's folder for a resumed run, counting time from `begun`. After a kill they apply in
+    /// full.
     pub fn keep(&self, run: &Path, begun: Instant) -> Result<KeptLimits> {
         let kept = KeptLimits { limits: *self, path: file(run), begun };
         kept.write(self)?;
@@ -56,7 +56,6 @@ impl RlLimits {
     }
 }
 
-/// Limits in the folder of a run.
 pub(super) struct KeptLimits {
     limits: RlLimits,
     path: PathBuf,
@@ -64,7 +63,7 @@ pub(super) struct KeptLimits {
 }
 
 impl KeptLimits {
-    /// Writes what is left of the limits when the run stops, or removes the file if the run is finished.
+    /// Writes what is left of the limits, or removes the file if the run is finished.
     pub fn end(self, is_finished: bool) -> Result<()> {
         let left = self.limits.seconds.map(|seconds| seconds - self.begun.elapsed().as_secs_f64());
         if is_finished || left.is_some_and(|left| left <= 0.0) {

@@ -1,4 +1,4 @@
-//! `self-play`: games of a network against itself.
+//! The command `self-play`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play
 
 /// Let a network play itself and store the games (games/1) with the results of its searches
 ///
-/// Each worker plays many games at once, which share the batches of its session. Ctrl-C loses nothing; the
-/// same command with --resume continues, also with a larger --games. With one worker the same seed makes the
-/// same games. `export-pgn` converts them to PGN.
+/// Each worker plays many games at once, which share batches. Ctrl-C loses nothing; the same command with --resume
+/// continues, also with a larger --games. With one worker the same seed makes the same games. `export-pgn` converts
+/// them to PGN.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer self-play --games 200 --set visits=200\n  \
     philidor-trainer self-play --net runs/first/first.onnx --games 1000 --set playout_cap.share=0.25 --set workers=2\n\n\
@@ -55,7 +55,6 @@ pub struct SelfPlayArgs {
 }
 
 impl SelfPlayArgs {
-    /// Plays the games and prints a summary.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let SelfPlayReport { stats, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
@@ -69,7 +68,7 @@ impl SelfPlayArgs {
         let rules = self.read_rules()?;
         let network = load_network(&self.net)?;
         let source = format!("self-play: {}, {} visits, seed {}", network.name(), rules.visits, self.seed);
-        // The number of concurrent games changes games hardly or not at all.
+        // Concurrency hardly changes the games, if at all.
         let same = SelfPlayRules { games: 1, leaves: rules.leaves, workers: 1, cache: 0, ..rules.clone() };
         let settings = json!({
             "net": format!("{} {:016x}", network.name(), network.fingerprint()), "rules": same, "seed": self.seed,

@@ -1,4 +1,4 @@
-//! Arguments that the training commands share: preset, single settings, device.
+//! Arguments that the training commands share.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum};
 use crate::config::train::TrainPreset;
 use crate::config::{SparseTrainConfig, TrainConfig, is_sparse, layers};
 
-/// The device of the computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum DeviceChoice {
     /// A CUDA GPU if there is one, else the CPU
@@ -20,16 +19,15 @@ pub enum DeviceChoice {
     Cuda,
 }
 
-/// The preset below a configuration file, the overrides above it, and the device.
 #[derive(Args, Debug)]
 pub struct SettingArgs {
-    /// Source of the keys that the configuration omits [default: philidor; with --resume the run's own configuration]
+    /// Defaults of the keys that the configuration omits [default: philidor; with --resume the run's own configuration]
     #[arg(long, value_enum)]
     pub(super) preset: Option<TrainPreset>,
     /// Override a key of the configuration, e.g. model.filters=96
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// The device of the computation
+    /// Device for training
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     pub(super) device: DeviceChoice,
 }
@@ -40,7 +38,7 @@ impl SettingArgs {
         TrainConfig::load(self.preset.unwrap_or_default(), files, &self.set)
     }
 
-    /// The configuration of `files`, if it is of the family `sparse`; none if it is of another.
+    /// The configuration of `files`, if it is of the family `sparse`.
     pub fn sparse(&self, files: &[PathBuf]) -> Result<Option<SparseTrainConfig>> {
         let preset = self.preset.unwrap_or_default().json();
         let json = layers::merged(preset, files, &self.set)?;

@@ -1,4 +1,4 @@
-//! What the commands do for networks of the family `sparse`, which need no libtorch.
+//! The commands' parts for networks of the family `sparse`, which need no libtorch.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -22,10 +22,9 @@ use crate::learn::sparse::{
     SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
 };
 
-/// Positions that `verify` runs at once.
+/// Batch size of `verify`.
 const VERIFIED: usize = 32;
 
-/// `train`.
 pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<Trained> {
     ensure!(args.cache.is_none(), "--cache: the family sparse keeps its games in memory");
     if let Some(minutes) = args.minutes {
@@ -58,8 +57,8 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
     Ok(Trained { end, checkpoint: run.result() })
 }
 
-/// `export`: writes the network in fp32 and in integers, loads both as the engine does, which checks their weights and
-/// golden outputs, and prints them.
+/// Writes the network in fp32 and in integers and prints both. Loads them as the engine does, which checks weights and
+/// golden outputs.
 pub(super) fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -89,11 +88,11 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// `overfit`: returns what to print.
+/// Returns the text to print.
 pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<String> {
     let games = SparseGames::load(config)?;
     let mut samples = SparseSamples::default();
-    // More than asked for, as some may be the same.
+    // More than requested, since some may be equal.
     games
         .train
         .iter()
@@ -115,7 +114,6 @@ pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<
     Ok(format!("overfitted in {} steps: this configuration can learn", last.step))
 }
 
-/// `lr-finder`: the steps of a range test.
 pub(super) fn lr_range(
     args: &LrFinderArgs,
     config: &SparseTrainConfig,
@@ -142,12 +140,9 @@ fn written(path: &Path) -> Result<String> {
     Ok(format!("{}: {}, family sparse, {size:.1} MB", path.display(), network.name()))
 }
 
-/// `verify`: compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32.
-///
-/// # Errors
-///
-/// If a file cannot be read, an option does not apply, or a probability differs by more than [`INTEGER_TOLERANCE`], or for
-/// fp32 weights in ONNX Runtime by more than [`TOLERANCE`].
+/// Compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32. Fails if a
+/// probability differs by more than [`INTEGER_TOLERANCE`], or for fp32 weights in ONNX Runtime by more than
+/// [`TOLERANCE`].
 pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     ensure!(args.steps.is_none(), "--steps does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -184,7 +179,7 @@ mod tests {
     use crate::learn::run::{RunFolder, TrainEnd, TrainProgress};
     use engine::chess::position::{Game, PackedMove};
 
-    /// Writes a file of short random games into `folder`.
+    /// Writes a file of short random games.
     fn write_games(folder: &Path) {
         let mut writer = ChunkWriter::new(folder, "games", "a test", 1_000_000).unwrap();
         let mut rng = fastrand::Rng::with_seed(1);

@@ -1,4 +1,4 @@
-//! A file that stops a run: the way to pause one from another program or machine.
+//! A file that stops a run, from another program or machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The file in the run's folder.
 const NAME: &str = "stop";
 
-/// How often it is looked for: by polling, which works on network file systems too.
+/// Polling works on network file systems too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Raises the flag, as Ctrl-C does, when the file `stop` appears in a run's folder, and removes the file. One that is
-/// there already was meant for an earlier run.
+/// Raises the flag, as Ctrl-C does, when the file `stop` appears in a run's folder, and removes the file. An existing
+/// file was meant for an earlier run.
 pub fn watch(folder: &Path, stop: &Arc<AtomicBool>) {
     let (path, stop) = (folder.join(NAME), Arc::clone(stop));
     // Usually there is none.

@@ -1,4 +1,4 @@
-//! `train`: a training run.
+//! The command `train`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use super::{sparse, stop_file, torch};
 use crate::config::layers;
 use crate::learn::run::{RunFolder, TrainEnd};
 
-/// How a training ended, and the checkpoint to use.
 pub struct Trained {
     pub end: TrainEnd,
     pub checkpoint: Option<PathBuf>,
@@ -50,8 +49,8 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    /// Runs the command. Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run; a second
-    /// signal ends it at once.
+    /// Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run; a second signal ends
+    /// it at once.
     pub fn run(&self) -> Result<()> {
         let Trained { end, checkpoint } = match self.settings.sparse(&self.files()?)? {
             Some(config) => sparse::train(self, config)?,
@@ -62,14 +61,14 @@ impl TrainArgs {
         Ok(())
     }
 
-    /// The run's folder, in which a file `stop` raises the flag from now on.
+    /// Opens the run's folder; from now on a file `stop` in it raises the flag.
     pub(super) fn folder(&self, stop: &Arc<AtomicBool>) -> Result<RunFolder> {
         let folder = RunFolder::open(&self.run)?;
         stop_file::watch(&self.run, stop);
         Ok(folder)
     }
 
-    /// The configuration's files; a resumed run keeps its own configuration except for what the command line overrides.
+    /// A resumed run keeps its own configuration, except for what the command line overrides.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
         let of_run = self.resume.then_some(&*self.run);
         layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())

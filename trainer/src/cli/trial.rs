@@ -10,7 +10,6 @@ use super::setting_args::SettingArgs;
 use crate::config::SparseTrainConfig;
 use crate::learn::run::metrics::Pulse;
 
-/// The configuration to test and the device.
 #[derive(Args, Debug)]
 pub struct TrialArgs {
     /// Configuration (JSON), as for `train`
@@ -27,7 +26,7 @@ impl TrialArgs {
     }
 }
 
-/// Progress of a number of steps, with rate and time left at least every ten seconds.
+/// Progress in steps, with rate and time left at least every ten seconds.
 pub struct StepsProgress {
     pulse: Pulse,
     steps: u64,
@@ -39,7 +38,7 @@ impl StepsProgress {
         StepsProgress { pulse: Pulse::new(steps, "the first step"), steps, start: Instant::now() }
     }
 
-    /// Shows that `done` steps are done, with `more` after rate and time left.
+    /// Shows `done` steps, with `more` after rate and time left.
     pub fn show(&self, done: u64, more: &str) {
         let rate = done as f64 / self.start.elapsed().as_secs_f64().max(1e-9);
         let left =
@@ -48,7 +47,7 @@ impl StepsProgress {
         self.pulse.show(done, &format!("{done}/{steps} steps · {rate:.1}/s · {left} left{more}"));
     }
 
-    /// Calls `print`, with the bar out of the way.
+    /// Calls `print` with the bar hidden.
     pub fn suspend(&self, print: impl FnOnce()) {
         self.pulse.suspend(print);
     }

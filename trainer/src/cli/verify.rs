@@ -1,4 +1,4 @@
-//! `verify`: a network file compared with the checkpoint that it was exported from.
+//! The command `verify`.
 
 use std::path::PathBuf;
 

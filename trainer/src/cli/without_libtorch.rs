@@ -19,13 +19,12 @@ pub struct WithoutLibtorch {
 }
 
 impl WithoutLibtorch {
-    /// Says how to get the command.
     pub fn run(&self) -> anyhow::Result<()> {
         needs_libtorch()
     }
 }
 
-/// Says how to get the command.
+/// Fails with the way to get the command.
 pub(super) fn needs_libtorch<T>() -> anyhow::Result<T> {
     bail!(
         "this command needs libtorch, and this philidor-trainer was built without it (--no-default-features); \
@@ -33,32 +32,26 @@ pub(super) fn needs_libtorch<T>() -> anyhow::Result<T> {
     )
 }
 
-/// `verify` for the families that libtorch trains.
 pub(super) fn verify(_: &super::VerifyArgs) -> anyhow::Result<()> {
     needs_libtorch()
 }
 
-/// `train` for the families that libtorch trains.
 pub(super) fn train(_: &super::TrainArgs) -> anyhow::Result<super::train::Trained> {
     needs_libtorch()
 }
 
-/// `export` for the families that libtorch trains.
 pub(super) fn export(_: &super::ExportArgs) -> anyhow::Result<()> {
     needs_libtorch()
 }
 
-/// The learner of an `rl` run, for the families that libtorch trains.
 pub(super) fn learner(_: super::DeviceChoice, _: &mut TrainConfig) -> anyhow::Result<Box<dyn LoopLearner>> {
     needs_libtorch()
 }
 
-/// `overfit` for the families that libtorch trains.
 pub(super) fn overfit(_: &super::OverfitArgs) -> anyhow::Result<String> {
     needs_libtorch()
 }
 
-/// `lr-finder` for the families that libtorch trains.
 pub(super) fn lr_range(
     _: &super::LrFinderArgs,
     _: &dyn Fn(&RangeTestStep),

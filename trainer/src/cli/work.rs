@@ -1,4 +1,4 @@
-//! `work`: does one unit of work.
+//! The command `work`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use super::interrupt;
 use crate::base::files::{file_name, make_folder_of};
 use crate::play::units::{HashedFiles, Unit, UnitTask};
 
-/// Do one unit of work of `rl --inbox`, `annotate --inbox` or `compare --inbox`: games of self-play, pairs of
-/// a match, or labels
+/// Do one unit of work of `rl --inbox`, `annotate --inbox` or `compare --inbox`: games of self-play, pairs of a match,
+/// or labels
 ///
-/// Uses one thread. The files that the unit names by hash are read from --files and checked; with the same
-/// files every machine writes the same bytes. Kinds: self-play, arena, annotate, match. The result is written
-/// under a temporary name and renamed.
+/// Uses one thread. The files that the unit names by hash are read from --files and checked; with the same files every
+/// machine writes the same bytes. Kinds: self-play, arena, annotate, match. The result is written under a temporary
+/// name and renamed.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, with a unit of runs/inbox/wanted.json:\n  \
     philidor-trainer work unit.json --files runs/inbox/files --out result.h5")]
@@ -30,7 +30,6 @@ pub struct WorkArgs {
 }
 
 impl WorkArgs {
-    /// Does the unit and prints its name.
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let unit = Unit::read(&self.unit)?;

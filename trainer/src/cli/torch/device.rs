@@ -1,5 +1,3 @@
-//! The device of a computation in libtorch.
-
 use anyhow::{Result, bail};
 use tch::Device;
 
@@ -8,7 +6,6 @@ use crate::config::TrainConfig;
 use crate::learn::torch::keep_freed_memory;
 
 impl DeviceChoice {
-    /// The device.
     pub fn device(self) -> Result<Device> {
         match (self, tch::Cuda::is_available()) {
             (DeviceChoice::Cpu, _) | (DeviceChoice::Auto, false) => Ok(Device::Cpu),
@@ -36,7 +33,6 @@ impl DeviceChoice {
 }
 
 impl SettingArgs {
-    /// See [`DeviceChoice::prepare`].
     pub fn prepare(&self, config: &mut TrainConfig) -> Result<Device> {
         self.device.prepare(config)
     }

@@ -1,5 +1,3 @@
-//! `export` for the families that libtorch trains.
-
 use anyhow::{Result, ensure};
 
 use crate::base::files::make_folder_of;

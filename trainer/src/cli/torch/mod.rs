@@ -1,4 +1,4 @@
-//! What the commands do for the families that libtorch trains.
+//! The commands' parts for the families that libtorch trains.
 
 mod device;
 mod trial;

@@ -1,4 +1,4 @@
-//! `quantise`: a network file in 8 bits.
+//! The command `quantise`.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use crate::judge::export::{
     quantise,
 };
 
-/// If a limit is exceeded.
+/// Layers listed if a limit is exceeded.
 const LISTED_LAYERS: usize = 5;
 
 /// Quantise a network to 8 bits (int8)
 ///
-/// On CPUs with VNNI, convolutional networks of 48 filters or more become two to three times as fast; tiny
-/// ones and those of the family trm gain less or nothing. The command prints the speeds that it measures.
+/// On CPUs with VNNI, convolutional networks of 48 filters or more become two to three times as fast; tiny ones and
+/// those of the family trm gain less or nothing. The command prints the measured speeds.
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer quantise nets/mine.onnx --games data/*.h5\n\
     Writes nets/mine.int8.onnx and prints its error on positions of validation games, its worst positions and its speed.\n\
@@ -35,10 +35,10 @@ pub struct QuantiseArgs {
     /// The network file to write [default: NET with .int8.onnx]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Number of calibration positions from training games, equally many of each source
+    /// Number of calibration positions from training games, equally many per source
     #[arg(long, default_value_t = 1024)]
     positions: usize,
-    /// Number of positions from validation games for the comparison, equally many of each source
+    /// Number of positions from validation games for the comparison, equally many per source
     #[arg(long, default_value_t = 8192)]
     held_out: usize,
     /// Write the network even if a limit is exceeded
@@ -108,7 +108,7 @@ fn print(quantised: &QuantisedNetwork, fp32_size: usize) {
     }
 }
 
-/// What to do if 8 bits do not bring the speed-up of a tenth that `Precision auto` asks for.
+/// Advice if 8 bits do not bring the speed-up of a tenth that `Precision auto` asks for.
 fn speed_note(times: f64) -> Option<String> {
     let slower = match times {
         ..1.0 => "slower than fp32 on this machine",

@@ -1,5 +1,3 @@
-//! `train` for the families that libtorch trains.
-
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, ensure};
@@ -9,7 +7,6 @@ use crate::cli::train::{TrainArgs, Trained};
 use crate::config::TrainConfig;
 use crate::learn::torch::{Sources, TorchRun, batch_number, earlier_task};
 
-/// `train`.
 pub fn train(args: &TrainArgs) -> Result<Trained> {
     let mut config = args.read_config()?;
     let device = args.settings.prepare(&mut config)?;
@@ -47,7 +44,6 @@ pub fn train(args: &TrainArgs) -> Result<Trained> {
 }
 
 impl TrainArgs {
-    /// The configuration of a family that libtorch trains.
     fn read_config(&self) -> Result<TrainConfig> {
         let mut config = self.settings.config(&self.files()?)?;
         if let Some(minutes) = self.minutes {

@@ -1,5 +1,3 @@
-//! `overfit` and `lr-finder` for the families that libtorch trains.
-
 use anyhow::{Result, bail};
 use tch::Device;
 
@@ -20,7 +18,7 @@ impl TrialArgs {
     }
 }
 
-/// Overfits a few positions; returns what to print.
+/// Overfits a few positions. Returns the text to print.
 pub fn overfit(args: &OverfitArgs) -> Result<String> {
     let (config, sources, device) = args.trial.load()?;
     let config = TrainConfig { batch: args.samples, ..config };
@@ -39,7 +37,6 @@ pub fn overfit(args: &OverfitArgs) -> Result<String> {
     }
 }
 
-/// The steps of a range test.
 pub fn lr_range(args: &LrFinderArgs, observer: &dyn Fn(&RangeTestStep)) -> Result<Vec<RangeTestStep>> {
     let (config, sources, device) = args.trial.load()?;
     let mut feed = sources.feed(&config, 0)?;

@@ -1,5 +1,3 @@
-//! `verify` for the families that libtorch trains.
-
 use anyhow::{Result, ensure};
 use engine::nets::eval::ValueScheme;
 use engine::nets::onnx::Network;

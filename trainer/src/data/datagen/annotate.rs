@@ -16,26 +16,24 @@ use crate::data::record::{EvalSide, GameRecord, NO_EVAL, SearchRecord};
 
 const HDF5_SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// The error for a stored game that cannot be replayed.
 const DAMAGED: &str = "damaged";
 
 #[derive(Clone, Debug)]
 pub struct Annotate {
     /// Files of games (`games/1`) or PGN.
     pub files: Vec<PathBuf>,
-    /// To which position an evaluation in a PGN belongs.
+    /// The position to which an evaluation in a PGN belongs.
     pub eval: EvalSide,
-    /// True to keep existing evaluations.
     pub keep_known: bool,
     /// Number of best moves recorded per position, with WDL, as in a search record.
     pub best_moves: usize,
-    /// The engine's limit per position.
+    /// Per position.
     pub limit: Limit,
 }
 
 impl Annotate {
-    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports the omitted games
-    /// and, with `warn`, logs them.
+    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports the omitted games and,
+    /// with `warn`, logs them.
     pub fn each_game(
         &self,
         stop: &AtomicBool,
@@ -180,7 +178,6 @@ fn each_stored_game(
     Ok(true)
 }
 
-/// Tells HDF5 by its signature.
 fn is_hdf5(path: &Path) -> anyhow::Result<bool> {
     // A pipe can be read only once; it is taken as PGN.
     if !is_regular(path) {

@@ -1,5 +1,4 @@
-//! A pool of UCI engines with one thread each. One more thread queues the games; results are stored in the order of
-//! their numbers.
+//! A pool of UCI engines with one thread each. One more thread queues the games; results are stored in order of number.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +14,11 @@ use super::{EngineCommand, EngineError, UciEngine};
 use crate::data::dataset::{PendingGame, Store};
 use crate::data::record::GameRecord;
 
-/// Restarts of an engine end after this many consecutive failures at one ply.
+/// Consecutive failures at one ply after which an engine is not restarted.
 const MAX_FAILURES: u32 = 3;
-/// How often the collector checks the time and the stop flag.
+/// Interval at which the collector checks the time and the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why the work on a game ended early.
 #[derive(Debug, Error)]
 pub enum TaskError {
     /// The engine failed, or the stop flag was set.
@@ -31,9 +29,8 @@ pub enum TaskError {
     Other(#[from] anyhow::Error),
 }
 
-/// What engines do with games.
 pub trait EngineTask: Sync {
-    /// How far a finished game advances the progress bar.
+    /// The advance of the progress bar for a finished game.
     fn progress_of(&self, game: &GameRecord) -> u64;
 
     /// Sends the games from number `from` on, except `held`, in order until none is left or `send` returns false.
@@ -45,8 +42,8 @@ pub trait EngineTask: Sync {
         send: &mut dyn FnMut(PendingGame) -> bool,
     ) -> anyhow::Result<()>;
 
-    /// Works on a game until it is finished; `pending.done` counts finished plies. On an error, including a set
-    /// `stop`, `pending` holds the progress and can be continued.
+    /// Works on a game until it is finished; `pending.done` counts finished plies. On an error, including a set `stop`,
+    /// `pending` has the progress and can be continued.
     fn process(
         &self,
         pending: &mut PendingGame,
@@ -55,13 +52,11 @@ pub trait EngineTask: Sync {
     ) -> Result<(), TaskError>;
 }
 
-/// What a run that generates games has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagenSummary {
     /// Games in all files.
     pub games: u64,
     pub files: usize,
-    /// True if it was interrupted.
     pub stopped: bool,
 }
 

@@ -13,29 +13,25 @@ use super::{Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::data::dataset::PendingGame;
 use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, SearchRecord, game_rng};
 
-/// Which moves are played.
 pub enum MinedMoves {
-    /// The engine's best ones.
+    /// The engine's best moves.
     Engine(MoveChoice),
-    /// Those along the trees of our own searches.
+    /// Moves along the trees of Philidor's own searches.
     TreePaths(TreePaths),
 }
 
-/// Generates games: engine self-play, or paths through our own search trees with the engine's evaluations.
+/// Generates games: engine self-play, or paths through Philidor's search trees with the engine's evaluations.
 pub struct Mine {
-    /// How many games, those in the files included.
+    /// Includes games already in the files.
     pub games: u64,
-    /// Where games begin.
     pub starts: StartPositions,
-    /// Which moves are played.
     pub moves: MinedMoves,
-    /// The engine's limit for a move.
+    /// The engine's limit per move.
     pub limit: Limit,
     /// A game ends without a result after this many plies.
     pub plies: usize,
-    /// The seed of the random numbers.
     pub seed: u64,
-    /// Records each position's best move with its WDL, in the form of a search.
+    /// Records each position's best move with its WDL as a search.
     pub record_best: bool,
 }
 
@@ -43,10 +39,9 @@ impl Mine {
     /// Plays game `number` from the last position of `game` to its end. A new game begins with the last moves before
     /// its start, which have no evaluation and no policy target.
     ///
-    /// Draws are claimed at the third repetition and after fifty moves. An evaluation is that of the best move,
-    /// whichever is played. Games along our own trees have no result.
-    ///
-    /// On an error, including a set `stop`, `game` holds the moves so far and can be continued.
+    /// Draws are claimed at the third repetition and after fifty moves. The evaluation is that of the best move,
+    /// whichever is played. Games along trees have no result. On an error, including a set `stop`, `game` has the moves
+    /// so far and can be continued.
     fn play(
         &self,
         number: u64,
@@ -107,18 +102,16 @@ impl Mine {
     }
 }
 
-/// The moves of one game.
 enum Moves<'a> {
     Engine(&'a MoveChoice),
     Path(Box<PathFollower<'a>>),
 }
 
 impl Moves<'_> {
-    /// How many of the engine's best moves are wanted.
     fn wanted(&self) -> usize {
         match self {
             Moves::Engine(choice) => choice.moves(),
-            // For the evaluation.
+            // Only for the evaluation.
             Moves::Path(_) => 1,
         }
     }

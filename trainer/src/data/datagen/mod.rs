@@ -1,6 +1,6 @@
 //! Games and evaluations from UCI engines, and games from the web. [`Mine`] plays a [`UciEngine`] against itself,
-//! [`Annotate`] evaluates existing games; [`run_tasks`] runs either on several engines. [`fetch`] downloads a
-//! player's games.
+//! [`Annotate`] evaluates existing games; [`run_tasks`] runs either on several engines. [`fetch`] downloads a player's
+//! games.
 
 mod move_choice;
 mod walk;
@@ -30,7 +30,7 @@ pub use tree_paths::TreePaths;
 const SHARE_SCALE: f32 = 0.05;
 
 /// Records a position's best moves as a search: WDL of the first move, softmax of expected scores as policy, and the
-/// scores. Leaves out moves without a score; is empty if the first move has none.
+/// scores. Omits moves without a score; is empty if the first move has none.
 fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     let Some(Some([win, draw, loss])) = best.first().map(|first| wdl_for_mover(first, mover)) else {
         return SearchRecord::default();
@@ -46,7 +46,7 @@ fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     SearchRecord::scored(win - loss, draw, moves)
 }
 
-/// WDL of a move as the engine reports it, or else by [`wdl_of_eval`].
+/// The engine's WDL of a move, else that of [`wdl_of_eval`].
 fn wdl_for_mover(scored: &EngineMove, mover: Color) -> Option<[f32; 3]> {
     match scored.wdl {
         Some(wdl) => Some(wdl.map(|thousandths| f32::from(thousandths) / 1000.0)),
@@ -71,7 +71,6 @@ fn stored_eval(scored: &EngineMove, mover: Color) -> i16 {
     }
 }
 
-/// The position after the moves of a stored game.
 fn position_after(start: Option<&str>, moves: impl Iterator<Item = PackedMove>) -> UciPosition {
     let mut position = UciPosition::new(start).expect("games have starts that were checked");
     moves.for_each(|m| position.play(m.to_legal_move(position.game.position())));

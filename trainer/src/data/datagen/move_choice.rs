@@ -11,7 +11,7 @@ use fastrand::Rng;
 pub struct MoveChoice(Vec<f64>);
 
 impl Default for MoveChoice {
-    /// 80, 15 and 5 per cent, as in the lesson on imitation learning.
+    /// As in the lesson on imitation learning.
     fn default() -> MoveChoice {
         MoveChoice(vec![80.0, 15.0, 5.0])
     }

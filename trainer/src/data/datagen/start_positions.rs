@@ -20,42 +20,37 @@ use super::{EngineError, Limit, UciEngine, UciPosition};
 use crate::data::import::{Filters, ReadOptions, games_of_text, read_text, start_position};
 use crate::data::record::game_rng;
 
-/// Engine limit for a non-random move of [`StartRules::careless`]. One of the three best moves is played: the best
-/// alone would make all openings alike.
+/// Engine limit for a non-random move of [`StartRules::careless`], which is one of the three best: the best alone would
+/// make all openings alike.
 const CARELESS_LIMIT: Limit = Limit::Nodes(600);
 /// Shares of random moves in careless play, drawn per game. Games with the lowest share (half of all) also lose a
 /// piece.
 const RANDOM_SHARES: [f64; 6] = [FEW, FEW, FEW, 0.1, 0.25, 0.5];
 const FEW: f64 = 0.05;
-/// Plies of careless play.
 const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
 /// Plies of careless play after a piece is removed, so that the labelled positions have a history.
 const PLIES_AFTER_REMOVAL: u32 = 8;
-/// Attempts to find a start position before giving up.
 const TRIES: u32 = 1000;
 /// Attempts with one book position before the next is taken: in some, random moves always end the game.
 const TRIES_EACH: u32 = 20;
 
-/// The positions that games begin with.
+/// The positions with which games begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FirstPositions {
-    /// The initial position.
     #[default]
     Initial,
-    /// A book: EPD, FEN or the final positions of a PGN's games.
+    /// EPD, FEN or the final positions of a PGN's games.
     Book(PathBuf),
     /// Random positions of the training games of files (`games/1`).
     Games(Vec<PathBuf>),
-    /// One of Chess960's 960 positions, drawn for each game.
+    /// One of the 960 positions of Chess960, drawn for each game.
     Chess960,
     /// One of the 960 for each side.
     DoubleChess960,
 }
 
-/// How games begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartRules {
-    /// The first position.
     pub first: FirstPositions,
     /// Random plies from there.
     pub random_plies: u32,
@@ -64,26 +59,21 @@ pub struct StartRules {
     pub careless: bool,
 }
 
-/// Why a book or files of games cannot be used.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// It cannot be read.
     #[error("cannot read the book {}: {}", .0.display(), .1)]
     Unreadable(PathBuf, std::io::Error),
     /// Files of games in which no game can begin.
     #[error("{0:#}")]
     Games(anyhow::Error),
-    /// It holds no position.
     #[error("the book {} holds no position", .0.display())]
     Empty(PathBuf),
     /// A line is no position in which a game can begin.
     #[error("{}:{line}: {why}", book.display())]
     Unusable {
-        /// The book.
         book: PathBuf,
-        /// The line, from 1.
+        /// From 1.
         line: usize,
-        /// What is wrong.
         why: String,
     },
 }
@@ -100,7 +90,6 @@ pub struct StartPositions {
 }
 
 impl StartPositions {
-    /// Reads the book or the games, if the rules name any.
     pub fn new(rules: StartRules, seed: u64) -> Result<StartPositions, StartError> {
         let mut book = match &rules.first {
             FirstPositions::Book(path) => read_book(path)?,
@@ -343,7 +332,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("two.h5");
         let mut chunk = Chunk::new("a test");
-        // Every move ends the first game by the rule of fifty moves; the second begins.
+        // Every move ends the first game by the fifty-move rule; the second begins.
         for (fen, uci) in [(Some("8/8/8/4k3/8/4K3/4R3/8 w - - 99 80"), "e2e1"), (None, "e2e4")] {
             let game = Game::from_fen(fen.unwrap_or(INITIAL_FEN)).unwrap();
             let m = game.legal_moves().into_iter().find(|m| Game::uci(*m, false) == uci).unwrap();

@@ -1,5 +1,3 @@
-//! Random positions of stored games.
-
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
@@ -14,7 +12,7 @@ use crate::data::record::{Split, split};
 #[derive(Clone, Debug)]
 pub struct StoredPositions {
     chunks: Vec<Chunk>,
-    /// The games, by chunk and number in it.
+    /// Chunk and number in it.
     games: Vec<(usize, usize)>,
     /// Cumulative number of plies up to each game's end.
     ends: Vec<usize>,
@@ -40,13 +38,11 @@ impl StoredPositions {
         Ok(positions)
     }
 
-    /// How many positions there are.
     fn count(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Draws a random position in which the game is open, with the moves before it. Fails after `tries` finished
-    /// ones.
+    /// Draws a random position in which the game is open, with the moves before it. Fails after `tries` finished ones.
     pub fn draw(&self, tries: u32, rng: &mut Rng) -> Result<Walk> {
         let drawn = |rng: &mut Rng| {
             let ply = rng.usize(..self.count());
@@ -73,7 +69,7 @@ mod tests {
     use super::*;
     use crate::data::record::{FLAG_PUZZLE, GameRecord, game_rng};
 
-    /// Moves from the initial position, always the one with this index modulo their number.
+    /// Always plays the move with index `seed` modulo the number of moves.
     fn game(seed: usize, plies: usize) -> GameRecord {
         let (mut replay, mut record) = (Game::new(), GameRecord::default());
         for ply in 0..plies {

@@ -1,4 +1,4 @@
-//! Random paths through our own search trees, which reach the positions that a search meets.
+//! Random paths through Philidor's own search trees, which reach the positions that a search meets.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -15,13 +15,12 @@ use shakmaty::Move;
 use crate::base::network::search_alone;
 use crate::base::network::{Backend, load_network};
 
-/// Bytes of memory for a search's tree.
+/// Bytes per tree.
 const MEMORY: usize = 32 << 20;
 
-/// The network whose search trees the games follow.
 pub struct TreePaths {
     network: Box<dyn Backend>,
-    /// Idle evaluators: some networks take long to open one.
+    /// Idle evaluators, kept since some networks take long to open one.
     idle: Mutex<Vec<Box<dyn Evaluator>>>,
     visits: u64,
     params: Params,
@@ -40,7 +39,6 @@ impl TreePaths {
         Ok((TreePaths { network: Box::new(network), idle: Mutex::default(), visits, params }, fingerprint))
     }
 
-    /// Prepares to follow the trees of one game.
     pub fn begin(&self) -> Result<PathFollower<'_>> {
         let idle = self.idle.lock().expect("not poisoned").pop();
         let evaluator = idle.map_or_else(|| self.network.evaluator(1), Ok)?;
@@ -60,8 +58,8 @@ pub struct PathFollower<'a> {
 }
 
 impl PathFollower<'_> {
-    /// Returns the next move of the current path, or the first move of a new path from a new tree at this position.
-    /// The previous move must have been played. Panics if the game is over.
+    /// Returns the next move of the current path, or the first move of a new path from a new tree at this position. The
+    /// previous move must have been played. Panics if the game is over.
     pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move> {
         if self.ahead.is_empty() {
             self.search(game)?;
@@ -86,8 +84,8 @@ impl Drop for PathFollower<'_> {
     }
 }
 
-/// Draws a path from the root to the node of a random visit. A node's first visit evaluated the node and ends the
-/// path; the others continued with a move. Visits that ended at a proven result count only for the moves above it.
+/// Draws a path from the root to the node of a random visit. A node's first visit evaluated the node and ends the path;
+/// the others continued with a move. Visits that ended at a proven result count only for the moves above it.
 fn draw_path(tree: &Tree, rng: &mut Rng) -> Vec<Move> {
     let mut path = Vec::new();
     while let Some(stats) = tree.stats_after(&path) {

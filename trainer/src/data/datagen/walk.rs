@@ -1,4 +1,4 @@
-//! The way to the position where a generated game begins.
+//! The moves to the position where a generated game begins.
 
 use engine::chess::position::PackedMove;
 use shakmaty::Move;
@@ -19,7 +19,7 @@ pub struct Walk {
     pub position: UciPosition,
 }
 
-/// How a stored game begins: from `fen` (`None` for the initial position) by `moves`, which are no labels.
+/// The beginning of a stored game: from `fen` (`None` for the initial position) by `moves`, which are no labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GameStart {
     pub fen: Option<String>,
@@ -27,12 +27,12 @@ pub struct GameStart {
 }
 
 impl Walk {
-    /// From a start that was checked.
+    /// The start must have been checked.
     pub fn new(start: Option<String>) -> Walk {
         Walk::along(start, &[])
     }
 
-    /// From a start along the moves of a stored game.
+    /// Follows the moves of a stored game from its start.
     pub fn along(start: Option<String>, moves: &[PackedMove]) -> Walk {
         let position = position_after(start.as_deref(), moves.iter().copied());
         Walk { start, moves: moves.to_vec(), position }
@@ -48,7 +48,7 @@ impl Walk {
         start_position(&self.position.game.fen()).expect("a position that was reached").0
     }
 
-    /// The start a few plies before the position, and the moves from there.
+    /// The start [`HISTORY`] plies before the position, and the moves from there.
     pub fn game_start(self) -> GameStart {
         let before = self.moves.len().saturating_sub(HISTORY);
         if before == 0 {

@@ -1,5 +1,3 @@
-//! Batches of samples as the learner receives them.
-
 use engine::nets::encoding::PolicyIndex;
 use serde::{Deserialize, Serialize};
 
@@ -11,61 +9,57 @@ pub struct Origin(pub u8, pub u64);
 /// expanded on the device. All samples have the same number of words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Number of samples.
     pub size: usize,
-    /// `[n, words]`: the bit masks of the input; of `planes72/1` 73 words, the rows of
+    /// `[n, words]`: the input's bit masks; for `planes72/1` 73 words, the rows of
     /// [`engine::nets::encoding::planes72::Planes72`].
     pub masks: Vec<u64>,
-    /// `[n, scalars]`: the values of an input that are neither 0 nor 1; of `planes72/1` 3, of most others none.
+    /// `[n, scalars]`: input values that are neither 0 nor 1; 3 for `planes72/1`, none for most others.
     pub scalars: Vec<f32>,
-    /// `[n, words]`: legal moves, one bit per index of the policy scheme: index `64·w + b` is bit `b` of word `w`.
+    /// `[n, words]`: legal moves, one bit per policy index: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// `[n]`: the policy index of the move played.
+    /// `[n]`: the policy index of the move played; with shares, of the move with the largest one.
     pub policy: Vec<u16>,
-    /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample
-    /// without a value target.
+    /// `[n, 3]`: target WDL for the side to move; all zero without a value target.
     pub wdl: Vec<f32>,
-    /// `[n, 3]`: win, draw and loss for the mover by the results of the games alone; all zero where unknown.
+    /// `[n, 3]`: WDL for the side to move by the game's result alone; all zero where unknown.
     pub results: Vec<f32>,
-    /// `[n]`: the index of the source that a sample is from.
+    /// `[n]`: the sample's source.
     pub source: Vec<u8>,
-    /// `[n]`: its number among the samples drawn from that source.
+    /// `[n]`: the sample's number among those drawn from its source.
     pub draw: Vec<u64>,
     /// `[n]`: whether the move played captures, promotes or gives check.
     pub tactical: Vec<bool>,
-    /// The policy targets of searches, of samples from self-play.
+    /// Policy targets of searches.
     pub shares: PolicyShares,
-    /// `[n]`: the phase of the game, as in [`crate::data::samples::Phase::ALL`].
+    /// `[n]`: the game phase, an index of [`crate::data::samples::Phase::ALL`].
     pub phase: Vec<u8>,
-    /// The teacher's targets, if there is one.
+    /// Only with a teacher.
     pub teacher_targets: Option<TeacherTargets>,
 }
 
-/// Policy targets of more than one move each, from the searches of self-play.
+/// Policy targets of more than one move each, from searches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyShares {
-    /// `[n]`: number of a sample's entries in `indices` and `shares`; 0 if the target is the played move.
+    /// `[n]`: number of a sample's entries in `indices` and `shares`; 0 if the target is the move played.
     pub lengths: Vec<u8>,
-    /// `[entries]`: indices of the policy scheme.
+    /// `[entries]`: policy indices.
     pub indices: Vec<u16>,
-    /// `[entries]`: the shares; those of a sample sum to one.
+    /// `[entries]`: shares, which sum to one per sample.
     pub shares: Vec<f32>,
 }
 
 impl PolicyShares {
-    /// Appends a sample's shares.
     pub fn push(&mut self, shares: &[(PolicyIndex, f32)]) {
         self.lengths.push(shares.len() as u8);
         self.indices.extend(shares.iter().map(|(index, _)| index.0));
         self.shares.extend(shares.iter().map(|(_, share)| *share));
     }
 
-    /// Whether no sample has shares.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
 
-    /// A sample's entries.
+    /// The entries of sample `row`.
     pub fn of(&self, row: usize) -> impl Iterator<Item = (PolicyIndex, f32)> + use<'_> {
         let first: usize = self.lengths.iter().take(row).map(|length| usize::from(*length)).sum();
         let range = first..first + self.lengths.get(row).map_or(0, |length| usize::from(*length));
@@ -77,27 +71,22 @@ impl PolicyShares {
 /// A teacher's policy and value for the samples of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TeacherTargets {
-    /// For each legal move of each sample: the sample's row in the batch.
+    /// Per legal move of each sample: the sample's row in the batch.
     pub rows: Vec<u32>,
-    /// The move's index in the policy scheme.
+    /// Per legal move: its policy index.
     pub indices: Vec<u16>,
-    /// The move's probability.
+    /// Per legal move: its probability.
     pub probabilities: Vec<f32>,
-    /// `[n, 3]`: probabilities of win, draw, loss for the mover.
+    /// `[n, 3]`: WDL for the side to move.
     pub wdl: Vec<f32>,
 }
 
 impl Batch {
-    /// Where a sample came from.
     pub fn origin(&self, row: usize) -> Origin {
         Origin(self.source[row], self.draw[row])
     }
 
-    /// Appends sample `row` of another batch, without the teacher's targets.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such sample.
+    /// Appends sample `row` of another batch, without the teacher's targets. Panics if there is no such sample.
     pub fn push(&mut self, other: &Batch, row: usize) {
         self.size += 1;
         self.masks.extend_from_slice(other.row_of(&other.masks, row));

@@ -1,5 +1,5 @@
-//! Games in a temporary file: two bytes per ply, four with evaluations, plus about twenty per game. Memory holds only
-//! one number per [`STEP`] positions; the operating system caches the files.
+//! Games in a temporary file: two bytes per ply, four with evaluations, plus about twenty per game. Memory has only one
+//! number per [`STEP`] positions; the operating system caches the files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -11,29 +11,27 @@ use crate::data::record::{self, GameView, INITIAL_FEN, NO_EVAL, SearchColumns};
 
 /// Bytes of a record before its start FEN: plies (2), result, flags, FEN length.
 const HEAD: usize = 5;
-/// Bytes of an entry of the index.
+/// Bytes of an index entry.
 const ENTRY: usize = 16;
 /// Interval of positions whose game is kept in memory.
 const STEP: u64 = 256;
 const HAS_EVALS: u8 = 1;
 const PUZZLE: u8 = 2;
-/// Flag: evaluations are followed by q, d and policy move count of every ply, then by the moves with their shares.
+/// Evaluations are followed by q, d and policy move count of every ply, then by the moves with their shares.
 const HAS_SEARCHES: u8 = 4;
 
-/// A set of games from which samples are drawn.
 #[derive(Debug)]
 pub struct Corpus {
     records: File,
     /// Each game's record offset and number of preceding positions; then the end offset and the total of positions.
     index: File,
-    /// For every [`STEP`]-th position its game.
+    /// The game of every [`STEP`]-th position.
     steps: Vec<u64>,
     games: u64,
     positions: u64,
     digest: u64,
 }
 
-/// Collects games into a [`Corpus`].
 #[derive(Debug)]
 pub struct CorpusBuilder {
     records: BufWriter<File>,
@@ -46,7 +44,7 @@ pub struct CorpusBuilder {
 }
 
 impl CorpusBuilder {
-    /// A corpus in unnamed temporary files in `folder`, which are deleted with it.
+    /// Opens unnamed temporary files in `folder`, which are deleted with the corpus.
     pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
         let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
         let (records, index, steps) = (file()?, file()?, Vec::new());
@@ -98,7 +96,7 @@ impl CorpusBuilder {
         Ok(())
     }
 
-    /// The entry of the index of the next game.
+    /// The index entry of the next game.
     fn entry(&self) -> [u8; ENTRY] {
         let mut entry = [0; ENTRY];
         entry[..8].copy_from_slice(&self.end.to_le_bytes());
@@ -106,7 +104,6 @@ impl CorpusBuilder {
         entry
     }
 
-    /// The finished corpus.
     pub fn build(mut self) -> io::Result<Corpus> {
         self.index.write_all(&self.entry())?;
         Ok(Corpus {
@@ -120,7 +117,7 @@ impl CorpusBuilder {
     }
 }
 
-/// Buffer for a game read from a [`Corpus`], for reuse.
+/// A reusable buffer for a game read from a [`Corpus`].
 #[derive(Clone, Debug, Default)]
 pub struct GameBuffer {
     bytes: Vec<u8>,
@@ -130,26 +127,22 @@ pub struct GameBuffer {
 }
 
 impl Corpus {
-    /// Number of games.
     pub fn games(&self) -> u64 {
         self.games
     }
 
-    /// Number of positions that are targets.
+    /// The number of target positions.
     pub fn positions(&self) -> u64 {
         self.positions
     }
 
-    /// A hash of all games in order: starts, moves and first position numbers.
+    /// A hash of all games in order: starts, moves and numbers of positions.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Reads the game of position `position` into `buffer`; also returns the position's number among the game's targets.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such position.
+    /// Reads the game of target `position` into `buffer`; also returns the position's number among the game's targets.
+    /// Panics if there is no such position.
     pub fn at<'a>(&self, position: u64, buffer: &'a mut GameBuffer) -> io::Result<(usize, GameView<'a>)> {
         assert!(position < self.positions, "position {position} of {}", self.positions);
         let step = (position / STEP) as usize;

@@ -1,4 +1,4 @@
-//! The order of the samples: which position of which game is in which batch.
+//! The order of samples: which position of which game is in which batch.
 
 use std::io;
 use std::sync::Arc;
@@ -12,21 +12,18 @@ use super::teacher::Teacher;
 use crate::data::record::DamagedGame;
 use crate::data::samples::{Phase, Sample, SampleOptions};
 
-/// Samples after which the interleaving of sources repeats; sets the precision of their weights.
+/// Period of the interleaving of sources, in samples; sets the precision of their weights.
 const PERIOD: usize = 1024;
 
-/// Maximum consecutive damaged games to replace. Games are validated at import, so more cannot be accidental.
+/// Attempts to replace a sample of a damaged game. Import validates games, so repeated damage is no accident.
 const MAX_REPLACEMENTS: u64 = 64;
 
-/// The error for more of them.
 pub(super) const DAMAGED: &str = "the games are damaged: `philidor-trainer inspect` names the file";
 
-/// Games with a weight.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The games.
     pub corpus: Arc<Corpus>,
-    /// The share of the samples, relative to the other sources.
+    /// Share of the samples, relative to the other sources.
     pub weight: f64,
 }
 
@@ -39,12 +36,12 @@ pub struct SampleOrder {
     batch: usize,
     /// Source of each of [`PERIOD`] consecutive samples, and the sample's rank within that source.
     schedule: Vec<(u8, u32)>,
-    /// The number of these samples per source.
+    /// Samples per source in a period.
     shares: Vec<u64>,
 }
 
 impl SampleOrder {
-    /// An order for batches of `batch` samples. Sources without games or weight are left out.
+    /// Sources without games or weight are never drawn.
     pub fn new(
         sources: Vec<Source>,
         options: SampleOptions,
@@ -62,7 +59,7 @@ impl SampleOrder {
         Ok(SampleOrder { sources, options, seed, batch, schedule, shares })
     }
 
-    /// Batch `k`, with its number of replaced damaged games. Includes a teacher's targets if given.
+    /// Batch `k` with its number of replaced damaged games, and with targets if there is a teacher.
     pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> anyhow::Result<(Batch, usize)> {
         let n = self.batch as u64;
         let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.origin(number)).collect();
@@ -91,7 +88,7 @@ impl SampleOrder {
         let mut buffer = GameBuffer::default();
         let mut games = Vec::new();
         for &Origin(source, draw) in origins {
-            // The permutation's next position, from another game, replaces one of a damaged game.
+            // A sample of a damaged game is replaced by the permutation's next position.
             let mut attempts = draw..draw + MAX_REPLACEMENTS;
             let sample = loop {
                 let Some(draw) = attempts.next() else { bail!(DAMAGED) };
@@ -121,13 +118,12 @@ impl SampleOrder {
         Ok((batch, damaged))
     }
 
-    /// The origin of sample `number`.
     fn origin(&self, number: u64) -> Origin {
         let (source, rank) = self.schedule[(number % PERIOD as u64) as usize];
         Origin(source, number / PERIOD as u64 * self.shares[usize::from(source)] + u64::from(rank))
     }
 
-    /// Sample number `draw` of a source: every pass takes each position once, in another order.
+    /// Sample number `draw` of a source. Every pass takes each position once, in another order.
     fn sample(
         &self,
         source: usize,
@@ -146,7 +142,7 @@ impl SampleOrder {
     }
 }
 
-/// Error for repeating a sample whose source the run no longer has.
+/// The error for repeating a sample whose source the run no longer has.
 fn missing_source() -> io::Error {
     io::Error::other("a source is gone that the run began with: name it again, or begin a new run")
 }
@@ -201,7 +197,7 @@ mod tests {
     use engine::chess::position::{Game, PackedMove};
     use std::collections::HashSet;
 
-    /// `games` games of a few moves each, all different in their first move where possible.
+    /// `games` games of a few moves each, with distinct first moves where possible.
     fn corpus(games: usize, plies: usize, result: i8) -> Arc<Corpus> {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for number in 0..games {
@@ -265,7 +261,7 @@ mod tests {
         assert_eq!(damaged, 0);
         let of = |source| batch.source.iter().filter(|s| **s == source).count();
         assert_eq!((of(0), of(1), of(2)), (48, 16, 0));
-        // Sources differ by their games' result, from the mover's side decisive or drawn.
+        // Sources differ by their games' result: for the side to move decisive or drawn.
         for (source, wdl) in batch.source.iter().zip(batch.wdl.as_chunks::<3>().0) {
             assert_eq!(wdl[1] == 1.0, *source == 1);
         }

@@ -48,7 +48,7 @@ impl Prefetch {
         Ok(Prefetch::start(order, first, teachers.collect::<Result<_, _>>()?))
     }
 
-    /// The first teacher is for [`Prefetch::again`], each other for a thread.
+    /// The first teacher is for [`Prefetch::again`], the others for one thread each.
     fn start(order: Arc<SampleOrder>, first: u64, mut teachers: Vec<Option<Teacher>>) -> Prefetch {
         let teacher = teachers.swap_remove(0);
         let (sender, receiver) = bounded(teachers.len() * AHEAD);
@@ -60,7 +60,7 @@ impl Prefetch {
                 .spawn(move || {
                     loop {
                         let k = counter.fetch_add(1, Ordering::Relaxed);
-                        // Illegal moves may cause a panic when they are replayed.
+                        // Illegal moves may cause a panic in the replay.
                         let made = catch_unwind(AssertUnwindSafe(|| order.batch(k, teacher.as_mut())));
                         let made = made.unwrap_or_else(|_| Err(anyhow!(DAMAGED)));
                         if sender.send((k, made)).is_err() {
@@ -75,7 +75,7 @@ impl Prefetch {
         Prefetch { order, teacher, receiver, early: BTreeMap::new(), next: first, damaged: 0, threads }
     }
 
-    /// The samples of these origins in their order.
+    /// The samples of these origins in order.
     pub fn again(&mut self, origins: &[Origin]) -> anyhow::Result<Batch> {
         Ok(self.order.collect(origins, self.teacher.as_mut())?.0)
     }
@@ -85,12 +85,12 @@ impl Prefetch {
         self.next
     }
 
-    /// The number of damaged games that were replaced so far.
+    /// The number of damaged games replaced so far.
     pub fn damaged(&self) -> usize {
         self.damaged
     }
 
-    /// The next batch; waits until it is made.
+    /// Waits for the next batch.
     pub fn next_batch(&mut self) -> anyhow::Result<Batch> {
         let receiver = self.receiver.as_ref().expect("open until it is dropped");
         loop {

@@ -8,22 +8,19 @@ use shakmaty::Move;
 
 use super::batch::TeacherTargets;
 
-/// The batch size of the teacher.
 const BATCH: usize = 16;
 
-/// Makes an evaluator of a network, for batches of up to this many positions.
+/// Opens an evaluator for batches of up to this many positions.
 pub type OpenEvaluator<'a> = dyn Fn(usize) -> anyhow::Result<Box<dyn Evaluator>> + 'a;
 
-/// A teacher; not shared between threads.
+/// A teacher of one thread.
 pub struct Teacher(Box<dyn Evaluator>);
 
 impl Teacher {
-    /// A network as a teacher: `open` makes an evaluator for batches of that size.
     pub fn new(open: &OpenEvaluator<'_>) -> anyhow::Result<Teacher> {
         open(BATCH).map(Teacher::from_evaluator).context("teacher")
     }
 
-    /// An evaluator as a teacher.
     pub fn from_evaluator(evaluator: Box<dyn Evaluator>) -> Teacher {
         Teacher(evaluator)
     }
@@ -63,7 +60,7 @@ mod tests {
     use crate::data::record::GameView;
     use crate::data::samples::SampleOptions;
 
-    /// Prefers the first legal move the more, the more moves there are.
+    /// The more legal moves there are, the more it prefers the first.
     struct First;
 
     impl Evaluator for First {

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use shakmaty::Color;
 
 pub const NO_EVAL: i16 = i16::MIN;
-/// Scores in centipawns are clamped to ±this.
+/// Scores in centipawns are clamped to ± this.
 pub const MAX_CENTIPAWNS: i16 = 29_000;
 /// A mate in n plies is ±(this − n).
 pub const MATE_SCORE: i16 = 30_000;
@@ -16,7 +16,7 @@ pub const MATE_LIMIT: u32 = 999;
 /// The position and the point of view of the `[%eval]` after a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EvalSide {
-    /// `after` in games whose tags name Lichess, and where it has centipawns and a depth as ChessBase writes them; else
+    /// `after` in games whose tags name Lichess, and for scores in ChessBase's form (centipawns and a depth); else
     /// `before`
     #[default]
     Auto,
@@ -28,7 +28,7 @@ pub enum EvalSide {
     Mover,
 }
 
-/// How many evaluations were taken in which way.
+/// Evaluations by the way in which they were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvalCounts {
     pub before: u64,
@@ -69,16 +69,13 @@ impl fmt::Display for EvalCounts {
     }
 }
 
-/// A score as it is written in a comment, for White.
+/// A score of a comment, from White's point of view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum EvalComment {
-    /// Centipawns.
     Centipawns(i16),
-    /// `#n`.
     Mate {
-        /// The side that mates.
         winner: Color,
-        /// n, in plies or moves.
+        /// In plies or moves, by convention.
         count: u32,
     },
 }
@@ -122,7 +119,6 @@ pub(crate) fn mate(winner: Color, plies: u32) -> i16 {
 }
 
 impl EvalComment {
-    /// The same score for the other side.
     pub(crate) fn for_other_side(self) -> EvalComment {
         match self {
             EvalComment::Centipawns(score) => EvalComment::Centipawns(-score),
@@ -130,8 +126,8 @@ impl EvalComment {
         }
     }
 
-    /// Stored score of the position before the commented move. `#0` does not name the winner and is no score, unless
-    /// the move mates: then the mover wins in one ply.
+    /// The stored score of the position before the commented move. `#0` does not name the winner and is no score,
+    /// unless the move mates: then the mover wins in one ply.
     pub(crate) fn before(self, mover: Color, gives_mate: bool) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -141,7 +137,7 @@ impl EvalComment {
         }
     }
 
-    /// Stored score of the position after the commented move, where `turn` is to move.
+    /// The stored score of the position after the commented move, where `turn` is to move.
     pub(crate) fn after(self, turn: Color) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -173,9 +169,9 @@ pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     Some(format!("#{}{count}", winner.fold_wb("", "-")))
 }
 
-/// The centipawns of [`wdl_of_eval`] at which a win is as likely as not. Both constants were fitted by maximum
-/// likelihood to 2.4 million evaluated positions of engine games at long time controls: log-loss 0.531, against 0.937
-/// for the base rates alone.
+/// The centipawns of [`wdl_of_eval`] at which P(win) = ½. Both constants were fitted by maximum likelihood to 2.4
+/// million evaluated positions of engine games at long time controls: log-loss 0.531, against 0.937 for the base rates
+/// alone.
 const HALF_WON: f32 = 146.0;
 /// The centipawns of [`wdl_of_eval`] that change the odds by a factor of e.
 const SCALE: f32 = 60.0;
@@ -195,7 +191,7 @@ pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
     [win, 1.0 - win - loss, loss]
 }
 
-/// Evaluations at least this far from zero are mates: ±(30000 − plies).
+/// Larger or equal absolute values are mates: ±(30000 − plies).
 const MATE: i16 = 29_001;
 
 #[cfg(test)]

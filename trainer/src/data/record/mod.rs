@@ -1,6 +1,6 @@
-//! A game with its evaluations and searches, as in `games/1`: a [`GameRecord`] owns it, a [`GameView`] borrows it
-//! from a file's columns. [`write_pgn`] writes games, [`opening`] names openings, [`game_rng`] gives random numbers
-//! per game and ply.
+//! A game with its evaluations and searches, as in `games/1`: a [`GameRecord`] owns it, a [`GameView`] borrows it from
+//! a file's columns. [`write_pgn`] writes games, [`opening`] names openings, [`game_rng`] gives random numbers per game
+//! and ply.
 
 mod evals;
 mod search;
@@ -35,26 +35,24 @@ pub const FLAG_PUZZLE: u16 = 2;
 pub const FLAG_SELF_PLAY: u16 = 4;
 /// Bit 3: ended by adjudication.
 pub const FLAG_ADJUDICATED: u16 = 8;
-/// All flags that `games/1` defines.
 pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG_ADJUDICATED;
 
-/// One game; every move is legal.
+/// A game whose moves are all legal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
     /// The start as a FEN in shakmaty's notation, at most 100 bytes; `None` is the initial position.
     pub start: Option<String>,
     pub moves: Vec<PackedMove>,
-    /// `[plies]`: the score of the position before each move, in centipawns for White, mates as
-    /// ±([`MATE_SCORE`] − plies), [`NO_EVAL`] for none.
+    /// `[plies]`: the score of the position before each move, in centipawns for White, mates as ±([`MATE_SCORE`] −
+    /// plies), [`NO_EVAL`] for none.
     pub evals: Vec<i16>,
     pub result: GameResult,
     pub white_elo: u16,
     pub black_elo: u16,
     /// yyyymmdd, unknown parts 0.
     pub date: u32,
-    /// Bits `FLAG_…`.
     pub flags: u16,
-    /// `[plies]`: the search of the position before each move of a self-played game; else empty.
+    /// `[plies]`: the search before each move, by self-play or an engine; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchRecord>,
 }
@@ -65,19 +63,18 @@ impl GameRecord {
         self.start.as_deref().map_or(Cow::Borrowed(INITIAL_FEN), Cow::Borrowed)
     }
 
-    /// The hash by which games are compared; see [`identity`].
+    /// See [`identity`].
     pub fn identity(&self) -> u64 {
         identity(&self.start_fen(), self.moves.iter().map(|m| m.0))
     }
 
-    /// Whether any position has a score.
     pub fn has_evals(&self) -> bool {
         self.evals.iter().any(|eval| *eval != NO_EVAL)
     }
 }
 
-/// xxh3-64 of the start FEN's bytes (the initial position's FEN is [`INITIAL_FEN`]) followed by the
-/// packed moves, two bytes each, low byte first.
+/// xxh3-64 of the start FEN's bytes ([`INITIAL_FEN`] for the initial position) followed by the packed moves, two bytes
+/// each, low byte first.
 pub fn identity(start_fen: &str, moves: impl Iterator<Item = u16>) -> u64 {
     let mut bytes = Vec::with_capacity(512);
     bytes.extend_from_slice(start_fen.as_bytes());
@@ -87,24 +84,23 @@ pub fn identity(start_fen: &str, moves: impl Iterator<Item = u16>) -> u64 {
     hasher.digest()
 }
 
-/// What a game is used for. The split is by game, never by position.
+/// The use of a game. The split is by game, never by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
     /// 98 of 100 games.
     Train,
-    /// Games with [`identity`] modulo 100 equal to 98: the best checkpoint is chosen on them.
+    /// Games with [`identity`] modulo 100 equal to 98; the best checkpoint is chosen on them.
     Validation,
     /// Modulo 100 equal to 99: for the final evaluation.
     Test,
 }
 
-/// The split of a game by its [`identity`].
 pub fn split(identity: u64) -> Split {
     split_at(identity, 1)
 }
 
-/// Like [`split`], but holds out `validation` of 100 games (1 to 98). The additional ones come from the training
-/// games, so that games held out by [`split`] stay held out.
+/// Like [`split`], but holds out `validation` of 100 games (1 to 98). The additional ones come from the training games,
+/// so that games held out by [`split`] stay held out.
 pub fn split_at(identity: u64, validation: u64) -> Split {
     match identity % 100 {
         99 => Split::Test,

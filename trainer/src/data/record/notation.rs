@@ -1,4 +1,4 @@
-//! Games as text: moves in standard algebraic notation, whole games as PGN.
+//! Games as text: moves in SAN, whole games as PGN.
 
 use std::io::{self, Write};
 
@@ -11,19 +11,17 @@ use shakmaty::{Color, KnownOutcome, Outcome, Position};
 use super::evals::{self, EvalSide, NO_EVAL};
 use super::{FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, openings};
 
-/// A move of a game as it is written in PGN.
 #[derive(Clone, Debug)]
 pub struct PlayedMove {
     pub number: u32,
     pub mover: Color,
-    /// The move, as in `Nbd7+`.
+    /// As in `Nbd7+`.
     pub san: String,
-    /// The score of the position before it, as in `games/1`.
+    /// The score of the position before the move, as in `games/1`.
     pub eval: i16,
     pub after: Game,
 }
 
-/// The moves of a game in their order.
 pub fn played_moves(game: &GameRecord) -> anyhow::Result<Vec<PlayedMove>> {
     let mut replay = Game::from_fen(&game.start_fen())?;
     let mut played = Vec::with_capacity(game.moves.len());
@@ -39,7 +37,7 @@ pub fn played_moves(game: &GameRecord) -> anyhow::Result<Vec<PlayedMove>> {
     Ok(played)
 }
 
-/// A score for display: pawns for White, or the moves to a mate; empty if there is none.
+/// A score for display: pawns for White, or the moves to a mate; empty without a score.
 pub fn eval_text(eval: i16, turn: Color) -> String {
     match evals::write(eval, EvalSide::After, turn) {
         Some(text) if text.starts_with(['-', '#']) => text,
@@ -69,15 +67,12 @@ impl GameResult {
     }
 }
 
-/// Writes a game as PGN with its opening and its evaluations, followed by an empty line.
+/// Writes a game as PGN with its opening and evaluations, followed by an empty line. An illegal move is
+/// [`io::ErrorKind::InvalidData`].
 ///
-/// `event` and `round` are the tags of that name. With [`EvalSide::After`] the comment of a move is the score of the
-/// position after it, as Lichess writes it and most programs read it; else it is that of the position before it, as in
-/// `games/1`, and nothing is lost.
-///
-/// # Errors
-///
-/// If writing fails; a game with an illegal move is [`io::ErrorKind::InvalidData`].
+/// `event` and `round` are the tags of that name. With [`EvalSide::After`] a move's comment is the score of the
+/// position after it, as Lichess writes it and most programs read it; else that of the position before it, as in
+/// `games/1`, which loses nothing.
 pub fn write_pgn(
     game: &GameRecord,
     event: &str,

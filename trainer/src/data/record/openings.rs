@@ -1,13 +1,9 @@
-//! The openings of games.
-
 use engine::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use engine::chess::position::Game;
 
 use super::GameRecord;
 
-/// The opening of a game: that of the last of its positions that has one.
-///
-/// A game from a start of its own can have one as well.
+/// The opening of a game, also of one from its own start: that of its last position that has one.
 pub fn opening(game: &GameRecord) -> Option<&'static Opening> {
     let mut replay = Game::from_fen(&game.start_fen()).ok()?;
     let mut found = opening_of(&replay);
@@ -49,7 +45,7 @@ mod tests {
             name(&format!("{moves} h2h3 h7h6 h3h4")),
             najdorf.replace("Variation", "Variation, Adams Attack")
         );
-        // Another order of moves, the same position.
+        // Another order of moves to the same position.
         assert_eq!(name("d2d4 d7d5 c2c4 e7e6"), name("c2c4 e7e6 d2d4 d7d5"));
         assert!(name("d2d4 d7d5 c2c4 e7e6").starts_with("D30 Queen's Gambit Declined"));
     }

@@ -3,7 +3,6 @@
 use fastrand::Rng;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The random number generator for ply `ply` of game `number`.
 pub fn game_rng(seed: u64, number: u64, ply: u64) -> Rng {
     let bytes = [number.to_le_bytes(), ply.to_le_bytes()].concat();
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
@@ -14,27 +13,26 @@ pub fn game_rng(seed: u64, number: u64, ply: u64) -> Rng {
 pub enum RngStream {
     /// Self-play: the noise of a search.
     Search,
-    /// Self-play: which of the visited moves is played.
+    /// Self-play: the choice among visited moves.
     Move,
     /// Self-play: whether a lost game is played on.
     PlayedOn,
-    /// Self-play: which network plays.
+    /// Self-play: the choice of the network.
     Network,
     /// A match: the choices of a classical player.
     Classical,
-    /// Reinforcement learning: the games of an iteration.
+    /// Reinforcement learning: the games of the run.
     Games,
     /// Reinforcement learning: the samples of an iteration.
     Samples,
     /// Reinforcement learning: the matches of an iteration.
     Matches,
-    /// Reinforcement learning: the older network that one of the matches is against.
+    /// Reinforcement learning: the choice of the older opponent.
     Older,
-    /// Chooses the search of a unit that is repeated as a check.
+    /// The choice of the search of a unit that is repeated as a check.
     Recheck,
 }
 
-/// The random number generator of a stream for ply `ply` of game `number`.
 pub fn stream_rng(stream: RngStream, seed: u64, number: u64, ply: u64) -> Rng {
     let bytes = [&number.to_le_bytes()[..], &ply.to_le_bytes(), &[stream as u8]].concat();
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))

@@ -1,4 +1,4 @@
-//! The searches of the positions of a self-played game.
+//! The searches of a game's positions.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use super::NO_EVAL;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchRecord {
-    /// The expected result for the mover, times 32767.
+    /// The expected result for the side to move, times 32767.
     pub q: i16,
-    /// The probability of a draw, times 65535.
+    /// P(draw), times 65535.
     pub d: u16,
     /// Moves with their share of the policy target, times 65535. Empty if the search was too small.
     pub shares: Vec<(PackedMove, u16)>,
-    /// An engine's scores of these moves, as in [`GameRecord::evals`](super::GameRecord::evals). Empty for our own
-    /// searches.
+    /// An engine's scores of these moves, as in [`GameRecord::evals`](super::GameRecord::evals). Empty for Philidor's
+    /// own searches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<i16>,
 }
 
 impl SearchRecord {
-    /// Packs an expected result, −1 to 1, a draw's probability, and shares that sum to one.
+    /// Packs an expected result (−1 to 1), P(draw), and shares that sum to one.
     pub fn new(q: f32, draw: f32, shares: impl IntoIterator<Item = (PackedMove, f32)>) -> SearchRecord {
         let shares = shares.into_iter().map(|(m, share)| (m, word(share))).filter(|(_, s)| *s > 0).collect();
         SearchRecord { shares, ..SearchRecord::of_value(q, draw) }
@@ -52,15 +52,15 @@ impl SearchRecord {
     }
 }
 
-/// A share of one as it is stored.
+/// The stored form of a fraction.
 fn word(share: f32) -> u16 {
     (share.clamp(0.0, 1.0) * 65535.0).round() as u16
 }
 
-/// Win, draw and loss for the mover of a stored q (times 32767) and d (times 65535).
+/// WDL for the side to move from a stored q (times 32767) and d (times 65535).
 pub fn wdl_of_search(q: i16, d: u16) -> [f32; 3] {
     let (q, draw) = (f32::from(q) / 32767.0, f32::from(d) / 65535.0);
-    // Rounding may make them negative.
+    // Rounding may make these negative.
     let of = |side: f32| ((1.0 - draw + side * q) / 2.0).max(0.0);
     let total = of(1.0) + draw + of(-1.0);
     [of(1.0), draw, of(-1.0)].map(|share| share / total)
@@ -73,11 +73,11 @@ pub struct SearchView<'a> {
     pub d: &'a [u16],
     /// `policy/first`: the index of a ply's first entry in `moves` and `shares`.
     pub first: &'a [u64],
-    /// `policy/len`: the number of its entries; 0 means not recorded.
+    /// `policy/len`: the ply's number of entries; 0 means not recorded.
     pub len: &'a [u8],
     pub moves: &'a [u16],
     pub shares: &'a [u16],
-    /// `policy/eval`: one for each of `moves`, or empty if no move of the file has a score.
+    /// `policy/eval`: one per entry of `moves`, or empty if no move of the file has a score.
     pub scores: &'a [i16],
 }
 
@@ -100,19 +100,18 @@ impl<'a> SearchView<'a> {
         self.moves[range.clone()].iter().copied().zip(self.shares[range].iter().copied())
     }
 
-    /// The scores of a ply's moves; none if no engine has judged them.
+    /// The scores of a ply's moves; empty if no engine has judged them.
     pub fn scores(&self, ply: usize) -> &'a [i16] {
         let scores = self.scores.get(self.range(ply)).unwrap_or_default();
         if scores.iter().all(|score| *score == NO_EVAL) { &[] } else { scores }
     }
 
-    /// Where a ply's moves are in the columns.
     fn range(&self, ply: usize) -> Range<usize> {
         let len = self.len.get(ply).copied().map_or(0, usize::from);
         self.first.get(ply).map_or(0..0, |first| *first as usize..*first as usize + len)
     }
 
-    /// Win, draw and loss for the mover of a recorded ply.
+    /// WDL for the side to move at a recorded ply.
     pub fn wdl(&self, ply: usize) -> Option<[f32; 3]> {
         if !self.is_recorded(ply) {
             return None;
@@ -131,13 +130,10 @@ impl<'a> SearchView<'a> {
 pub struct SearchColumns {
     pub q: Vec<i16>,
     pub d: Vec<u16>,
-    /// `policy/first`.
     pub first: Vec<u64>,
-    /// `policy/len`.
     pub len: Vec<u8>,
     pub moves: Vec<u16>,
     pub shares: Vec<u16>,
-    /// `policy/eval`.
     pub scores: Vec<i16>,
 }
 
@@ -170,7 +166,7 @@ impl SearchColumns {
         (self.len.len()..plies).for_each(|_| self.push(0, 0, std::iter::empty()));
     }
 
-    /// The plies in `range`, all of them if none was ever pushed.
+    /// The plies in `range`; none if no ply was ever pushed.
     pub fn get(&self, range: Range<usize>) -> SearchView<'_> {
         if self.len.is_empty() {
             return SearchView::NONE;
@@ -186,7 +182,7 @@ impl SearchColumns {
         }
     }
 
-    /// Checks that the columns are consistent and have this number of plies.
+    /// Checks that the columns are consistent and have `plies` plies.
     pub fn check(&self, plies: usize) -> anyhow::Result<()> {
         if self.len.is_empty() && self.moves.is_empty() && self.q.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A stored game whose columns are borrowed from a file of games.
+//! A stored game, borrowed from the columns of a file.
 
 use engine::chess::position::{Game, PackedMove, PositionError};
 use shakmaty::Position;
@@ -6,24 +6,23 @@ use thiserror::Error;
 
 use super::search::SearchView;
 
-/// A game as samples are made of it.
+/// The part of a game that makes samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameView<'a> {
     /// The start as a FEN; `None` is the initial position.
     pub start: Option<&'a str>,
-    /// The moves, packed as in `games/1`.
+    /// Packed as in `games/1`.
     pub moves: &'a [u16],
     /// `[plies]`, as in `games/1`; empty for a game without evaluations.
     pub evals: &'a [i16],
     /// White's result: 1, 0, −1, or 2 for unknown.
     pub result: i8,
-    /// Whether it is a puzzle, of which only the solver's moves, plies 0, 2, 4 …, are targets.
+    /// In a puzzle only the solver's moves, plies 0, 2, 4 …, are targets.
     pub puzzle: bool,
-    /// The searches of a self-played game, of which only plies with a recorded policy are targets.
+    /// In a game with searches only plies with a recorded policy are targets.
     pub searches: SearchView<'a>,
 }
 
-/// A game without moves from the initial position, its result unknown.
 impl Default for GameView<'_> {
     fn default() -> Self {
         GameView { start: None, moves: &[], evals: &[], result: 2, puzzle: false, searches: SearchView::NONE }
@@ -34,7 +33,7 @@ impl Default for GameView<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no legal move at ply {ply}")]
 pub struct DamagedGame {
-    /// The ply that is not a legal move, or 0 if the start is no legal position.
+    /// The ply without a legal move, or 0 if the start is no legal position.
     pub ply: usize,
 }
 
@@ -43,7 +42,7 @@ impl GameView<'_> {
         self.start.map_or_else(|| Ok(Game::new()), Game::from_fen)
     }
 
-    /// Replays the game, and checks its moves and those of its searches.
+    /// Replays the game and checks its moves and those of its searches.
     pub fn check_moves(&self) -> Result<(), DamagedGame> {
         let mut position = self.initial().map_err(|_| DamagedGame { ply: 0 })?.position().clone();
         for (ply, packed) in self.moves.iter().enumerate() {
@@ -62,7 +61,6 @@ impl GameView<'_> {
         if self.puzzle { self.moves.len().div_ceil(2) } else { self.moves.len() }
     }
 
-    /// The ply of target number `index`.
     pub fn target_ply(&self, index: usize) -> usize {
         if !self.searches.is_empty() {
             let mut recorded = (0..self.moves.len()).filter(|ply| self.searches.is_recorded(*ply));

@@ -8,11 +8,11 @@ use thiserror::Error;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
-/// Timeout of connecting, of the response, and of each read.
+/// Limits connecting, the response, and each read.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Wait after HTTP 429 without `Retry-After` (Lichess asks for a full minute).
 const FULL_MINUTE: Duration = Duration::from_secs(60);
-/// Longest wait before another attempt.
+/// Maximum wait before another attempt.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// Wait after the first failure; doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
@@ -20,7 +20,6 @@ const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// Waits; returns false if interrupted.
 pub type Pause<'a> = dyn FnMut(Duration) -> bool + 'a;
 
-/// Why a download failed.
 #[derive(Debug, Error)]
 pub enum FetchError {
     /// The server does not have it.
@@ -40,7 +39,6 @@ pub enum FetchError {
     Interrupted,
 }
 
-/// A client that limits its requests.
 pub struct HttpClient<'a> {
     agent: Agent,
     /// Pause between two requests.
@@ -123,7 +121,7 @@ fn refusal(response: &Response<Body>) -> Refusal {
     }
 }
 
-/// Wait from `Retry-After`, in seconds or as a date; `None` if invalid.
+/// The wait of `Retry-After`, in seconds or as a date; `None` if invalid.
 fn asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

@@ -22,14 +22,13 @@ use engine::chess::pgn::game_starts;
 pub use month::Month;
 pub use site::Site;
 
-/// How often the stop flag is checked while waiting.
+/// Interval at which a wait checks the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Which games to fetch, and from where.
 #[derive(Clone, Debug)]
 pub struct Fetch {
     pub site: Site,
-    /// The player's name, in lower case.
+    /// In lower case.
     pub user: String,
     /// The first month, in UTC.
     pub month: Month,
@@ -48,7 +47,7 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Fetches the games; `report` receives a line per month.
+    /// `report` receives a line per month.
     pub fn run(&self, stop: &AtomicBool, report: &mut dyn FnMut(String)) -> anyhow::Result<()> {
         self.fetch(&mut |time| wait(time, stop), stop, SystemTime::now(), report)
     }
@@ -144,7 +143,7 @@ impl Fetch {
     }
 }
 
-/// True if the file was fetched after the end of the month.
+/// Whether the file was fetched after the end of the month.
 fn is_complete(path: &Path, month: Month) -> bool {
     path.metadata().and_then(|meta| meta.modified()).is_ok_and(|moment| month.was_over(moment))
 }

@@ -39,7 +39,6 @@ impl Month {
         Month(self.0.checked_add(1.month()).expect("a year of four digits"))
     }
 
-    /// The first moment of the month.
     pub fn start(self) -> Timestamp {
         self.0.to_zoned(TimeZone::UTC).expect("every day has a first moment in UTC").timestamp()
     }
@@ -49,7 +48,6 @@ impl Month {
         self.to_string().replace('-', "/")
     }
 
-    /// True if the month was over at `moment`.
     pub fn was_over(self, moment: SystemTime) -> bool {
         Timestamp::try_from(moment).is_ok_and(|moment| moment >= self.next().start())
     }

@@ -16,7 +16,6 @@ use super::client::{FetchError, HttpClient};
 use super::month::Month;
 use engine::chess::pgn::game_starts;
 
-/// A site with a public interface to its games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Site {
     /// chess.com, <https://www.chess.com/news/view/published-data-api>
@@ -43,7 +42,6 @@ impl Site {
         }
     }
 
-    /// The base address of its interface.
     pub fn base_url(self) -> &'static str {
         match self {
             Site::ChessCom => "https://api.chess.com",
@@ -67,8 +65,8 @@ impl Site {
         self == Site::ChessCom
     }
 
-    /// Returns the months in which the player played if the site lists them, else all of `months`. An unknown player
-    /// is a [`FetchError::Missing`].
+    /// Returns the months in which the player played if the site lists them, else all of `months`. An unknown player is
+    /// a [`FetchError::Missing`].
     pub fn months_played(
         self,
         client: &mut HttpClient<'_>,
@@ -88,8 +86,7 @@ impl Site {
         Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
     }
 
-    /// Fetches a month's games into the file `part` as they arrive. Skips games already in it if the site allows
-    /// that.
+    /// Fetches a month's games into the file `part` as they arrive. Skips games already in it if the site allows that.
     pub fn month(
         self,
         client: &mut HttpClient<'_>,
@@ -126,7 +123,7 @@ impl Site {
     }
 }
 
-/// Appends a response to `text` and to the file `part`, which already holds `text`.
+/// Appends a response to `text` and to the file `part`, which already has `text`.
 fn receive(
     body: &mut Body,
     text: &mut Vec<u8>,

@@ -1,5 +1,3 @@
-//! Fetching from a local server with scripted answers.
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Fetch, Month, Site};
 
-/// A server that gives these answers, one per connection, and then returns the requests.
+/// Gives these answers, one per connection, and then returns the requests.
 struct Server {
     url: String,
     requests: JoinHandle<Vec<String>>,
@@ -242,8 +240,8 @@ fn failed_downloads_are_reported() {
     let (error, _) =
         ask(vec![answer("200 OK", "", "<html>"); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("no PGN"), "{error}");
-    // After 429, Lichess asks for a full minute and for one download at a time. Chess.com answers 410 where
-    // there will never be anything, and 429 to simultaneous requests.
+    // After 429, Lichess asks for a full minute and for one download at a time. Chess.com answers 410 where there will
+    // never be anything, and 429 to simultaneous requests.
     let limit = answer("429 Too Many Requests", "", "{\"error\":\"Please only run 1 request(s) at a time\"}");
     let (error, pauses) = ask(vec![limit.clone(); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("429"), "{error}");
