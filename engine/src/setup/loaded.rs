@@ -14,7 +14,7 @@ use crate::nets::onnx::{
 };
 use crate::nets::sparse::{SparseError, SparseFile, SparseNetwork};
 
-/// The workers share such batches.
+/// Least batch on a GPU, shared by all workers.
 const GPU_BATCH: usize = 256;
 
 pub enum LoadedNetwork {
@@ -29,7 +29,7 @@ pub enum LoadError {
     /// For this reason, the request was refused.
     #[error("{0}; no other network plays in its place")]
     Refused(String),
-    /// In none of these folders.
+    /// The file is in none of these folders.
     #[error("network {name}: no such file{looked}", looked = looked_in(.1), name = .0.display())]
     Missing(PathBuf, Vec<PathBuf>),
     #[error(transparent)]
@@ -139,7 +139,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// A worker's.
+    /// A worker's maximum batch.
     pub fn batch(&self, settings: &Settings) -> usize {
         match self {
             // In a large batch, ONNX Runtime gathers rows outside the CPU cache.

@@ -73,7 +73,7 @@ pub struct SpeedRow {
     pub precision: String,
     pub workers: usize,
     pub batch: usize,
-    /// On encoded inputs.
+    /// The session alone, on encoded inputs.
     pub session: f64,
     /// Encoding, network and softmax.
     pub evaluator: f64,

@@ -12,7 +12,7 @@ pub(super) struct Machine {
     pub processor: String,
     /// Instruction sets that kernels can use.
     pub features: Vec<&'static str>,
-    /// Physical.
+    /// Physical cores.
     pub cores: usize,
     /// That this program may use.
     pub processors: usize,

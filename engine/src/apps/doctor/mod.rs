@@ -53,7 +53,6 @@ pub struct Diagnosis {
     problems: Vec<Problem>,
     #[serde(skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// Of the diagnosis.
     seconds: f64,
 }
 

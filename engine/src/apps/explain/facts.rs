@@ -54,7 +54,7 @@ pub enum LikelyResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpponentReply {
     pub san: String,
-    /// As a lower-case letter.
+    /// The captured piece as a lower-case letter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takes: Option<char>,
     /// The captured piece has just captured.

@@ -38,7 +38,7 @@ impl Opponent {
         Ok(Opponent { judge, name, strength, seed: strength::game_seed() })
     }
 
-    /// In the PGN tags.
+    /// As in the PGN tags.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -30,7 +30,7 @@ pub(super) struct Record {
     file: Option<GameFile>,
 }
 
-/// Its last game is ours.
+/// A PGN file whose last game is ours.
 #[derive(Debug)]
 struct GameFile {
     path: PathBuf,

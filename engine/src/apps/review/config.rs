@@ -15,7 +15,7 @@ use crate::apps::uci_client::{
 use crate::setup::settings::Settings;
 use crate::setup::{EngineArgs, EngineBuilder};
 
-/// Beyond the search time.
+/// Of an external engine, beyond its search time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Debug, clap::Args)]

@@ -105,7 +105,7 @@ mod tests {
         moves.join(" ")
     }
 
-    /// By python-chess 1.11.2.
+    /// Expected orders by python-chess 1.11.2.
     #[test]
     fn moves_come_in_python_chesss_order() {
         assert_eq!(order("r3k2r/8/8/3pP3/8/8/P6P/R3K2R w KQ d6 0 1"), EXPECTED_QUIET);

@@ -31,7 +31,7 @@ impl Fixture {
         self.written()
     }
 
-    /// Since the last call.
+    /// The lines written since the last call.
     fn written(&self) -> Vec<String> {
         let line = |item| match item {
             OutputItem::Line(line) => line,
