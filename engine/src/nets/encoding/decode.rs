@@ -1,5 +1,3 @@
-//! Decodes input tensors and feature lists into positions, as far as a scheme holds them.
-
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -13,8 +11,8 @@ use crate::chess::position::{Game, PositionError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     pub fen: String,
-    /// Parts that the scheme lacks. The FEN then has White to move, no castling rights, no en passant, and the clocks
-    /// of a new game.
+    /// Parts that the scheme lacks; the FEN then has White to move, no rights, no en passant, and the clocks of a new
+    /// game.
     pub assumed: Vec<&'static str>,
     /// Planes (`onehot832/1`: indices, `sparse/1`: features) that differ when the FEN is encoded without history.
     pub different: Vec<usize>,
@@ -212,7 +210,7 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { fen, assumed, different: before.into_iter().map(usize::from).collect() })
 }
 
-/// Whether a castling right could belong to several rooks. Rights are ordered as in [`rights`] for White.
+/// Whether a right could belong to several rooks. Rights are ordered as in [`rights`] for White.
 fn several_rooks(board: &Board, castling: [bool; 4]) -> bool {
     let sides = [(Color::White, true), (Color::White, false), (Color::Black, true), (Color::Black, false)];
     sides.into_iter().zip(castling).filter(|(_, set)| *set).any(|((color, towards_h), _)| {

@@ -24,7 +24,6 @@ pub const PLANES: usize = 112;
 
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Boards, the current one included.
 pub const HISTORY: usize = 8;
 
 pub const CLOCK: usize = 109;
@@ -38,13 +37,13 @@ const ONES: usize = 111;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes112 {
-    /// a1 = bit 0, mover's view; all ones for a constant plane.
+    /// a1 = bit 0; all ones for a constant plane.
     pub masks: [u64; PLANES],
     pub clock: f32,
 }
 
 impl Planes112 {
-    /// Writes the tensor `[112, 8, 8]`, a1 first.
+    /// `[112, 8, 8]`, a1 first.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {

@@ -31,9 +31,7 @@ const CASTLING_TARGETS: [usize; 4] = [1, 2, 5, 6];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rows {
-    /// Below [`ROWS_A`].
     pub a: u16,
-    /// Below [`ROWS_B`].
     pub b: u16,
 }
 
@@ -261,7 +259,6 @@ impl Checks<'_> {
         together(CASTLING + kind, 64 * KING + to, true, check, false)
     }
 
-    /// Whether a slider of the mover attacks the king.
     fn slides(&self, occupied: u64) -> bool {
         let [bishops, rooks] = self.view.sliders(OWN);
         let king = self.king as u8;

@@ -77,7 +77,7 @@ const FILE_A: u64 = 0x0101_0101_0101_0101;
 /// Row `r` is `value(r)` on the squares of `masks[r]`, else zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes72 {
-    /// a1 = bit 0, mover's view; all ones for a constant plane.
+    /// a1 = bit 0; all ones for a constant plane.
     pub masks: [u64; ROWS],
     /// Move number / 200, half-move clock / 100, repetition 0, 0.5 or 1.
     pub scalars: [f32; SCALARS],
@@ -99,7 +99,7 @@ impl Planes72 {
         self.scalars[2] = 0.0;
     }
 
-    /// Writes the tensor `[72, 8, 8]`, a1 first.
+    /// `[72, 8, 8]`, a1 first.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
@@ -195,7 +195,6 @@ fn attack_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     masks[ATTACKS_HIGHER] = ambitious.0;
 }
 
-/// Each piece of `squares`, which are of one colour, with the squares it attacks.
 fn reaches(
     board: &Board,
     squares: Bitboard,

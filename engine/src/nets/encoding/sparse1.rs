@@ -184,7 +184,6 @@ impl Feature {
         })
     }
 
-    /// Whether a FEN lacks this information.
     pub fn is_history(self) -> bool {
         matches!(self, Feature::Origin(_) | Feature::Target { .. } | Feature::Repetition(_))
     }

@@ -21,7 +21,6 @@ const PROMOTIONS: u16 = 1792;
 /// (file, rank).
 const KNIGHT_STEPS: [(i8, i8); 8] = [(-2, -1), (-1, -2), (-2, 1), (1, -2), (2, -1), (-1, 2), (2, 1), (1, 2)];
 
-/// [`NO_MOVE`] for squares that no queen or knight move joins.
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {

@@ -31,7 +31,6 @@ pub struct View {
     pub(super) by_side: [u64; 2],
     /// By side. Pins are ignored, own pieces are included.
     pub(super) attacks: [u64; 2],
-    /// Squares attacked by the opponent's sliders.
     pub(super) their_slides: u64,
     /// Own towards the h-file, own towards the a-file, the opponent's towards h, towards a.
     pub(super) castling: [bool; 4],
@@ -208,7 +207,7 @@ fn slides(diagonal: u64, straight: u64, occupied: u64) -> u64 {
     reached.into_iter().fold(0, |all, squares| all | squares)
 }
 
-/// Diagonal, anti-diagonal, rank and file through a square, each split into the squares below and above it.
+/// Diagonal, anti-diagonal, rank and file, each split into the squares below and above a square.
 type Lines = [[u64; 2]; 4];
 
 static LINES: [Lines; 64] = lines();

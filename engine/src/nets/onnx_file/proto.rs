@@ -4,7 +4,6 @@
 //! The schema is `onnx/onnx.proto` of <https://github.com/onnx/onnx>, IR version 8; [`TensorTypeProto`] and
 //! [`DimensionProto`] are nested there (`TypeProto.Tensor`, `TensorShapeProto.Dimension`). Fields not declared here are
 //! skipped by the reader and lost when a file is written again.
-//! that are not declared here are skipped by the reader and lost when a file is written again.
 
 use prost::Message;
 

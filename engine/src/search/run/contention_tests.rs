@@ -37,7 +37,7 @@ enum LineId {
     Search(usize),
 }
 
-/// The workers that hold a cache line, and when its last writer will have fetched it.
+/// The workers that hold the line, and when its last writer will have fetched it.
 #[derive(Default)]
 struct Line {
     holders: u64,
@@ -90,14 +90,12 @@ impl Lines {
 enum Act {
     Read(LineId),
     Write(LineId),
-    /// A visit's time apart from waiting for lines.
     Visit,
 }
 
 #[derive(Default)]
 struct State {
     acts: VecDeque<Act>,
-    /// Visits, those of the current series included.
     done: u64,
 }
 
@@ -122,8 +120,8 @@ impl State {
     }
 }
 
-/// Returns the shares of time that workers wait for lines being fetched by others, and fetch lines changed by others,
-/// on a tree of 50,000 visits.
+/// The shares of time that workers wait for other workers' fetches, and fetch lines that others changed, on a tree of
+/// 50,000 visits.
 fn lost(workers: usize, visits_each: u64) -> (f64, f64) {
     let game = Game::from_fen("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
     let mut tree = Tree::empty(1 << 27);

@@ -1,5 +1,3 @@
-//! The fixed settings of a running search and what follows from them.
-
 use shakmaty::MoveList;
 
 use crate::chess::endgames::{is_bare_king, towards_mate};
@@ -42,13 +40,12 @@ impl SearchContext {
         (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
     }
 
-    /// Returns the visits left in the limit; `u64::MAX` without one.
+    /// `u64::MAX` without a limit.
     pub fn visits_left(&self, tree: &Tree) -> u64 {
         self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(tree.playouts()))
     }
 
-    /// Returns the remaining visits for smart pruning; `None` if unknown or unused. `expected` is the observer's
-    /// estimate.
+    /// Visits left for smart pruning; `None` if unknown or unused. `expected` is the observer's estimate.
     pub fn horizon(&self, tree: &Tree, expected: Option<u64>) -> Option<u64> {
         if self.params.smart_pruning <= 0.0 || self.limits.all_moves {
             return None;
@@ -57,7 +54,7 @@ impl SearchContext {
         expected.into_iter().chain(left).min()
     }
 
-    /// `plies`: the leaf's distance from the root.
+    /// Of a leaf `plies` from the root.
     pub fn temperature(&self, plies: usize) -> f32 {
         match plies {
             0 => self.params.root_policy_temperature,
@@ -91,7 +88,7 @@ impl SearchContext {
         if plies == 0 { self.root_moves.clone() } else { game.legal_moves() }
     }
 
-    /// Returns the result of a leaf `plies` from the root by rules or tables, if known.
+    /// The result of a leaf `plies` from the root by rules or tables.
     pub fn known(&self, game: &Game, plies: usize, has_move: bool) -> Option<Leaf<'static>> {
         // The root is expanded even in a drawn position, because a move is needed.
         if plies == 0 {

@@ -9,7 +9,6 @@ use crate::search::tree::{NodeView, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gumbel {
-    /// Most root moves to sample.
     pub considered: usize,
     /// The paper's c_visit, 50 for chess: a value q in 0..1 adds `(c_visit + max N) · c_scale · q` to a logit; max N is
     /// the greatest visit count of a move.
@@ -25,8 +24,8 @@ pub struct Gumbel {
 pub struct ImprovedPolicy {
     pub best: Move,
     pub policy: Vec<(Move, f32)>,
-    /// Σ π′ · completed Q for the root's side to move, −1..1. The mean over visits is lower, because halving also
-    /// visits moves that the policy then avoids.
+    /// Σ π′ · completed Q for the root's side to move. The mean over visits is lower, because halving also visits moves
+    /// that the policy then avoids.
     pub q: f32,
 }
 
@@ -37,7 +36,6 @@ pub(in crate::search) struct SequentialHalving {
     /// Logit plus scaled Gumbel noise of each root move, in tree order.
     keys: Vec<f32>,
     next: usize,
-    /// Reused, to avoid an allocation per visit.
     views: Vec<NodeView>,
 }
 
@@ -58,7 +56,6 @@ impl SequentialHalving {
         SequentialHalving { gumbel, sequence, keys, next: 0, views: Vec::new() }
     }
 
-    /// Returns the root edge for the next visit.
     pub fn choose(&mut self, tree: &Tree) -> usize {
         let mut views = std::mem::take(&mut self.views);
         tree.root_views(&mut views);
@@ -76,7 +73,6 @@ impl SequentialHalving {
         // A move can be taken first only after all moves before it.
         let taken = views.iter().take_while(|view| view.visits + view.in_flight > 0).count();
         let weight = self.weight(views);
-        // What the value adds to the logit.
         let value = |view: &NodeView| if view.visits == 0 { 0.0 } else { weight * (1.0 + view.q) / 2.0 };
         let score = |index: &usize| self.keys[*index] + value(&views[*index]);
         among.filter(|index| *index <= taken).max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)))

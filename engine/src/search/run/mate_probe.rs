@@ -8,7 +8,6 @@ use crate::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
 use crate::chess::position::Game;
 use crate::search::run::context::SearchContext;
 
-/// Nodes per slice.
 const SLICE: u64 = 1000;
 
 /// Factor on the nodes for `go mate`, which then takes about half of the time.
@@ -17,7 +16,6 @@ const WANTED: u64 = 10;
 /// Nodes for shortening the first mate found: 0.15 to 0.5 s.
 const SHORTEN: u64 = 500_000;
 
-/// Slices for the root before positions below it get any.
 const ROOT_SLICES: u64 = 2;
 
 /// Root Q, for the side to move, from which only its own mate is searched; below −WINNING it is losing.
@@ -41,7 +39,7 @@ const UNDECIDED: u64 = 8;
 
 pub(in crate::search) enum Probed {
     Mate(ForcedMate),
-    /// The root has no mate in the requested number of moves.
+    /// Within the requested number of moves.
     NoMate,
     /// After this line, the side to move mates in at most this many plies.
     MateAfter(Vec<Move>, u16),
@@ -57,18 +55,15 @@ struct Target {
 pub(in crate::search) struct MateProbe {
     /// Of the table, in bytes.
     memory: usize,
-    /// Nodes per visit.
     rate: u64,
     /// Allocated on first use: most short searches do without.
     search: Option<MateSearch>,
     allowed: u64,
-    /// Most moves to mate.
     moves: u8,
     enabled: bool,
-    /// Slices of this search, and turns taken by the root and the positions below it.
     slices: u64,
     turns: u64,
-    /// Position hashes below the root with the slices spent on them.
+    /// Slices spent below the root, by position hash.
     below: Vec<(u64, u32)>,
     finished: bool,
     shortened: bool,
@@ -92,7 +87,6 @@ impl MateProbe {
         }
     }
 
-    /// Returns the table's share of `memory`, in bytes.
     pub fn memory(memory: usize) -> usize {
         (memory / 32).clamp(LEAST_MEMORY, MOST_MEMORY)
     }
@@ -166,7 +160,7 @@ impl MateProbe {
         }
     }
 
-    /// Returns the position along `line` with the fewest slices below [`LINE_SLICES`].
+    /// The position along `line` with the fewest slices below [`LINE_SLICES`].
     fn least_searched(&self, context: &SearchContext, line: &[Move]) -> Option<Target> {
         let mut game = context.root.clone();
         let mut least: Option<Target> = None;

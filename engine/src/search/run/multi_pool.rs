@@ -15,13 +15,12 @@ use crate::search::run::shared::{SharedSearch, lock};
 use crate::search::run::walker::Walker;
 use crate::search::run::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, walk_round};
 
-/// Longest sleep of an idle worker.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Worker threads, each with its evaluator, that serve many searches at once.
+/// Worker threads, each with its evaluator, that serve many searches at once; dropping the pool stops them.
 ///
 /// A worker's batch collects leaves of several searches, so that it is full although each adds few; a lone search gets
-/// all workers. Dropping the pool stops all searches and joins the threads.
+/// all workers.
 pub struct MultiPool {
     desk: Arc<Desk>,
     tables: Tables,
@@ -38,7 +37,7 @@ pub struct SearchTask {
     pub params: Params,
     /// Only searches of the highest priority run; others wait.
     pub priority: i64,
-    /// In bytes, for the tree and the mate search.
+    /// In bytes, for tree and mate search.
     pub memory: usize,
 }
 
@@ -75,8 +74,8 @@ struct Running {
 }
 
 impl MultiPool {
-    /// Starts a worker with batches of at most `batch` per evaluator; there must be one. Panics if the system cannot
-    /// start a thread.
+    /// Starts a worker with batches of at most `batch` per evaluator. Panics without one, or if the system cannot start
+    /// a thread.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, tables: Tables, batch: usize) -> MultiPool {
         let desk = Arc::<Desk>::default();
         let workers = evaluators.len();
@@ -93,7 +92,7 @@ impl MultiPool {
         MultiPool { desk, tables, capacity, native, threads }
     }
 
-    /// Searches that keep the workers busy if each adds few leaves. More may run.
+    /// Searches that keep the workers busy if each adds few leaves.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -181,7 +180,6 @@ impl Desk {
         }
     }
 
-    /// Also removes ended searches from the desk.
     fn give_back(&self, taken: Vec<Arc<Running>>) {
         let mut ended = Vec::new();
         let mut state = lock(&self.state);
@@ -215,10 +213,9 @@ struct MultiWorker {
     evaluator: Box<dyn Evaluator>,
     number: usize,
     workers: usize,
-    /// Most positions per batch and most searches per round.
+    /// Most positions per batch and searches per round.
     size: usize,
     walker: Walker,
-    /// One per search of the round.
     batches: Vec<PendingBatch>,
 }
 
@@ -281,7 +278,7 @@ impl MultiWorker {
         for pass in 1..=GATHER_PASSES {
             for ((place, tree), round) in trees.iter().zip(&mut rounds) {
                 let (search, batch) = (&taken[*place].search, &mut self.batches[*place]);
-                // All searches contribute equally in the first pass; later passes fill the rest.
+                // All searches contribute equally at first; later passes fill the rest.
                 let share = (pass * self.size.div_ceil(taken.len())).min(search.context.params.batch);
                 let target = share.min(batch.len() + self.size - gathered);
                 if !round.is_over && batch.len() < target {

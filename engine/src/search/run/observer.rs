@@ -31,7 +31,6 @@ impl SearchObserver for () {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
     Stopped,
-    /// One of the [`Limits`](crate::search::Limits) was reached.
     Limit,
     /// Nothing is left to search: no legal move, a proven root, or no memory for a leaf.
     Exhausted,
@@ -50,12 +49,12 @@ pub struct SearchOutcome {
 pub trait SearchView {
     fn visits(&self) -> u64;
 
-    /// The visits of the two most visited root moves; zeros if moves are not chosen by visits.
+    /// The two most visited root moves' visits; zeros if moves are not chosen by visits.
     fn lead(&self) -> (u64, u64) {
         (0, 0)
     }
 
-    /// The root moves' statistics, best first; empty for classical searches.
+    /// Root moves, best first; empty for classical searches.
     fn stats(&self) -> Vec<MoveStats> {
         Vec::new()
     }

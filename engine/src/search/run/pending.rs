@@ -119,7 +119,6 @@ impl PendingBatch {
         root_expanded
     }
 
-    /// Leaves the tree as before the visits.
     pub fn cancel(&mut self, tree: &Tree) {
         self.leaves[..self.waiting].iter().for_each(|leaf| tree.cancel(&leaf.path));
         self.waiting = 0;

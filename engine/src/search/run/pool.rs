@@ -15,10 +15,9 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::worker::Worker;
 use crate::search::tree::Tree;
 
-/// Worker threads, each with its evaluator, that run one search at a time. Dropping the pool stops and joins them.
+/// Worker threads, each with its evaluator, for one search at a time. Dropping the pool stops and joins them.
 pub struct Pool {
     params: Params,
-    /// Whether all evaluators have separate value and policy.
     native: bool,
     tables: Tables,
     memory: usize,
@@ -37,12 +36,12 @@ impl SearchObserver for OutcomeSender {
     }
 
     fn done(&mut self, outcome: SearchOutcome) {
-        // Fails only if nobody wants the outcome any more.
+        // Fails only if nobody waits for the outcome.
         let _ = self.0.send(outcome);
     }
 }
 
-/// `memory` in bytes is for both together.
+/// `memory` is for both together.
 pub(in crate::search) fn empty_memory(memory: usize, native: bool) -> (Tree, MateProbe) {
     (Tree::empty(memory.saturating_sub(MateProbe::memory(memory))), MateProbe::new(memory, native))
 }
@@ -53,8 +52,8 @@ pub(in crate::search) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bo
 }
 
 impl Pool {
-    /// Starts a worker per evaluator; there must be one. `memory` in bytes bounds the tree and the mate search. Panics
-    /// if the system cannot start a thread.
+    /// Starts a worker per evaluator. `memory` in bytes bounds tree and mate search. Panics if the system cannot start
+    /// a thread.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
         let native = are_native(&mut evaluators);
         let mut jobs = Vec::new();
@@ -71,7 +70,7 @@ impl Pool {
         Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None, empty: None }
     }
 
-    /// Stops a running search, then searches until the limits end it; without limits, until the root is proven.
+    /// Stops a running search first. Without limits, searches until the root is proven.
     pub fn search(&mut self, game: &Game, limits: Limits) -> SearchOutcome {
         let (sender, receiver) = bounded(1);
         self.start(game.clone(), limits, Box::new(OutcomeSender(sender)));
@@ -80,8 +79,7 @@ impl Pool {
         outcome
     }
 
-    /// Stops a running search, starts a new one and returns at once. Reuses the last tree if it contains the new root
-    /// ([`Params::reuse`]).
+    /// Stops a running search first and returns at once. Reuses the last tree if it contains the new root.
     pub fn start(&mut self, root: Game, limits: Limits, observer: Box<dyn SearchObserver>) {
         self.stop();
         self.wait();
@@ -110,7 +108,6 @@ impl Pool {
         }
     }
 
-    /// Waits for the outcome's delivery.
     pub fn wait(&self) {
         if let Some(search) = &self.current {
             search.wait();
@@ -121,12 +118,12 @@ impl Pool {
         self.current.as_ref().is_some_and(|search| !search.is_finished())
     }
 
-    /// Reads the tree of the running or last search, if there is one.
+    /// Reads the tree of the running or last search.
     pub fn read_tree<T>(&self, read: impl FnOnce(&Tree) -> T) -> Option<T> {
         self.current.as_ref().map(|search| read(&search.tree()))
     }
 
-    /// Stops a running search, empties the tree and frees most of its memory.
+    /// Stops a running search and frees most of its memory.
     pub fn clear(&mut self) {
         self.stop();
         self.wait();

@@ -74,21 +74,20 @@ pub struct MoveStats {
 pub struct Report {
     pub visits: u64,
     pub counters: SearchCounters,
-    /// Mean path length in plies.
+    /// In plies: the mean of all paths, and the longest.
     pub depth: u32,
-    /// Longest path in plies.
     pub seldepth: u32,
     /// Used tree memory in permille.
     pub hashfull: u32,
     /// Visits that ended in a tablebase result.
     pub tbhits: u64,
-    /// Root moves, best first; empty only without legal moves.
+    /// Best first; empty only without legal moves.
     pub lines: Vec<PvLine>,
 }
 
 impl Tree {
-    /// Returns the move to play: proven wins first, proven losses last, else by visits, then Q. `None` before the
-    /// root's evaluation.
+    /// The move to play: proven wins first, proven losses last, else by visits, then Q. `None` before the root's
+    /// evaluation.
     pub fn best(&self) -> Option<Move> {
         let index = self.ranked(self.root).into_iter().next()?;
         Some(self.nodes.candidate(self.root, index).packed().to_legal_move(self.game.position()))
@@ -106,8 +105,8 @@ impl Tree {
         self.stats_of(self.root, &self.game, self.ranked(self.root), terms)
     }
 
-    /// Statistics of the moves after `line` from the root, best first; empty before that position's evaluation. `None`
-    /// if the position is not in the tree.
+    /// Moves after `line` from the root, best first; empty before that position's evaluation, `None` if it is not in
+    /// the tree.
     pub fn stats_after(&self, line: &[Move]) -> Option<Vec<MoveStats>> {
         let (mut id, mut game) = (self.root, self.game.clone());
         for m in line {
@@ -158,8 +157,7 @@ impl Tree {
         order.into_iter().map(stats).collect()
     }
 
-    /// Reports up to `multipv` lines, at least one. Before the root's evaluation that is the first legal move with
-    /// score 0.
+    /// Has up to `multipv` lines, at least one: before the root's evaluation, the first legal move with score 0.
     pub fn report(&self, multipv: usize) -> Report {
         self.find_mate_lines(multipv.max(1));
         let mut lines: Vec<PvLine> =
@@ -215,7 +213,6 @@ impl Tree {
         }
     }
 
-    /// Follows the best moves through visited or proven nodes.
     fn variation(&self, first: usize) -> Vec<Move> {
         let root_move = self.nodes.candidate(self.root, first).packed();
         let child = self.nodes.links_of(self.root).nth(first).map(Link::child);
@@ -252,8 +249,7 @@ impl Tree {
         self.known.iter().find(|known| PackedMove::new(known.m) == packed)
     }
 
-    /// Returns a node's edges, best first. Root moves with tablebase results are in tablebase order, unless a mate is
-    /// proven.
+    /// A node's edges, best first. Tablebase results order root moves, unless a mate is proven.
     pub(in crate::search) fn ranked(&self, id: NodeId) -> Vec<usize> {
         let links: Vec<&Link> = self.nodes.links_of(id).collect();
         let key = |index: usize| {

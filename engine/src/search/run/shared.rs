@@ -15,7 +15,7 @@ use crate::search::run::report::{MoveStats, Report};
 use crate::search::tree::Tree;
 use crate::search::tree::proof::Proof;
 
-/// How long a worker without a leaf waits for other workers' results.
+/// How long a worker without a leaf waits for others' results.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
 
 pub(in crate::search) struct SharedSearch {
@@ -104,8 +104,8 @@ impl SharedSearch {
         }
     }
 
-    /// Frees tree memory, unless another worker has done so since `recycled` was [read](Tree::recycled). Returns a
-    /// reason if nothing is left to free.
+    /// Frees tree memory, unless another worker has since `recycled` was [read](Tree::recycled). Returns a reason if
+    /// nothing is left to free.
     pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
         let mut tree = self.tree_alone();
         if tree.recycled() != recycled {
@@ -147,8 +147,7 @@ impl SharedSearch {
         }
     }
 
-    /// Writes a mate into the tree, freeing memory if it is full. Returns false if the first move is no root move or
-    /// there is no room.
+    /// Frees memory if the tree is full. Returns false if the first move is no root move or there is no room.
     fn record_mate(&self, mate: &ForcedMate) -> bool {
         if !mate.line.first().is_some_and(|first| self.context.root_moves.contains(first)) {
             return false;
@@ -186,7 +185,6 @@ impl SharedSearch {
         Some(self.expected_visits.load(Ordering::Relaxed)).filter(|visits| *visits < u64::MAX)
     }
 
-    /// Only the first reason counts.
     pub fn end(&self, reason: EndReason, error: Option<String>) {
         lock(&self.end).get_or_insert((reason, error));
         self.stop.store(true, Ordering::Relaxed);
@@ -210,7 +208,7 @@ impl SharedSearch {
         }
     }
 
-    /// Adds a worker; the search must not be over.
+    /// The search must not be over.
     pub fn join(&self) {
         self.running_workers.fetch_add(1, Ordering::AcqRel);
     }

@@ -56,14 +56,14 @@ impl SteppedSearch {
         }
     }
 
-    /// Uses [`Gumbel`] at the root and PUCT below. Needs a visit limit; ignores noise and the last tree.
+    /// [`Gumbel`] at the root, PUCT below. Needs a visit limit; ignores noise and the last tree.
     pub fn start_gumbel(&mut self, game: &Game, limits: Limits, params: Params, gumbel: Gumbel) {
         let limits = Limits { noise: None, ..limits };
         self.start(game, limits, Params { reuse: false, smart_pruning: 0.0, ..params });
         self.gumbel = Some(gumbel);
     }
 
-    /// Gathers up to `count` positions to evaluate, at least one unless the search has ended, and returns their number.
+    /// Gathers up to `count` positions, at least one unless the search has ended, and returns their number.
     pub fn gather(&mut self, count: usize) -> usize {
         debug_assert!(self.batch.is_empty(), "answered or cancelled");
         while self.end_reason.is_none() && self.batch.is_empty() {
@@ -92,8 +92,8 @@ impl SteppedSearch {
         self.batch.requests()
     }
 
-    /// Takes one answer per request, in order, with a prior for every move
-    /// ([`check_answers`](crate::search::check_answers)). Panics if the number of answers differs.
+    /// Takes an answer per request with a prior for every move ([`check_answers`](crate::search::check_answers)).
+    /// Panics if their number differs.
     pub fn answer(&mut self, answers: &[Answer]) {
         assert_eq!(answers.len(), self.batch.len(), "an answer for every position");
         // The priors must be saved before noise is added.
@@ -103,7 +103,6 @@ impl SteppedSearch {
         self.end_reason = self.context.end_reason(&self.tree);
     }
 
-    /// Saves the root's priors, then adds noise.
     fn root_expanded(&mut self) {
         self.priors = self.tree.children().into_iter().map(|(m, view)| (m, view.prior)).collect();
         self.context.add_noise(&mut self.tree);
@@ -125,12 +124,12 @@ impl SteppedSearch {
         &self.tree
     }
 
-    /// `None` unless the search was [started with Gumbel](SteppedSearch::start_gumbel) and the root is expanded.
+    /// `None` without [`SteppedSearch::start_gumbel`] or an expanded root.
     pub fn improved_policy(&self) -> Option<ImprovedPolicy> {
         self.halving.as_ref()?.improved_policy(&self.tree, &self.priors)
     }
 
-    /// The root's priors at its policy temperature, without noise.
+    /// At the root's policy temperature, without noise.
     pub fn priors(&self) -> &[(Move, f32)] {
         &self.priors
     }

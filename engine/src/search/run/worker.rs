@@ -95,13 +95,11 @@ pub(in crate::search) fn evaluate(
     Ok(answers)
 }
 
-/// One worker's round in one search.
 pub(in crate::search) struct GatherRound {
-    /// The tree's recycle count at the start of the round.
+    /// [`Tree::recycled`] at the start.
     recycled: u64,
     evaluated: u64,
     reason: Option<EndReason>,
-    /// Whether any visit was gathered or ended.
     pub progress: bool,
     pub full: bool,
     /// Whether the batch must be applied before more can be gathered.
@@ -120,7 +118,7 @@ impl GatherRound {
         }
     }
 
-    /// Makes visits until `batch` has `size` leaves; it may get fewer if some need no evaluation.
+    /// Makes visits until `batch` has `size` leaves; fewer if some need no evaluation.
     pub fn gather(&mut self, search: &SharedSearch, tree: &Tree, batch: &mut PendingBatch, size: usize) {
         let context = &search.context;
         tree.set_horizon(context.horizon(tree, search.expected_visits()));
@@ -146,8 +144,7 @@ impl GatherRound {
         self.reason = search.context.end_reason(tree);
     }
 
-    /// Frees memory, searches for a mate and calls the observer; the worker must have released the tree. Returns the
-    /// reason if the search is over.
+    /// The worker must have released the tree. Returns the reason if the search is over.
     pub fn end(self, search: &SharedSearch) -> Option<EndReason> {
         self.reason
             .or_else(|| self.full.then(|| search.recycle(self.recycled)).flatten())
@@ -164,7 +161,7 @@ pub(in crate::search) enum WalkedRound {
     Visited(Option<EndReason>),
 }
 
-/// Makes visits without batches; the walker must be [started](Walker::start) on this search.
+/// The walker must be [started](Walker::start) on this search.
 pub(in crate::search) fn walk_round(
     search: &SharedSearch,
     walker: &mut Walker,

@@ -34,7 +34,6 @@ pub struct NodeView {
     pub in_flight: u32,
     /// Mean result, −1..1, for the side that moved into the node.
     pub q: f32,
-    /// For the side that moved into the node.
     pub wdl: Wdl,
     /// For the side to move in the node.
     pub proof: Option<Proof>,
@@ -47,20 +46,17 @@ pub struct NodeView {
 /// Visits after tree reuse before the mean path length means anything.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
 
-/// The search tree of one root position: data only, without clock, threads or random numbers.
-///
-/// Workers visit it through shared references. Methods on `&mut self` require that no visit is in flight.
+/// The search tree of one root position: data only, without clock, threads or random numbers. Methods on `&mut self`
+/// require that no visit is in flight.
 ///
 /// **Invariant.** At rest, an expanded node's visits are those that ended in it (one, the evaluation, unless its moves
 /// were dropped meanwhile) plus those of its moves.
 ///
-/// **Transpositions** share a node if their [`Game::key`] is equal: position, fifty-move counter, and the positions
-/// that can still be repeated. A subtree therefore depends on its node alone, repetitions included. There are no
-/// cycles, because reversible moves increase the counter. The first visit along a new path to a node backs up the
-/// node's mean; later visits descend below it.
-/// the node's mean; later visits descend below it.
+/// **Transpositions** share a node if their [`Game::key`] is equal, which covers the fifty-move counter and the
+/// positions that can still be repeated. So a subtree depends on its node alone, and there are no cycles, because
+/// reversible moves increase the counter. The first visit along a new path to a node backs up the node's mean; later
+/// visits descend below.
 pub struct Tree {
-    // Set at the start of a search.
     pub(in crate::search) params: Params,
     pub(in crate::search) neuralmateplay: Option<NeuralMatePlayTerms>,
     pub(in crate::search) game: Game,
@@ -73,12 +69,11 @@ pub struct Tree {
     /// The node whose priors have the root's policy temperature.
     tempered: NodeId,
     pub(in crate::search) shared: bool,
-    /// Index of the only root move that visits may take.
+    /// Index of the only root move to visit.
     pub(in crate::search) forced: Option<usize>,
     /// Root moves with fewer visits can no longer become the most visited.
     pub(in crate::search) hopeless_below: AtomicU32,
     pub(in crate::search) exploration: Arc<ExplorationTable>,
-    // Grows during the search.
     pub(in crate::search) nodes: NodeStore,
     pub(in crate::search) root: NodeId,
     /// An ancestor at most two plies above the root. Its tree is kept for reuse after a ponder miss.
@@ -122,7 +117,6 @@ impl Tree {
         tree
     }
 
-    /// A tree to call [`Tree::start`] on.
     pub fn empty(memory: usize) -> Tree {
         Tree::new(Game::new(), &[], Params::default(), memory)
     }
@@ -173,7 +167,6 @@ impl Tree {
         self.tempered = self.root;
         self.restrict(root_moves);
         if kept && self.is_restricted() && !self.detach_root() {
-            // The memory is too full for a copy of the root.
             return self.start(game, root_moves, Params { reuse: false, ..self.params.clone() }, workers);
         }
         self.restricted = !kept && self.is_restricted();
@@ -187,7 +180,6 @@ impl Tree {
         kept
     }
 
-    /// Mating lines of proven root moves, cached during a search.
     pub(in crate::search) fn mate_lines(&self) -> MutexGuard<'_, MateLines> {
         self.mate_lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -200,7 +192,7 @@ impl Tree {
         &self.moves
     }
 
-    /// Visits completed in this search.
+    /// Visits of this search.
     pub fn playouts(&self) -> u64 {
         self.counters.playouts()
     }
@@ -219,8 +211,7 @@ impl Tree {
         self.nodes.fullness()
     }
 
-    /// Sets the most visits that this search can still make; `None` if unknown. Root moves that cannot become the most
-    /// visited get none of them.
+    /// Sets the most visits still to come; `None` if unknown. Root moves that cannot become the most visited get none.
     pub fn set_horizon(&self, visits: Option<u64>) {
         let hopeless_below = visits.map_or(0, |visits| self.lead().0.saturating_sub(visits));
         // Stored only on change, because every descent reads this cache line.
@@ -269,8 +260,7 @@ impl Tree {
         view(node, node.visits(), node.in_flight(), 1.0)
     }
 
-    /// The root's moves by falling prior, except that noise may change the priors of taken moves; empty before the
-    /// root's evaluation.
+    /// Root moves by falling prior (noise may change those of taken moves); empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
         self.children_of(self.root, &self.game)
     }

@@ -1,7 +1,6 @@
-//! Entries of the tree's arrays. Worker threads change them concurrently and without a lock, so a reader may see a
-//! visit in some fields before others; the next visit corrects values derived from them.
-//!
-//! Statistics are fixed-point sums, which do not depend on the order of the visits, to the last bit.
+//! Entries of the tree's arrays. Workers change them without a lock, so a reader may see a visit in some fields before
+//! others; the next visit corrects values derived from them. Statistics are fixed-point sums, which to the last bit do
+//! not depend on the order of visits.
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -12,12 +11,10 @@ use crate::search::tree::proof::Proof;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId(pub(in crate::search) u32);
 
-/// The id that stands for no node or no block.
 pub(in crate::search) const NONE: u32 = u32::MAX;
 
 const EXPANDING: u16 = u16::MAX;
 
-/// Flag in `Node::links` while a worker adds a link.
 const ADDING: u16 = 1 << 15;
 
 /// 1.0 in the fixed-point sums of results.
@@ -26,7 +23,7 @@ const ONE: f64 = (1_u64 << 30) as f64;
 pub(in crate::search) trait Counter {
     type Value;
 
-    /// Returns the value before. Without `shared` the addition is a plain load and store, for a single thread.
+    /// Returns the value before. Without `shared` only one thread may add, with a plain load and store.
     fn increase(&self, by: Self::Value, shared: bool) -> Self::Value;
 }
 
@@ -51,10 +48,8 @@ macro_rules! counters {
 
 counters!(AtomicU32: u32, AtomicU64: u64, AtomicI64: i64);
 
-/// A position with the statistics of its visits: one cache line.
-///
-/// The sums are from the point of view of the side that moved *into* the node, so that a parent compares its children
-/// without a change of sign.
+/// A position with the statistics of its visits, in one cache line. The sums are for the side that moved *into* the
+/// node, so that a parent compares its children without a change of sign.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(in crate::search) struct Node {
@@ -67,7 +62,7 @@ pub(in crate::search) struct Node {
     visits: AtomicU32,
     /// Visits that ended here: 1, the evaluation; more if the node's moves were dropped or the game ends here.
     own: AtomicU32,
-    /// The evaluator's value in −1..1, for the side that moved into the node, as `f32` bits.
+    /// The evaluator's value as `f32` bits, for the side that moved into the node.
     value: AtomicU32,
     fate: AtomicU32,
     pub first_move: AtomicU32,
@@ -88,7 +83,7 @@ pub(in crate::search) struct SumError {
 }
 
 impl SumError {
-    /// Returns the correction for `visits` visits counted as draws whose result is `q` with draw probability `draw`.
+    /// For `visits` visits counted as draws whose result is `q` with draw probability `draw`.
     pub fn of_draws(visits: u32, q: f32, draw: f32) -> SumError {
         let (visits, q) = (f64::from(visits), f64::from(q));
         SumError { wins: visits * q, squares: visits * q * q, draws: visits * (f64::from(draw) - 1.0) }
@@ -100,7 +95,7 @@ impl SumError {
     }
 }
 
-/// Sums over several visits, in a node's fixed point.
+/// Sums over several visits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Results {
     pub visits: u32,
@@ -123,7 +118,6 @@ impl Results {
         }
     }
 
-    /// `others` must be for the same side.
     #[inline]
     pub fn add(&mut self, others: &Results) {
         self.visits += others.visits;
@@ -142,7 +136,6 @@ impl Results {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum Fate {
     Open,
-    /// With best play, for the side to move.
     Proven(Proof),
     Threefold,
     /// The second occurrence, this many plies after the first; a draw unless the first is before the root.
@@ -221,13 +214,11 @@ impl Node {
         self.in_flight.fetch_sub(1, Ordering::Release);
     }
 
-    /// `q` is for the side that moved into the node.
     #[inline]
     pub fn add(&self, q: f32, draw: f32, shared: bool) {
         self.add_results(&Results::of(1, q, draw), shared);
     }
 
-    /// `results` are for the side that moved into the node.
     #[inline]
     pub fn add_results(&self, results: &Results, shared: bool) {
         self.wins.increase(results.wins, shared);
@@ -236,7 +227,7 @@ impl Node {
         self.visits.increase(results.visits, shared);
     }
 
-    /// Returns the correction that makes the mean result `q`, for the side that moved into the node, and the mean draw
+    /// The correction that makes the mean result `q`, for the side that moved into the node, and the mean draw
     /// probability `draw`.
     pub fn error_against(&self, q: f32, draw: f32) -> SumError {
         let visits = f64::from(self.visits());
@@ -319,7 +310,6 @@ impl Node {
         self.moves.store(moves as u16, Ordering::Release);
     }
 
-    /// Returns the number of moves taken so far.
     #[inline]
     pub fn links(&self) -> usize {
         usize::from(self.links.load(Ordering::Acquire) & !ADDING)
@@ -424,7 +414,6 @@ impl MovePrior {
         self.steps() as f32 * (1.0 / f32::from(u16::MAX))
     }
 
-    /// Returns the prior in units of 1/65535.
     #[inline]
     pub fn steps(self) -> u32 {
         self.0 >> 16

@@ -30,7 +30,7 @@ const LINK_BLOCK: usize = 4;
 /// Bytes of the smallest store, which has room for some entries of each array.
 const MIN_MEMORY: usize = 48 << 10;
 
-/// Below this many nodes, unregistering each one is faster than clearing the index.
+/// Below this many nodes, unregistering each is faster than clearing the index.
 const FEW: u32 = 256;
 
 /// Bytes of an average expanded node.
@@ -57,10 +57,10 @@ impl FreeBlocks {
     }
 }
 
-/// Freed chains of blocks. The next block's id is read only on reuse, when the cache line is needed anyway.
+/// Freed chains of blocks. The next block's id is read on reuse, when its cache line is needed anyway.
 #[derive(Default)]
 struct FreeChains {
-    /// The first block and the length of each chain.
+    /// First block and length of each chain.
     chains: Vec<(u32, usize)>,
     blocks: usize,
 }
@@ -86,11 +86,10 @@ impl FreeChains {
     }
 }
 
-/// Blocks that a worker reserves at once. Processors prefetch adjacent cache lines, so workers should not write to
-/// neighbouring ones.
+/// Blocks reserved at once. Processors prefetch adjacent cache lines, so workers should not write to neighbouring ones.
 const BLOCKS_AT_ONCE: u32 = 16;
 
-/// Blocks that a worker has reserved and not used yet.
+/// Blocks that a worker has reserved.
 #[derive(Default)]
 struct Stock {
     next: AtomicU32,
@@ -98,8 +97,8 @@ struct Stock {
 }
 
 impl Stock {
-    /// Takes a block, refilling from `arena` if the stock is empty. Only one thread may call at a time. Calls `stocked`
-    /// for each block of a refill; entries keep stale contents.
+    /// Takes a block, refilling from `arena` if the stock is empty, for one thread at a time. Calls `stocked` for each
+    /// block of a refill; entries keep stale contents.
     #[inline]
     fn take<T: Default, const N: usize>(
         &self,
@@ -124,7 +123,6 @@ impl Stock {
     }
 }
 
-/// One worker's stocks of all arrays.
 #[derive(Default)]
 struct Stocks {
     nodes: Stock,
@@ -177,7 +175,7 @@ impl NodeStore {
         }
     }
 
-    /// Returns the used memory in permille.
+    /// In permille.
     pub fn fullness(&self) -> u32 {
         (self.used_bytes() as u128 * 1000 / self.memory as u128).min(1000) as u32
     }
@@ -208,17 +206,15 @@ impl NodeStore {
         self.freed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts all nodes ever added, freed ones included.
+    /// Includes freed nodes, as [`NodeStore::ids`].
     pub fn len(&self) -> usize {
         self.nodes.end() as usize
     }
 
-    /// Includes freed nodes.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.end()).map(NodeId)
     }
 
-    /// Removes all nodes and keeps the memory.
     pub fn clear(&mut self) {
         if self.nodes.end() < FEW {
             self.ids().for_each(|id| self.unregister(id));
@@ -233,8 +229,7 @@ impl NodeStore {
         *self.any_freed.get_mut() = false;
     }
 
-    /// Removes all nodes and frees the memory beyond a new store's: the next tree may divide it differently among the
-    /// arrays.
+    /// Also frees the memory beyond a new store's: the next tree may divide it differently among the arrays.
     pub fn shrink(&mut self) {
         self.clear();
         self.nodes.shrink(&self.budget);
@@ -247,8 +242,8 @@ impl NodeStore {
         self.nodes.get(id.0)
     }
 
-    /// Adds an unevaluated node with one reference; `None` if the memory is full. No two threads may use one worker
-    /// number at once, here and below.
+    /// Adds an unevaluated node with one reference; `None` if the memory is full. No two threads may use a worker
+    /// number at once.
     pub fn add(&self, worker: usize) -> Option<NodeId> {
         let taken = self.reuse(|freed| freed.nodes.pop());
         // Freeing scans all nodes, including those in stock, which must look unreferenced.
@@ -262,8 +257,7 @@ impl NodeStore {
         self.any_freed.load(Ordering::Relaxed).then(|| pop(&mut self.lock_freed())).flatten()
     }
 
-    /// Stores a node's moves, highest prior first, for the holder of its [claim](Node::claim). Returns false, leaving
-    /// the node without moves, if the memory is full.
+    /// Requires the [claim](Node::claim) on the node. Returns false, leaving it without moves, if the memory is full.
     pub fn set_moves(&self, worker: usize, id: NodeId, moves: &[MovePrior]) -> bool {
         let node = self.node(id);
         let mut next = NONE;
@@ -299,14 +293,13 @@ impl NodeStore {
         self.moves.get(entry::<_, MOVE_BLOCK>(&self.moves, &self.node(id).first_move, edge))
     }
 
-    /// The links, in move order.
     #[inline]
     pub fn links_of(&self, id: NodeId) -> Chain<'_, Link, LINK_BLOCK> {
         let node = self.node(id);
         Chain::new(&self.links, &node.first_link, node.links())
     }
 
-    /// Calls `each` with edge, link id, link and move for every taken move, in order. Returns the first untaken move.
+    /// `each` gets edge, link id, link and move in order. Returns the first untaken move.
     #[inline]
     pub fn for_each_taken<'a>(
         &'a self,
@@ -344,7 +337,7 @@ impl NodeStore {
         None
     }
 
-    /// Returns the head that holds the prior mass of visited moves; `None` before the first link.
+    /// The head that holds the prior mass of visited moves; `None` before the first link.
     #[inline]
     pub fn head_of(&self, id: NodeId) -> Option<&Link> {
         let node = self.node(id);
@@ -356,7 +349,6 @@ impl NodeStore {
         self.nodes.prefetch(id.0);
     }
 
-    /// Prefetches an expanded node's first blocks of moves and links.
     #[inline]
     pub fn prefetch_moves(&self, id: NodeId) {
         let node = self.node(id);
@@ -369,7 +361,6 @@ impl NodeStore {
         entry::<_, LINK_BLOCK>(&self.links, &self.node(id).first_link, edge)
     }
 
-    /// Recomputes the prior mass of visited moves.
     pub fn recount_priors(&self, id: NodeId) {
         if let Some(head) = self.head_of(id) {
             let visited = self.links_of(id).zip(self.moves_of(id)).filter(|(link, _)| link.visits() > 0);
@@ -382,8 +373,7 @@ impl NodeStore {
         self.links.get(id)
     }
 
-    /// Links `child` to `edge`, the first untaken move; `None` if the memory is full. With several workers, the node
-    /// must be locked.
+    /// `edge` is the first untaken move; with several workers, the node must be locked. `None` if the memory is full.
     pub fn add_link(&self, worker: usize, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
             let taken = self.reuse(|freed| freed.links.pop(&self.links));
@@ -411,8 +401,8 @@ impl NodeStore {
         self.index.prefetch(key);
     }
 
-    /// Registers a new node under `key`. Returns another worker's node if that registered the key first. In a full
-    /// bucket the node stays unregistered and misses its transpositions.
+    /// Returns another worker's node if that registered the key first. In a full bucket the node stays unregistered and
+    /// misses its transpositions.
     pub fn register(&self, id: NodeId, key: u64) -> Option<NodeId> {
         self.node(id).key.store(key, Ordering::Relaxed);
         let added = self.index.add(id, key, |other| self.has_key(other, key));
@@ -436,7 +426,7 @@ impl NodeStore {
         self.node(id).key.load(Ordering::Relaxed) == key
     }
 
-    /// Turns the node into a leaf that keeps its statistics.
+    /// The node becomes a leaf that keeps its statistics.
     pub fn free_moves(&mut self, id: NodeId) {
         let node = self.nodes.get(id.0);
         let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -463,7 +453,7 @@ impl NodeStore {
     }
 }
 
-/// Returns the id of entry `number` in a chain; heads are not counted.
+/// The id of entry `number`; heads are not counted.
 #[inline]
 fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, number: usize) -> u32 {
     let mut block = first.load(Ordering::Relaxed);
@@ -473,7 +463,7 @@ fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, num
     block + 1 + (number % (N - 1)) as u32
 }
 
-/// Iterator over the entries of a chain of blocks without their heads.
+/// Iterates over the entries of a chain without heads.
 pub(in crate::search) struct Chain<'a, T, const N: usize> {
     arena: &'a Arena<T, N>,
     block: std::slice::Iter<'a, T>,

@@ -1,8 +1,8 @@
 //! Frees tree memory in small steps.
 //!
-//! Unreferenced nodes go first. Then a clock hand passes over all nodes. A node with few visits loses its moves: it
-//! becomes a leaf with its statistics, and its exclusive subtree is freed. The visit threshold adapts so that a round
-//! frees between an eighth and half of the nodes. This memory is cold, so nodes are processed in groups with
+//! Unreferenced nodes go first. Then a clock hand passes over all nodes and drops the moves of those with few visits,
+//! which become leaves with their statistics and free their exclusive subtrees. The visit threshold adapts so that a
+//! round frees between an eighth and half of the nodes. This memory is cold, so nodes are processed in groups with
 //! prefetching.
 
 use std::sync::atomic::Ordering;
@@ -13,27 +13,24 @@ use crate::search::tree::node::NodeId;
 /// Most nodes freed or passed per call: a few milliseconds.
 const NODES_PER_CALL: usize = 40_000;
 
-/// Limits of nodes, and of their visits, that lose their moves together: their subtrees pile up until freed.
+/// Limits of nodes and of their visits that lose their moves together, as their subtrees pile up until freed.
 const NODES_AT_ONCE: usize = 64;
 const VISITS_AT_ONCE: u32 = 256;
 
 /// A call tries to free 1/SHARE of the memory.
 const SHARE: usize = 64;
 
-/// The first and smallest visit threshold.
 const FIRST_FLOOR: u32 = 4;
 
-/// The threshold rises after a round that freed less than 1/8 of the nodes and falls after one that freed more than
-/// 1/2.
+/// The threshold rises after a round that freed less than 1/8 of the nodes, and falls after more than 1/2.
 const LEAST_FREED: usize = 8;
 const MOST_FREED: usize = 2;
 
 pub(in crate::search) struct Recycler {
     unreachable: Vec<NodeId>,
-    /// Nodes losing their moves now, and the children of those moves.
     dropping: Vec<NodeId>,
     children: Vec<NodeId>,
-    /// The clock hand: the next node to look at.
+    /// The next node to look at.
     hand: u32,
     /// Nodes with fewer visits lose their moves.
     floor: u32,
@@ -78,7 +75,7 @@ impl Tree {
         }
     }
 
-    /// Removes a reference and returns whether it was the last. The caller must then unregister the node.
+    /// Whether the removed reference was the last; the caller must then unregister the node.
     fn is_last_reference(&self, id: NodeId) -> bool {
         let references = &self.nodes.node(id).references;
         let count = references.load(Ordering::Relaxed);
@@ -128,7 +125,7 @@ impl Tree {
         true
     }
 
-    /// Calls so far; a worker compares them to see whether another one has just freed memory.
+    /// Calls so far, by which a worker sees whether another one has just freed memory.
     pub(in crate::search) fn recycled(&self) -> u64 {
         self.recycler.calls
     }

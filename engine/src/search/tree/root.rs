@@ -12,8 +12,8 @@ use crate::search::tree::node::{Candidate, Fate, Link, MovePrior, NodeId, Result
 use crate::search::tree::proof::Proof;
 
 impl Tree {
-    /// Converts the priors of the new root, `plies` below the last one, and of its children to the policy temperatures
-    /// of their new depth.
+    /// Converts the priors of the new root, `plies` below the last one, and of its children to their new depth's
+    /// temperatures.
     pub(super) fn temper(&mut self, plies: usize) {
         let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } =
             self.params;
@@ -107,7 +107,6 @@ impl Tree {
         };
         match copy() {
             Some(root) => {
-                // The copy was added with one reference.
                 self.root = root;
                 self.release(old);
                 true
@@ -116,8 +115,8 @@ impl Tree {
         }
     }
 
-    /// Records a forced mate, found outside the tree, for the root's side to move. Returns false if its first move is
-    /// not in the tree or the memory is full.
+    /// Records a forced mate, found outside the tree. Returns false if its first move is not in the tree or the memory
+    /// is full.
     pub(in crate::search) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
         if matches!(self.root_proof(), Some(Proof::Win(plies)) if plies <= mate.plies_at_most) {
             return true;
@@ -169,8 +168,8 @@ impl Tree {
         line
     }
 
-    /// Sorts the unvisited root's moves by falling `keys`, in the order of [`Tree::children`]. Root moves must then be
-    /// chosen by [`Tree::force`].
+    /// Sorts the unvisited root's moves by falling `keys`, in the order of [`Tree::children`]; [`Tree::force`] must
+    /// then choose them.
     pub(in crate::search) fn sort_root_moves(&mut self, keys: &[f32]) {
         debug_assert_eq!(self.nodes.links_of(self.root).len(), 0, "none has been taken");
         let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -180,8 +179,8 @@ impl Tree {
         moves.iter().zip(ordered).for_each(|(place, value)| place.set(value));
     }
 
-    /// Mixes Dirichlet noise into the expanded root's priors: `(1 − epsilon) · prior + epsilon · share`, with `shares`
-    /// in the order of [`Tree::children`].
+    /// Sets the expanded root's priors to `(1 − epsilon) · prior + epsilon · share`, in the order of
+    /// [`Tree::children`].
     pub(in crate::search) fn mix_root_noise(&mut self, epsilon: f32, shares: &[f32]) {
         let mut shares = shares.iter();
         self.map_priors(self.root, |prior| {
