@@ -31,8 +31,7 @@ pub struct Params<T = f32> {
     pub mates: bool,
     /// Scores a position's second occurrence since the root as a draw.
     pub twofold_draws: bool,
-    /// Root moves that cannot become the most visited in the remaining visits get none of them. Greater values prune
-    /// sooner; 0 is off.
+    /// Root moves that cannot become the most visited get no more visits. Greater values prune sooner; 0 is off.
     pub smart_pruning: f32,
     /// Reduces Q by `contempt · max(W − L, 0) · P(draw)` (NeuralMatePlay). 0 is off.
     pub contempt: f32,
@@ -60,7 +59,7 @@ pub struct Puct<T = f32> {
     pub c: T,
     pub base: f32,
     pub factor: f32,
-    /// 0.5 in AlphaZero; Princhess has 0.62.
+    /// 0.5 in AlphaZero, 0.62 in Princhess.
     pub exponent: T,
     /// Weight of the standard deviation σ of a node's results: c is multiplied by `1 + weight · (σ / 0.5 − 1)` (Monty,
     /// after KataGo's dynamic c). 0 is off.
@@ -161,7 +160,6 @@ impl From<Params> for ParamSettings {
     }
 }
 
-/// Fields not of type `T` come from `first`.
 fn combine<A: Copy, B: Copy, C>(
     first: &Params<A>,
     second: &Params<B>,
@@ -221,7 +219,6 @@ impl Puct {
         if self.exponent == 0.5 { visits.sqrt() } else { powf(visits, self.exponent) }
     }
 
-    /// Returns the factor on c for `deviation`.
     #[inline]
     pub fn spread(&self, visits: u32, variance: impl FnOnce() -> f32) -> f32 {
         if self.deviation == 0.0 {
@@ -237,7 +234,6 @@ impl Puct {
 /// [`Puct::at`] and [`Puct::growth`] by visits: logarithm and power dominate the cost of selection.
 #[derive(Debug, Default)]
 pub(super) struct ExplorationTable {
-    /// `None` in an empty table.
     puct: Option<Puct>,
     at: Vec<f32>,
     growth: Vec<f32>,
@@ -277,7 +273,7 @@ impl ExplorationTable {
 /// What a search searches, and what ends it. The default is an infinite search of all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Excludes visits of a reused tree.
+    /// Excludes a reused tree's.
     pub visits: Option<u64>,
     /// Mean path length of the visits, in plies.
     pub depth: Option<u32>,
@@ -288,8 +284,7 @@ pub struct Limits {
     pub noise: Option<Noise>,
     /// Searches only for a mate in this many moves, and ends when it is proven or refuted.
     pub mate: Option<u32>,
-    /// Treats all root moves equally: no smart pruning, and a proven root ends the search only when all moves are
-    /// proven or the root is mate in one.
+    /// No smart pruning, and a proven root ends the search only when all moves are proven or it is mate in one.
     pub all_moves: bool,
 }
 

@@ -83,7 +83,7 @@ pub(super) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
     })
 }
 
-/// Counts the squares free to the king of the side not to move.
+/// Of the side not to move.
 pub(super) fn flights(position: &Chess) -> u32 {
     flight_squares(position, !position.turn()).count() as u32
 }

@@ -72,7 +72,7 @@ impl ProofSearch {
         if numbers.is_mate() { self.mating } else { None }
     }
 
-    /// Returns the move with the shortest known mate within `moves` moves, and its number of moves.
+    /// The shortest known mate within `moves` moves: its first move and length.
     pub fn known_mate(&self, place: &Place, moves: u8) -> Option<(Move, u8)> {
         if let Some(m) = mate_in_one(&place.position, &mut 0) {
             return Some((m, 1));

@@ -73,7 +73,6 @@ impl MateSearch {
         MateSearch { search: ProofSearch::new(bytes), nodes: 0 }
     }
 
-    /// Makes later searches independent of earlier ones.
     pub fn clear(&mut self) {
         self.search.forget();
     }
@@ -180,7 +179,6 @@ impl Root<'_> {
         Numbers::mate(moves)
     }
 
-    /// Shortens the mate in `moves` if asked to, and extracts its line.
     fn found(&mut self, mut moves: u8, no_mate_within: u8, shorten: bool) -> ForcedMate {
         let mut first = self.search.mating;
         let mut shortest = moves <= no_mate_within + 1;

@@ -4,7 +4,6 @@ pub(super) const INFINITE: u32 = (1 << 20) - 1;
 /// The greatest limit, in moves of the attacker.
 pub(super) const MOST_MOVES: u8 = 31;
 
-/// Proof and disproof number of a mate within a move limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     /// 0 if proven.

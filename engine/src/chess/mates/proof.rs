@@ -1,5 +1,3 @@
-//! Depth-first proof-number search (df-pn).
-
 use shakmaty::{Chess, Move, MoveList, Position, Role};
 
 use super::checks::{CheckSquares, after, flights, mate_in_one};
@@ -14,7 +12,6 @@ const QUIET: u32 = 12;
 /// Nodes between calls of `stop`: about 0.1 ms.
 const NODES_PER_LOOK: u64 = 256;
 
-/// The node budget of a running search.
 pub(super) struct Allowance<'a> {
     pub nodes: u64,
     pub end: u64,
@@ -75,7 +72,6 @@ pub(super) struct ProofSearch {
     pub draws: HistoryDraws,
     /// A stack of the children of all positions on the path.
     children: Vec<ProofChild>,
-    /// The last reply that refuted a mate in two.
     refutation: Option<Move>,
     /// The first move of the last proven mate.
     pub mating: Option<Move>,

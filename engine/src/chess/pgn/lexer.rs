@@ -28,7 +28,6 @@ pub(super) struct Lexeme<'a> {
 pub(super) struct Lexer<'a> {
     pub text: &'a [u8],
     pub at: usize,
-    /// The line at offset `counted`.
     line: u64,
     counted: usize,
     /// Whether nothing of this line was taken yet.
@@ -134,7 +133,6 @@ fn comment(text: &[u8], at: usize) -> (Part<'_>, usize) {
     (Part::Comment(&text[at + 1..close]), close + 1)
 }
 
-/// Returns the brace that balances the one at `at`.
 fn balanced_close(text: &[u8], at: usize) -> Option<usize> {
     let end = text.len().min(at + LONGEST_NESTED_COMMENT);
     let mut depth = 0_usize;

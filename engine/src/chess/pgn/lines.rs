@@ -22,8 +22,7 @@ fn has_lone_carriage_return(text: &[u8]) -> bool {
     memchr_iter(b'\r', text).any(is_alone)
 }
 
-/// [`unix_lines`] in place. An incomplete text may end between CR and LF: returns the offset at which to go on when
-/// more follows.
+/// [`unix_lines`] in place. Returns where to go on when more follows: an incomplete text may end between CR and LF.
 pub fn convert_lines(text: &mut [u8], is_complete: bool) -> usize {
     let mut at = 0;
     while let Some(found) = memchr(b'\r', &text[at..]) {

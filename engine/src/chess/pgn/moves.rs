@@ -46,7 +46,6 @@ impl Language {
     }
 }
 
-/// Returns the legal move that a word means, and its standard notation.
 pub(super) fn read_san(
     word: &[u8],
     position: &Chess,
@@ -75,7 +74,7 @@ pub(super) fn read_san(
     Ok((m, SanPlus::from_move(position.clone(), m)))
 }
 
-/// Parses a move outside of the main line, which need not be legal.
+/// The move need not be legal.
 pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanPlus> {
     if let Ok(san) = SanPlus::from_ascii(word) {
         return Some(san);
@@ -91,7 +90,6 @@ pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanP
     Some(SanPlus { san, suffix: None })
 }
 
-/// A parsed word; the position is not considered.
 enum Written {
     Null,
     Castle(CastlingSide),
@@ -111,7 +109,7 @@ struct Normal {
 }
 
 impl Normal {
-    /// Returns the only legal move that fits; the capture sign is ignored.
+    /// The only legal move that fits; the capture sign is ignored.
     fn to_move(self, position: &Chess) -> Option<Move> {
         if let (None, Some(file), Some(rank)) = (self.role, self.file, self.rank) {
             let from = Square::from_coords(file, rank);
@@ -248,7 +246,7 @@ pub fn read_move(game: &Game, text: &str) -> Option<Move> {
         .or_else(|| loosely_written(game, text))
 }
 
-/// Returns the only legal move whose SAN has these letters and digits, first compared exactly, then in lower case.
+/// The only legal move whose SAN has these letters and digits, compared exactly, then in lower case.
 fn loosely_written(game: &Game, text: &str) -> Option<Move> {
     let letters = |text: &str| -> String {
         text.replace('0', "O").chars().filter(char::is_ascii_alphanumeric).filter(|c| *c != 'x').collect()

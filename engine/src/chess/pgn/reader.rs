@@ -1,5 +1,3 @@
-//! Reads the games of a text in order and plays their moves on a board.
-
 use std::ops::ControlFlow;
 
 use shakmaty::san::{San, SanPlus};
@@ -97,17 +95,13 @@ struct GameReader<'v, V: GameVisitor> {
     visitor: &'v mut V,
     position: Chess,
     language: Language,
-    /// An output known before the game's end, with its line.
     decided: Option<(Result<V::Output, PgnError>, u64)>,
     has_tags: bool,
     has_text: bool,
-    /// Words of the main line that should be moves.
     plies: usize,
     /// Lines where the open variations begin.
     variations: Vec<u64>,
-    /// Whether a move number was read, but not its move.
     expects_move: bool,
-    /// Whether the main line has a null move.
     passed: bool,
     ended: bool,
 }
@@ -153,7 +147,6 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         Some(game.finish(game_line, lexer))
     }
 
-    /// Whether this lexeme belongs to the next game.
     fn ends_before(&self, lexeme: &Lexeme<'_>) -> bool {
         if self.ended {
             return match lexeme.part {
@@ -353,7 +346,6 @@ fn result(word: &[u8]) -> Option<Outcome> {
     }
 }
 
-/// Splits a word into move number, number of dots, and rest.
 fn move_number(word: &[u8]) -> Option<(u32, usize, &[u8])> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let number = std::str::from_utf8(&word[..digits]).ok()?.parse().ok()?;

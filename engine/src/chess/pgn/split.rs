@@ -16,7 +16,6 @@ pub fn last_game_start(text: &[u8]) -> Option<usize> {
     last
 }
 
-/// Kind of the preceding lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -70,7 +69,6 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
     }
 }
 
-/// Caches the next brace's offset.
 struct Braces<'a> {
     text: &'a [u8],
     is_complete: bool,
@@ -78,7 +76,7 @@ struct Braces<'a> {
 }
 
 impl Braces<'_> {
-    /// Whether the first brace from `at` closes a comment, or may do so beyond an incomplete text.
+    /// Whether the first brace from `at` closes a comment, or may do so after an incomplete text.
     fn close_first(&mut self, at: usize) -> bool {
         if self.next < at {
             self.next = memchr2(b'{', b'}', &self.text[at..]).map_or(self.text.len(), |found| at + found);
@@ -87,7 +85,6 @@ impl Braces<'_> {
     }
 }
 
-/// Whether a line that starts outside of comments ends inside one.
 fn opens_comment(mut line: &[u8]) -> bool {
     loop {
         match memchr2(b'{', b';', line) {
@@ -123,7 +120,7 @@ fn ends_with_result(line: &[u8]) -> bool {
     [&b"1-0"[..], b"0-1", b"1/2-1/2", b"*"].iter().any(|result| line.ends_with(result))
 }
 
-/// Whether a line begins with White's first move, but not with `1...`.
+/// Excludes `1...`.
 fn begins_with_move_one(line: &[u8]) -> bool {
     matches!(line, [b'1', b'.', rest @ ..] if !rest.starts_with(b"."))
 }

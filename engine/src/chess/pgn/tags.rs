@@ -47,7 +47,6 @@ pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
     at
 }
 
-/// Name, value and length of a tag pair.
 type Pair<'a> = (&'a [u8], Cow<'a, [u8]>, usize);
 
 fn pair(line: &[u8]) -> Option<Pair<'_>> {
@@ -70,7 +69,6 @@ fn pair(line: &[u8]) -> Option<Pair<'_>> {
     Some((name, if sound { Cow::Borrowed(value) } else { Cow::Owned(with_escapes(value)) }, length))
 }
 
-/// Returns the first unescaped quote from `at` on.
 fn closing_quote(line: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr2(b'"', b'\\', line.get(at..)?)?;
@@ -81,7 +79,7 @@ fn closing_quote(line: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Returns the closing bracket if only blanks precede it.
+/// Only blanks may precede the bracket.
 fn bracket(line: &[u8], at: usize) -> Option<usize> {
     let blanks = line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     (line.get(at + blanks) == Some(&b']')).then_some(at + blanks)

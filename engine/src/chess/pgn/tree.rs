@@ -20,9 +20,7 @@ pub enum PgnToken {
     Nag(u8),
     /// As in the file, without braces.
     Comment(Vec<u8>),
-    /// The start of a variation.
     Begin,
-    /// The end of a variation.
     End,
     Result(shakmaty::Outcome),
 }
@@ -43,12 +41,11 @@ pub struct PgnGame {
 pub struct BrokenPgn {
     /// From 1, as `line`.
     pub game: usize,
-    /// Of the error.
     pub line: u64,
     pub why: String,
 }
 
-/// Returns the readable games with their numbers from 1, and the others.
+/// The numbers of games count from 1.
 pub fn read_games(text: &[u8]) -> (Vec<(usize, PgnGame)>, Vec<BrokenPgn>) {
     let (mut games, mut broken) = (Vec::new(), Vec::new());
     each_game(&unix_lines(text), 1, &mut TreeVisitor::default(), |read| {
@@ -88,7 +85,7 @@ impl PgnGame {
         (!text.is_empty() && text != "?").then_some(text)
     }
 
-    /// The comments after each move of the main line, by ply from 0.
+    /// After each move of the main line, by ply from 0.
     pub fn comments(&self) -> Vec<Vec<Cow<'_, str>>> {
         let mut comments = vec![Vec::new(); self.moves.len()];
         let (mut depth, mut plies) = (0_usize, 0_usize);

@@ -58,7 +58,6 @@ struct MovetextWriter {
     column: usize,
     /// Brackets to open with the next word.
     opened: usize,
-    /// Plies from White's first move to the game's start.
     first_ply: usize,
     /// Whether Black's next move needs its number.
     interrupted: bool,
@@ -72,7 +71,6 @@ impl MovetextWriter {
     }
 
     fn game(&mut self, game: &PgnGame, additions: &Additions) {
-        // The next ply of the game and of each open variation.
         let mut plies = vec![0_usize];
         let mut result = None;
         // Pending additions to the last move: right behind it, and behind everything else.
@@ -180,7 +178,7 @@ impl MovetextWriter {
         self.interrupted = true;
     }
 
-    /// Writes a word and its opening brackets on the same line if they fit.
+    /// Keeps a word and its opening brackets on one line.
     fn word(&mut self, word: &[u8]) {
         let word = &[&b"(".repeat(std::mem::take(&mut self.opened)), word].concat();
         // A column is left for a closing bracket.

@@ -11,7 +11,6 @@ use thiserror::Error;
 #[derive(Clone, Debug)]
 pub struct PastPosition {
     pub board: Board,
-    /// Earlier occurrences of this position.
     pub repetitions: u32,
     hash: u64,
 }
@@ -30,7 +29,6 @@ pub struct StartPosition {
     pub en_passant: Option<Square>,
 }
 
-/// A position with its history.
 #[derive(Debug)]
 pub struct Game {
     start: StartPosition,
@@ -43,14 +41,13 @@ struct Present {
     position: Chess,
     hash: u64,
     repetitions: u32,
-    /// Plies since the position's last occurrence; 0 if there is none.
+    /// 0 if the position is new.
     recurrence: u32,
     /// Hash of the set of positions that can still be repeated.
     repeatable: u64,
     last_move: Option<Move>,
 }
 
-/// A snapshot of the current position without its history.
 #[derive(Clone, Debug)]
 pub(crate) struct GameMark {
     plies: usize,
@@ -137,7 +134,6 @@ impl Game {
         Ok(Game::from_position(position))
     }
 
-    /// Plays UCI `moves` from `fen` or the initial position.
     pub fn from_uci<'a>(
         fen: Option<&str>,
         moves: impl IntoIterator<Item = &'a str>,
@@ -218,7 +214,6 @@ impl Game {
         self.play_to(m, hash_after);
     }
 
-    /// Plays a legal move whose [`Game::hash_after`] is known.
     #[inline]
     pub(crate) fn play_to(&mut self, m: Move, hash_after: Option<u64>) {
         self.past.push(PastPosition {
@@ -256,13 +251,11 @@ impl Game {
         m.to_uci(mode).to_string()
     }
 
-    /// Earlier occurrences of the current position, with the same pieces, side to move, castling rights and legal
-    /// en-passant captures.
+    /// Earlier occurrences, with the same castling rights and legal en-passant captures.
     pub fn repetitions(&self) -> u32 {
         self.present.repetitions
     }
 
-    /// Plies since the current position's last occurrence.
     pub fn recurrence(&self) -> Option<usize> {
         (self.present.recurrence > 0).then_some(self.present.recurrence as usize)
     }
@@ -276,25 +269,22 @@ impl Game {
         self.past.len()
     }
 
-    /// The Zobrist hash, equal for repetitions.
     pub fn hash(&self) -> u64 {
         self.present.hash
     }
 
-    /// A hash of all that decides how the game can continue: position, fifty-move counter, and the positions that can
-    /// still be repeated.
+    /// Hashes all that decides how the game can continue: position, fifty-move counter, positions that can still be
+    /// repeated.
     pub fn key(&self) -> u64 {
         key_of(self.present.hash, self.present.position.halfmoves(), self.present.repeatable)
     }
 
-    /// [`Game::key`] after a legal move whose [`Game::hash_after`] is known.
     pub(crate) fn key_after(&self, m: Move, hash: u64) -> u64 {
         // A move that changes castling rights has no `hash_after`.
         let halfmoves = if m.is_zeroing() { 0 } else { self.present.position.halfmoves().saturating_add(1) };
         key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing()))
     }
 
-    /// Sums the scrambled hashes of the positions that can be repeated after a move.
     fn repeatable_after(&self, irreversible: bool) -> u64 {
         if irreversible { 0 } else { self.present.repeatable.wrapping_add(scrambled(self.present.hash)) }
     }
@@ -304,7 +294,7 @@ impl Game {
         hash_after(&self.present.position, self.present.hash, m)
     }
 
-    /// The moves from here to `later`, if it continues this game.
+    /// The moves from here to `later`; `None` if that is no continuation.
     pub fn continuation(&self, later: &Game) -> Option<Vec<Move>> {
         let begun = later.past.get(..self.ply())?;
         if !begun.iter().zip(&self.past).all(|(theirs, ours)| theirs.hash == ours.hash) {
@@ -358,7 +348,7 @@ impl Game {
     }
 
     fn find_repetition(&mut self) {
-        // Equal positions have the same side to move and no irreversible move between. The latest has counted the
+        // Equal positions have the same side to move and no irreversible move between; the latest has counted the
         // others.
         let reversible = self.present.position.halfmoves() as usize;
         let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);

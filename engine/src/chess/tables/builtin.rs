@@ -37,13 +37,11 @@ pub(super) fn count() -> usize {
     TABLES.len()
 }
 
-/// Whether a file has the name of a built-in table.
 pub(super) fn contains(file: &Path) -> bool {
     let is_table = file.extension().is_some_and(|extension| extension == "rtbw" || extension == "rtbz");
     is_table && file.file_stem().is_some_and(|stem| TABLES.iter().any(|table| stem == table.class))
 }
 
-/// Paths in the virtual folder.
 pub(super) fn paths() -> impl Iterator<Item = PathBuf> {
     let path = |class: &str, extension: &str| Path::new(FOLDER).join(class).with_extension(extension);
     TABLES.iter().flat_map(move |table| ["rtbw", "rtbz"].map(|extension| path(table.class, extension)))

@@ -151,7 +151,7 @@ impl Tables {
         self.rules
     }
 
-    /// Most pieces of a position that can be probed; 0 without tables.
+    /// 0 without tables.
     pub fn max_pieces(&self) -> usize {
         self.rules.pieces.min(self.shared.base.max_pieces())
     }
@@ -169,7 +169,7 @@ impl Tables {
         wdl.map(|wdl| self.result(wdl)).map_err(|error| self.shared.note_probe(&error)).ok()
     }
 
-    /// Returns the warnings since the last call, already logged: each damaged file once, missing tables once.
+    /// The warnings since the last call, already logged: each damaged file once, missing tables once.
     pub fn warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.lock_warnings().unreported)
     }

@@ -30,7 +30,6 @@ pub struct TableMoves {
     pub hits: u64,
 }
 
-/// A root move's certain result, for the mover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankedResult {
     pub m: Move,
@@ -42,7 +41,7 @@ pub struct RankedResult {
 /// From worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MoveClass {
-    /// Within the fifty-move rule, as [`MoveClass::Win`].
+    /// Not surely saved by the fifty-move rule.
     Loss,
     BlessedLoss,
     Draw,
@@ -51,8 +50,7 @@ enum MoveClass {
 }
 
 impl TableMoves {
-    /// Returns the wanted moves; if they win, only those with the least DTZ. Any of these makes progress, because it
-    /// brings the next capture, pawn move or mate closer.
+    /// The wanted moves; if they win, only those with the least DTZ, any of which makes progress.
     pub fn fastest(&self, is_wanted: impl Fn(&Move) -> bool) -> Vec<Move> {
         let wanted = || self.moves.iter().filter(|known| is_wanted(&known.m));
         let least = wanted().map(|known| known.dtz).min();
@@ -132,7 +130,6 @@ impl Tables {
         Ok(RankedMove { m, dtz, class })
     }
 
-    /// For the player of `m`.
     fn dtz_of(&self, m: Move, after: &Game) -> Result<MaybeRounded<Dtz>, SyzygyError> {
         let (base, position) = (&self.shared.base, after.position());
         if position.is_checkmate() {

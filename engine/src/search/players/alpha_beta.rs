@@ -8,7 +8,6 @@ use super::deepening::{DepthSearch, terminal_value};
 use super::root_moves::{INFINITE, MinimaxValue};
 use crate::nets::eval::material;
 
-/// For the side to move.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     pub alpha: MinimaxValue,
@@ -63,7 +62,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// Move ordering: captures by most valuable victim, then promotions, then least valuable attacker.
+/// Captures by most valuable victim, then promotions, then least valuable attacker.
 pub fn mvv_lva(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
     let victim = if m.is_en_passant() { Some(Role::Pawn) } else { m.capture() };
     (victim, m.promotion(), Reverse(m.role()))

@@ -11,10 +11,8 @@ use super::stop_check::StopCheck;
 use crate::chess::position::Game;
 use crate::search::EndReason;
 
-/// A check every few tenths of a millisecond.
 const NODES_PER_CHECK: u64 = 1024;
 
-/// In plies.
 const MAX_DEPTH: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +26,6 @@ pub struct FullWidthResult {
     /// Root moves with values for the side that makes them, best first: centipawns, or 1,000,000 for mate in one ply,
     /// less one per further ply. With alpha-beta, only the best value is exact; the others are upper bounds.
     pub values: Vec<(Move, i32)>,
-    /// Excludes the root moves.
     pub nodes: u64,
 }
 
@@ -44,7 +41,7 @@ pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidth
     FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 }
 }
 
-/// Deepens until `stop_check` or the task's depth ends it, or all wanted lines are mates.
+/// Ends by `stop_check`, by the task's depth, or when all wanted lines are mates.
 pub fn deepen(
     method: FullWidthMethod,
     task: &PlayerTask,
@@ -60,7 +57,6 @@ pub fn deepen(
 
 pub struct DepthSearch<'s, 'o> {
     method: FullWidthMethod,
-    /// Number of best moves that need exact values.
     lines: usize,
     roots: ScoredMoves,
     /// `None` if nothing may end the search early.

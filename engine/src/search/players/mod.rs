@@ -29,7 +29,6 @@ use crate::search::{EndReason, Limits, SearchObserver, SearchOutcome, SearchView
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Player {
-    /// Uniformly random legal moves.
     Random,
     Minimax,
     AlphaBeta,
@@ -55,7 +54,6 @@ impl Player {
     /// In the order of [`Player::NAMES`].
     pub const ALL: [Player; 5] =
         [Player::Random, Player::Minimax, Player::AlphaBeta, Player::Uct, Player::UctValue];
-    /// In options and reports.
     pub const NAMES: [&'static str; 5] = ["random", "minimax", "alpha-beta", "uct", "uct-value"];
 
     /// Searches until the task's limits, the observer or `stop` end it. The first depth or rollout always completes, so

@@ -6,7 +6,6 @@ use shakmaty::{Move, MoveList};
 use crate::nets::eval::Wdl;
 use crate::search::{PvLine, Report, Score, SearchCounters, SearchView};
 
-/// The first move is played.
 #[derive(Clone, Debug, Default)]
 pub struct ShuffledMoves(MoveList);
 

@@ -45,7 +45,7 @@ impl ScoredMove {
 #[derive(Clone, Debug)]
 pub struct ScoredMoves {
     game: Game,
-    /// First the moves searched at the current depth, best first; then the others in the last depth's order.
+    /// Those searched at the current depth, best first, then the others in the last depth's order.
     pub moves: Vec<ScoredMove>,
     /// Moves made, root moves included.
     pub nodes: u64,
@@ -68,10 +68,10 @@ impl ScoredMoves {
         ScoredMoves { game: game.clone(), moves, nodes: 0, depth: 0, current_depth: 0 }
     }
 
-    /// Sorts the just searched move at `index` into those before it.
+    /// Sorts the just searched move into those before it.
     pub fn rank(&mut self, index: usize) {
         if let Some(searched) = self.moves.get_mut(..=index) {
-            // Stable: of equal values the one searched first stays first.
+            // Stable: of equal values the first stays first.
             searched.sort_by_key(|root| Reverse(root.value));
         }
     }

@@ -19,7 +19,6 @@ impl<'a> StopCheck<'a> {
         StopCheck { observer, stop, visits, end_reason: None }
     }
 
-    /// Cheap enough for every visit.
     pub fn limit_reached(&mut self, visits: u64) -> bool {
         let reached = self.visits.is_some_and(|limit| visits >= limit);
         if reached {

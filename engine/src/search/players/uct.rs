@@ -137,7 +137,6 @@ impl UctSearch {
         children.fold((first, f32::NEG_INFINITY), better).0
     }
 
-    /// Mean path length in plies, rounded down.
     fn depth(&self) -> u32 {
         self.path_plies.checked_div(self.games).unwrap_or(0) as u32
     }

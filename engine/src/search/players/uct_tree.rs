@@ -14,7 +14,6 @@ pub struct UctNode {
     pub m: PackedMove,
     children: u16,
     first_child: UctNodeId,
-    /// Rollouts through this node.
     pub visits: u32,
     win: f32,
     loss: f32,
@@ -94,7 +93,6 @@ impl UctTree {
         order
     }
 
-    /// Used memory in permille.
     pub fn hashfull(&self) -> u32 {
         (self.nodes.len() * 1000 / self.capacity.max(1)).min(1000) as u32
     }

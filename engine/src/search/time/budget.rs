@@ -5,10 +5,9 @@ use shakmaty::Color;
 use super::overhead::Overhead;
 use super::params::{TimeParams, scaled};
 
-/// One side's clock from `go`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// `None` if not given. A negative clock arrives as zero.
+    /// A negative clock arrives as zero.
     pub time: Option<Duration>,
     pub increment: Duration,
 }
@@ -39,7 +38,6 @@ impl GoLimits {
         }
     }
 
-    /// Whether the GUI gave a limit or `infinite`.
     pub fn has_end(&self) -> bool {
         let clock = |clock: Clock| clock.time.is_some() || !clock.increment.is_zero();
         self.infinite
@@ -51,10 +49,8 @@ impl GoLimits {
             || self.mate.is_some()
     }
 
-    /// The clock of the side to move; `None` if no clock was given.
-    ///
-    /// The opponent's time stands in for a missing own time; with only increments, one increment (the own, else the
-    /// other's) is taken as the time left. Otherwise the search would never end.
+    /// `None` if no clock was given. The opponent's time stands in for a missing own one; with only increments, one
+    /// increment counts as the time left. Otherwise the search would never end.
     fn clock_for(&self, mover: Color) -> Option<Clock> {
         let (own, other) = (self.own(mover), self.own(!mover));
         let given = own.time.or(other.time);
@@ -74,11 +70,9 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// `number` counts moves from 1.
-    ///
-    /// On a clock, the hard limit leaves the overhead margin unused; on a clock of hardly more than the margin it may
-    /// use a small share all the same ([`TimeParams::emergency_share`]). `movetime` is used in full: exceeding it loses
-    /// nothing.
+    /// `number` counts moves from 1. The hard limit leaves the overhead margin unused; a clock of hardly more than the
+    /// margin may be used a little all the same ([`TimeParams::emergency_share`]). `movetime` is used in full:
+    /// exceeding it loses nothing.
     pub fn new(
         limits: &GoLimits,
         mover: Color,
@@ -112,7 +106,7 @@ impl Budget {
         let usable = time.saturating_sub(margin);
         let least = scaled(time.min(margin), params.emergency_share);
         if moves <= 1.0 {
-            // The time control comes after this move; keep a margin.
+            // The time control comes after this move.
             let all = scaled(usable, 0.9).max(least);
             return Budget { soft: Some(all), hard: Some(all) };
         }
@@ -127,7 +121,7 @@ impl Budget {
         let share = fair.saturating_add(scaled(increment, params.increment_share * saved));
         let largest = scaled(free, params.largest_share);
         let most = if share > largest {
-            // The increment pays for the next move, so only the usable time limits this one.
+            // The increment pays for the next move, so the usable time alone limits this one.
             share.min(scaled(usable, 0.9))
         } else {
             scaled(share, params.max_factor).min(largest)

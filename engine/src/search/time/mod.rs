@@ -1,7 +1,6 @@
-//! Time management: when to stop, computed from plain numbers without search, board or wall clock.
-//!
-//! [`GoLimits`], the measured [`Overhead`] and [`TimeParams`] give a [`Budget`]. During the search, [`should_stop`]
-//! compares it with [`IterationStats`], built from [`SearchTrend`] and [`RoundTimes`].
+//! Time management, computed from plain numbers without search, board or wall clock. [`GoLimits`], the measured
+//! [`Overhead`] and [`TimeParams`] give a [`Budget`], which [`should_stop`] compares with [`IterationStats`], built
+//! from [`SearchTrend`] and [`RoundTimes`].
 
 mod params;
 mod overhead;

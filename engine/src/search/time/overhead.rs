@@ -4,7 +4,7 @@ use std::time::Duration;
 
 const MOVES: usize = 16;
 
-/// Caps the measured overhead at 1/10 of the clock, so that a wrong estimate cannot use up the game.
+/// Caps the measured overhead at 1/10 of the clock, in case an estimate is wrong.
 const MAX_SHARE: u32 = 10;
 
 /// Moves needed to measure the usual overhead. Before, the option's value is assumed, at most 1/[`ASSUMED_SHARE`] of
@@ -14,9 +14,9 @@ const ASSUMED_SHARE: u32 = 200;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// The largest overhead to expect of one move; this much of the clock is never used.
+    /// Largest overhead to expect of one move; this much of the clock is never used.
     pub margin: Duration,
-    /// The overhead to expect of each later move, usually much less.
+    /// Overhead to expect of each later move, usually much less.
     pub cost: Duration,
 }
 
@@ -35,8 +35,8 @@ pub struct OverheadEstimate {
 }
 
 impl OverheadEstimate {
-    /// Measures a move's overhead, `clock − time + increment − next`, where `next` is the clock at the game's next
-    /// `go`. A negative result is ignored: a time control was reached.
+    /// The overhead is `clock − time + increment − next`, where `next` is the clock at the game's next `go`; a negative
+    /// one means a time control and is ignored.
     pub fn learn(&mut self, timed: TimedMove, next: Duration) {
         let cost = timed.clock.saturating_add(timed.increment).checked_sub(timed.time.saturating_add(next));
         if let Some(cost) = cost {

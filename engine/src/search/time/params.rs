@@ -8,21 +8,19 @@ pub struct TimeParams {
     /// Midpoint of [`TimeParams::moves_to_come`], lc0's log-logistic estimate with Caissa's constants
     /// (`TimeManager.cpp`).
     pub midpoint: f32,
-    /// Steepness around the midpoint.
     pub steepness: f64,
     /// Weight of the growth of the expected game length after `midpoint`.
     pub spread: f64,
-    /// Share of the increment, less the move's overhead, to spend at once; the rest covers unmeasured overheads.
+    /// Share of the increment, less the move's overhead, to spend; the rest covers unmeasured overheads.
     pub increment_share: f64,
     /// Largest share of the time left to reserve for the overheads of moves to come.
     pub cost_share: f64,
-    /// Margins to hold in reserve; below, proportionally less of the increment is spent. A busy machine may be late by
-    /// more than one margin.
+    /// Margins to hold in reserve; below, proportionally less of the increment is spent. A busy machine may be later
+    /// than one.
     pub reserve: u32,
-    /// Largest share of the time left, less overheads to come, for one move, unless it is the last before the time
-    /// control.
+    /// Largest share of the time left, less overheads to come, for a move that is not the last before the time control.
     pub largest_share: f64,
-    /// Share of the time left for a move when the margin leaves nothing: a few dozen visits risk less than no search.
+    /// Share of the time left if the margin leaves nothing: a few dozen visits risk less than no search.
     pub emergency_share: f64,
 
     pub max_factor: f64,
@@ -34,9 +32,7 @@ pub struct TimeParams {
     pub instability: f32,
     /// Adds this to the factor per unit that Q (−1..1) fell since the previous move's search.
     pub falling: f32,
-    /// Smallest factor, for a rising Q.
     pub falling_min: f64,
-    /// Largest factor, for a falling Q.
     pub falling_max: f64,
     /// Visits before which neither the soft limit nor smart pruning ends a search.
     pub min_visits: u64,

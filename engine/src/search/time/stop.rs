@@ -13,7 +13,6 @@ pub struct IterationStats {
     pub visits: u64,
     /// Visits per second ([`SearchTrend::speed`](super::SearchTrend::speed)).
     pub speed: Option<f64>,
-    /// Searched root moves that are not proven losses.
     pub choices: usize,
     /// Visits of the most visited of `choices`; `second` likewise.
     pub first: u64,
@@ -72,12 +71,10 @@ pub fn visits_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     now.share.map_or(1.0, |share| (base - slope * share).max(0.0))
 }
 
-/// Increases with recent changes of the best move.
 pub fn instability_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     1.0 + (f64::from(params.instability) * now.changes).ln_1p()
 }
 
-/// Increases if Q falls, decreases somewhat if it rises.
 pub fn falling_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     (1.0 + f64::from(params.falling) * now.fall).max(params.falling_min).min(params.falling_max)
 }

@@ -40,7 +40,6 @@ impl SearchTrend {
         self.changed = time;
     }
 
-    /// The best-move changes, decaying with age.
     pub fn changes(&self, time: Duration) -> f64 {
         let age = time.saturating_sub(self.changed).as_secs_f64();
         self.changes * 0.5_f64.powf(age / self.half_life.as_secs_f64())
@@ -62,7 +61,7 @@ impl SearchTrend {
     }
 }
 
-/// Workers' round times, which are the delay until a stop takes effect. `K` names a worker.
+/// Workers' round times, the delay until a stop takes effect; `K` names a worker.
 #[derive(Clone, Debug)]
 pub struct RoundTimes<K> {
     last: HashMap<K, Duration>,
