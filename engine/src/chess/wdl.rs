@@ -38,7 +38,7 @@ impl Wdl {
 /// lc0's conversion of expected results to centipawns: `90 · tan(1.5637541897 · q)`.
 const CURVE: (f32, f32) = (90.0, 1.563_754_2);
 
-/// lc0's conversion, for stored games; users are shown [`shown_centipawns`].
+/// lc0's conversion, for stored games; users are shown `shown_centipawns`.
 pub fn centipawns_of_q(q: f32) -> i32 {
     (CURVE.0 * (CURVE.1 * q.clamp(-1.0, 1.0)).tan()).round() as i32
 }

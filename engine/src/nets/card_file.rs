@@ -18,7 +18,6 @@ pub struct FileCard {
     pub config: String,
     /// Number of golden answers; 0 if they cannot be parsed.
     pub golden: usize,
-    /// Numbers in all constant tensors.
     pub parameters: usize,
     pub bytes: usize,
 }

@@ -1,4 +1,4 @@
-//! [`Game`], a shakmaty [`Chess`] with its history for repetition, the fifty-move rule and history planes, and
+//! [`Game`], a shakmaty `Chess` with its history for repetition, the fifty-move rule and history planes, and
 //! [`PackedMove`].
 
 mod game;

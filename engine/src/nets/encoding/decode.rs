@@ -33,7 +33,6 @@ pub enum DecodeError {
     #[error("no position has these features: {fen} differs in {}",
         features.iter().map(u16::to_string).collect::<Vec<_>>().join(" "))]
     Features {
-        /// The position that fits best.
         fen: String,
         /// Features that either the list or this position lacks.
         features: Vec<u16>,

@@ -37,7 +37,6 @@ pub(super) fn write_all(masks: &[u64], out: &mut [f32]) {
     masks.iter().zip(out.as_chunks_mut().0).for_each(|(mask, plane)| write(*mask, 1.0, plane));
 }
 
-/// Writes `value` where `mask` has a bit, else zero.
 #[inline]
 pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
     match mask {

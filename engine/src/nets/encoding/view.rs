@@ -144,7 +144,6 @@ pub(super) fn files_mirrored(bits: u64) -> u64 {
     (bits >> 4) & K4 | (bits & K4) << 4
 }
 
-/// Attacks of pawns that move up the board.
 #[inline]
 pub(super) fn pawns_up(pawns: u64) -> u64 {
     (pawns & !FILE_A) << 7 | (pawns & !FILE_H) << 9

@@ -11,7 +11,6 @@ use super::{Answer, EvalError, Evaluator, Request};
 use crate::chess::position::PackedMove;
 use crate::nets::encoding::Input;
 
-/// Bytes per entry besides the answer.
 const ENTRY_OVERHEAD: usize = 96;
 
 /// Shared by all workers, bounded in bytes. The key covers what the encoder reads, the side to move and the requested
@@ -153,7 +152,6 @@ mod tests {
     use crate::chess::position::Game;
     use crate::nets::eval::Wdl;
 
-    /// Counts the positions evaluated.
     struct Counting(usize);
 
     impl Evaluator for Counting {

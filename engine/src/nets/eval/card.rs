@@ -20,7 +20,6 @@ pub struct Card {
     pub schemes: Schemes,
     /// `fp32` or `int8`.
     pub precision: String,
-    /// JSON.
     pub config: String,
     pub golden: Vec<Golden>,
 }

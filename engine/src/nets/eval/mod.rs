@@ -48,7 +48,6 @@ pub struct Answer {
 pub trait Evaluator: Send {
     fn max_batch(&self) -> usize;
 
-    /// Returns one answer per request, in order.
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError>;
 
     /// Returns the split interface if separate answers save time.

@@ -1,7 +1,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Number format of weights and activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
     Fp32,

@@ -20,7 +20,6 @@ pub struct SharedEvaluator {
     _thread: Arc<Joined>,
 }
 
-/// Joins the thread on drop.
 struct Joined(Option<JoinHandle<()>>);
 
 impl Drop for Joined {

@@ -25,7 +25,6 @@ pub struct Network {
 }
 
 impl Network {
-    /// Loads and checks one file.
     pub fn load(path: &Path) -> Result<Network, NetError> {
         let bytes = std::fs::read(path).map_err(|error| NetError::Unreadable(error).in_file(path))?;
         Network::from_file(bytes.into(), Some(path.to_owned()), Device::Cpu)
@@ -84,7 +83,6 @@ impl Network {
         format!("{name} ({precision} {family}, {input} -> {policy}{value}{steps}, {size:.1} MB, {source})")
     }
 
-    /// Whether the network refines its answer in steps.
     pub fn is_recurrent(&self) -> bool {
         self.steps.is_some()
     }

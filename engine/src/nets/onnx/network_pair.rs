@@ -53,7 +53,6 @@ impl NetworkPair {
         NetworkPair { device, ..self }
     }
 
-    /// Loads every precision that has a file.
     pub fn all(&self) -> Result<Vec<Network>, NetError> {
         let present = Precision::ALL.into_iter().filter(|precision| self.has(*precision));
         present.map(|precision| self.exactly(precision)).collect()
@@ -97,7 +96,6 @@ impl NetworkPair {
         Ok(ChosenNetwork { network: self.exactly(precision)?, note })
     }
 
-    /// Both files must be present.
     fn faster(&self, batch: usize, cache: &PrecisionCache) -> Result<ChosenNetwork, NetError> {
         let key = self.key(measured_batch(batch))?;
         if let Some(precision) = cache.recall(&key) {

@@ -1,5 +1,3 @@
-//! Remembers which precision of each network is faster on this machine.
-
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -34,7 +32,6 @@ impl Default for CacheFile {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Measurement {
-    /// For human readers.
     network: String,
     precision: String,
     fp32_ms: f64,

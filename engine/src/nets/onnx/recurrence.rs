@@ -81,14 +81,12 @@ impl RecurrentState {
         self.width
     }
 
-    /// Drops the positions whose `keep` is false.
     pub fn retain(&mut self, keep: &[bool]) {
         retain_rows(&mut self.answers, self.width, keep);
         retain_rows(&mut self.scratchpads, TOKENS * self.width, keep);
     }
 }
 
-/// Rows have `size` numbers each.
 pub fn retain_rows(rows: &mut Vec<f32>, size: usize, keep: &[bool]) {
     let mut end = 0;
     for (row, _) in keep.iter().enumerate().filter(|(_, kept)| **kept) {

@@ -30,7 +30,6 @@ pub fn library() -> Result<PathBuf, RuntimeError> {
     Ok(dunce::canonicalize(library).unwrap_or_else(|_| library.clone()))
 }
 
-/// Version and build, as the library reports them.
 pub(super) fn version() -> Result<&'static str, RuntimeError> {
     environment().map(|_| ort::info())
 }

@@ -26,7 +26,6 @@ pub struct OnnxSession {
     inner: Session,
     tensors: TensorNames,
     schemes: Schemes,
-    /// Only for one step of a recurrent network.
     step_card: Option<StepCard>,
 }
 
@@ -84,14 +83,13 @@ impl OnnxSession {
         self.step_card.as_ref().map_or(1, |card| card.steps)
     }
 
-    /// `None` unless the network is recurrent.
     pub(super) fn initial_state(&self, input: &[f32]) -> Option<RecurrentState> {
         let positions = input.len() / self.schemes.input.size();
         self.step_card.as_ref().map(|card| card.initial_state(positions))
     }
 
-    /// Runs `input`, `[n] + shape`, and passes every float output, row-major, to `read`; of a recurrent network, those
-    /// of each step.
+    /// Passes every float output, row-major, to `read`; of a recurrent network, those of each step. `input` is `[n] +
+    /// shape`.
     pub fn run_all(&mut self, input: &[f32], mut read: impl FnMut(&str, &[f32])) -> Result<(), EvalError> {
         let mut state = self.initial_state(input);
         for _ in 0..self.steps() {
@@ -106,8 +104,7 @@ impl OnnxSession {
         Ok(())
     }
 
-    /// Runs `input`, `[n] + shape`, and passes the logits to `read`; of a recurrent network, those after its training's
-    /// steps.
+    /// Passes the logits to `read`; of a recurrent network, those after its training's steps. `input` is `[n] + shape`.
     pub fn run<T>(&mut self, input: &[f32], read: impl FnOnce(Logits<'_>) -> T) -> Result<T, EvalError> {
         let mut state = self.initial_state(input);
         for _ in 1..self.steps() {
@@ -116,7 +113,7 @@ impl OnnxSession {
         self.step(input, &mut state, read)
     }
 
-    /// Runs the graph once and updates a recurrent network's `state`.
+    /// Also updates a recurrent network's `state`.
     pub(super) fn step<T>(
         &mut self,
         input: &[f32],
@@ -191,17 +188,16 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     })
 }
 
-/// Strips the source location from an error of ONNX Runtime.
+/// Strips the source location.
 fn gpu_error(text: &str) -> NetError {
     let text = one_line(text);
     let why = text.rsplit_once("FAIL : ").map_or(text.as_str(), |(_, why)| why);
     NetError::Gpu(why.trim_end_matches('.').to_owned())
 }
 
-/// Input and output tensor of a recurrent network's answer.
+/// Input and output tensors of a recurrent network's answer and scratchpad.
 pub(super) const ANSWER: (&str, &str) = ("y", "y_out");
 
-/// Input and output tensor of its scratchpad.
 pub(super) const SCRATCHPAD: (&str, &str) = ("z", "z_out");
 
 pub(super) fn failed(error: ort::Error) -> EvalError {

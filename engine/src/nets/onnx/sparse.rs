@@ -65,7 +65,6 @@ impl OnnxSparseEvaluator {
         &self.precision
     }
 
-    /// Fills the inputs and returns the widths of features and moves.
     fn lay_out(&mut self, batch: &[Request<'_>]) -> [usize; 2] {
         let views: Vec<View> = batch.iter().map(|request| View::of(request.game)).collect();
         let features: Vec<_> = views.iter().map(View::features).collect();

@@ -20,7 +20,6 @@ pub(super) enum Lc0Value {
     Scalar,
 }
 
-/// Keeps logarithms finite.
 const MIN_PROBABILITY: f32 = 1e-30;
 
 impl TensorNames {

@@ -17,7 +17,6 @@ const MIN_SPEEDUP: f64 = 1.1;
 /// Time to measure, unless batches take longer.
 const TIME: Duration = Duration::from_millis(60);
 
-/// Per precision.
 const MIN_RUNS: usize = 3;
 
 /// Larger batches take longer and compare no differently.

@@ -33,7 +33,6 @@ pub(super) enum Values {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileContents {
     pub metadata: HashMap<String, String>,
-    /// Numbers in all constant tensors.
     pub parameters: usize,
 }
 

@@ -109,7 +109,7 @@ impl SparseNetwork {
     }
 }
 
-/// Reads the golden answers of a card, which must be of this family.
+/// The card must be of this family.
 fn card(file: &OnnxFile) -> Result<Vec<Golden>, CardError> {
     let get = |name: &'static str| file.metadata.get(name).ok_or(CardError::Missing(name));
     let schemes = [

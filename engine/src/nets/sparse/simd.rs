@@ -35,7 +35,6 @@ pub(super) trait Simd: Copy {
     fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers);
 }
 
-/// Numbers with their places in a longer list.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedNumbers {
     /// Written in blocks of [`UNITS`]; garbage from `len` on.
@@ -80,7 +79,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    /// The levels of this machine, best first.
+    /// This machine's levels, best first.
     pub fn all() -> Vec<Level> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -107,7 +106,6 @@ impl Level {
     }
 }
 
-/// No special instructions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain;
 

@@ -1,6 +1,5 @@
 //! Probabilities from logits, bit-identical on every machine: sums have a fixed order, and no system library is called.
 
-/// Partial sums, for vectorisation.
 const PARTS: usize = 16;
 
 /// eˣ for `x` ≤ 0 with a relative error of about 2e-7; 0 below −87.

@@ -22,7 +22,7 @@ pub struct SparseTensors {
     pub policy_width: usize,
     /// V, a multiple of 64.
     pub value_width: usize,
-    /// L, the width of the value's second layer.
+    /// L, the width of the value's layer `l1`.
     pub layer_width: usize,
     /// `[FEATURES + 1, P]`
     pub policy_embedding: Vec<f32>,
@@ -51,15 +51,12 @@ pub struct SparseTensors {
 }
 
 impl SparseTensors {
-    /// Integer steps per 1.0 of the embeddings.
+    /// Integer steps per 1.0 of embeddings and move rows.
     pub const EMBEDDING_STEPS: f32 = 255.0;
-    /// Integer steps per 1.0 of the move rows.
     pub const ROW_STEPS: f32 = 64.0;
-    /// Rows of the embeddings, padding included.
+    /// Rows of the embeddings and the moves' tables A and B, padding included.
     pub const FEATURE_ROWS: usize = sparse1::FEATURES + 1;
-    /// Rows of the moves' table A, padding included.
     pub const A_ROWS: usize = moves1::ROWS_A + 1;
-    /// Rows of the moves' table B, padding included.
     pub const B_ROWS: usize = moves1::ROWS_B + 1;
 
     /// Random weights of about the size of trained ones.
