@@ -54,7 +54,6 @@ pub trait EngineTask: Sync {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagenSummary {
-    /// Games in all files.
     pub games: u64,
     pub files: usize,
     pub stopped: bool,

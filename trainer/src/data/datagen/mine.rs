@@ -14,7 +14,6 @@ use crate::data::dataset::PendingGame;
 use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, SearchRecord, game_rng};
 
 pub enum MinedMoves {
-    /// The engine's best moves.
     Engine(MoveChoice),
     /// Moves along the trees of Philidor's own searches.
     TreePaths(TreePaths),
@@ -26,7 +25,6 @@ pub struct Mine {
     pub games: u64,
     pub starts: StartPositions,
     pub moves: MinedMoves,
-    /// The engine's limit per move.
     pub limit: Limit,
     /// A game ends without a result after this many plies.
     pub plies: usize,

@@ -44,7 +44,6 @@ impl MoveChoice {
         self.0.len()
     }
 
-    /// Draws one of `count` moves.
     pub(crate) fn draw(&self, count: usize, rng: &mut Rng) -> usize {
         let mut left = rng.f64() * self.0.iter().sum::<f64>();
         for (index, weight) in self.0[..count.min(self.0.len())].iter().enumerate() {

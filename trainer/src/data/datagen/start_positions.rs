@@ -34,7 +34,6 @@ const TRIES: u32 = 1000;
 /// Attempts with one book position before the next is taken: in some, random moves always end the game.
 const TRIES_EACH: u32 = 20;
 
-/// The positions with which games begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FirstPositions {
     #[default]
@@ -52,7 +51,6 @@ pub enum FirstPositions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartRules {
     pub first: FirstPositions,
-    /// Random plies from there.
     pub random_plies: u32,
     /// Then 6 to 60 plies, of which a share is random and the rest is one of the engine's three best moves at 600
     /// nodes. In half of the games few moves are random and a piece is removed.

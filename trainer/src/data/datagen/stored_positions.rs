@@ -19,7 +19,6 @@ pub struct StoredPositions {
 }
 
 impl StoredPositions {
-    /// Reads files of games (`games/1`) and replays the games.
     pub fn read(files: &[PathBuf]) -> Result<StoredPositions> {
         let mut positions = StoredPositions { chunks: Vec::new(), games: Vec::new(), ends: Vec::new() };
         for file in files {

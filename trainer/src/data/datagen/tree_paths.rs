@@ -47,7 +47,6 @@ impl TreePaths {
     }
 }
 
-/// Leads a game through one tree after another.
 pub struct PathFollower<'a> {
     paths: &'a TreePaths,
     /// Returned to the pool at the end.

@@ -214,7 +214,6 @@ fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
     })
 }
 
-/// The datasets that searches add.
 pub(super) const SEARCH_DATASETS: [&str; 6] =
     ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
 
@@ -240,7 +239,6 @@ pub(super) const DATASETS: [&str; 11] = [
 pub struct DatasetLayout {
     pub name: &'static str,
     pub kind: String,
-    /// Entries along each axis.
     pub shape: Vec<usize>,
     /// The bytes have checksums, which are checked on reading.
     pub checksums: bool,

@@ -68,7 +68,6 @@ fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> Stri
     missing.map_or(range.clone(), |_| format!("{range}, {} missing", values.len() - known().count()))
 }
 
-/// Number of opening families listed, most frequent first.
 const FAMILIES: usize = 6;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,7 +86,6 @@ pub struct Inspection {
     chess960: usize,
     puzzles: usize,
     self_play: usize,
-    /// Positions with a recorded policy.
     searched: usize,
     /// Moves of recorded policies that an engine has scored.
     scored: usize,

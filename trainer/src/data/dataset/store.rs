@@ -21,7 +21,6 @@ const FORMAT: &str = "philidor-hands/1";
 pub struct PendingGame {
     pub number: u64,
     pub game: GameRecord,
-    /// Number of finished plies.
     pub done: usize,
     pub finished: bool,
 }
@@ -41,7 +40,6 @@ pub struct StoreOptions {
     /// Approximate positions per file.
     pub chunk_size: usize,
     pub save_every: Duration,
-    /// Continue a run with the same settings.
     pub resume: bool,
     /// Numbers of the games for the files; later games are kept for later.
     pub numbers: Range<u64>,
@@ -119,7 +117,6 @@ impl Store {
         self.next - self.numbers.start
     }
 
-    /// Numbers of the games for the files.
     pub fn numbers(&self) -> Range<u64> {
         self.numbers.clone()
     }
@@ -144,7 +141,6 @@ impl Store {
             || self.held.get(&number).is_some_and(|pending| pending.finished)
     }
 
-    /// The unfinished games.
     pub fn begun(&self) -> Vec<PendingGame> {
         self.held.values().filter(|pending| !pending.finished).cloned().collect()
     }

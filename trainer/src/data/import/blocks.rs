@@ -17,7 +17,6 @@ const BLOCK_BYTES: usize = 1 << 20;
 const LONGEST_HEADER: u64 = 1 << 16;
 /// Limit on a game's bytes, so that a non-PGN file does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
-/// Bytes by which a file is recognised.
 const HEAD: u64 = 64;
 /// The path that means standard input.
 const STANDARD_INPUT: &str = "-";
@@ -31,7 +30,6 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Detects the compression from a file's first bytes.
     pub fn detect(head: &[u8]) -> Compression {
         match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
@@ -142,7 +140,6 @@ pub(crate) enum TextFormat {
 }
 
 impl TextFormat {
-    /// The format of a file that begins with `text`.
     pub fn detect(text: &[u8]) -> Result<TextFormat, String> {
         let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
         let columns = PuzzleColumns::detect(without_byte_order_mark(line))?;
@@ -158,7 +155,6 @@ impl TextFormat {
     }
 }
 
-/// Whole games with their place in a file.
 #[derive(Debug)]
 pub(crate) struct TextBlock {
     pub file: usize,

@@ -33,7 +33,6 @@ pub enum GameError {
     /// The result contradicts the final position, or the tag contradicts the movetext.
     #[error("contradictory result: {0}")]
     Result(String),
-    /// A line of a table is malformed.
     #[error("{0}")]
     Text(String),
     #[error("more than 65535 plies")]
@@ -59,12 +58,10 @@ impl GameError {
 pub struct BrokenGame {
     /// The line where the game starts, from 1.
     pub game_line: u64,
-    /// The line of the error.
     pub line: u64,
     pub error: GameError,
 }
 
-/// Why a valid game is excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exclusion {
     /// Neither standard chess nor Chess960.
@@ -144,7 +141,6 @@ struct TagValues {
     date: u32,
 }
 
-/// A game while its moves are read.
 #[derive(Default)]
 struct ParserState {
     game: GameRecord,

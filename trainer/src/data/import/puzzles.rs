@@ -17,7 +17,6 @@ pub(super) struct PuzzleColumns {
     quoted: bool,
     /// The first move of a line is the opponent's; the puzzle begins after it.
     set_up: bool,
-    /// The first line names the columns.
     header: bool,
     fen: usize,
     moves: usize,
@@ -26,7 +25,6 @@ pub(super) struct PuzzleColumns {
     plays: Option<usize>,
 }
 
-/// Columns that only Lichess's table has.
 const LICHESS_COLUMNS: [&str; 6] =
     ["puzzleid", "ratingdeviation", "nbplays", "gameurl", "gameid", "openingtags"];
 

@@ -31,7 +31,6 @@ pub struct Filters {
     pub unknown_results: bool,
     /// Minimum popularity of a puzzle, −100 to 100.
     pub min_popularity: i16,
-    /// Minimum number of plays of a puzzle.
     pub min_plays: u32,
 }
 
@@ -111,11 +110,8 @@ impl Default for ReadOptions {
 pub struct ReadReport {
     pub games: u64,
     pub positions: u64,
-    /// By reason.
     pub excluded: BTreeMap<Exclusion, u64>,
-    /// By kind of error.
     pub broken: BTreeMap<&'static str, u64>,
-    /// How the evaluations of kept games were taken.
     pub evals: EvalCounts,
     /// Files that could not be read completely, and why.
     pub damaged_files: Vec<(PathBuf, String)>,
@@ -124,7 +120,6 @@ pub struct ReadReport {
 }
 
 impl ReadReport {
-    /// Why games were not kept, with their numbers.
     pub fn reasons(&self) -> String {
         let excluded = self.excluded.iter().map(|(reason, count)| format!("{count} left out ({reason})"));
         let broken = self.broken.iter().map(|(kind, count)| format!("{count} broken ({kind})"));
@@ -149,7 +144,6 @@ impl ReadReport {
 
 pub enum ReadEvent<'a> {
     Game(GameRecord),
-    /// A broken game of this file, which is skipped.
     Broken(&'a Path, &'a BrokenGame),
     /// A block is done; this many compressed bytes of all files have been read.
     Bytes(u64),

@@ -23,13 +23,11 @@ pub struct Batch {
     pub wdl: Vec<f32>,
     /// `[n, 3]`: WDL for the side to move by the game's result alone; all zero where unknown.
     pub results: Vec<f32>,
-    /// `[n]`: the sample's source.
     pub source: Vec<u8>,
     /// `[n]`: the sample's number among those drawn from its source.
     pub draw: Vec<u64>,
     /// `[n]`: whether the move played captures, promotes or gives check.
     pub tactical: Vec<bool>,
-    /// Policy targets of searches.
     pub shares: PolicyShares,
     /// `[n]`: the game phase, an index of [`crate::data::samples::Phase::ALL`].
     pub phase: Vec<u8>,
@@ -59,7 +57,6 @@ impl PolicyShares {
         self.indices.is_empty()
     }
 
-    /// The entries of sample `row`.
     pub fn of(&self, row: usize) -> impl Iterator<Item = (PolicyIndex, f32)> + use<'_> {
         let first: usize = self.lengths.iter().take(row).map(|length| usize::from(*length)).sum();
         let range = first..first + self.lengths.get(row).map_or(0, |length| usize::from(*length));

@@ -11,7 +11,6 @@ use crate::data::record::{self, GameView, INITIAL_FEN, NO_EVAL, SearchColumns};
 
 /// Bytes of a record before its start FEN: plies (2), result, flags, FEN length.
 const HEAD: usize = 5;
-/// Bytes of an index entry.
 const ENTRY: usize = 16;
 /// Interval of positions whose game is kept in memory.
 const STEP: u64 = 256;
@@ -96,7 +95,6 @@ impl CorpusBuilder {
         Ok(())
     }
 
-    /// The index entry of the next game.
     fn entry(&self) -> [u8; ENTRY] {
         let mut entry = [0; ENTRY];
         entry[..8].copy_from_slice(&self.end.to_le_bytes());

@@ -85,12 +85,10 @@ impl Prefetch {
         self.next
     }
 
-    /// The number of damaged games replaced so far.
     pub fn damaged(&self) -> usize {
         self.damaged
     }
 
-    /// Waits for the next batch.
     pub fn next_batch(&mut self) -> anyhow::Result<Batch> {
         let receiver = self.receiver.as_ref().expect("open until it is dropped");
         loop {

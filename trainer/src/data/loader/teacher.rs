@@ -13,7 +13,6 @@ const BATCH: usize = 16;
 /// Opens an evaluator for batches of up to this many positions.
 pub type OpenEvaluator<'a> = dyn Fn(usize) -> anyhow::Result<Box<dyn Evaluator>> + 'a;
 
-/// A teacher of one thread.
 pub struct Teacher(Box<dyn Evaluator>);
 
 impl Teacher {

@@ -28,7 +28,6 @@ pub enum EvalSide {
     Mover,
 }
 
-/// Evaluations by the way in which they were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvalCounts {
     pub before: u64,

@@ -33,7 +33,6 @@ pub const FLAG_CHESS960: u16 = 1;
 pub const FLAG_PUZZLE: u16 = 2;
 /// Bit 2: played by a network against itself.
 pub const FLAG_SELF_PLAY: u16 = 4;
-/// Bit 3: ended by adjudication.
 pub const FLAG_ADJUDICATED: u16 = 8;
 pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG_ADJUDICATED;
 
@@ -63,7 +62,6 @@ impl GameRecord {
         self.start.as_deref().map_or(Cow::Borrowed(INITIAL_FEN), Cow::Borrowed)
     }
 
-    /// See [`identity`].
     pub fn identity(&self) -> u64 {
         identity(&self.start_fen(), self.moves.iter().map(|m| m.0))
     }

@@ -45,7 +45,6 @@ impl SearchRecord {
         SearchRecord { q, d: word(draw), ..SearchRecord::default() }
     }
 
-    /// The moves with their shares and scores.
     pub fn moves(&self) -> impl Iterator<Item = (u16, u16, i16)> {
         let scores = self.scores.iter().copied().chain(std::iter::repeat(NO_EVAL));
         self.shares.iter().zip(scores).map(|((m, share), score)| (m.0, *share, score))
@@ -89,7 +88,6 @@ impl<'a> SearchView<'a> {
         self.len.is_empty()
     }
 
-    /// Whether the ply has a policy target.
     pub fn is_recorded(&self, ply: usize) -> bool {
         self.len.get(ply).is_some_and(|len| *len > 0)
     }

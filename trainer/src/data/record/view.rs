@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use super::search::SearchView;
 
-/// The part of a game that makes samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameView<'a> {
     /// The start as a FEN; `None` is the initial position.

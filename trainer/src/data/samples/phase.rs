@@ -32,7 +32,6 @@ impl Phase {
         }
     }
 
-    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Opening => "opening",

@@ -55,10 +55,8 @@ const MEASURES: [&str; 7] = [
 ];
 /// Measures that are always printed. Those among all outputs are printed only where measured.
 const ALWAYS: usize = 5;
-/// The index of the entropy in [`MEASURES`].
 const ENTROPY: usize = 4;
 
-/// Counts by set, network and phase.
 pub struct Accuracy {
     networks: Vec<String>,
     sets: Vec<(String, Vec<[AccuracyCounts; 3]>)>,

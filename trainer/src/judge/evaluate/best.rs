@@ -57,7 +57,6 @@ impl LossOver {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestOfRun {
     pub folder: PathBuf,
-    /// Training samples at the validation.
     pub samples: u64,
     /// Mean cross-entropy in nats.
     pub policy_loss: Option<f64>,

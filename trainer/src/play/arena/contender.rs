@@ -27,7 +27,6 @@ pub enum Contender {
         /// Search parameters; `None` takes those of the match rules.
         params: Option<Box<Params>>,
     },
-    /// A classical player of the engine.
     Classical {
         player: Player,
         /// Depth in plies or number of rollouts, see [`limits`].
@@ -91,7 +90,6 @@ fn limits(player: Player, effort: u64) -> Limits {
     }
 }
 
-/// Runs a classical player on the calling thread.
 pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Option<Move> {
     let task = PlayerTask {
         game: game.clone(),

@@ -23,7 +23,6 @@ pub enum Side {
     Classical(Player, u64),
 }
 
-/// Shared by all games of a match.
 pub struct MatchSetup {
     pub sides: [Side; 2],
     pub rules: MatchRules,
@@ -103,7 +102,6 @@ fn first_players_colour(number: u64) -> Color {
     if number.is_multiple_of(2) { Color::White } else { Color::Black }
 }
 
-/// A match game in progress.
 pub struct MatchGame {
     setup: Arc<MatchSetup>,
     number: u64,

@@ -22,7 +22,6 @@ use crate::play::gameplay::{OpeningsAndTables, drive};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchPlan {
-    /// Number of the first pair.
     pub first: u64,
     pub pairs: u64,
     /// A sequential test that may end the match early.
@@ -45,7 +44,6 @@ pub struct MatchReport {
     pub results: MatchResults,
     /// In order of number; the first player has White in the first game of each pair.
     pub games: Vec<GameRecord>,
-    /// The match was interrupted.
     pub stopped: bool,
 }
 

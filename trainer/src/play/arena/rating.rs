@@ -16,9 +16,7 @@ pub struct HeadToHead {
     pub first: String,
     pub second: String,
     pub games: f64,
-    /// The first player's points.
     pub points: f64,
-    /// The first player's detailed results where known.
     #[serde(default)]
     pub results: MatchResults,
 }

@@ -20,7 +20,6 @@ pub struct PlayerRecord {
 pub struct Tournament {
     /// In order of their first games.
     pub players: Vec<PlayerRecord>,
-    /// Results of every two players that met.
     pub meetings: Vec<HeadToHead>,
 }
 

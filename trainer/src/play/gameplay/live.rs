@@ -43,7 +43,6 @@ pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) 
     *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
 }
 
-/// Stops publishing and removes the file.
 pub fn end() {
     if let Some(live) = LIVE.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // The file is absent if nothing was played.

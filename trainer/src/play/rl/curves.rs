@@ -10,7 +10,6 @@ use crate::play::arena::{MatchResults, Rating};
 
 const COLUMNS: usize = 3;
 
-/// Whether the folder holds a run of `rl`.
 pub fn is_run(folder: &Path) -> bool {
     folder.join("state.json").is_file()
 }

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::VetoRules;
 
-/// The arena's decision about the network in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateDecision {
@@ -29,7 +28,6 @@ pub struct VetoResponse {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Escalation {
-    /// Consecutive vetoes.
     pub streak: u32,
     /// Level of the measures in force; 0 for none.
     pub level: u32,

@@ -24,7 +24,6 @@ pub enum OpponentRole {
     Best,
     /// A milestone or recent network, to detect forgetting.
     Older,
-    /// The network with which the run began.
     Pretrained,
 }
 
@@ -38,7 +37,6 @@ impl OpponentRole {
         OpponentRole::Pretrained,
     ];
 
-    /// The name in state, metrics and log.
     pub fn name(self) -> &'static str {
         match self {
             OpponentRole::Random => "random",

@@ -38,13 +38,11 @@ pub struct LoopGames<'a> {
     pub mix: f64,
 }
 
-/// The training of one iteration.
 pub struct TrainTask<'a> {
     /// Folder of the training run, which resumes from its checkpoint if it has one.
     pub folder: PathBuf,
     /// The network whose weights initialise a new training run.
     pub init: &'a str,
-    /// Name of the network to write.
     pub name: &'a str,
     /// Sample count of the training run at which this training ends.
     pub samples: u64,
@@ -96,7 +94,6 @@ pub trait LoopLearner {
     /// family.
     fn model(&self, path: &Path, config: &RlConfig) -> Result<Value>;
 
-    /// Writes the network with which a new run begins.
     fn begin(&self, config: &RlConfig, nets: &RunNetworks) -> Result<()>;
 
     /// Copies the structure of the run's networks into `config` and reads the pretraining games. Called once, before
@@ -106,7 +103,6 @@ pub trait LoopLearner {
     /// Loads a network for play. `games` are the newest game files, for calibration.
     fn player(&self, context: &LoopContext<'_>, name: &str, games: &[PathBuf]) -> Result<LearntPlayer>;
 
-    /// Loads a network for evaluation.
     fn judged(&self, nets: &RunNetworks, name: &str) -> Result<JudgedNetwork>;
 
     /// The number of playing threads if the settings say `workers`.

@@ -37,7 +37,6 @@ impl RunNetworks {
         self.folder.join(format!("{name}.int8.onnx"))
     }
 
-    /// The iterations that have a network, oldest first.
     pub fn iterations(&self) -> Vec<u64> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());

@@ -74,7 +74,6 @@ impl SparseLoop {
         SparseNetwork::load(&path).with_context(|| path.display().to_string())
     }
 
-    /// Mixes the pretraining games with the run's own.
     fn games(&self, config: &RlConfig, games: &LoopGames<'_>) -> Result<SparseGames> {
         let train = training(config)?;
         let mut all = self.pretraining.clone();
@@ -111,7 +110,6 @@ impl SparseLoop {
         Ok(all)
     }
 
-    /// Policy divergence from the first network.
     fn drift(
         &self,
         context: &LoopContext<'_>,

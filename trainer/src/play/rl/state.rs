@@ -31,7 +31,6 @@ pub struct RunState {
     pub(super) format: String,
     /// The current iteration, from 1; earlier ones are complete.
     pub iteration: u64,
-    /// The next stage of the iteration.
     pub stage: Stage,
     /// The best network so far, which plays the games.
     pub best: String,
@@ -68,11 +67,9 @@ pub struct RunState {
     pub totals: RunTotals,
 }
 
-/// The networks that play an iteration's games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lineup {
     pub best: String,
-    /// The network in training.
     pub current: String,
     /// Share of the games that the network in training plays.
     pub share: f64,

@@ -102,7 +102,6 @@ impl SelfPlayGame {
         self.game.play(m);
     }
 
-    /// Samples a visited move at the current temperature.
     fn sample(&self, visited: &[(Move, u64)]) -> Option<Move> {
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
         let random = self.rng(RngStream::Move, self.record.moves.len()).u64(..);

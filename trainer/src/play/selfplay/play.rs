@@ -52,11 +52,9 @@ pub struct SelfPlayReport {
     pub seconds: f64,
     pub games: u64,
     pub files: usize,
-    /// The call was interrupted.
     pub stopped: bool,
 }
 
-/// Rules, networks and counters that all workers share.
 pub struct SelfPlayContext {
     setup: Arc<SelfPlaySetup>,
     starts: StartPositions,

@@ -4,7 +4,6 @@ use super::game::FinishedGame;
 use crate::config::SelfPlayRules;
 use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult};
 
-/// Sums over finished self-play games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SelfPlayStats {
@@ -24,7 +23,6 @@ pub struct SelfPlayStats {
 }
 
 impl SelfPlayStats {
-    /// Statistics of stored games played with these rules.
     pub fn of(games: impl IntoIterator<Item = GameRecord>, rules: &SelfPlayRules) -> SelfPlayStats {
         let mut stats = SelfPlayStats::default();
         let finished = (0..).zip(games).map(|(number, game)| FinishedGame::stored(number, game, rules));

@@ -94,7 +94,6 @@ fn setup(check: &ResultCheck, rules: &SelfPlayRules) -> SelfPlaySetup {
     SelfPlaySetup { rules: rules.clone(), seed: check.seed, tables: check.tables.clone() }
 }
 
-/// The replayed games of a file of this source.
 fn read_games(path: &Path, source: &str) -> Result<Vec<GameRecord>> {
     let chunk = dataset::read(path)?;
     ensure!(chunk.source == source, "it is \"{}\", not \"{source}\"", chunk.source);

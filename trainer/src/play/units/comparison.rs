@@ -35,7 +35,6 @@ pub struct ComparisonPlan {
     pub rules: MatchRules,
     #[serde(default = "one")]
     pub seed: u64,
-    /// Pairs of games per unit.
     #[serde(default = "pairs_per_unit")]
     pub pairs_per_unit: u64,
     pub matches: Vec<ComparedMatch>,

@@ -18,14 +18,12 @@ use super::unit_games::UnitGames;
 use crate::config::SelfPlayRules;
 use crate::play::selfplay::{SelfPlayContext, SelfPlayNetworks};
 
-/// What becomes of a result file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Accepted: the file is removed. The named other units are obsolete.
     Taken(Vec<String>),
     /// Not yet its turn: the file stays.
     Later,
-    /// Not a result of the unit, for this reason.
     Refused(String),
 }
 
@@ -33,7 +31,6 @@ pub enum Admission {
 #[derive(Clone, Debug)]
 pub struct OwnWork {
     pub threads: usize,
-    /// Folder for units in progress.
     pub folder: PathBuf,
     /// Waiting time for other machines' results before own threads start.
     pub patience: Duration,
@@ -47,7 +44,6 @@ pub struct GatherReport {
     pub refused: u64,
     /// Results that were no longer needed ([`Inbox::is_past`]).
     pub duplicates: u64,
-    /// Positions that own threads evaluated.
     pub evaluated: u64,
     pub batch: f64,
     /// Maximum number of concurrent self-play games on own threads.
@@ -174,7 +170,6 @@ fn networks_of(units: &[Unit], task: &UnitTask) -> Result<(SelfPlayRules, SelfPl
     Ok((rules.clone(), networks.clone()))
 }
 
-/// Empties the folder of units in progress, except `kept`.
 fn remove_all_but(kept: &[Unit], folder: &Path) {
     let names: Vec<String> = kept.iter().map(Unit::name).collect();
     let Ok(entries) = std::fs::read_dir(folder) else { return };

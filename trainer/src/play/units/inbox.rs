@@ -101,7 +101,6 @@ impl Inbox {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
-    /// Moves a finished result into the inbox.
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
         let to = self.path(&unit.file());
         // A rename fails across file systems; then the file is copied under a temporary name and renamed.

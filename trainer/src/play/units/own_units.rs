@@ -110,7 +110,6 @@ impl<'a> OwnUnits<'a> {
         Ok(())
     }
 
-    /// Allows or forbids threads to start units.
     pub fn set_active(&self, active: bool) {
         self.active.store(active, Ordering::Relaxed);
     }

@@ -36,7 +36,6 @@ impl<'a> UnitFiles<'a> {
         UnitFiles { unit, folder }
     }
 
-    /// Opens the unit's store with its existing games.
     pub fn open(&self) -> Result<Store> {
         self.open_for(self.unit.numbers())
     }
@@ -53,12 +52,10 @@ impl<'a> UnitFiles<'a> {
         Store::open(&out, &self.unit.name(), &self.unit.source(), Value::Null)
     }
 
-    /// The file of games, once the store is closed.
     pub fn games(&self) -> PathBuf {
         self.folder.join(format!("{}-00000.h5", self.unit.name()))
     }
 
-    /// Removes the store's auxiliary files.
     pub fn tidy(&self) {
         _ = std::fs::remove_file(self.folder.join(format!("{}.json", self.unit.name())));
     }

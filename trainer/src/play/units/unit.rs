@@ -10,7 +10,6 @@ const FORMAT: &str = "philidor-unit/2";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnitKind {
-    /// Games of a network against itself.
     SelfPlay,
     /// Pairs of games between two players.
     Arena,
@@ -21,7 +20,6 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// The name in files and messages.
     pub fn name(self) -> &'static str {
         match self {
             UnitKind::SelfPlay => "self-play",
@@ -31,7 +29,6 @@ impl UnitKind {
         }
     }
 
-    /// Extension of the result file.
     pub fn ending(self) -> &'static str {
         if self == UnitKind::Match { "json" } else { "h5" }
     }
@@ -51,9 +48,7 @@ pub struct Unit {
     pub seed: u64,
     /// Share of the games that the second network plays.
     pub share: f64,
-    /// Number of the first game or pair.
     pub number: u64,
-    /// Number of games or pairs.
     pub count: u64,
 }
 

@@ -20,9 +20,7 @@ use crate::play::selfplay::{FinishedGame, GameQueue, GameSource, SelfPlayContext
 pub struct UnitGames<'a> {
     context: &'a SelfPlayContext,
     queue: &'a OwnUnits<'a>,
-    /// Folder for units in progress.
     folder: &'a Path,
-    /// Concurrent games per thread.
     at_once: usize,
     state: Mutex<UnitGamesState>,
 }

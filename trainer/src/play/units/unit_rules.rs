@@ -13,12 +13,10 @@ use crate::config::MatchRules;
 use crate::data::datagen::Limit;
 use crate::play::arena::Contender;
 
-/// How games of `arena` and `match` are played.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchUnitRules {
     pub rules: MatchRules,
-    /// Visits per move of networks.
     pub visits: u64,
     /// UCI options of each player's search (name, value); a `match` compares them.
     #[serde(default)]
@@ -54,16 +52,13 @@ impl MatchUnitRules {
 pub struct AnnotateRules {
     /// The engine's program, which every machine looks up itself.
     pub program: String,
-    /// The name that the engine reports.
     pub engine: String,
     pub options: Vec<(String, String)>,
     /// Limit per position: `depth 8` or `nodes 1000`.
     pub limit: String,
     /// Seconds without an answer before the engine is restarted.
     pub patience: u64,
-    /// Keeps existing evaluations.
     pub keep_known: bool,
-    /// Number of best moves recorded per position.
     pub best_moves: usize,
 }
 

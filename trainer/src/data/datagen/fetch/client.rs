@@ -22,19 +22,12 @@ pub type Pause<'a> = dyn FnMut(Duration) -> bool + 'a;
 
 #[derive(Debug, Error)]
 pub enum FetchError {
-    /// The server does not have it.
     #[error("{0}: not found")]
     Missing(String),
-    /// All attempts failed.
     #[error("{url}: {why}; the same command continues")]
-    Failed {
-        url: String,
-        /// The error of the last attempt.
-        why: String,
-    },
+    Failed { url: String, why: String },
     #[error("{0}")]
     Unwritable(String),
-    /// The stop flag was set.
     #[error("interrupted; the same command continues")]
     Interrupted,
 }
@@ -43,14 +36,12 @@ pub struct HttpClient<'a> {
     agent: Agent,
     /// Pause between two requests.
     gap: Duration,
-    /// Attempts before a request is given up.
     tries: u32,
     pause: &'a mut Pause<'a>,
     begun: bool,
 }
 
 impl<'a> HttpClient<'a> {
-    /// Creates a client with the user agent `name`.
     pub fn new(name: &str, gap: Duration, tries: u32, pause: &'a mut Pause<'a>) -> HttpClient<'a> {
         let config = Agent::config_builder()
             .user_agent(name)

@@ -32,7 +32,6 @@ pub struct Fetch {
     pub user: String,
     /// The first month, in UTC.
     pub month: Month,
-    /// The last month; `None` means only the first.
     pub until: Option<Month>,
     /// Folder for the files `SITE-USER-MONTH.pgn`.
     pub out: PathBuf,
@@ -40,7 +39,6 @@ pub struct Fetch {
     pub contact: Option<String>,
     /// Seconds between two requests.
     pub gap: u64,
-    /// Attempts before a request is given up.
     pub tries: u32,
     /// Base address of another server with the same interface.
     pub base_url: Option<String>,

@@ -160,7 +160,6 @@ fn complete_games(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// The start time of the last game.
 fn last_moment(text: &[u8]) -> Option<Timestamp> {
     let last = &text[*game_starts(text).last()?..];
     let date = tag(last, "UTCDate")?.replace('.', "-");

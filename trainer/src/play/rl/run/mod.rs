@@ -77,7 +77,6 @@ pub fn check_model_keys(
     Ok(())
 }
 
-/// A reinforcement-learning run.
 pub struct RlLoop {
     config: RlConfig,
     folder: PathBuf,
@@ -91,7 +90,6 @@ pub struct RlLoop {
     patience: Duration,
     /// Held as long as this process may write the state.
     _lock: File,
-    /// The last iteration to run.
     last: u64,
     /// Run time is counted up to here.
     counted: Instant,
@@ -273,13 +271,11 @@ impl RlLoop {
         }
     }
 
-    /// The files of the buffer's newest iteration.
     fn newest_games(&self) -> Vec<PathBuf> {
         let newest = self.state.buffer.entries.last();
         newest.map_or_else(Vec::new, |entry| buffer::files(&self.games(), &entry.name))
     }
 
-    /// This iteration's seed for a purpose.
     fn seed(&self, purpose: RngStream) -> u64 {
         stream_rng(purpose, self.config.seed, self.state.iteration, 0).u64(..)
     }

@@ -29,7 +29,6 @@ impl RlLoop {
         LoopGames { buffer: &self.state.buffer, folder, mix: self.mix() }
     }
 
-    /// Trains on the iteration's samples; returns false if interrupted.
     pub(super) fn train(&mut self) -> Result<bool> {
         let (name, mix) = (RunNetworks::name(self.state.iteration), self.mix());
         let (buffer, init) = (self.state.buffer.clone(), self.state.current.clone());

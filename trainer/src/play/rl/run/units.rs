@@ -16,7 +16,6 @@ use crate::play::units::{GatherReport, MatchUnitRules, OwnWork, Unit, UnitKind};
 
 use super::RlLoop;
 
-/// Loaded networks by name.
 pub(super) type Players = BTreeMap<String, RunPlayer>;
 
 /// A network and its file name among the units' inputs.

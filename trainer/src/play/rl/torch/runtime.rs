@@ -5,7 +5,6 @@ use tch::Device;
 use crate::config::{Runtime, worker_count};
 
 impl Runtime {
-    /// Whether networks trained on `device` play in libtorch.
     pub fn is_torch(self, device: Device) -> bool {
         match self {
             Runtime::Auto => device != Device::Cpu,
