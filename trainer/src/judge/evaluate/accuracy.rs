@@ -16,7 +16,6 @@ use crate::data::record::{FLAG_PUZZLE, GameRecord, SearchRecord, Split, split, w
 use crate::data::samples::Phase;
 
 pub struct GameSet {
-    /// The games' source (`import --source`).
     pub source: String,
     pub games: Vec<GameRecord>,
 }
@@ -94,10 +93,8 @@ pub fn measure(
     Ok(Accuracy { networks: networks.iter().map(|network| network.name.clone()).collect(), sets: measured })
 }
 
-/// The source of the right answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
-    /// The played move and the game's result.
     Game,
     /// Best move and WDL of the recorded search. Positions without one are skipped.
     Search,

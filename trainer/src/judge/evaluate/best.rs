@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::judge::metrics_line::measured;
 
-/// Depth of the search for runs below a folder.
 const DEPTH: usize = 4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -28,7 +27,6 @@ pub enum BestMeasure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossOver {
     Legal,
-    /// All outputs of the network (`mask_illegal` false).
     AllOutputs,
     /// The run has no readable `config.json`.
     Unknown,

@@ -8,14 +8,12 @@ use super::judged_network::Prediction;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccuracyCounts {
     pub positions: usize,
-    /// Positions with a known outcome.
     pub decided: usize,
     top1: usize,
     top5: usize,
     policy_loss: f64,
     entropy: f64,
     wdl_loss: f64,
-    /// Positions with a known outcome and a predicted WDL.
     with_wdl: usize,
     /// Positions ranked among all outputs; those with the right move ranked first; those with it among the first five.
     raw: [usize; 3],

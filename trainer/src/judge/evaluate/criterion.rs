@@ -21,13 +21,11 @@ pub enum Criterion {
     /// Reports mate in at most this many moves after a search. Without search it must play one of the moves, if any are
     /// given.
     Mates(u32, Vec<Move>),
-    /// All bounds hold for the prediction.
     Says(Vec<Bound>),
     /// All bounds hold for the difference of the predictions here and in another position.
     Differs(Box<Game>, Vec<Bound>),
 }
 
-/// A bound such as `win > 0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     quantity: Quantity,
@@ -173,7 +171,6 @@ impl Bound {
 }
 
 impl Quantity {
-    /// The quantity of one prediction, or between two.
     fn of(self, here: &Prediction, there: Option<&Prediction>) -> f32 {
         let Some(there) = there else { return self.alone(here) };
         let wdl = |o: &Prediction| [o.wdl.win, o.wdl.draw, o.wdl.loss];

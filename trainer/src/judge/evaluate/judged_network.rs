@@ -18,7 +18,6 @@ pub const BATCH: usize = 64;
 /// Bytes per tree, ample for a few thousand visits.
 const TREE_MEMORY: usize = 64 << 20;
 
-/// The outputs without search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// For the side to move.
@@ -44,7 +43,6 @@ pub struct JudgedNetwork {
     pub name: String,
     evaluator: Box<dyn Evaluator>,
     search: Option<(Pool, u64)>,
-    /// Gives the logits of all outputs.
     raw: Option<OnnxSession>,
     pub has_value: bool,
 }

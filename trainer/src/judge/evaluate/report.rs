@@ -9,7 +9,6 @@ pub struct EvaluationReport<'a> {
     pub graded: &'a [Vec<GradedAnswer>],
     /// Names with visits per search.
     pub networks: Vec<(String, u64)>,
-    /// Heading of the first column.
     pub kind: &'static str,
     /// A group's weight in the total. `None`: every answer counts the same.
     pub weight: Option<fn(&str) -> u32>,
@@ -39,7 +38,6 @@ impl EvaluationReport<'_> {
         markdown(head, rows)
     }
 
-    /// One line per wrong answer.
     pub fn failures(&self) -> String {
         let mut lines = String::new();
         for (item, graded) in self.items.iter().zip(self.graded) {
@@ -143,7 +141,6 @@ impl EvaluationReport<'_> {
     }
 }
 
-/// A network alone or with search.
 struct Column {
     heading: String,
     network: usize,

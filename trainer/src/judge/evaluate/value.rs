@@ -60,7 +60,6 @@ pub struct ValueReport {
     parts: Vec<Part>,
 }
 
-/// A subset of the positions.
 #[derive(Clone, Debug)]
 struct Part {
     name: String,
@@ -136,11 +135,9 @@ impl PartOfNetwork {
     }
 }
 
-/// One measure of a part.
 type Measure = fn(&PartOfNetwork) -> f64;
 
 impl ValueReport {
-    /// One row per part and measure, one column per network.
     pub fn table(&self) -> String {
         let mut head: Vec<String> = ["positions", "number", "measure"].map(str::to_owned).into();
         head.extend(self.networks.iter().cloned());
@@ -187,7 +184,6 @@ impl ValueReport {
     }
 }
 
-/// Expected points after win, draw and loss are raised to `power` and normalised.
 fn expected_points(wdl: Wdl, power: f64) -> f64 {
     let [win, draw, loss] = [wdl.win, wdl.draw, wdl.loss].map(|p| f64::from(p).max(1e-9).powf(power));
     (win + draw / 2.0) / (win + draw + loss)

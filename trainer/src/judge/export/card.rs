@@ -6,7 +6,6 @@ use engine::nets::onnx::Network;
 
 use crate::base::files::{make_folder_of, write_file};
 
-/// The fields of an fp32 network's card that depend on the network.
 pub struct CardFields<'a> {
     pub name: &'a str,
     pub family: &'a str,

@@ -11,7 +11,6 @@ pub const INTEGER_TOLERANCE: f32 = 0.03;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SparseDifference {
-    /// The largest difference of a legal move's probability.
     pub policy: f32,
     /// The largest difference of P(win), P(draw) or P(loss).
     pub wdl: f32,
@@ -23,7 +22,6 @@ impl SparseDifference {
     }
 }
 
-/// Compares the outputs of `evaluator` with those of `model` in fp32.
 pub fn compare_sparse(
     model: &SparseModel,
     evaluator: &mut dyn Evaluator,

@@ -25,7 +25,6 @@ pub(super) const POSITIONS: [(&str, &str); 7] = [
     ("4k3/8/8/8/2pP4/8/8/4K2R b K d3 0 30", ""),
 ];
 
-/// The golden positions with their history.
 pub fn golden_games() -> Vec<Game> {
     let replay = |(fen, moves): &(&str, &str)| {
         Game::from_uci(Some(fen), moves.split_whitespace()).expect("a legal game")

@@ -7,10 +7,8 @@ use engine::nets::onnx_file::proto::{
 
 /// The first operator set with LayerNormalization.
 const OPSET: i64 = 17;
-/// The IR version of [`OPSET`].
 const IR_VERSION: i64 = 8;
 
-/// The name of a tensor.
 #[derive(Clone, Debug)]
 pub struct GraphValue(String);
 
@@ -39,7 +37,6 @@ impl GraphBuilder {
         GraphValue(name.into())
     }
 
-    /// Declares `value` as the output `name` of shape `[batch] + dims`.
     pub fn output(&mut self, name: &str, value: &GraphValue, dims: &[i64]) {
         self.graph.output.push(value_info(name, dims));
         self.graph.node.push(NodeProto {

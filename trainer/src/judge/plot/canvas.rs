@@ -17,12 +17,10 @@ pub fn width_of(text: &str) -> u32 {
     text.len() as u32 * FONT_6X10.character_size.width
 }
 
-/// The colour of zero.
 const NEUTRAL: Rgb888 = Rgb888::new(247, 247, 247);
 /// Ends of the colour scale (ColorBrewer's RdBu, colour-blind safe).
 const BELOW: Rgb888 = Rgb888::new(33, 102, 172);
 const ABOVE: Rgb888 = Rgb888::new(178, 24, 43);
-/// The colour of a missing value.
 const NOTHING: Rgb888 = Rgb888::new(208, 208, 208);
 const INK: Rgb888 = Rgb888::new(32, 32, 32);
 

@@ -40,7 +40,6 @@ pub enum Axes {
     /// The curves' range. Long curves count without their first twentieth.
     #[default]
     Fitted,
-    /// Like `Fitted`, with a logarithmic x.
     LogX,
     /// 0 to 1 on both axes, with the diagonal.
     Unit,

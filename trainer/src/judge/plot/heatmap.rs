@@ -25,7 +25,6 @@ pub struct LinearWeights {
 /// A weight between one input and one output.
 pub struct WeightTerm {
     pub weight: f32,
-    /// Names piece, square and move.
     pub name: String,
 }
 
@@ -118,7 +117,6 @@ fn joining(role: Role, from: Square, to: Square) -> Option<Move> {
     })
 }
 
-/// Parses a move of the policy scheme.
 pub fn parse(uci: &UciMove) -> Result<Move> {
     let unknown = || anyhow!("no move is called {uci}");
     let UciMove::Normal { from, to, promotion } = *uci else { bail!(unknown()) };
@@ -149,7 +147,6 @@ fn corner([x, y]: [u32; 2], square: Square, side: u32) -> [u32; 2] {
     [x + square.file() as u32 * side, y + (7 - square.rank() as u32) * side]
 }
 
-/// A canvas of at least this size with a title.
 fn titled(title: &str, [width, height]: [u32; 2]) -> Canvas {
     let mut canvas = Canvas::new(width.max(width_of(title) + 2 * GAP), height);
     canvas.text([GAP, GAP], title);

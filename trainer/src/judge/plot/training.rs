@@ -69,7 +69,6 @@ impl RunMetrics {
     }
 }
 
-/// The metrics, and the 1-based numbers of the lines that have none.
 fn parse(text: &str) -> (Vec<Value>, Vec<usize>) {
     let mut broken = Vec::new();
     let mut line = |(number, line): (usize, &str)| {
@@ -138,7 +137,6 @@ fn panel(
     Panel { title: title.to_owned(), x, axes, curves: curves.collect() }
 }
 
-/// Escapes `key` for a JSON pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

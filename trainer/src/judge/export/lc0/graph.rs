@@ -15,7 +15,6 @@ const NO_DRAW: f32 = -100.0;
 /// round these small weights to zero.
 const CLOCK_SCALE: f32 = 64.0;
 
-/// The graph has the input `input` and the outputs `policy` and `wdl`.
 pub fn graph(net: &Lc0Net) -> GraphBuilder {
     let mut writer = Lc0GraphWriter { graph: GraphBuilder::default(), activation: net.activation };
     let input = writer.graph.input("input", &[lc0_112::PLANES as i64, 8, 8]);

@@ -22,7 +22,6 @@ impl Lc0Conv {
         self.bias.len()
     }
 
-    /// Keeps the first `out` output channels.
     pub fn first(mut self, out: usize) -> Lc0Conv {
         let row = self.weight.len() / self.out();
         self.weight.truncate(out * row);
@@ -86,7 +85,6 @@ pub fn conv(block: Option<&ProtoConvBlock>, place: &str, inputs: usize, kernel: 
     Ok(Lc0Conv { weight, bias, kernel })
 }
 
-/// Decodes a fully connected layer from its weights and biases, each with its name for errors.
 pub fn dense(
     (weight, weight_place): (&Option<ProtoLayer>, &str),
     (bias, bias_place): (&Option<ProtoLayer>, &str),
@@ -136,7 +134,6 @@ fn numbers(layer: Option<&ProtoLayer>, place: &str) -> Result<Vec<f32>> {
     Ok(numbers)
 }
 
-/// Values of `Layer.Encoding`.
 const LINEAR16: i32 = 1;
 const FLOAT16: i32 = 2;
 const BFLOAT16: i32 = 3;

@@ -42,7 +42,6 @@ pub struct Lc0Net {
 pub struct Lc0Block {
     pub first: Lc0Conv,
     pub second: Lc0Conv,
-    /// Follows the second convolution.
     pub squeeze: Option<Lc0Squeeze>,
 }
 
@@ -52,7 +51,6 @@ pub struct Lc0Squeeze {
     pub reduce: Lc0Dense,
     /// Gives the channel scales before the sigmoid.
     pub scale: Lc0Dense,
-    /// Gives the channel shifts.
     pub shift: Lc0Dense,
 }
 
@@ -104,7 +102,6 @@ impl Lc0Net {
     }
 }
 
-/// The format that the file declares.
 struct Lc0Format {
     activation: Lc0Activation,
     convolutional: bool,

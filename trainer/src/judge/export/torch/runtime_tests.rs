@@ -47,7 +47,6 @@ fn requests(positions: &[(Game, MoveList)]) -> Vec<Request<'_>> {
     positions.iter().map(|(game, moves)| Request { game, moves }).collect()
 }
 
-/// Largest difference of a probability.
 fn apart(ours: &[Answer], theirs: &[Answer]) -> f32 {
     assert_eq!(ours.len(), theirs.len());
     let chances = |answer: &Answer| {

@@ -23,7 +23,6 @@ pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [Gra
     heads(writer, net, &state)
 }
 
-/// Writes all steps. Returns the policy and WDL logits of the last one.
 pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let squares = embedded(writer, net, input);
     let first = writer.param(net.first_answer);

@@ -18,7 +18,6 @@ const POSITIONS: usize = 2048;
 
 struct LayerOutput {
     name: String,
-    /// The bias tensor, of shape `[channels]`.
     bias: String,
     channels: usize,
     channels_last: bool,

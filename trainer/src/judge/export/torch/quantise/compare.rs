@@ -16,7 +16,6 @@ const TIME: Duration = Duration::from_millis(150);
 /// The tail is one position in `TAIL`.
 const TAIL: usize = 100;
 
-/// The output error for one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionError {
     pub fen: String,
@@ -32,7 +31,6 @@ pub struct PositionError {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ErrorStatistics {
     pub mean: f64,
-    /// Standard error of the mean.
     pub error: f64,
     /// The 99th percentile, but never the maximum, so that a single position does not decide.
     pub high: f64,
@@ -89,7 +87,6 @@ impl QuantisationQuality {
     }
 }
 
-/// Measurements per network.
 pub const SPEED_REPEATS: usize = 9;
 
 pub const SPEED_BATCH: usize = 8;

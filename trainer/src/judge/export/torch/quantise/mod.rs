@@ -104,7 +104,6 @@ pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, 
 
 struct Quantiser {
     model: ModelProto,
-    /// The model with biases corrected for its 8-bit form.
     corrected: ModelProto,
     plan: QuantisationPlan,
     ranges: HashMap<String, QuantisationRange>,
@@ -146,7 +145,6 @@ impl Quantiser {
         qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()
     }
 
-    /// Names a layer's node, number and weight shape.
     fn describe(&self, layer: usize) -> String {
         let node = &self.graph().node[layer];
         let weight = constant(self.graph(), &node.input[1]);

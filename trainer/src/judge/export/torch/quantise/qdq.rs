@@ -51,7 +51,6 @@ pub fn quantised(
 struct QdqWriter<'a> {
     constants: HashMap<&'a str, &'a TensorProto>,
     graph: GraphProto,
-    /// Scales of the tensors quantised so far.
     scales: HashMap<String, f32>,
     weights: &'a HashMap<String, QuantisedWeights>,
 }

@@ -19,7 +19,6 @@ const WEIGHT_STEPS: f32 = 127.0;
 /// Leaves room in the 32-bit accumulator for the products.
 const BIAS_STEPS: f32 = (1 << 30) as f32;
 
-/// Positions for the second moments of a layer's inputs.
 const POSITIONS: usize = 2048;
 
 /// Damping of the second-moment matrix relative to its mean diagonal, since some inputs are always zero.
