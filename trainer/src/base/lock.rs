@@ -51,12 +51,16 @@ impl Drop for Lock {
 }
 
 fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
-    let place = path.parent().unwrap_or(path).display();
+    // `FOLDER/lock` is a folder's, `FOLDER/NAME.lock` that of the files with this name.
+    let is_folder = path.file_name().is_some_and(|name| name == "lock");
+    let place = if is_folder { path.parent().unwrap_or(path).to_owned() } else { path.with_extension("") };
+    let place = place.display();
+    let other = if is_folder { "folder" } else { "name" };
     let parsed = holder.strip_prefix("process ").and_then(|text| text.split_once(" on "));
     let (process, of) = parsed.unwrap_or(("", ""));
     if held {
         let who = if holder.is_empty() { "another process" } else { holder };
-        bail!("{place} is in use by {who}: wait for it, stop it, or use another folder");
+        bail!("{place} is in use by {who}: wait for it, stop it, or use another {other}");
     }
     if !of.is_empty() && of != host() {
         bail!(
@@ -65,7 +69,7 @@ fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
         );
     }
     if process.parse().is_ok_and(|id: u32| id != std::process::id() && lives(id)) && !can_lock(path) {
-        bail!("{place} is in use by {holder}: wait for it, stop it, or use another folder");
+        bail!("{place} is in use by {holder}: wait for it, stop it, or use another {other}");
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use hdf5::filters::Filter;
 use hdf5::plist::file_access::FileAccessBuilder;
-use hdf5::types::{FixedAscii, FixedUnicode, VarLenUnicode};
+use hdf5::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
 use thiserror::Error;
 
@@ -39,6 +39,9 @@ pub enum ChunkError {
     Damaged(PathBuf, String),
     #[error("{}: cannot be written: {}", .0.display(), .1)]
     Unwritable(PathBuf, String),
+    /// Another process writes files of that name.
+    #[error("{0}")]
+    InUse(String),
 }
 
 /// Writes a chunk under a temporary name, flushes it to disk and renames it. A failure leaves `path` unchanged.

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use super::chunk::Chunk;
 use super::hdf5_file::{ChunkError, read, write};
+use crate::base::lock::Lock;
 use crate::data::record::GameRecord;
 
 /// Writes games to `FOLDER/NAME-00000.h5`, `NAME-00001.h5`, …, each of about `chunk_size` positions.
@@ -14,6 +15,7 @@ pub struct ChunkWriter {
     written: usize,
     /// Games of `current` that its file already has.
     saved: usize,
+    _lock: Lock,
 }
 
 impl ChunkWriter {
@@ -24,23 +26,30 @@ impl ChunkWriter {
         source: &str,
         chunk_size: usize,
     ) -> Result<ChunkWriter, ChunkError> {
-        let unwritable = |path: &Path, why: String| Err(ChunkError::Unwritable(path.to_owned(), why));
-        if let Err(error) = std::fs::create_dir_all(folder) {
-            return unwritable(folder, error.to_string());
+        let writer = ChunkWriter::locked(folder, name, source, chunk_size)?;
+        let first = writer.path(0);
+        if first.exists() {
+            let why = "it exists; choose another --out or --name, or remove it";
+            return Err(ChunkError::Unwritable(first, why.into()));
         }
-        let writer = ChunkWriter {
+        Ok(writer)
+    }
+
+    /// Before the first file, with the lock `FOLDER/NAME.lock`.
+    fn locked(folder: &Path, name: &str, source: &str, chunk_size: usize) -> Result<ChunkWriter, ChunkError> {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| ChunkError::Unwritable(folder.to_owned(), error.to_string()))?;
+        let lock = Lock::take(&folder.join(format!("{name}.lock")))
+            .map_err(|error| ChunkError::InUse(format!("{error:#}")))?;
+        Ok(ChunkWriter {
             folder: folder.to_owned(),
             name: name.to_owned(),
             chunk_size: chunk_size.max(1),
             current: Chunk::new(source),
             written: 0,
             saved: 0,
-        };
-        let first = writer.path(0);
-        if first.exists() {
-            return unwritable(&first, "it exists; choose another --out or --name, or remove it".into());
-        }
-        Ok(writer)
+            _lock: lock,
+        })
     }
 
     /// Continues existing files, filling the last one first, or starts new ones. Also returns the number of games in
@@ -51,11 +60,8 @@ impl ChunkWriter {
         source: &str,
         chunk_size: usize,
     ) -> Result<(ChunkWriter, u64), ChunkError> {
-        let (folder, chunk_size, current) = (folder.to_owned(), chunk_size.max(1), Chunk::new(source));
-        let name_of_files = name.to_owned();
-        let mut writer =
-            ChunkWriter { folder, name: name_of_files, chunk_size, current, written: 0, saved: 0 };
-        let mut games = 0;
+        let mut writer = ChunkWriter::locked(folder, name, source, chunk_size)?;
+        let (mut games, chunk_size) = (0, writer.chunk_size);
         while writer.path(writer.written).exists() {
             let chunk = read(&writer.path(writer.written))?;
             games += chunk.games() as u64;
@@ -64,9 +70,6 @@ impl ChunkWriter {
                 return Ok((writer, games));
             }
             writer.written += 1;
-        }
-        if writer.written == 0 {
-            return ChunkWriter::new(&writer.folder, name, source, chunk_size).map(|writer| (writer, 0));
         }
         Ok((writer, games))
     }
@@ -128,6 +131,30 @@ mod tests {
             .collect();
         assert_eq!(games, [3, 3, 1]);
         assert!(ChunkWriter::new(folder.path(), "x", "test", 10).is_err());
+    }
+
+    #[test]
+    fn one_process_writes_files_of_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = |name: &str| ChunkWriter::new(folder.path(), name, "test", 10);
+        let first = new("x").unwrap();
+        let refused = [
+            new("x").unwrap_err(),
+            ChunkWriter::resume(folder.path(), "x", "test", 10).map(|_| ()).unwrap_err(),
+        ];
+        for error in refused {
+            let text = error.to_string();
+            assert!(text.contains("x is in use by process") && text.contains(" on "), "{text}");
+        }
+        new("y").unwrap();
+        drop(first);
+        assert!(!folder.path().join("x.lock").exists());
+        // A killed process leaves its name, but the system has released its lock.
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        std::fs::write(folder.path().join("x.lock"), format!("process 4194305 on {host}")).unwrap();
+        if !host.is_empty() {
+            new("x").unwrap();
+        }
     }
 
     #[test]

@@ -8,13 +8,12 @@ mod arena;
 mod decision;
 mod cleanup;
 
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
@@ -25,6 +24,7 @@ use super::run_log::RunLog;
 use super::state::{RunState, START, Stage};
 use super::{buffer, curves};
 use crate::base::files::write_file;
+use crate::base::lock::Lock;
 use crate::config::RlConfig;
 use crate::data::record::{RngStream, stream_rng};
 use crate::play::arena::rate;
@@ -89,7 +89,7 @@ pub struct RlLoop {
     inbox: Arc<Inbox>,
     patience: Duration,
     /// Held as long as this process may write the state.
-    _lock: File,
+    _lock: Lock,
     last: u64,
     /// Run time is counted up to here.
     counted: Instant,
@@ -172,7 +172,7 @@ impl RlLoop {
         others: &Others,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
-        let lock = lock(folder)?;
+        let lock = Lock::take(&folder.join("lock"))?;
         let nets = RunNetworks::of(folder)?;
         if config.start.is_empty() && config.kl.cost.weight > 0.0 {
             log::warn!(
@@ -335,23 +335,6 @@ impl RlLoop {
             curves::draw_curves(&self.folder, &self.folder.join("curves.svg"))?;
         }
         self.clean_up()
-    }
-}
-
-/// Locks the run: two processes writing its state would lose each other's games.
-fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join("lock");
-    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            bail!("another process is at {}: it must end first", folder.display())
-        }
-        Err(TryLockError::Error(error)) => {
-            // Some network file systems have no locks.
-            log::warn!("{} cannot be locked: {error}", path.display());
-            Ok(file)
-        }
     }
 }
 
