@@ -14,18 +14,19 @@ use crate::base::files::make_folder;
 use crate::config::bounds::MAX_SECONDS;
 use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, layers};
 use crate::play::gameplay::live;
-use crate::play::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_keys};
+use crate::play::rl::{LoopLearner, Others, RlLoop, RlOutcome, RunState, SparseLoop, check_model_keys};
 
 /// Improve a network by reinforcement learning: a loop of self-play, training and matches against earlier networks
 ///
-/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the unfinished games
-/// and the last seconds of finished ones; the run then ends when the stopped run would have ended. RUN has config.json
-/// (all keys), state.json, metrics.jsonl (one line per iteration), events.log, games/, nets/ and the current training
-/// run. Keys of `train` that the loop sets itself (samples, schedule, seed, …) are refused.
+/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the
+/// unfinished games and the last seconds of finished ones; it gets what is left of the iterations and hours that
+/// were asked for. RUN holds config.json (all keys), state.json, metrics.jsonl (one line per iteration), events.log,
+/// games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
+/// seed, …) are refused.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
-    philidor-trainer rl --run runs/rl --resume --hours 8\n  \
+    philidor-trainer rl --run runs/rl --resume --hours 16\n  \
     philidor-trainer rl --run runs/rl --resume --inbox runs/inbox\n  \
     philidor-trainer rl --set start=nets/philidor.int8.onnx --set pretrain_mix_ratio=0 --run runs/sparse\n\n\
     A configuration for the CPU preset names a network's weights and the games that it was trained on; every other key \
@@ -50,7 +51,8 @@ pub struct RlArgs {
     /// Stop when the run has this many iterations [default: never; with --resume and without --hours the earlier limit]
     #[arg(long)]
     iterations: Option<u64>,
-    /// Stop after this many hours [default: never; with --resume and without --iterations the hours that were left]
+    /// Stop when the run has taken this many hours in all, those before --resume included [default: never; with
+    /// --resume and without --iterations the earlier request]
     #[arg(long)]
     hours: Option<f64>,
     /// Let other machines play: list units of work in DIR/wanted.json and take their results from DIR
@@ -72,7 +74,16 @@ impl RlArgs {
 
     fn run_loop(&self) -> Result<String> {
         let asked = RlLimits::new(self.iterations, self.hours)?;
-        let limits = if self.resume { asked.or_left(&self.run)? } else { asked };
+        let limits = if self.resume {
+            let state = RunState::load(&self.run)?;
+            let limits = asked.resumed(&self.run, state.totals.seconds)?;
+            if let Some(why) = limits.complete(&self.run, state.iteration - 1) {
+                return Ok(why);
+            }
+            limits
+        } else {
+            asked
+        };
         let time = limits.time();
         let settings = self.settings()?;
         let mut config = settings.config()?;
@@ -101,8 +112,8 @@ impl RlArgs {
         live::begin(&self.run, limits.iterations, time.map(|time| SystemTime::now() + time));
         let ended = rl_loop.run(limits.iterations.unwrap_or(u64::MAX), until);
         live::end();
+        kept.end()?;
         let ended = ended?;
-        kept.end(ended == RlOutcome::Finished)?;
         let state = rl_loop.state();
         let totals = state.totals;
         Ok(format!(

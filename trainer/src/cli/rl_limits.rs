@@ -1,6 +1,8 @@
 //! The limits at which a run of `rl` ends.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -11,14 +13,20 @@ use crate::base::files::write_file;
 /// A hundred years.
 const MOST_HOURS: f64 = 876_000.0;
 
-/// Without either limit the run never ends.
+/// How often the time used is written: a killed run loses no more of its count.
+const WRITE_EVERY: Duration = Duration::from_secs(10);
+
+/// What was asked for, and how much of the time is used. Both limits count from the run's beginning, so the same
+/// command with --resume gets what is left. Without either the run never ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RlLimits {
-    /// Iterations of the whole run.
     pub iterations: Option<u64>,
-    /// Seconds from the start of the program.
+    /// Run time in seconds.
     pub seconds: Option<f64>,
+    /// Run time in seconds before this process.
+    #[serde(default)]
+    pub used: f64,
 }
 
 impl RlLimits {
@@ -28,60 +36,84 @@ impl RlLimits {
         if let Some(hours) = hours {
             ensure!(is_valid(hours), "--hours is {hours}, must be positive and at most {MOST_HOURS}");
         }
-        Ok(RlLimits { iterations, seconds: hours.map(|hours| 3600.0 * hours) })
+        Ok(RlLimits { iterations, seconds: hours.map(|hours| 3600.0 * hours), used: 0.0 })
     }
 
+    /// The time left.
     pub fn time(&self) -> Option<Duration> {
-        self.seconds.map(Duration::from_secs_f64)
+        self.seconds.map(|seconds| Duration::from_secs_f64((seconds - self.used).max(0.0)))
     }
 
-    /// These limits, or without any, those left when the run was stopped.
-    pub fn or_left(self, run: &Path) -> Result<RlLimits> {
+    /// These limits for a run that is resumed; without any, those that it was asked for before. `counted` is the run
+    /// time in seconds that its state counts.
+    pub fn resumed(self, run: &Path, counted: f64) -> Result<RlLimits> {
         let path = file(run);
-        if self != RlLimits::default() || !path.exists() {
-            return Ok(self);
+        let mut kept = RlLimits::default();
+        if path.exists() {
+            let read = || Ok(serde_json::from_slice(&std::fs::read(&path)?)?);
+            let explained = |error: anyhow::Error| {
+                error.context(format!("{}; remove it and name --iterations or --hours", path.display()))
+            };
+            kept = read().map_err(explained)?;
         }
-        let read = || Ok(serde_json::from_slice(&std::fs::read(&path)?)?);
-        read().map_err(|error: anyhow::Error| {
-            error.context(format!("{}; name --iterations or --hours, or remove it", path.display()))
-        })
+        let asked = if self == RlLimits::default() { kept } else { self };
+        Ok(RlLimits { used: kept.used.max(counted), ..asked })
     }
 
-    /// Writes the limits to the run's folder for a resumed run, counting time from `begun`. After a kill they apply in
-    /// full.
-    pub fn keep(&self, run: &Path, begun: Instant) -> Result<KeptLimits> {
-        let kept = KeptLimits { limits: *self, path: file(run), begun };
-        kept.write(self)?;
-        Ok(kept)
+    /// Why there is nothing left to do after `done` iterations, and how to go on; `None` if there is.
+    pub fn complete(&self, run: &Path, done: u64) -> Option<String> {
+        let go_on = |more: String| {
+            format!("complete; to go on: philidor-trainer rl --run {} --resume {more}", run.display())
+        };
+        if let Some(asked) = self.iterations.filter(|asked| done >= *asked) {
+            return Some(format!(
+                "{done} of {asked} iterations are done: {}",
+                go_on(format!("--iterations {}", done + asked.max(1)))
+            ));
+        }
+        let seconds = self.seconds.filter(|seconds| self.used >= *seconds)?;
+        let (used, asked) = (self.used / 3600.0, seconds / 3600.0);
+        Some(format!(
+            "{used:.2} of {asked:.2} hours are used: {}",
+            go_on(format!("--hours {:.2}", used + asked))
+        ))
+    }
+
+    /// Keeps the limits in the run's folder, with the time used since `begun`, also if this process is killed.
+    pub fn keep(self, run: &Path, begun: Instant) -> Result<KeptLimits> {
+        let path = file(run);
+        self.write(&path, begun)?;
+        let (end, ended) = channel::<()>();
+        let thread = thread::spawn(move || {
+            while ended.recv_timeout(WRITE_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if let Err(error) = self.write(&path, begun) {
+                    log::warn!("{error:#}");
+                }
+            }
+            self.write(&path, begun)
+        });
+        Ok(KeptLimits { _end: end, thread })
+    }
+
+    fn write(&self, path: &Path, begun: Instant) -> Result<()> {
+        let now = RlLimits { used: self.used + begun.elapsed().as_secs_f64(), ..*self };
+        write_file(path, serde_json::to_string(&now)?.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
+/// Limits in the folder of a run, whose used time is written by a thread.
 pub(super) struct KeptLimits {
-    limits: RlLimits,
-    path: PathBuf,
-    begun: Instant,
+    /// Dropped to end the thread.
+    _end: Sender<()>,
+    thread: JoinHandle<Result<()>>,
 }
 
 impl KeptLimits {
-    /// Writes what is left of the limits, or removes the file if the run is finished.
-    pub fn end(self, is_finished: bool) -> Result<()> {
-        let left = self.limits.seconds.map(|seconds| seconds - self.begun.elapsed().as_secs_f64());
-        if is_finished || left.is_some_and(|left| left <= 0.0) {
-            return self.write(&RlLimits::default());
-        }
-        self.write(&RlLimits { seconds: left, ..self.limits })
-    }
-
-    fn write(&self, limits: &RlLimits) -> Result<()> {
-        if *limits == RlLimits::default() {
-            return match std::fs::remove_file(&self.path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(error).with_context(|| format!("cannot remove {}", self.path.display()))
-                }
-                _ => Ok(()),
-            };
-        }
-        write_file(&self.path, serde_json::to_string(limits)?.as_bytes())
+    /// Writes the time used for the last time.
+    pub fn end(self) -> Result<()> {
+        drop(self._end);
+        self.thread.join().expect("writing does not panic")
     }
 }
 
@@ -103,31 +135,40 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_stopped_goes_on_to_what_was_asked_for() {
+    fn a_resumed_run_gets_what_is_left_of_what_was_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path();
         let none = RlLimits::default();
-        assert_eq!(none.or_left(run).unwrap(), none);
+        assert_eq!(none.resumed(run, 0.0).unwrap(), none);
         let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
-        let now = Instant::now();
-        asked.keep(run, now).unwrap().end(false).unwrap();
-        let left = none.or_left(run).unwrap();
-        assert_eq!(left.iterations, Some(40));
-        assert!(left.seconds.is_some_and(|seconds| seconds < 7200.0 && seconds > 7000.0), "{left:?}");
-        let other = RlLimits::new(Some(50), None).unwrap();
-        assert_eq!(other.or_left(run).unwrap(), other, "the command line decides");
-        // Killed: the limits apply in full again.
-        drop(asked.keep(run, now).unwrap());
-        assert_eq!(none.or_left(run).unwrap(), asked);
-        // At its end nothing is left, neither iterations nor time (which includes reading the run).
-        let earlier = now.checked_sub(Duration::from_secs(30)).unwrap();
-        let seconds = RlLimits { iterations: None, seconds: Some(20.0) };
-        for (limits, begun, is_finished) in [(asked, now, true), (seconds, earlier, false)] {
-            limits.keep(run, begun).unwrap().end(is_finished).unwrap();
-            assert_eq!(none.or_left(run).unwrap(), none);
-        }
+        // An hour ago; also what a killed process leaves, because a thread writes the same.
+        let Some(begun) = Instant::now().checked_sub(Duration::from_secs(3600)) else { return };
+        asked.keep(run, begun).unwrap().end().unwrap();
+        let is_half = |limits: RlLimits| {
+            let left = limits.time().unwrap().as_secs();
+            limits.iterations == Some(40) && (3500..=3600).contains(&left)
+        };
+        assert!(is_half(none.resumed(run, 0.0).unwrap()));
+        assert!(is_half(asked.resumed(run, 0.0).unwrap()), "the same command again");
+        let resumed = RlLimits::new(None, Some(3.0)).unwrap().resumed(run, 0.0).unwrap();
+        assert_eq!((resumed.iterations, resumed.time().unwrap().as_secs() / 100), (None, 71));
+        // The state counts more, as of a run from before this file.
+        assert_eq!(asked.resumed(run, 7000.0).unwrap().time(), Some(Duration::from_secs(200)));
         std::fs::write(file(run), "{").unwrap();
-        let error = format!("{:#}", none.or_left(run).unwrap_err());
-        assert!(error.contains("limits.json; name --iterations or --hours, or remove it"), "{error}");
+        let error = format!("{:#}", none.resumed(run, 0.0).unwrap_err());
+        assert!(error.contains("limits.json; remove it and name --iterations or --hours"), "{error}");
+    }
+
+    #[test]
+    fn a_complete_run_says_how_to_go_on() {
+        let run = Path::new("runs/x");
+        let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
+        assert_eq!(asked.complete(run, 39), None);
+        let why = asked.complete(run, 40).unwrap();
+        assert!(why.starts_with("40 of 40 iterations are done: complete"), "{why}");
+        assert!(why.ends_with("rl --run runs/x --resume --iterations 80"), "{why}");
+        let why = RlLimits { used: 7200.0, ..asked }.complete(run, 3).unwrap();
+        assert!(why.starts_with("2.00 of 2.00 hours are used") && why.ends_with("--hours 4.00"), "{why}");
+        assert_eq!(RlLimits { used: 7200.0, ..RlLimits::default() }.complete(run, 3), None);
     }
 }
