@@ -12,10 +12,11 @@ use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, count, report};
 use crate::base::files::{file_name, stem};
-use crate::base::progress::progress;
+use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_MULTIPV, MAX_SECONDS};
-use crate::data::datagen::{Annotate, DatagenSummary, run_tasks};
+use crate::data::datagen::{Annotate, DAMAGED, DatagenSummary, run_tasks};
 use crate::data::dataset::Store;
+use crate::data::import::ReadReport;
 use crate::data::record::EvalSide;
 use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
@@ -59,14 +60,18 @@ pub struct AnnotateArgs {
 }
 
 impl AnnotateArgs {
+    /// Annotates the games and prints a summary. Fails at the end if a file or a stored game is damaged.
     pub fn run(&self) -> anyhow::Result<()> {
         let name = self.name.clone().unwrap_or_else(|| format!("{}-annotated", stem(&self.files[0])));
         let stop = interrupt::flag()?;
-        report(self.annotate(&name, &stop)?, &self.out.out.join(name));
+        let (summary, damaged) = self.annotate(&name, &stop)?;
+        report(summary, &self.out.out.join(name));
+        ensure!(damaged.is_empty(), "damaged and left out: {damaged}");
         Ok(())
     }
 
-    fn annotate(&self, name: &str, stop: &AtomicBool) -> anyhow::Result<DatagenSummary> {
+    /// Also returns what was damaged and left out; empty if nothing was.
+    fn annotate(&self, name: &str, stop: &AtomicBool) -> anyhow::Result<(DatagenSummary, String)> {
         let limit = self.engines.limit();
         let engine = self.engines.name(stop)?;
         let names: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
@@ -93,10 +98,12 @@ impl AnnotateArgs {
         })?;
         let interrupted = stop.load(Ordering::Relaxed);
         ensure!(games > 0 || interrupted, "no games to annotate: {}", read.reasons());
-        let bar = progress(all, done, "positions");
+        let damaged = damaged(&read);
+        let bar = progress(all, done, Counted::Plies);
         let command = self.engines.command();
         let Some(folder) = &self.inbox else {
-            return run_tasks(&task, (&command, self.engines.count()), store, &bar, stop);
+            let done = run_tasks(&task, (&command, self.engines.count()), store, &bar, stop)?;
+            return Ok((done, damaged));
         };
         let rules = AnnotateRules {
             program: self.engines.program(),
@@ -113,6 +120,16 @@ impl AnnotateArgs {
             folder: self.out.out.join(format!("{name}.units")),
             patience: Duration::from_secs(self.inbox_patience),
         };
-        label_by_units((&task, &rules), &Inbox::open(folder, true)?, &own, store, &bar, stop)
+        let inbox = Inbox::open(folder, true)?;
+        Ok((label_by_units((&task, &rules), &inbox, &own, store, &bar, stop)?, damaged))
     }
+}
+
+/// What was left out because it is damaged, with numbers and the files' names.
+fn damaged(read: &ReadReport) -> String {
+    let games = read.broken.get(DAMAGED).map(|count| format!("{count} stored games"));
+    let files = &read.damaged_files;
+    let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+    let files = (!files.is_empty()).then(|| format!("{} files ({})", files.len(), names.join(", ")));
+    games.into_iter().chain(files).collect::<Vec<_>>().join(", ")
 }

@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use clap::Args;
 
+use super::export_pgn::arena_source;
 use super::interrupt;
 use super::out_args::count;
-use crate::base::progress::progress;
+use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_AT_ONCE, MAX_GAMES, MAX_PLIES, MAX_RANDOM_PLIES, MAX_THREADS, MAX_VISITS};
 use crate::config::{MatchRules, Sprt};
 use crate::data::dataset::{Chunk, write};
@@ -92,12 +93,12 @@ impl ArenaArgs {
             ..MatchRules::default()
         };
         let pairs = self.games.div_ceil(2);
-        let bar = progress(2 * pairs, 0, "games");
+        let bar = progress(2 * pairs, 0, Counted::Games);
         let plan = MatchPlan { first: 0, pairs, sprt: self.sprt.clone(), rules, seed: self.seed };
         let report = play_match([&first, &second], &plan, &bar, stop, &mut |_| Ok(()))?;
         bar.finish_and_clear();
         if let Some(path) = &self.out {
-            let mut chunk = Chunk::new(&format!("arena: {} against {}", self.first, self.second));
+            let mut chunk = Chunk::new(&arena_source(&self.first, &self.second));
             report.games.iter().for_each(|game| chunk.push(game));
             write(&chunk, path)?;
         }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::interrupt;
 use super::out_args::count;
 use crate::base::files::write_file;
-use crate::base::progress::progress;
+use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_SECONDS, MAX_THREADS};
 use crate::config::worker_count;
 use crate::play::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
@@ -58,7 +58,7 @@ impl CompareArgs {
             Some(folder) => Inbox::open(folder, true)?,
             None => Inbox::open(&self.out.join("inbox"), false)?,
         };
-        let bar = progress(plan.games(), 0, "games");
+        let bar = progress(plan.games(), 0, Counted::Games);
         let Some(matches) = compare_by_units(&plan, &inbox, own, &self.out, &bar, &stop)? else {
             bail!("stopped before the end; the same command continues");
         };

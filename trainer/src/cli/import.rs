@@ -5,14 +5,15 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::ensure;
 use clap::Args;
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
 use super::interrupt;
 use crate::base::files::{file_name, stem};
+use crate::base::progress::{say_regularly, time_left};
 use crate::data::dataset::{ChunkError, ChunkWriter};
 use crate::data::import::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::data::record::{EvalCounts, EvalSide};
@@ -161,7 +162,10 @@ impl Meter {
         let bar = ProgressBar::new(total);
         let template = "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left";
         bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
-        bar.enable_steady_tick(Duration::from_millis(500));
+        say_regularly(&bar, |bar| {
+            let (read, total) = (HumanBytes(bar.position()), HumanBytes(bar.length().unwrap_or(0)));
+            format!("{read} of {total}, {}", time_left(bar))
+        });
         Meter { bar, started: Instant::now(), games: 0, positions: 0 }
     }
 

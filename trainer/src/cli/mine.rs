@@ -12,7 +12,7 @@ use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::base::files::file_name;
-use crate::base::progress::progress;
+use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
 use crate::data::datagen::{
     DatagenSummary, FirstPositions, Mine, MinedMoves, MoveChoice, StartPositions, StartRules, TreePaths,
@@ -169,7 +169,7 @@ impl MineArgs {
             record_best: self.best_move,
         };
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
-        let bar = progress(self.games, store.games(), "games");
+        let bar = progress(self.games, store.games(), Counted::Games);
         run_tasks(&task, (&self.engines.command(), self.engines.count()), store, &bar, stop)
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::base::network::load_network;
-use crate::base::progress::progress;
+use crate::base::progress::{Counted, progress};
 use crate::config::bounds::MAX_GAMES;
 use crate::config::{SelfPlayRules, layers};
 use crate::data::datagen::DatagenSummary;
@@ -74,7 +74,7 @@ impl SelfPlayArgs {
             "net": format!("{} {:016x}", network.name(), network.fingerprint()), "rules": same, "seed": self.seed,
         });
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
-        let bar = progress(self.games, store.games(), "games");
+        let bar = progress(self.games, store.games(), Counted::Games);
         let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
         play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)
     }

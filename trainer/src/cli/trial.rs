@@ -33,9 +33,19 @@ pub struct StepsProgress {
     start: Instant,
 }
 
+/// What is known while the first of `steps` steps takes longer than these seconds.
+fn bounds(steps: u64, seconds: f64) -> String {
+    let left = Duration::from_secs_f64((steps as f64 * seconds).min(1e9));
+    format!("below {:.2} steps/s, at least {} left", 1.0 / seconds, indicatif::HumanDuration(left))
+}
+
 impl StepsProgress {
     pub fn new(steps: u64) -> StepsProgress {
-        StepsProgress { pulse: Pulse::new(steps, "the first step"), steps, start: Instant::now() }
+        StepsProgress {
+            pulse: Pulse::new(steps, Box::new(move |seconds| bounds(steps, seconds))),
+            steps,
+            start: Instant::now(),
+        }
     }
 
     /// Shows `done` steps, with `more` after rate and time left.

@@ -42,7 +42,8 @@ impl WorkArgs {
             self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let aside =
             tempfile::Builder::new().prefix(&format!(".{}.", file_name(&self.out))).tempdir_in(folder)?;
-        let Some(file) = task.finish(&unit, aside.path(), &stop).with_context(|| unit.name())? else {
+        let bar = task.progress(&unit)?;
+        let Some(file) = task.finish(&unit, aside.path(), &bar, &stop).with_context(|| unit.name())? else {
             bail!("stopped; there is no result");
         };
         std::fs::rename(&file, &self.out).with_context(|| format!("cannot write {}", self.out.display()))?;

@@ -10,13 +10,15 @@ use anyhow::{Context, bail};
 
 use super::engine_pool::{EngineTask, TaskError};
 use super::{EngineError, Limit, UciEngine, position_after, search_record, stored_eval};
+use crate::base::progress::count_ply;
 use crate::data::dataset::{self, PendingGame, replay_game};
 use crate::data::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, is_regular, read_games};
 use crate::data::record::{EvalSide, GameRecord, NO_EVAL, SearchRecord};
 
 const HDF5_SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-const DAMAGED: &str = "damaged";
+/// The error for a stored game that cannot be replayed.
+pub const DAMAGED: &str = "damaged";
 
 #[derive(Clone, Debug)]
 pub struct Annotate {
@@ -32,8 +34,8 @@ pub struct Annotate {
 }
 
 impl Annotate {
-    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports the omitted games and,
-    /// with `warn`, logs them.
+    /// Reads all games with their numbers, in order, until `take` returns false, and reports those and the
+    /// files that are left out; with `warn` they are also logged.
     pub fn each_game(
         &self,
         stop: &AtomicBool,
@@ -118,6 +120,7 @@ impl Annotate {
             }
             position.play(m.to_legal_move(position.game.position()));
             *done += 1;
+            count_ply();
         }
         Ok(())
     }
@@ -159,7 +162,16 @@ fn each_stored_game(
     report: &mut ReadReport,
     take: &mut dyn FnMut(GameRecord) -> bool,
 ) -> anyhow::Result<bool> {
-    let chunk = dataset::read(path)?;
+    let chunk = match dataset::read(path) {
+        Ok(chunk) => chunk,
+        Err(error) => {
+            if warn {
+                log::warn!("{error}, skipped");
+            }
+            report.damaged_files.push((path.to_owned(), error.to_string()));
+            return Ok(true);
+        }
+    };
     for index in 0..chunk.games() {
         match replay_game(&chunk, index) {
             Ok(_) => {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
-use indicatif::{HumanCount, HumanDuration, ProgressBar};
+use indicatif::ProgressBar;
 use thiserror::Error;
 
 use super::{EngineCommand, EngineError, UciEngine};
@@ -162,8 +162,7 @@ fn collect(
     stop: &AtomicBool,
     halt: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let started = Instant::now();
-    let (mut saved, mut positions, mut failure) = (started, 0, None);
+    let (mut saved, mut failure) = (Instant::now(), None);
     loop {
         if stop.load(Ordering::Relaxed) {
             halt.store(true, Ordering::Relaxed);
@@ -172,7 +171,6 @@ fn collect(
             Ok(first) => {
                 for (pending, error) in std::iter::once(first).chain(reports.try_iter()) {
                     if pending.finished {
-                        positions += pending.game.moves.len() as u64;
                         bar.inc(task.progress_of(&pending.game));
                     }
                     store.push(pending)?;
@@ -181,8 +179,6 @@ fn collect(
                         failure = failure.or(error);
                     }
                 }
-                let rate = positions as f64 / started.elapsed().as_secs_f64().max(1e-3);
-                bar.set_message(format!("{rate:.1} positions/s"));
             }
             Err(RecvTimeoutError::Timeout) => bar.tick(),
             Err(RecvTimeoutError::Disconnected) => return failure.map_or(Ok(()), Err),
@@ -190,15 +186,6 @@ fn collect(
         if saved.elapsed() >= store.save_every() {
             store.save()?;
             saved = Instant::now();
-            if bar.is_hidden() {
-                log::info!(
-                    "{}/{}, {}, {:#} left",
-                    HumanCount(bar.position()),
-                    HumanCount(bar.length().unwrap_or(0)),
-                    bar.message(),
-                    HumanDuration(bar.eta())
-                );
-            }
         }
     }
 }

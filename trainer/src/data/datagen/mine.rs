@@ -10,6 +10,7 @@ use super::move_choice::MoveChoice;
 use super::start_positions::StartPositions;
 use super::tree_paths::{PathFollower, TreePaths};
 use super::{Limit, UciEngine, position_after, search_record, stored_eval};
+use crate::base::progress::count_ply;
 use crate::data::dataset::PendingGame;
 use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, SearchRecord, game_rng};
 
@@ -90,6 +91,7 @@ impl Mine {
                 Moves::Path(follower) => follower.next(&position.game, &mut rng)?,
             };
             game.moves.push(PackedMove::new(m));
+            count_ply();
             let mover = position.game.turn();
             game.evals.push(stored_eval(&best[0], mover));
             if record_best {

@@ -18,7 +18,7 @@ use shakmaty::Color;
 
 use crate::data::record::{EvalComment, MAX_CENTIPAWNS, NO_EVAL, SearchRecord, wdl_of_eval};
 
-pub use annotate::Annotate;
+pub use annotate::{Annotate, DAMAGED};
 pub use engine::apps::uci_client::{EngineCommand, EngineError, EngineMove, Limit, UciEngine, UciPosition};
 pub use engine_pool::{DatagenSummary, EngineTask, TaskError, run_tasks};
 pub use mine::{Mine, MinedMoves};

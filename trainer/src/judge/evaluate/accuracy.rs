@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use shakmaty::{Move, Position};
 
 use super::counts::AccuracyCounts;
-use super::judge::progress;
 use super::judged_network::{BATCH, JudgedNetwork};
 use super::report::{markdown, per_cent};
+use crate::base::progress::{Counted, progress};
 use crate::data::dataset;
 use crate::data::record::{FLAG_PUZZLE, GameRecord, SearchRecord, Split, split, wdl_of_search};
 use crate::data::samples::Phase;
@@ -73,7 +73,7 @@ pub fn measure(
     if total == 0 {
         bail!("no position of these games has a recorded search: `annotate --best-move` records them");
     }
-    let bar = progress(total, "positions");
+    let bar = progress(total as u64, 0, Counted::Positions);
     let mut measured = Vec::new();
     for set in sets {
         let mut counts = vec![[AccuracyCounts::default(); 3]; networks.len()];

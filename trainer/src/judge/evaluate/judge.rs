@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use engine::chess::position::Game;
-use indicatif::{ProgressBar, ProgressStyle};
 use shakmaty::Move;
 
 use super::criterion::Criterion;
 use super::judged_network::JudgedNetwork;
+use crate::base::progress::{Counted, progress};
 
 #[derive(Clone, Debug)]
 pub struct TestPosition {
@@ -32,7 +32,7 @@ pub struct GradedAnswer {
 
 /// Returns grades as `[items][networks]`.
 pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
-    let bar = progress(items.len() * networks.len(), "positions");
+    let bar = progress((items.len() * networks.len()) as u64, 0, Counted::Positions);
     let mut columns = Vec::new();
     for network in networks {
         bar.set_message(network.name.clone());
@@ -70,14 +70,6 @@ fn grade_alone(items: &[TestPosition], network: &mut JudgedNetwork) -> Result<Ve
 
 fn name(m: Move) -> String {
     Game::uci(m, false)
-}
-
-pub fn progress(total: usize, what: &str) -> ProgressBar {
-    let bar = ProgressBar::new(total as u64);
-    let template =
-        format!("{{bar:24}} {{human_pos}}/{{human_len}} {what}, {{per_sec:.0}}, {{eta}} left {{msg}}");
-    bar.set_style(ProgressStyle::with_template(&template).expect("a valid template"));
-    bar
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use shakmaty::Color;
 
 use super::contender::classical_move;
 use crate::base::network::search_alone;
+use crate::base::progress::count_ply;
 use crate::config::MatchRules;
 use crate::config::tree_memory;
 use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
@@ -130,6 +131,7 @@ impl MatchGame {
 
     fn play(&mut self, m: shakmaty::Move) {
         self.record.moves.push(PackedMove::new(m));
+        count_ply();
         let mut players = ["network in training", "opponent"];
         if first_players_colour(self.number).is_black() {
             players.reverse();

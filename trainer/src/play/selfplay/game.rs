@@ -9,6 +9,7 @@ use shakmaty::{Color, Move};
 
 use super::policy_target::policy_target;
 use crate::base::network::search_alone;
+use crate::base::progress::count_ply;
 use crate::config::{GumbelRules, SelfPlayRules};
 use crate::data::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS,
@@ -97,6 +98,7 @@ impl SelfPlayGame {
         let m = m.or(stats.first().map(|stats| stats.m)).or(tree.root_moves().first().copied());
         let m = m.expect("the game is not over");
         self.record.moves.push(PackedMove::new(m));
+        count_ply();
         let player = if self.evaluator == 0 { "best network" } else { "network in training" };
         live::moved(self.number, [player; 2], &self.game, m, self.record.moves.len());
         self.game.play(m);

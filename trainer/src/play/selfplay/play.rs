@@ -23,8 +23,6 @@ use crate::play::gameplay::{OpeningsAndTables, drive};
 
 /// Interval at which the collector checks the clock and the stop flag.
 const POLL_EVERY: Duration = Duration::from_millis(100);
-/// Interval of log lines when stderr is not a terminal.
-const LOG_EVERY: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
 pub struct SelfPlayNetworks {
@@ -398,7 +396,7 @@ fn collect(
     stop: &AtomicBool,
 ) -> Result<()> {
     let started = Instant::now();
-    let (mut saved, mut logged, mut failure) = (started, started, None);
+    let (mut saved, mut failure) = (started, None);
     loop {
         if stop.load(Ordering::Relaxed) {
             halt.store(true, Ordering::Relaxed);
@@ -425,20 +423,13 @@ fn collect(
             }
         }
         let hours = started.elapsed().as_secs_f64().max(1e-3) / 3600.0;
-        let per_hour = |count: u64| HumanCount((count as f64 / hours) as u64);
         let evaluated = context.evaluated();
         bar.set_message(format!(
-            "{} positions/h, {} games/h, {:.0} evaluations/s",
-            per_hour(stats.plies),
-            per_hour(stats.games),
+            "{} games/h, {:.0} evaluations/s",
+            HumanCount((stats.games as f64 / hours) as u64),
             evaluated as f64 / hours / 3600.0
         ));
         bar.tick();
-        if bar.is_hidden() && logged.elapsed() >= LOG_EVERY {
-            logged = Instant::now();
-            let total = HumanCount(bar.length().unwrap_or(0));
-            log::info!("{}/{total} games, {}", HumanCount(bar.position()), bar.message());
-        }
         if saved.elapsed() >= store.save_every() {
             store.save()?;
             saved = Instant::now();

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use indicatif::ProgressBar;
 
 use super::inbox::Inbox;
 use super::task::UnitTask;
@@ -71,7 +72,7 @@ impl<'a> OwnUnits<'a> {
                 thread::sleep(POLL_EVERY);
                 continue;
             };
-            let done = task(&unit).and_then(|task| task.finish(&unit, folder, halt));
+            let done = task(&unit).and_then(|task| task.finish(&unit, folder, &ProgressBar::hidden(), halt));
             if let Some(file) = done.with_context(|| unit.name())? {
                 self.put(&file, &unit)?;
             }

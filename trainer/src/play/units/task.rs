@@ -15,6 +15,7 @@ use super::unit::{Unit, UnitKind};
 use super::unit_rules::{AnnotateRules, MatchUnitRules};
 use crate::base::files::{make_folder, write_file};
 use crate::base::network::load_network;
+use crate::base::progress::{Counted, progress};
 use crate::config::{MatchRules, SelfPlayRules};
 use crate::data::datagen::{Annotate, EngineCommand, UciEngine, run_tasks};
 use crate::data::dataset::{self, Chunk, Store, StoreOptions};
@@ -115,17 +116,33 @@ impl UnitTask {
         }
     }
 
-    /// Does a unit on one thread and returns the result file in `folder`, or `None` if interrupted. The next call
-    /// continues from the files in the folder.
-    pub fn finish(&self, unit: &Unit, folder: &Path, stop: &AtomicBool) -> Result<Option<PathBuf>> {
+    /// A progress bar for [`UnitTask::finish`].
+    pub fn progress(&self, unit: &Unit) -> Result<ProgressBar> {
+        Ok(match self {
+            UnitTask::SelfPlay(..) => progress(unit.count, 0, Counted::Games),
+            UnitTask::Match(..) => progress(2 * unit.count, 0, Counted::Games),
+            UnitTask::Annotate(_, games) => {
+                progress(dataset::read(games)?.positions() as u64, 0, Counted::Plies)
+            }
+        })
+    }
+
+    /// Does a unit on one thread and returns the result file in `folder`. Returns `None` if interrupted; the
+    /// next call then continues from what is in the folder.
+    pub fn finish(
+        &self,
+        unit: &Unit,
+        folder: &Path,
+        bar: &ProgressBar,
+        stop: &AtomicBool,
+    ) -> Result<Option<PathBuf>> {
         make_folder(folder)?;
         let files = UnitFiles::of(unit, folder);
-        let bar = ProgressBar::hidden();
         let file = match self {
             UnitTask::SelfPlay(rules, networks) => {
                 let rules = SelfPlayRules { workers: 1, ..rules.clone() };
                 let plan = SelfPlayPlan { rules, seed: unit.seed, games: unit.count };
-                let report = play(&plan, networks, files.open()?, &bar, stop)?;
+                let report = play(&plan, networks, files.open()?, bar, stop)?;
                 (!report.stopped).then(|| files.games())
             }
             UnitTask::Match(rules, [first, second]) => {
@@ -136,7 +153,7 @@ impl UnitTask {
                     rules: MatchRules { workers: 1, ..rules.rules.clone() },
                     seed: unit.seed,
                 };
-                let played = play_match([first, second], &plan, &bar, stop, &mut |_| Ok(()))?;
+                let played = play_match([first, second], &plan, bar, stop, &mut |_| Ok(()))?;
                 let file = folder.join(unit.file());
                 match unit.kind {
                     _ if played.stopped => None,
@@ -168,7 +185,7 @@ impl UnitTask {
                     best_moves: rules.best_moves,
                     limit: rules.limit()?,
                 };
-                let done = run_tasks(&task, (&command, 1), files.open_for(0..unit.count)?, &bar, stop)?;
+                let done = run_tasks(&task, (&command, 1), files.open_for(0..unit.count)?, bar, stop)?;
                 (!done.stopped).then(|| files.games())
             }
         };

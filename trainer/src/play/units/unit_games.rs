@@ -183,6 +183,7 @@ mod tests {
     use engine::nets::encoding::Input;
     use engine::nets::eval::HashedEvaluator;
     use engine::nets::eval::{Answer, EvalError, Evaluator, Request};
+    use indicatif::ProgressBar;
 
     use super::*;
     use crate::base::network::Backend;
@@ -338,7 +339,10 @@ mod tests {
         let evaluated: usize = sizes(&networks[1]).iter().sum();
         let (alone, never) = (Recording::default(), AtomicBool::new(false));
         for unit in &units {
-            let file = task(&alone).finish(unit, &folder.path().join("alone"), &never).unwrap().unwrap();
+            let file = task(&alone)
+                .finish(unit, &folder.path().join("alone"), &ProgressBar::hidden(), &never)
+                .unwrap()
+                .unwrap();
             assert!(results[&unit.file()] == std::fs::read(file).unwrap(), "{}: other bytes", unit.name());
         }
         let alone: usize = sizes(&alone).iter().sum();
@@ -352,7 +356,8 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let (network, units, never) = (Recording::default(), units(80), AtomicBool::new(false));
         let alone = |unit: &Unit| {
-            let file = task(&network).finish(unit, &at("alone"), &never).unwrap().unwrap();
+            let file =
+                task(&network).finish(unit, &at("alone"), &ProgressBar::hidden(), &never).unwrap().unwrap();
             (unit.file(), std::fs::read(file).unwrap())
         };
         let alone: Results = units.iter().map(alone).collect();

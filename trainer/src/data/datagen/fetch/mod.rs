@@ -12,11 +12,12 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{anyhow, ensure};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 
 use self::client::{FetchError, HttpClient, Pause};
 use crate::base::files::{make_folder, write_file};
+use crate::base::progress::say_regularly;
 use engine::chess::pgn::game_starts;
 
 pub use month::Month;
@@ -125,6 +126,9 @@ impl Fetch {
         let style = ProgressStyle::with_template("{spinner} {msg}: {bytes}, {bytes_per_sec}");
         bar.set_style(style.expect("a valid template"));
         bar.set_message(month.to_string());
+        say_regularly(&bar, |bar| {
+            format!("{}, {}/s", HumanBytes(bar.position()), HumanBytes(bar.per_sec() as u64))
+        });
         let fetched = self.site.month(client, base, &self.user, month, &part, |bytes| {
             bar.inc(bytes as u64);
             !stop.load(Ordering::Relaxed)

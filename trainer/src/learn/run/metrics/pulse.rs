@@ -13,7 +13,10 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// Shortest time between two updates.
 const REFRESH: Duration = Duration::from_millis(500);
 
-/// Shows progress. A thread prints a line if a single step takes longer than [`SILENCE`].
+/// What is known of the rate and the time left while the first step takes longer than these seconds.
+pub type Bounds = Box<dyn Fn(f64) -> String + Send>;
+
+/// Shows progress. A thread of its own speaks up while a single step takes longer than [`SILENCE`].
 pub struct Pulse {
     bar: ProgressBar,
     lines: Option<Lines>,
@@ -36,13 +39,13 @@ struct State {
 }
 
 impl Pulse {
-    /// `first` names the work before the first call of [`Pulse::show`].
-    pub fn new(total: u64, first: &'static str) -> Pulse {
+    /// Progress over `total`; `first` tells what is known before the first call of [`Pulse::show`].
+    pub fn new(total: u64, first: Bounds) -> Pulse {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("a valid template"));
         let terminal = std::io::stderr().is_terminal();
         if terminal {
-            bar.set_message(format!("{first} …"));
+            bar.set_message("the first step …");
             bar.enable_steady_tick(Duration::from_secs(1));
         }
         Pulse { bar, lines: (!terminal).then(|| Lines::start(first)), shown: Mutex::new(None) }
@@ -87,7 +90,7 @@ impl Drop for Pulse {
 }
 
 impl Lines {
-    fn start(first: &'static str) -> Lines {
+    fn start(first: Bounds) -> Lines {
         let now = Instant::now();
         let state = Arc::new(Mutex::new(State { line: None, fresh: false, updated: now, printed: None }));
         let (end, ended) = channel::<()>();
@@ -95,7 +98,7 @@ impl Lines {
         let thread = thread::spawn(move || {
             while ended.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
                 let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(line) = state.overdue(now, first) {
+                if let Some(line) = state.overdue(now, &first) {
                     eprintln!("{line}");
                 }
             }
@@ -117,15 +120,15 @@ impl Lines {
 }
 
 impl State {
-    /// Returns the line to print if the last one is too old, and restarts the wait.
-    fn overdue(&mut self, start: Instant, first: &str) -> Option<String> {
+    /// The line to print if the last is too old, and begins to wait again.
+    fn overdue(&mut self, start: Instant, first: &dyn Fn(f64) -> String) -> Option<String> {
         if self.printed.unwrap_or(start).elapsed() < SILENCE {
             return None;
         }
         self.printed = Some(Instant::now());
         let since = self.updated.elapsed().as_secs();
         let line = match &self.line {
-            None => format!("{first} has taken {since} s so far"),
+            None => format!("the first step has taken {since} s so far: {}", first(since as f64)),
             Some(line) if self.fresh => line.clone(),
             Some(line) => format!("{line} (nothing new for {since} s)"),
         };
@@ -142,14 +145,13 @@ mod tests {
     fn ten_seconds_without_a_line_are_too_many() {
         let Some(start) = Instant::now().checked_sub(Duration::from_secs(11)) else { return };
         let mut state = State { line: None, fresh: false, updated: start, printed: None };
-        assert_eq!(
-            state.overdue(start, "the first step").as_deref(),
-            Some("the first step has taken 11 s so far")
-        );
-        assert_eq!(state.overdue(start, "the first step"), None, "just said");
+        let first = |seconds: f64| format!("below {:.0}/s", 110.0 / seconds);
+        let line = state.overdue(start, &first);
+        assert_eq!(line.as_deref(), Some("the first step has taken 11 s so far: below 10/s"));
+        assert_eq!(state.overdue(start, &first), None, "just said");
         (state.line, state.fresh, state.printed) = (Some("7 samples".into()), true, Some(start));
-        assert_eq!(state.overdue(start, "").as_deref(), Some("7 samples"));
+        assert_eq!(state.overdue(start, &first).as_deref(), Some("7 samples"));
         state.printed = Some(start);
-        assert_eq!(state.overdue(start, "").as_deref(), Some("7 samples (nothing new for 11 s)"));
+        assert_eq!(state.overdue(start, &first).as_deref(), Some("7 samples (nothing new for 11 s)"));
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::events::Events;
 use super::measures::{Measures, StepMeasures, TrainReport, Validation, Validations};
-use super::pulse::Pulse;
+use super::pulse::{Bounds, Pulse};
 use crate::base::files::write_file;
 use crate::config::RunConfig;
 use crate::data::samples::Phase;
@@ -33,6 +33,16 @@ pub struct Reporter {
     losses: String,
 }
 
+/// What is known while the first step after `start` takes its time.
+fn bounds(config: RunConfig, start: TrainProgress) -> Bounds {
+    Box::new(move |seconds| {
+        let rate = config.step_samples as f64 / seconds;
+        let now = TrainProgress { time_s: start.time_s + seconds, ..start.clone() };
+        let left = Duration::from_secs_f64(now.seconds_left(&config, rate).min(1e9));
+        format!("below {rate:.1} samples/s, at least {} left", indicatif::HumanDuration(left))
+    })
+}
+
 impl Reporter {
     /// Discards lines of steps after `start`, which were written after the last checkpoint.
     pub fn open(run: &Path, config: &RunConfig, start: &TrainProgress) -> Result<Reporter> {
@@ -41,7 +51,7 @@ impl Reporter {
         let file = metrics(&path, start.step).with_context(|| cannot(&path))?;
         let path = run.join("tensorboard");
         let events = Events::open(&path, start.step).with_context(|| cannot(&path))?;
-        let pulse = Pulse::new(PARTS, "the first step");
+        let pulse = Pulse::new(PARTS, bounds(*config, start.clone()));
         let (start, last) = (start.clone(), start.clone());
         let (config, paused, losses) = (*config, Duration::ZERO, String::new());
         Ok(Reporter { file, events, pulse, config, start, last, paused, losses })

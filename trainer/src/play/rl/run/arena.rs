@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use indicatif::ProgressBar;
 
-use crate::base::progress::progress;
+use crate::base::progress::{Counted, progress};
 use crate::config::Sprt;
 use crate::data::record::{GameRecord, RngStream};
 use crate::play::arena::{Contender, HeadToHead, MatchResults, SprtDecision, halves_of, score_of_elo};
@@ -120,7 +120,7 @@ impl RlLoop {
             .iter()
             .map(|open| self.state.unfinished.get(open.opponent.role.name()).copied().unwrap_or_default())
             .collect();
-        let bar = progress(matches.iter().map(|open| 2 * open.pairs).sum(), 0, "games");
+        let bar = progress(matches.iter().map(|open| 2 * open.pairs).sum(), 0, Counted::Games);
         let counted = |results: &[MatchResults]| results.iter().map(|results| 2 * results.count()).sum();
         bar.set_position(counted(&results));
         // Games of units that arrived before their predecessors.

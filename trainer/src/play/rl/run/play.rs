@@ -2,10 +2,9 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use indicatif::HumanCount;
 use serde_json::json;
 
-use crate::base::progress::progress;
+use crate::base::progress::{Counted, progress};
 use crate::config::SelfPlayRules;
 use crate::data::dataset::{PendingGame, Store, StoreOptions};
 use crate::play::rl::buffer::{self, BufferEntry};
@@ -20,8 +19,6 @@ use super::units::{IterationGames, Players, show_rate};
 const SAVE_EVERY: u64 = 5;
 /// Approximate number of positions per file.
 const CHUNK: usize = 1_000_000;
-/// Interval of log lines when stderr is not a terminal.
-const LOG_EVERY: Duration = Duration::from_secs(30);
 
 impl RlLoop {
     /// Plays this iteration's games; returns false if interrupted.
@@ -59,8 +56,8 @@ impl RlLoop {
         let early = if self.inbox.is_published() { BTreeSet::new() } else { self.inbox.results()? };
         let is_early = |unit: &Unit| early.contains(&unit.file());
         let before = games - units.iter().filter(|unit| !is_early(unit)).map(|unit| unit.count).sum::<u64>();
-        let bar = progress(games, before, "games");
-        let (begun, mut logged, mut new) = (Instant::now(), Instant::now(), [0; 2]);
+        let bar = progress(games, before, Counted::Games);
+        let (begun, mut new) = (Instant::now(), [0; 2]);
         let (own, about, stop) = (self.own_work(self.config.play.workers), self.about(), self.stop.clone());
         let gathering = Gathering { inbox: &self.inbox, own, ahead: &ahead, about, stop: &stop };
         let progressed = std::cell::Cell::new(new);
@@ -88,15 +85,6 @@ impl RlLoop {
             &mut |report| {
                 bar.set_position(before + progressed.get()[0]);
                 show_rate(&bar, progressed.get(), report, begun.elapsed().as_secs_f64());
-                if bar.is_hidden() && logged.elapsed() >= LOG_EVERY {
-                    logged = Instant::now();
-                    log::info!(
-                        "{}/{} games, {}",
-                        HumanCount(bar.position()),
-                        HumanCount(games),
-                        bar.message()
-                    );
-                }
             },
         )?;
         bar.finish_and_clear();
