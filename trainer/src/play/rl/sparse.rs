@@ -130,7 +130,7 @@ impl SparseLoop {
         }
         let kl = divergence(model, &first, &samples, threads);
         Ok(if kl.is_finite() {
-            PolicyDivergence { kl, ..PolicyDivergence::default() }
+            PolicyDivergence { kl: Some(kl), ..PolicyDivergence::default() }
         } else {
             PolicyDivergence { lost: 1, ..PolicyDivergence::default() }
         })

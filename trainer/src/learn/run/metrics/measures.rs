@@ -78,11 +78,11 @@ pub struct TrainReport {
 /// Mean divergence from the reference network over batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyDivergence {
-    /// KL divergence of the policy (nat).
-    pub kl: f64,
-    /// Penalty weight per nat.
-    pub weight: f64,
-    /// Batches with a non-finite divergence, which the means exclude.
+    /// Kullback–Leibler divergence of the policy (nat); `None` if it was not measured.
+    pub kl: Option<f64>,
+    /// Weight of the penalty (per nat); `None` without a penalty.
+    pub weight: Option<f64>,
+    /// Number of batches with a divergence that is not finite; they are excluded from the means.
     #[serde(default)]
     pub lost: u64,
 }
@@ -90,6 +90,6 @@ pub struct PolicyDivergence {
 impl PolicyDivergence {
     /// By game phase, in the order of `Phase::ALL`.
     pub fn reaches(&self, divergence: f64) -> bool {
-        self.lost > 0 || self.kl >= divergence
+        self.lost > 0 || self.kl.is_some_and(|kl| kl >= divergence)
     }
 }

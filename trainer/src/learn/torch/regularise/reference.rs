@@ -40,8 +40,8 @@ impl PolicyDivergenceSums {
     /// Synchronises with the device.
     pub fn mean(&self) -> PolicyDivergence {
         let sums = Vec::<f32>::try_from(&self.sums).expect("four numbers");
-        let batches = f64::from(sums[2]).max(1.0);
-        let mean = |index: usize| f64::from(sums[index]) / batches;
+        let batches = f64::from(sums[2]);
+        let mean = |index: usize| (batches > 0.0).then(|| f64::from(sums[index]) / batches);
         PolicyDivergence { kl: mean(0), weight: mean(1), lost: sums[3] as u64 }
     }
 }
@@ -136,13 +136,15 @@ mod tests {
         let add = |kl: f32, weight: f32| sums.add(&Tensor::from(kl), &Tensor::from(weight));
         add(0.1, 1.0);
         add(0.3, 2.0);
-        let PolicyDivergence { kl, weight, lost } = sums.mean();
+        let PolicyDivergence { kl: Some(kl), weight: Some(weight), lost } = sums.mean() else {
+            panic!("it was measured")
+        };
         assert!((kl - 0.2).abs() < 1e-6 && (weight - 1.5).abs() < 1e-6 && lost == 0);
         assert!(sums.mean().reaches(0.15) && !sums.mean().reaches(0.3));
         add(f32::NAN, f32::NAN);
         add(f32::INFINITY, 1.0);
         let drift = sums.mean();
-        assert_eq!(drift, PolicyDivergence { kl, weight, lost: 2 });
+        assert_eq!(drift, PolicyDivergence { kl: Some(kl), weight: Some(weight), lost: 2 });
         assert!(drift.reaches(1e9), "the divergence is unknown");
         let text = serde_json::to_string(&drift).unwrap();
         assert_eq!(serde_json::from_str::<PolicyDivergence>(&text).unwrap(), drift);

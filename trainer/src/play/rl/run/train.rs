@@ -68,16 +68,14 @@ impl RlLoop {
             known("policy loss", summary.policy_loss(), ""),
             known("WDL loss", summary.wdl_loss(), ""),
             known("first choice", summary.top1().map(|share| 100.0 * share), " %"),
-            Some(format!("KL {:.3} from the first network", drift.kl)),
+            known("KL", drift.kl, " from the first network"),
         ];
         let measured: Vec<String> = measured.into_iter().flatten().collect();
         self.log_event(&format!("network {name}: {}", measured.join(", ")))?;
         let alarm = drift.reaches(self.config.kl.alarm);
+        let diverges = known("KL", drift.kl, "").unwrap_or_else(|| "KL unknown".to_owned());
         if drift.reaches(self.config.kl.warn) && !alarm {
-            self.log_event(&format!(
-                "warning: the policy diverges from the first network's, KL {:.3}",
-                drift.kl
-            ))?;
+            self.log_event(&format!("warning: the policy diverges from the first network's, {diverges}"))?;
         }
         self.note("learn", learnt.metrics());
         self.note("lr", json!(learnt.lr));
@@ -91,7 +89,7 @@ impl RlLoop {
                 0 => String::new(),
                 lost => format!(", not finite in {lost} batches"),
             };
-            self.log_event(&format!("KL {:.3}{lost}: the network is tested at once", drift.kl))?;
+            self.log_event(&format!("{diverges}{lost}: the network is tested at once"))?;
         }
         if alarm || self.state.iteration.is_multiple_of(self.config.arena.every) {
             self.state.stage = Stage::Arena;

@@ -95,7 +95,7 @@ impl TorchLoop {
             let batches = batches?;
             let kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
             if kl.is_finite() {
-                drift.kl = kl;
+                drift.kl = Some(kl);
             } else {
                 drift.lost += 1;
             }
