@@ -145,8 +145,11 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     let text = |name: &str| {
         let value = file.attr(name).and_then(|attr| {
             let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
-            // Other programs write texts of variable length.
-            fixed.or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
+            // Other programs write texts of variable length, or in ASCII.
+            fixed
+                .or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
+                .or_else(|_| attr.read_scalar::<VarLenAscii>().map(|text| text.as_str().to_owned()))
+                .or_else(|_| attr.read_scalar::<FixedAscii<TEXT>>().map(|text| text.as_str().to_owned()))
         });
         value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
     };
@@ -184,7 +187,6 @@ pub fn read_replayed(path: &Path) -> Result<Chunk, ChunkError> {
 }
 
 fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
-    let starts: Vec<StoredFen> = get(file, "starts")?;
     Ok(Chunk {
         source: source.to_owned(),
         first_ply: get(file, "games/first_ply")?,
@@ -195,7 +197,7 @@ fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
         date: get(file, "games/date")?,
         flags: get(file, "games/flags")?,
         start: get(file, "games/start")?,
-        starts: starts.iter().map(|fen| fen.as_str().to_owned()).collect(),
+        starts: texts(file, "starts")?,
         moves: get(file, "plies/move")?,
         evals: get(file, "plies/eval")?,
         searches: read_searches(file)?,
@@ -270,6 +272,17 @@ fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
     file.dataset(name)?.read_raw()
 }
 
+/// A dataset of texts, fixed or, as h5py writes them, of variable length.
+fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
+    fn read<T: H5Type>(file: &File, name: &str, text: fn(&T) -> &str) -> hdf5::Result<Vec<String>> {
+        Ok(get::<T>(file, name)?.iter().map(|value| text(value).to_owned()).collect())
+    }
+    read::<StoredFen>(file, name, |fen| fen.as_str())
+        .or_else(|_| read::<VarLenUnicode>(file, name, |fen| fen.as_str()))
+        .or_else(|_| read::<VarLenAscii>(file, name, |fen| fen.as_str()))
+        .or_else(|_| read::<FixedUnicode<100>>(file, name, |fen| fen.as_str()))
+}
+
 /// The operating system's cause if the error names one, else the first line of the error.
 fn cause(error: &dyn Display) -> String {
     let text = error.to_string();
@@ -326,6 +339,37 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left behind");
         write(&Chunk::new("nothing"), &path).unwrap();
         assert_eq!(read(&path).unwrap().games(), 0);
+    }
+
+    #[test]
+    fn texts_of_variable_length_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let same = |path: &Path| assert_eq!(read(path).unwrap(), chunk());
+        fn rewrite<T: H5Type>(path: &Path, text: fn(&str) -> T) {
+            write(&chunk(), path).unwrap();
+            let file = File::open_rw(path).unwrap();
+            for (name, value) in [("format", FORMAT), ("source", "a test")] {
+                file.delete_attr(name).unwrap();
+                file.new_attr::<T>().create(name).unwrap().write_scalar(&text(value)).unwrap();
+            }
+            // h5py writes Python's numbers so.
+            for (name, value) in [("version", i64::from(VERSION)), ("games", 2), ("positions", 3)] {
+                file.delete_attr(name).unwrap();
+                file.new_attr::<i64>().create(name).unwrap().write_scalar(&value).unwrap();
+            }
+            file.unlink("starts").unwrap();
+            let starts: Vec<T> = chunk().starts.iter().map(|fen| text(fen)).collect();
+            file.new_dataset_builder().with_data(&starts).create("starts").unwrap();
+        }
+        rewrite(&path, |text| text.parse::<VarLenUnicode>().unwrap());
+        same(&path);
+        rewrite(&path, |text| VarLenAscii::from_ascii(text).unwrap());
+        same(&path);
+        rewrite(&path, |text| text.parse::<FixedUnicode<100>>().unwrap());
+        same(&path);
+        rewrite(&path, |text| FixedAscii::<100>::from_ascii(text).unwrap());
+        same(&path);
     }
 
     #[test]
