@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use engine::nets::eval::Evaluator;
 use engine::nets::onnx::OnnxSparseEvaluator;
 use engine::nets::sparse::SparseNetwork;
+use serde_json::Value;
 
 use super::train::Trained;
 use super::trial::StepsProgress;
@@ -16,7 +17,7 @@ use crate::config::SparseTrainConfig;
 use crate::judge::export::{
     INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
 };
-use crate::learn::run::{RangeTestStep, range_test};
+use crate::learn::run::{self, RangeTestStep, range_test};
 use crate::learn::sparse::{
     self, InitialWeights, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel,
     SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
@@ -33,12 +34,22 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
     }
     let stop = super::interrupt::flag()?;
     let folder = args.folder(&stop)?;
+    let games = SparseGames::load(&config)?;
+    games.resolve_epochs(&mut config);
+    let SparseGames { train, held_out } = games;
     let mut run = if args.resume {
         SparseRun::resume(folder, &config)?
     } else {
         let init = match &args.init {
             None => InitialWeights::Random,
-            Some(file) => InitialWeights::Trained(SparseModel::load(file)?),
+            Some(file) => {
+                let before = validation_percent(file);
+                let seen = before.and_then(|before| run::seen_before(before, config.validation_percent));
+                if let Some(why) = seen {
+                    log::warn!("{why}");
+                }
+                InitialWeights::Trained(SparseModel::load(file)?)
+            }
         };
         let (samples, averaged) = (config.samples, config.average_samples);
         if args.init.is_some() && config.minutes == 0.0 && samples < 2 * averaged {
@@ -51,7 +62,6 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
     };
     let (count, threads) = (run.learner.parameters(), config.thread_count());
     log::info!("{count} parameters, {threads} threads, run {}", args.run.display());
-    let SparseGames { train, held_out } = SparseGames::load(&config)?;
     let mut feed = run.learner.feed(train)?;
     let end = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
     Ok(Trained { end, checkpoint: run.result() })
@@ -131,6 +141,14 @@ pub(super) fn lr_range(
         Ok(loss.is_finite().then_some(loss))
     };
     range_test([args.from, args.to], args.steps, &mut step, observer)
+}
+
+/// The percentage of games that the run of a checkpoint held out; `None` if the file does not tell.
+fn validation_percent(path: &Path) -> Option<u64> {
+    let checkpoint =
+        SparseCheckpoint::recognises(path).then(|| SparseCheckpoint::read(path).ok()).flatten()?;
+    let state: Value = serde_json::from_str(&checkpoint.state).ok()?;
+    state["config"]["validation_percent"].as_u64()
 }
 
 /// Loads a network file as the engine does, and describes it.

@@ -3,6 +3,9 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+/// The default of `value_lambda`, the share of the game's result in the value target, for every learner.
+pub const VALUE_LAMBDA: f64 = 0.75;
+
 /// The learning-rate schedule after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -38,6 +41,37 @@ pub struct RunConfig {
     /// 0 for never.
     pub early_stop: u64,
     pub checkpoint_every_s: f64,
+}
+
+/// Lengths in epochs; 0 where they are given in samples and steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EpochConfig {
+    pub epochs: f64,
+    pub validate_epochs: f64,
+}
+
+impl EpochConfig {
+    /// Sets `samples` and `validate_every` where they are given in epochs. `epoch` is the number of samples of one,
+    /// `step_samples` that of an optimiser step.
+    pub fn resolve(&self, epoch: f64, step_samples: u64, samples: &mut u64, validate_every: &mut u64) {
+        if self.epochs > 0.0 {
+            *samples = ((self.epochs * epoch).ceil() as u64).max(1);
+        }
+        if self.validate_epochs > 0.0 {
+            *validate_every = ((self.validate_epochs * epoch / step_samples as f64).ceil() as u64).max(1);
+        }
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// A value is negative or not finite; the error names its key.
+    pub fn check(&self) -> Result<()> {
+        for (key, value) in [("epochs", self.epochs), ("validate_epochs", self.validate_epochs)] {
+            ensure!(value.is_finite() && value >= 0.0, "{key} is {value}, must not be negative");
+        }
+        Ok(())
+    }
 }
 
 impl RunConfig {

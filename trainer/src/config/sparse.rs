@@ -9,7 +9,7 @@ use engine::nets::sparse::SparseFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::run::{RunConfig, Schedule};
+use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
 use super::{Selection, layers};
 
 /// Maximum samples that are shuffled together.
@@ -103,7 +103,7 @@ impl Default for SparseSourceConfig {
             weight: 1.0,
             select: Selection::default(),
             stride: 8,
-            value_lambda: 0.3,
+            value_lambda: VALUE_LAMBDA,
             policy_lambda: 0.0,
             label_smoothing: 0.0,
             history_dropout: 0.0,
@@ -168,6 +168,9 @@ pub struct SparseTrainConfig {
     pub samples: u64,
     /// … or after this many minutes of training; 0 for no such bound.
     pub minutes: f64,
+    /// If above 0, `samples` is set to this many epochs. An epoch is as many samples as pass over every source at least
+    /// once, mixed by weight.
+    pub epochs: f64,
 
     /// Peak learning rate.
     pub lr: f64,
@@ -187,6 +190,8 @@ pub struct SparseTrainConfig {
 
     pub report_every: u64,
     pub validate_every: u64,
+    /// If above 0, `validate_every` is set to this many epochs.
+    pub validate_epochs: f64,
     /// Held-out positions per source.
     pub validation_samples: usize,
     /// Consecutive validations without improvement that end the run; 0 for never.
@@ -207,6 +212,7 @@ impl Default for SparseTrainConfig {
             block: 64,
             samples: 20_000_000,
             minutes: 0.0,
+            epochs: 0.0,
             lr: 0.006,
             min_lr: 0.0001,
             warmup_samples: 100_000,
@@ -217,6 +223,7 @@ impl Default for SparseTrainConfig {
             average_samples: 4_000_000,
             report_every: 50,
             validate_every: 500,
+            validate_epochs: 0.0,
             validation_samples: 20_000,
             early_stop: 0,
             checkpoint_every_s: 600.0,
@@ -293,6 +300,12 @@ impl SparseTrainConfig {
         config
     }
 
+    /// What is given in epochs.
+    pub fn in_epochs(&self) -> EpochConfig {
+        EpochConfig { epochs: self.epochs, validate_epochs: self.validate_epochs }
+    }
+
+    /// The keys that every run has.
     pub fn run(&self) -> RunConfig {
         RunConfig {
             samples: self.samples,
@@ -348,6 +361,7 @@ impl SparseTrainConfig {
         let valid = block.is_some_and(|samples| (1..=MAX_BLOCK).contains(&samples));
         ensure!(valid, "batch · block must be 1 to {MAX_BLOCK} samples");
         self.run().check()?;
+        self.in_epochs().check()?;
         let SparseAdam { beta1, beta2, epsilon, weight_decay, .. } = self.adam;
         let decays = [beta1, beta2].iter().all(|beta| (0.0..1.0).contains(beta));
         ensure!(decays, "adam.beta1 and adam.beta2 must be 0 or more, below 1");

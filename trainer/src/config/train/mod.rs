@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds::MAX_THREADS;
 use super::layers::{lay_files, place};
 use super::model::ModelConfig;
-use super::run::{RunConfig, Schedule};
+use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
 
 pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
@@ -119,7 +119,7 @@ impl Default for TrainConfig {
         TrainConfig {
             model: ModelConfig::default(),
             sources: Vec::new(),
-            value_lambda: 0.75,
+            value_lambda: VALUE_LAMBDA,
             history_dropout: 0.1,
             validation_percent: 1,
             loader_threads: 1,
@@ -182,6 +182,7 @@ impl TrainConfig {
     pub fn check(&self) -> Result<()> {
         self.model.check()?;
         self.run().check()?;
+        self.in_epochs().check()?;
         let [first, second] = self.betas;
         let shares = [
             ("value_lambda", self.value_lambda, 1.0),
@@ -224,8 +225,6 @@ impl TrainConfig {
             bail!("tactical_replay.share leaves no new samples in a batch of {}", self.batch);
         }
         let amounts = [
-            ("epochs", self.epochs),
-            ("validate_epochs", self.validate_epochs),
             ("epsilon", self.epsilon),
             ("weight_decay", self.weight_decay),
             ("clip", self.clip),
@@ -262,6 +261,11 @@ impl TrainConfig {
             }
         }
         config
+    }
+
+    /// What is given in epochs.
+    pub fn in_epochs(&self) -> EpochConfig {
+        EpochConfig { epochs: self.epochs, validate_epochs: self.validate_epochs }
     }
 
     /// The keys that every run has.

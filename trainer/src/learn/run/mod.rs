@@ -225,3 +225,26 @@ pub fn same_split(before: u64, now: u64) -> Result<()> {
     );
     Ok(())
 }
+
+/// What to warn of when a run that holds out `now` per cent of the games begins with a network whose run held out
+/// `before`: with more of them held out, some were learnt.
+pub fn seen_before(before: u64, now: u64) -> Option<String> {
+    (now > before).then(|| {
+        format!(
+            "the initial network was trained with validation_percent {before}, this run has {now}: it may have learnt \
+             games that are held out here, and validations then flatter it"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_that_were_learnt_and_are_now_held_out_are_named() {
+        assert!(seen_before(1, 5).is_some_and(|text| text.contains("validation_percent 1, this run has 5")));
+        // What is held out now was held out before.
+        assert_eq!((seen_before(5, 5), seen_before(5, 1)), (None, None));
+    }
+}

@@ -25,6 +25,15 @@ pub struct SplitGames<S> {
     pub duplicates: u64,
 }
 
+/// The number of samples of an epoch over sources of these lengths and weights, which, mixed by weight, passes over
+/// every source at least once. Sources without samples or weight take no part.
+pub fn epoch(sources: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let used = sources.filter(|(samples, weight)| *samples > 0.0 && *weight > 0.0);
+    let total: f64 = used.clone().map(|(_, weight)| weight).sum();
+    used.map(|(samples, weight)| samples * total / weight).fold(0.0, f64::max)
+}
+
+/// What a source takes from its files.
 pub struct GameFilter<'a> {
     /// For messages.
     pub name: &'a str,
@@ -74,5 +83,19 @@ impl<S: GameSink> SplitGames<S> {
             }
         }
         Ok(games)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_passes_over_every_source() {
+        assert_eq!(epoch([(100.0, 1.0), (30.0, 1.0)].into_iter()), 200.0);
+        // The smaller source is read so rarely that it takes longer.
+        assert_eq!(epoch([(100.0, 9.0), (30.0, 1.0)].into_iter()), 300.0);
+        assert_eq!(epoch([(100.0, 9.0), (0.0, 1.0), (7.0, 0.0)].into_iter()), 100.0);
+        assert_eq!(epoch([].into_iter()), 0.0);
     }
 }

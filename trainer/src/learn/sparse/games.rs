@@ -54,14 +54,7 @@ pub struct SparseRecipe {
 
 impl Default for SparseRecipe {
     fn default() -> SparseRecipe {
-        SparseRecipe {
-            target: ValueTarget { lambda: 0.3 },
-            policy_lambda: 0.0,
-            forget: 0.0,
-            smoothing: 0.0,
-            policy_weight: 1.0,
-            value_weight: 1.0,
-        }
+        SparseSourceConfig::default().recipe()
     }
 }
 

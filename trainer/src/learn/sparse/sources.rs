@@ -13,7 +13,7 @@ use super::stream::SampleSource;
 use super::teacher::SparseTeacher;
 use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::data::record::GameView;
-use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
+use crate::learn::run::sources::{GameFilter, GameSink, SplitGames, epoch};
 
 /// Independent of the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
@@ -117,7 +117,14 @@ impl SparseGames {
         });
     }
 
-    /// Scales the shares to sum to `total`.
+    /// Sets `samples` and `validate_every` where the configuration gives them in epochs.
+    pub fn resolve_epochs(&self, config: &mut SparseTrainConfig) {
+        let epoch = epoch(self.train.iter().map(|source| (source.games.targets() as f64, source.share)));
+        let step = config.run().step_samples;
+        config.in_epochs().resolve(epoch, step, &mut config.samples, &mut config.validate_every);
+    }
+
+    /// Scales the shares of the training games so that they sum to `total`.
     pub fn share(&mut self, total: f64) {
         let sum: f64 = self.train.iter().map(|source| source.share).sum();
         self.train.iter_mut().for_each(|source| source.share *= total / sum);

@@ -28,7 +28,11 @@ impl TorchRun {
         folder.ensure_empty()?;
         let mut learner = Learner::new(config, device)?;
         if let Some(path) = init {
-            Checkpoint::load(path)?.restore_weights(&mut learner.weights, true)?;
+            let init = Checkpoint::load(path)?;
+            if let Some(why) = run::seen_before(init.config.validation_percent, config.validation_percent) {
+                log::warn!("{why}");
+            }
+            init.restore_weights(&mut learner.weights, true)?;
             learner.averaged.assign(&learner.weights.flat, &learner.weights.stats);
         }
         Run::open(folder, config, config.run(), learner, TrainProgress::default())

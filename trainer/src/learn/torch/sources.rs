@@ -15,7 +15,7 @@ use crate::config::{SourceConfig, TrainConfig};
 use crate::data::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
 use crate::data::record::GameView;
 use crate::data::samples::{SampleOptions, ValueTarget};
-use crate::learn::run::sources::{GameFilter, GameSink, SplitGames};
+use crate::learn::run::sources::{self, GameFilter, GameSink, SplitGames};
 
 /// Independent of the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
@@ -89,22 +89,16 @@ impl Sources {
 
     /// Returns the samples of an epoch, which, mixed by weight, passes over every source at least once.
     pub fn epoch(&self) -> f64 {
-        let used = || self.train.iter().zip(&self.epochs).filter(|(source, _)| source.corpus.games() > 0);
-        let total: f64 = used().map(|(source, _)| source.weight).sum();
-        used().map(|(source, epoch)| epoch * total / source.weight).fold(0.0, f64::max)
+        let lengths = self.train.iter().zip(&self.epochs);
+        sources::epoch(lengths.map(|(source, samples)| (*samples, source.weight)))
     }
 
     /// Sets `samples` and `validate_every` if they are given in epochs.
     pub fn resolve_epochs(&self, config: &mut TrainConfig) {
         // Replayed samples count towards `samples`, but not towards an epoch.
         let epoch = self.epoch() * config.batch as f64 / config.new_samples() as f64;
-        if config.epochs > 0.0 {
-            config.samples = ((config.epochs * epoch).ceil() as u64).max(1);
-        }
-        if config.validate_epochs > 0.0 {
-            let step = (config.batch * config.accumulation) as f64;
-            config.validate_every = ((config.validate_epochs * epoch / step).ceil() as u64).max(1);
-        }
+        let step = config.run().step_samples;
+        config.in_epochs().resolve(epoch, step, &mut config.samples, &mut config.validate_every);
     }
 
     /// Returns an endless feed from batch number `first` on.
