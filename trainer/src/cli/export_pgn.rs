@@ -10,7 +10,15 @@ use crate::base::files::write_with;
 use crate::data::dataset::read;
 use crate::data::record::{EvalSide, write_pgn};
 
-/// Write stored games (games/1) as PGN, with evaluations and opening names
+const ARENA: &str = "arena: ";
+const AGAINST: &str = " against ";
+
+/// The source of a file of games of a match, from which [`ExportPgnArgs`] reads the players' names.
+pub(super) fn arena_source(first: &str, second: &str) -> String {
+    format!("{ARENA}{first}{AGAINST}{second}")
+}
+
+/// Write stored games (games/1) as PGN, with their evaluations and the names of their openings
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer export-pgn data/mined-*.h5 --out mined.pgn\n  \
     philidor-trainer export-pgn data/mined-00000.h5 --game 7 --evals after")]
@@ -44,6 +52,7 @@ impl ExportPgnArgs {
         let mut written = 0;
         for path in &self.files {
             let chunk = read(path)?;
+            let arena = arena_players(&chunk.source);
             let games = match self.game {
                 None => 0..chunk.games(),
                 Some(index) if index < chunk.games() => index..index + 1,
@@ -52,7 +61,14 @@ impl ExportPgnArgs {
                 }
             };
             for index in games {
-                match write_pgn(&chunk.game(index), &chunk.source, &index.to_string(), self.eval, out) {
+                let (round, players) = match &arena {
+                    // The two games of an opening are a round; the first player has White in the first.
+                    Some([first, second]) if index % 2 == 0 => (index / 2 + 1, [&**first, &**second]),
+                    Some([first, second]) => (index / 2 + 1, [&**second, &**first]),
+                    None => (index, ["?"; 2]),
+                };
+                let (game, round) = (chunk.game(index), round.to_string());
+                match write_pgn(&game, &chunk.source, &round, players, self.eval, out) {
                     Ok(()) => written += 1,
                     // The reader has closed our output.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(written),
@@ -66,5 +82,41 @@ impl ExportPgnArgs {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(written),
         }
+    }
+}
+
+/// The players of a file that `arena` wrote, by its source; a player against itself has a number.
+fn arena_players(source: &str) -> Option<[String; 2]> {
+    let (first, second) = source.strip_prefix(ARENA)?.split_once(AGAINST)?;
+    let second = if second == first { format!("{second} (2)") } else { second.to_owned() };
+    Some([first.to_owned(), second])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::dataset::{Chunk, write};
+    use crate::data::record::{GameRecord, GameResult};
+    use crate::play::arena::{Tournament, read_pgn};
+
+    #[test]
+    fn games_of_an_arena_are_exported_with_their_players_and_rated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let mut chunk = Chunk::new(&arena_source("uct:20", "nets/a.onnx"));
+        // The first player wins both games of the first pair, and draws the second.
+        for result in [GameResult::White, GameResult::Black, GameResult::Draw, GameResult::Draw] {
+            chunk.push(&GameRecord { result, ..GameRecord::default() });
+        }
+        write(&chunk, &path).unwrap();
+        let args = ExportPgnArgs { files: vec![path], out: None, game: None, eval: EvalSide::Before };
+        let mut text = Vec::new();
+        assert_eq!(args.write(&mut text).unwrap(), 4);
+        let tournament = Tournament::new(&[read_pgn(&text, "games.pgn").unwrap()]);
+        let first = &tournament.players[0];
+        assert_eq!((first.name.as_str(), first.results.games), ("uct:20", [2, 2, 0]));
+        assert_eq!(first.results.pairs, [0, 0, 1, 0, 1]);
+        assert_eq!(arena_players(&arena_source("a", "a")), Some(["a".into(), "a (2)".into()]));
+        assert_eq!(arena_players("mined: an engine"), None);
     }
 }

@@ -84,7 +84,7 @@ impl RateArgs {
         let mut files = Vec::new();
         for path in &self.files {
             let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
-            files.push(read_pgn(&text).with_context(|| path.display().to_string())?);
+            files.push(read_pgn(&text, &path.display().to_string())?);
         }
         let tournament = Tournament::new(&files);
         ensure!(!tournament.meetings.is_empty(), "there is no finished game in these files");

@@ -70,13 +70,18 @@ impl GameResult {
 /// Writes a game as PGN with its opening and evaluations, followed by an empty line. An illegal move is
 /// [`io::ErrorKind::InvalidData`].
 ///
-/// `event` and `round` are the tags of that name. With [`EvalSide::After`] a move's comment is the score of the
-/// position after it, as Lichess writes it and most programs read it; else that of the position before it, as in
-/// `games/1`, which loses nothing.
+/// `event` and `round` are the tags of that name, `players` are White and Black. With [`EvalSide::After`] the comment of a move is the score of the
+/// position after it, as Lichess writes it and most programs read it; else it is that of the position before it, as in
+/// `games/1`, and nothing is lost.
+///
+/// # Errors
+///
+/// If writing fails; a game with an illegal move is [`io::ErrorKind::InvalidData`].
 pub fn write_pgn(
     game: &GameRecord,
     event: &str,
     round: &str,
+    players: [&str; 2],
     side: EvalSide,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -88,8 +93,8 @@ pub fn write_pgn(
         ("Site", "?".to_owned()),
         ("Date", date(game.date)),
         ("Round", round.to_owned()),
-        ("White", "?".to_owned()),
-        ("Black", "?".to_owned()),
+        ("White", players[0].to_owned()),
+        ("Black", players[1].to_owned()),
         ("Result", game.result.pgn().to_owned()),
     ];
     for (name, elo) in [("WhiteElo", game.white_elo), ("BlackElo", game.black_elo)] {
@@ -139,7 +144,7 @@ mod tests {
             ..GameRecord::default()
         };
         assert!(played_moves(&game).unwrap_err().to_string().starts_with("no legal move at ply 0 in "));
-        assert!(write_pgn(&game, "", "", EvalSide::Before, &mut Vec::new()).is_err());
+        assert!(write_pgn(&game, "", "", ["?"; 2], EvalSide::Before, &mut Vec::new()).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use engine::chess::pgn::{GameVisitor, Tags, Token, decoded, each_game, is_chess960, unix_lines};
 use engine::chess::position::Game;
 use shakmaty::san::SanPlus;
@@ -26,21 +26,24 @@ pub struct PgnGame {
     pub opening: Vec<String>,
 }
 
-/// Reads the games of a PGN. Unreadable games are logged and skipped; a game without two player names is an error.
+/// Reads the games of the PGN file `name`. Unreadable games are logged and left out; a game without two player
+/// names is an error.
 ///
-/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments the tag `Round`
-/// identifies the opening, else the first eight plies.
-pub fn read_pgn(text: &[u8]) -> Result<Vec<PgnGame>> {
+/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments the tag
+/// `Round` tells openings apart, or else the first eight plies.
+pub fn read_pgn(text: &[u8], name: &str) -> Result<Vec<PgnGame>> {
     let (mut games, mut number) = (Vec::new(), 0);
     let mut failed = None;
     each_game(&unix_lines(text), 1, &mut OpeningVisitor::default(), |read| {
         number += 1;
         match read.output.map_err(|error| error.to_string()).flatten() {
-            Ok(game) => match names_two_players(&game, number) {
-                Ok(()) => games.push(game),
-                Err(error) => failed = failed.take().or(Some(error)),
-            },
-            Err(why) => log::warn!("game {number}, line {}: {why}, skipped", read.line),
+            Ok(game) => {
+                match names_two_players(&game, number).with_context(|| format!("{name}:{}", read.line)) {
+                    Ok(()) => games.push(game),
+                    Err(error) => failed = failed.take().or(Some(error)),
+                }
+            }
+            Err(why) => log::warn!("{name}:{}: game {number}: {why}, skipped", read.line),
         }
     });
     failed.map_or(Ok(games), Err)
@@ -48,7 +51,7 @@ pub fn read_pgn(text: &[u8]) -> Result<Vec<PgnGame>> {
 
 fn names_two_players(game: &PgnGame, number: usize) -> Result<()> {
     ensure!(
-        !game.white.is_empty() && !game.black.is_empty(),
+        ![&game.white, &game.black].into_iter().any(|name| ["", "?"].contains(&name.as_str())),
         "game {number} does not name its players (tags White and Black)"
     );
     let name = &game.white;
@@ -133,7 +136,7 @@ mod tests {
             [FEN \"4k3/8/8/8/8/8/8/4K2R w K - 0 1\"]\n[Termination \"time forfeit\"]\n\n\
             1. O-O {book} Ke7 {book} 2. Rf2 {+1.00/5 0.1s, White loses on time} 0-1\n\n\
             [White \"B\"]\n[Black \"A\"]\n[Round \"?\"]\n[Result \"*\"]\n\n1. e4 e5 2. Nf3 *\n";
-        let games = read_pgn(text).unwrap();
+        let games = read_pgn(text, "x.pgn").unwrap();
         let first = PgnGame {
             white: "A".into(),
             black: "B \"2\"".into(),
@@ -144,12 +147,12 @@ mod tests {
         };
         assert_eq!(games[0], first);
         assert_eq!((games[1].halves, &games[1].round, games[1].opening.len()), (None, &None, 4));
-        assert!(read_pgn(b"").unwrap().is_empty());
+        assert!(read_pgn(b"", "x.pgn").unwrap().is_empty());
         let cut = String::from_utf8_lossy(text).replace("2. Nf3 *", "2. N");
-        assert_eq!(read_pgn(cut.as_bytes()).unwrap().len(), 1, "the second game is cut off");
-        let error = read_pgn(b"[White \"A\"]\n\n1. e4 *\n").unwrap_err();
-        assert!(error.to_string().contains("game 1 does not name its players"), "{error}");
-        let error = read_pgn(b"[White \"A\"]\n[Black \"A\"]\n\n1. e4 *\n").unwrap_err();
-        assert!(error.to_string().contains("both players are called A"), "{error}");
+        assert_eq!(read_pgn(cut.as_bytes(), "x.pgn").unwrap().len(), 1, "the second game is cut off");
+        let error = read_pgn(b"[White \"A\"]\n\n1. e4 *\n", "x.pgn").unwrap_err();
+        assert!(format!("{error:#}").starts_with("x.pgn:1: game 1 does not name its players"), "{error:#}");
+        let error = read_pgn(b"[White \"A\"]\n[Black \"A\"]\n\n1. e4 *\n", "x.pgn").unwrap_err();
+        assert!(format!("{error:#}").contains("both players are called A"), "{error:#}");
     }
 }

@@ -206,7 +206,7 @@ fn read(pgn: &str, evals: EvalSide) -> Vec<GameRecord> {
 
 fn written(game: &GameRecord, side: EvalSide) -> String {
     let mut text = Vec::new();
-    write_pgn(game, "a \"test\"", "1", side, &mut text).unwrap();
+    write_pgn(game, "a \"test\"", "1", ["?"; 2], side, &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 
