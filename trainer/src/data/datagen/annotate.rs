@@ -34,8 +34,8 @@ pub struct Annotate {
 }
 
 impl Annotate {
-    /// Reads all games with their numbers, in order, until `take` returns false, and reports those and the
-    /// files that are left out; with `warn` they are also logged.
+    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports the omitted games
+    /// and files and, with `warn`, logs them.
     pub fn each_game(
         &self,
         stop: &AtomicBool,

@@ -127,8 +127,8 @@ impl UnitTask {
         })
     }
 
-    /// Does a unit on one thread and returns the result file in `folder`. Returns `None` if interrupted; the
-    /// next call then continues from what is in the folder.
+    /// Does a unit on one thread and returns the result file in `folder`, or `None` if interrupted. The next call
+    /// continues from the files in the folder.
     pub fn finish(
         &self,
         unit: &Unit,

@@ -78,11 +78,11 @@ pub struct TrainReport {
 /// Mean divergence from the reference network over batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyDivergence {
-    /// Kullback–Leibler divergence of the policy (nat); `None` if it was not measured.
+    /// KL divergence of the policy (nat); `None` if it was not measured.
     pub kl: Option<f64>,
-    /// Weight of the penalty (per nat); `None` without a penalty.
+    /// Penalty weight per nat; `None` without a penalty.
     pub weight: Option<f64>,
-    /// Number of batches with a divergence that is not finite; they are excluded from the means.
+    /// Batches with a non-finite divergence, which the means exclude.
     #[serde(default)]
     pub lost: u64,
 }

@@ -16,7 +16,7 @@ const REFRESH: Duration = Duration::from_millis(500);
 /// What is known of the rate and the time left while the first step takes longer than these seconds.
 pub type Bounds = Box<dyn Fn(f64) -> String + Send>;
 
-/// Shows progress. A thread of its own speaks up while a single step takes longer than [`SILENCE`].
+/// Shows progress. A thread prints a line if a single step takes longer than [`SILENCE`].
 pub struct Pulse {
     bar: ProgressBar,
     lines: Option<Lines>,
@@ -39,7 +39,7 @@ struct State {
 }
 
 impl Pulse {
-    /// Progress over `total`; `first` tells what is known before the first call of [`Pulse::show`].
+    /// `first` tells what is known before the first call of [`Pulse::show`].
     pub fn new(total: u64, first: Bounds) -> Pulse {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("a valid template"));
@@ -120,7 +120,7 @@ impl Lines {
 }
 
 impl State {
-    /// The line to print if the last is too old, and begins to wait again.
+    /// Returns the line to print if the last one is too old, and restarts the wait.
     fn overdue(&mut self, start: Instant, first: &dyn Fn(f64) -> String) -> Option<String> {
         if self.printed.unwrap_or(start).elapsed() < SILENCE {
             return None;
