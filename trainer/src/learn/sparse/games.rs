@@ -331,7 +331,8 @@ mod tests {
             result: -1,
             ..GameView::default()
         });
-        let batch = sampled(&games, &SparseRecipe::default());
+        let recipe = SparseRecipe { target: ValueTarget { lambda: 0.3 }, ..SparseRecipe::default() };
+        let batch = sampled(&games, &recipe);
         assert_eq!((batch.len(), games.targets()), (6, 6));
         let mut game = Game::new();
         for (ply, packed) in MOVES.iter().enumerate() {

@@ -38,7 +38,7 @@ pub fn read_pgn(text: &[u8], name: &str) -> Result<Vec<PgnGame>> {
         number += 1;
         match read.output.map_err(|error| error.to_string()).flatten() {
             Ok(game) => {
-                match names_two_players(&game, number).with_context(|| format!("{name}:{}", read.line)) {
+                match names_two_players(&game, number).with_context(|| format!("{name}:{}", read.game_line)) {
                     Ok(()) => games.push(game),
                     Err(error) => failed = failed.take().or(Some(error)),
                 }
