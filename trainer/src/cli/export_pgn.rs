@@ -18,7 +18,7 @@ pub(super) fn arena_source(first: &str, second: &str) -> String {
     format!("{ARENA}{first}{AGAINST}{second}")
 }
 
-/// Write stored games (games/1) as PGN, with their evaluations and the names of their openings
+/// Write stored games (games/1) as PGN, with evaluations and opening names
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer export-pgn data/mined-*.h5 --out mined.pgn\n  \
     philidor-trainer export-pgn data/mined-00000.h5 --game 7 --evals after")]

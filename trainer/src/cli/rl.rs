@@ -18,11 +18,10 @@ use crate::play::rl::{LoopLearner, Others, RlLoop, RlOutcome, RunState, SparseLo
 
 /// Improve a network by reinforcement learning: a loop of self-play, training and matches against earlier networks
 ///
-/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the
-/// unfinished games and the last seconds of finished ones; it gets what is left of the iterations and hours that
-/// were asked for. RUN holds config.json (all keys), state.json, metrics.jsonl (one line per iteration), events.log,
-/// games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
-/// seed, …) are refused.
+/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the unfinished games
+/// and the last seconds of finished ones; it gets what is left of the iterations and hours that were asked for. RUN has
+/// config.json (all keys), state.json, metrics.jsonl (one line per iteration), events.log, games/, nets/ and the current
+/// training run. Keys of `train` that the loop sets itself (samples, schedule, seed, …) are refused.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \

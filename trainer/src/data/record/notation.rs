@@ -70,13 +70,9 @@ impl GameResult {
 /// Writes a game as PGN with its opening and evaluations, followed by an empty line. An illegal move is
 /// [`io::ErrorKind::InvalidData`].
 ///
-/// `event` and `round` are the tags of that name, `players` are White and Black. With [`EvalSide::After`] the comment of a move is the score of the
-/// position after it, as Lichess writes it and most programs read it; else it is that of the position before it, as in
-/// `games/1`, and nothing is lost.
-///
-/// # Errors
-///
-/// If writing fails; a game with an illegal move is [`io::ErrorKind::InvalidData`].
+/// `event` and `round` are the tags of that name, `players` are White and Black. With [`EvalSide::After`] a move's
+/// comment is the score of the position after it, as Lichess writes it and most programs read it; else that of the
+/// position before it, as in `games/1`, which loses nothing.
 pub fn write_pgn(
     game: &GameRecord,
     event: &str,

@@ -33,7 +33,6 @@ pub fn epoch(sources: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     used.map(|(samples, weight)| samples * total / weight).fold(0.0, f64::max)
 }
 
-/// What a source takes from its files.
 pub struct GameFilter<'a> {
     /// For messages.
     pub name: &'a str,

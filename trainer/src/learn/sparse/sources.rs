@@ -124,7 +124,7 @@ impl SparseGames {
         config.in_epochs().resolve(epoch, step, &mut config.samples, &mut config.validate_every);
     }
 
-    /// Scales the shares of the training games so that they sum to `total`.
+    /// Scales the shares to sum to `total`.
     pub fn share(&mut self, total: f64) {
         let sum: f64 = self.train.iter().map(|source| source.share).sum();
         self.train.iter_mut().for_each(|source| source.share *= total / sum);
