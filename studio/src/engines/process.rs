@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use engine::apps::uci_client::{
-    EngineLine, InfoLine, MoveNumbers, OptionSpec, engine_process, knows, set_option,
-};
+use engine::apps::uci_client::{EngineLine, Greeting, InfoLine, MoveNumbers, OptionSpec, engine_process};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -120,10 +118,11 @@ async fn run(
     let input = child.stdin.take().expect("it is piped");
     let output = BufReader::new(child.stdout.take().expect("it is piped")).lines();
     let mut conversation =
-        Conversation { input, output, known: Vec::new(), set: HashMap::new(), current: None };
+        Conversation { input, output, greeting: Greeting::default(), set: HashMap::new(), current: None };
     let result = async {
-        let name = conversation.greet(spec).await?;
-        report(EngineEvent::Ready { name, options: conversation.known.clone() });
+        conversation.greet(spec).await?;
+        let Greeting { name, options } = conversation.greeting.clone();
+        report(EngineEvent::Ready { name: name.unwrap_or_else(|| spec.name.clone()), options });
         conversation.serve(orders, report).await
     }
     .await;
@@ -172,7 +171,7 @@ struct Search {
 struct Conversation {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
-    known: Vec<OptionSpec>,
+    greeting: Greeting,
     set: HashMap<String, String>,
     current: Option<Search>,
 }
@@ -185,36 +184,30 @@ impl Conversation {
     }
 
     /// Sends `uci` and the options of the command line, and waits until the engine is ready.
-    async fn greet(&mut self, spec: &EngineSpec) -> Result<String, Fault> {
-        let mut name = spec.name.clone();
+    async fn greet(&mut self, spec: &EngineSpec) -> Result<(), Fault> {
         self.send("uci").await?;
-        loop {
-            match self.answer().await? {
-                EngineLine::Name(text) => name = text,
-                EngineLine::Option(option) => self.known.push(option),
-                EngineLine::UciOk => break,
-                _ => (),
-            }
-        }
+        while !self.hear_greeting().await? {}
         for (option, value) in &spec.options {
-            if !knows(&self.known, option) {
-                return Err(Fault::Garbled(format!("has no option \"{option}\"")));
-            }
-            self.send(&set_option(option, value)).await?;
+            let command = self.greeting.set_option(option, value).map_err(Fault::Garbled)?;
+            self.send(&command).await?;
         }
-        self.wait_until_ready().await?;
-        Ok(name)
+        self.wait_until_ready().await
+    }
+
+    /// Returns true when the greeting has ended.
+    async fn hear_greeting(&mut self) -> Result<bool, Fault> {
+        let line = self.answer().await?;
+        Ok(self.greeting.hear(&line))
     }
 
     async fn wait_until_ready(&mut self) -> Result<(), Fault> {
         self.send("isready").await?;
-        while self.answer().await? != EngineLine::ReadyOk {}
+        while EngineLine::parse(&self.answer().await?) != EngineLine::ReadyOk {}
         Ok(())
     }
 
-    async fn answer(&mut self) -> Result<EngineLine, Fault> {
-        let line = timeout(ANSWER_TIME, next_line(&mut self.output)).await.map_err(|_| Fault::Silent)??;
-        Ok(EngineLine::parse(&line))
+    async fn answer(&mut self) -> Result<String, Fault> {
+        timeout(ANSWER_TIME, next_line(&mut self.output)).await.map_err(|_| Fault::Silent)?
     }
 
     async fn serve(
@@ -289,8 +282,10 @@ impl Conversation {
 
     async fn begin(&mut self, order: SearchOrder) -> Result<(), Fault> {
         for (name, value) in order.options {
-            if knows(&self.known, &name) && self.set.get(&name) != Some(&value) {
-                self.send(&set_option(&name, &value)).await?;
+            if let Ok(command) = self.greeting.set_option(&name, &value)
+                && self.set.get(&name) != Some(&value)
+            {
+                self.send(&command).await?;
                 self.set.insert(name, value);
             }
         }

@@ -1,5 +1,6 @@
 //! UCI engines in child processes that evaluate positions.
 
+mod greeting;
 mod info_line;
 mod line;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
 use thiserror::Error;
 
+pub use greeting::Greeting;
 pub use info_line::InfoLine;
 pub use line::{EngineLine, MoveNumbers, OptionSpec};
 
@@ -148,8 +150,7 @@ pub struct UciEngine {
     input: ChildStdin,
     lines: Receiver<String>,
     timeout: Duration,
-    name: String,
-    options: Vec<OptionSpec>,
+    greeting: Greeting,
     multi_pv: usize,
     chess960: bool,
 }
@@ -172,10 +173,11 @@ impl UciEngine {
         });
         let timeout = command.timeout;
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (options, multi_pv, chess960) = (Vec::new(), 1, false);
-        let mut engine =
-            UciEngine { program, child, input, lines, timeout, name, options, multi_pv, chess960 };
-        engine.handshake(stop)?;
+        let greeting = Greeting { name: Some(name), ..Greeting::default() };
+        let (multi_pv, chess960) = (1, false);
+        let mut engine = UciEngine { program, child, input, lines, timeout, greeting, multi_pv, chess960 };
+        engine.send("uci")?;
+        while !engine.hear_greeting(stop)? {}
         for (name, value) in &command.options {
             engine.set_option(name, value)?;
         }
@@ -183,20 +185,14 @@ impl UciEngine {
         Ok(engine)
     }
 
-    fn handshake(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
-        self.send("uci")?;
-        loop {
-            match EngineLine::parse(&self.receive(self.timeout, stop)?) {
-                EngineLine::Name(name) => self.name = name,
-                EngineLine::Option(option) => self.options.push(option),
-                EngineLine::UciOk => return Ok(()),
-                _ => (),
-            }
-        }
+    /// Returns true when the greeting has ended.
+    fn hear_greeting(&mut self, stop: &AtomicBool) -> Result<bool, EngineError> {
+        let line = self.receive(self.timeout, stop)?;
+        Ok(self.greeting.hear(&line))
     }
 
     pub fn has_option(&self, name: &str) -> bool {
-        knows(&self.options, name)
+        self.greeting.has_option(name)
     }
 
     /// Returns whether the engine has the check option.
@@ -209,10 +205,8 @@ impl UciEngine {
     }
 
     fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
-        if !self.has_option(name) {
-            return Err(EngineError::Unfit(self.program.clone(), format!("has no option \"{name}\"")));
-        }
-        self.send(&set_option(name, value))
+        let command = self.greeting.set_option(name, value);
+        self.send(&command.map_err(|why| EngineError::Unfit(self.program.clone(), why))?)
     }
 
     fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
@@ -222,7 +216,7 @@ impl UciEngine {
     }
 
     pub fn name(&self) -> &str {
-        &self.name
+        self.greeting.name.as_deref().unwrap_or_default()
     }
 
     pub fn new_game(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
@@ -250,7 +244,7 @@ impl UciEngine {
 
     /// The engine uses earlier positions only for repetitions.
     fn needs_only_recent(&self) -> bool {
-        self.name.starts_with("Stockfish")
+        self.name().starts_with("Stockfish")
     }
 
     fn prepare(&mut self, position: &UciPosition, count: usize) -> Result<(), EngineError> {
@@ -370,15 +364,6 @@ pub fn engine_process(program: &Path, arguments: &[String]) -> Command {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut process, 0);
     process
-}
-
-pub fn set_option(name: &str, value: &str) -> String {
-    format!("setoption name {name} value {value}")
-}
-
-/// Names are case-insensitive.
-pub fn knows(options: &[OptionSpec], name: &str) -> bool {
-    options.iter().any(|known| known.name.eq_ignore_ascii_case(name))
 }
 
 /// Debian installs Stockfish in /usr/games, which is not in root's PATH.
