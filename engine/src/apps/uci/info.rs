@@ -7,9 +7,12 @@ use std::time::Duration;
 use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 use crate::search::{PvLine, Report, Score};
+use crate::setup::legal_part;
 
 #[derive(Clone, Debug)]
 pub struct Printer {
+    /// Position that the lines begin with.
+    root: Game,
     /// Castling is written as king takes rook.
     pub chess960: bool,
     pub show_wdl: bool,
@@ -24,8 +27,17 @@ pub struct Printer {
 }
 
 impl Printer {
-    pub fn new(chess960: bool, show_wdl: bool, multipv: usize) -> Printer {
-        Printer { chess960, show_wdl, multipv, root_hits: 0, is_drawn: false, depth: 1, shown: Vec::new() }
+    pub fn new(root: &Game, chess960: bool, show_wdl: bool, multipv: usize) -> Printer {
+        Printer {
+            root: root.clone(),
+            chess960,
+            show_wdl,
+            multipv,
+            root_hits: 0,
+            is_drawn: false,
+            depth: 1,
+            shown: Vec::new(),
+        }
     }
 
     /// `time` counts from `go`. The move to be played comes first, then the others by falling score, then unvisited
@@ -33,7 +45,9 @@ impl Printer {
     /// trusted yet and is cut to that of the line before. The depth never falls within a search.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
-        let mut lines: Vec<PvLine> = report.lines.iter().take(self.multipv).cloned().collect();
+        let mut lines: Vec<PvLine> =
+            report.lines.iter().take(self.multipv).map(|line| self.legal(line)).collect();
+        lines.retain(|line| !line.pv.is_empty());
         // Classical players count no visits.
         let are_counted = lines.iter().any(|line| line.visits > 0);
         let group = |line: &PvLine| match line.score {
@@ -62,6 +76,13 @@ impl Printer {
         let before = std::mem::take(&mut self.shown);
         let lines = self.lines(report, time);
         if self.shown == before { Vec::new() } else { lines }
+    }
+
+    /// The line up to its first illegal move, as the last check of `bestmove` cuts it.
+    fn legal(&self, line: &PvLine) -> PvLine {
+        let pv = legal_part(&self.root, &line.pv, self.chess960);
+        debug_assert_eq!(pv, line.pv, "a variation is not legal in {}", self.root.fen());
+        PvLine { pv: pv.to_vec(), ..line.clone() }
     }
 
     /// `None` leaves out the fields that depend on time.
@@ -143,11 +164,11 @@ mod tests {
         let report = report(&Game::new(), &[("e2e4 e7e5", Score::Cp(-13))]);
         let time = Duration::from_micros(2_000_900);
         assert_eq!(
-            Printer::new(false, true, 1).lines(&report, time),
+            Printer::new(&Game::new(), false, true, 1).lines(&report, time),
             ["info depth 4 seldepth 9 multipv 1 score cp -13 wdl 200 700 100 nodes 5000 nps 2500 \
               hashfull 3 tbhits 0 time 2000 pv e2e4 e7e5"]
         );
-        let quick = Printer::new(false, false, 1).lines(&report, Duration::ZERO);
+        let quick = Printer::new(&Game::new(), false, false, 1).lines(&report, Duration::ZERO);
         assert!(quick[0].contains("score cp -13 nodes 5000 nps 5000000 "), "{quick:?}");
     }
 
@@ -155,8 +176,8 @@ mod tests {
     fn multipv_shows_the_best_lines_in_order() {
         let lines = [("e2e4", Score::Cp(3)), ("d2d4", Score::Cp(2)), ("a2a3", Score::Mate(-2))];
         let report = report(&Game::new(), &lines);
-        assert_eq!(Printer::new(false, false, 2).lines(&report, Duration::ZERO).len(), 2);
-        let all = Printer::new(false, false, 500).lines(&report, Duration::ZERO);
+        assert_eq!(Printer::new(&Game::new(), false, false, 2).lines(&report, Duration::ZERO).len(), 2);
+        let all = Printer::new(&Game::new(), false, false, 500).lines(&report, Duration::ZERO);
         assert_eq!(all.len(), 3);
         assert!(all[2].contains(" multipv 3 score mate -2 "), "{all:?}");
         assert!(all.iter().all(|line| line.contains("depth 4 ")));
@@ -193,18 +214,32 @@ mod tests {
             ("b1c3", "mate -3"),
         ]
         .map(|(m, score)| (m.to_owned(), score.to_owned()));
-        let mut printer = Printer::new(false, false, 500);
+        let mut printer = Printer::new(&Game::new(), false, false, 500);
         assert_eq!(order(&mut printer), expected);
         // MultiPV selects before the lines are sorted.
-        assert_eq!(order(&mut Printer::new(false, false, 2)), [expected[0].clone(), expected[2].clone()]);
+        assert_eq!(
+            order(&mut Printer::new(&Game::new(), false, false, 2)),
+            [expected[0].clone(), expected[2].clone()]
+        );
         printer.is_drawn = true;
         assert_eq!(order(&mut printer)[1], ("g1f3".to_owned(), "cp 35".to_owned()));
+    }
+
+    /// A debug build stops instead, as any illegal move is a bug of the search.
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "a variation is not legal"))]
+    fn an_illegal_move_cuts_the_variation() {
+        let mut report = report(&Game::new(), &[("e2e4 e7e5", Score::Cp(3)), ("d2d4", Score::Cp(2))]);
+        let knight = Game::new().parse_uci("g1f3").unwrap();
+        report.lines[0].pv.insert(1, knight);
+        let lines = Printer::new(&Game::new(), false, false, 2).lines(&report, Duration::ZERO);
+        assert!(lines[0].ends_with(" pv e2e4") && lines[1].ends_with(" pv d2d4"), "{lines:?}");
     }
 
     #[test]
     fn the_last_lines_are_not_repeated() {
         let mut report = report(&Game::new(), &[("e2e4 e7e5", Score::Cp(3)), ("d2d4", Score::Cp(2))]);
-        let mut printer = Printer::new(false, false, 2);
+        let mut printer = Printer::new(&Game::new(), false, false, 2);
         assert_eq!(printer.last_lines(&report, Duration::ZERO).len(), 2, "nothing was shown");
         assert_eq!(printer.lines(&report, Duration::ZERO).len(), 2, "during the search all are");
         assert_eq!(printer.last_lines(&report, Duration::from_secs(1)), [""; 0]);
@@ -217,7 +252,7 @@ mod tests {
     #[test]
     fn depth_never_falls() {
         let mut report = report(&Game::new(), &[("e2e4", Score::Cp(0))]);
-        let mut printer = Printer::new(false, false, 1);
+        let mut printer = Printer::new(&Game::new(), false, false, 1);
         for (depth, shown) in [(0, 1), (3, 3), (2, 3), (5, 5)] {
             report.depth = depth;
             let lines = printer.lines(&report, Duration::ZERO);

@@ -40,7 +40,7 @@ impl Session {
         let handle = SearchHandle::new((!limits.ponder).then_some(at));
         let context = self.context(limits, at, handle.clone(), budget, root_moves.len());
         let &Settings { chess960, show_wdl, multipv, .. } = self.settings();
-        let mut printer = Printer::new(chess960, show_wdl, multipv);
+        let mut printer = Printer::new(&self.game, chess960, show_wdl, multipv);
         printer.root_hits = root_hits;
         let (sender, finished) = bounded(1);
         let observer = UciObserver::new(context, printer, self.out.clone(), sender);
