@@ -9,10 +9,11 @@ use serde::Serialize;
 use super::machine::Machine;
 use crate::apps::bench::speed::{NATIVE_SEARCH_VISITS, search_rate};
 use crate::nets::catalogue::{self, Catalogue};
-use crate::nets::eval::Evaluator;
 use crate::nets::onnx::{Network, NetworkPair, PrecisionCache};
-use crate::nets::sparse::{SparseEvaluator, SparseNetwork};
+use crate::nets::sparse::SparseNetwork;
 use crate::search::{Params, Pool};
+use crate::setup::EngineBuilder;
+use crate::setup::settings::Settings;
 
 const TIME: Duration = Duration::from_millis(1200);
 /// Per search in ONNX Runtime, where the slowest network does a few hundred per second.
@@ -29,6 +30,13 @@ pub(super) struct NetworkSpeed {
     pub by: String,
     /// Positions per second.
     pub rate: f64,
+}
+
+/// The embedded network as any program gets it.
+fn embedded_pool(workers: usize) -> Result<Pool, String> {
+    let settings = Settings { threads: workers, hash: MEMORY >> 20, ..Settings::default() };
+    let engine = EngineBuilder::new(settings).build().map_err(|error| error.to_string())?;
+    engine.into_pool().map_err(|error| error.to_string())
 }
 
 pub(super) fn progress() -> ProgressBar {
@@ -103,10 +111,7 @@ impl Measurements {
             .collect();
         let evaluators = network.evaluators();
         progress.inc_length((evaluators.len() + several.len()) as u64);
-        let rate = |evaluators: Vec<SparseEvaluator>| {
-            let evaluators =
-                evaluators.into_iter().map(|evaluator| Box::new(evaluator) as Box<dyn Evaluator>);
-            let mut pool = Pool::new(evaluators.collect(), Params::native(), MEMORY);
+        let rate = |mut pool: Pool| {
             search_rate(&mut pool, NATIVE_SEARCH_VISITS / 5, TIME).map_err(|error| error.to_string())
         };
         for (index, evaluator) in evaluators.into_iter().enumerate() {
@@ -115,7 +120,8 @@ impl Measurements {
             }
             let by = evaluator.instructions().to_owned();
             progress.set_message(format!("{}, {by}", catalogue::EMBEDDED_FILE));
-            let rate = rate(vec![evaluator])?;
+            // No option chooses the instructions, so this pool is made by hand.
+            let rate = rate(Pool::new(vec![Box::new(evaluator)], Params::native(), MEMORY))?;
             progress.inc(1);
             self.networks.push(NetworkSpeed {
                 file: catalogue::EMBEDDED_FILE.to_owned(),
@@ -128,8 +134,7 @@ impl Measurements {
         for workers in several {
             if Instant::now() < deadline {
                 progress.set_message(format!("{} with {workers} workers", catalogue::EMBEDDED_FILE));
-                let evaluators = (0..workers).map(|_| network.evaluator()).collect();
-                self.workers.push((workers, rate(evaluators)?));
+                self.workers.push((workers, rate(embedded_pool(workers)?)?));
                 progress.inc(1);
             }
         }
