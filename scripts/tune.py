@@ -51,6 +51,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -99,6 +100,20 @@ class Parameter:
         if not low <= start <= high or not 0 < c <= high - low:
             raise argparse.ArgumentTypeError(f"{text!r}: the start is not in the range, or C is not")
         return Parameter(name, start, low, high, c)
+
+    def settle(self, options):
+        """Takes the option's type from the engine's `options`, and refuses bounds that the engine would clamp: beyond its
+        range it would play with the nearest bound, whatever the value."""
+        option = options.get(self.name)
+        if option is None:
+            sys.exit(f"tune.py: the engine has no option {self.name}")
+        if option.low is None:
+            sys.exit(f"tune.py: option {self.name} is no number with a range, but of type {option.kind}")
+        self.whole = option.kind == "spin"
+        for bound in (self.low, self.high):
+            if not option.low <= bound <= option.high:
+                sys.exit(f"tune.py: option {self.name} cannot be {bound:g}: it takes {option.low:g} to {option.high:g}; "
+                         f"--param {self.name}=START:LOW:HIGH must stay within that")
 
     def clamp(self, value):
         return min(max(value, self.low), self.high)
@@ -210,6 +225,32 @@ class EngineError(Exception):
     """An engine that does not answer, or not as it should."""
 
 
+@dataclass
+class Option:
+    """An option as the engine lists it; a range only if it is a number."""
+
+    kind: str
+    low: float = None
+    high: float = None
+
+
+def read_options(lines):
+    """The options by name. A spin has its range in its line, a decimal number, which is a string in UCI, in a line
+    `info string option NAME takes LOW to HIGH`, as `philidor uci --tuning` writes it."""
+    options = {}
+    for line in lines:
+        if line.startswith("option name ") and " type " in line:
+            name, _, rest = line[len("option name "):].partition(" type ")
+            words = rest.split()
+            options[name] = Option(words[0])
+            if words[0] == "spin":
+                options[name].low, options[name].high = (float(words[words.index(end) + 1]) for end in ("min", "max"))
+        elif line.startswith("info string option ") and " takes " in line:
+            name, _, bounds = line[len("info string option "):].partition(" takes ")
+            options[name].low, options[name].high = map(float, bounds.split(" to "))
+    return options
+
+
 class Engine:
     """A UCI engine that stays alive between games."""
 
@@ -218,15 +259,13 @@ class Engine:
             [command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1,
             # Ctrl-C is for this script alone, which lets a game end.
             start_new_session=True,
+            # As `uci --tuning` does, also through a script that starts the engine.
+            env=os.environ | {"PHILIDOR_TUNING": "1"},
         )
         self.lines = queue.SimpleQueue()
         threading.Thread(target=self.read, daemon=True).start()
         self.send("uci")
-        self.kinds = {}
-        for line in iter(self.line, "uciok"):
-            if line.startswith("option name ") and " type " in line:
-                name, _, kind = line[len("option name "):].partition(" type ")
-                self.kinds[name] = kind.split()[0]
+        self.options = read_options(iter(self.line, "uciok"))
         for name, value in options.items():
             self.option(name, value)
         self.ready()
@@ -252,14 +291,14 @@ class Engine:
         return line
 
     def option(self, name, value):
-        if name not in self.kinds:
+        if name not in self.options:
             sys.exit(f"tune.py: the engine has no option {name}")
         self.send(f"setoption name {name} value {value}")
 
     def ready(self):
-        """Waits until the engine is ready; returns what it says before."""
         self.send("isready")
-        return list(iter(self.line, "readyok"))
+        while self.line() != "readyok":
+            pass
 
     def move(self, position, limit, patience):
         """The best move, and the score in centipawns of the last line about it (None without)."""
@@ -546,7 +585,7 @@ class UnitTuning(Tuning):
 
 
 def self_test():
-    """Gains by hand, a resumption that is no other tuning, and a function whose maximum SPSA must find."""
+    """Gains by hand, ranges of options, and a function whose maximum SPSA must find."""
     c, r = gains(1000, 1000, 0.01)
     assert (c, r) == (1.0, 0.01), "the last step has the gains that were asked for"
     c, r = gains(1, 1000, 0.01)
@@ -558,6 +597,7 @@ def self_test():
     # Wins move both along the signs by r · c · C · 2 = 0.1 · 2 · C · 2.
     after = moved(parameters, [1.0, 3.0], [1, -1], 2.0, 0.1, 2)
     assert all(abs(x - y) < 1e-12 for x, y in zip(after, [1.0 + 0.07, 3.0 - 0.2]))
+    ranges_test()
     plus, minus = perturbed(parameters, [3.9, 3.0], [1, -1], 1.0)
     assert plus == [4, 2.5] and minus == [3.9 - 0.175, 3.5]
     assert direction(7, 5, 9) == direction(7, 5, 9) != direction(7, 6, 9)
@@ -575,7 +615,43 @@ def self_test():
         result = sum(1 if chance.random() < 0.5 + edge else -1 for _ in range(2))
         values = moved(parameters, values, signs, c, r, result)
     assert abs(values[0] - 2.5) < 0.2 and abs(values[1] - 6) < 0.6, values
-    print("tune.py: gains agree with those worked out by hand, and SPSA finds the maximum")
+    print("tune.py: gains agree with those worked out by hand, bounds beyond an option's range are refused, and SPSA finds the "
+          "maximum")
+
+
+def ranges_test():
+    """A parameter stays within what the engine lists, or is refused with the range."""
+    engine = """#!/bin/sh
+while read -r line; do case "$line" in
+uci) [ -n "$PHILIDOR_TUNING" ] && echo 'option name CPuct type string default auto
+info string option CPuct takes 0 to 100
+option name VisitSeries type spin default 64 min 1 max 4096
+option name Backend type combo default auto var auto'; echo uciok;;
+isready) echo readyok;;
+esac; done
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "engine"
+        program.write_text(engine, encoding="utf-8")
+        program.chmod(0o755)
+        probe = Engine(str(program), {"Backend": "auto"})
+        probe.close()
+    for text, refusal in (
+        ("CPuct=2:0.5:100", None),
+        ("VisitSeries=64:1:128", None),
+        ("CPuct=2:-1:4", "CPuct cannot be -1: it takes 0 to 100"),
+        ("VisitSeries=64:0:128", "VisitSeries cannot be 0: it takes 1 to 4096"),
+        ("VisitSeries=64:1:5000", "VisitSeries cannot be 5000: it takes 1 to 4096"),
+        ("Backend=1:0:2", "is no number with a range"),
+        ("Cpuct=1:0:2", "no option Cpuct"),
+    ):
+        parameter = Parameter.parse(text)
+        try:
+            parameter.settle(probe.options)
+            assert refusal is None, text
+            assert parameter.whole == (parameter.name == "VisitSeries")
+        except SystemExit as error:
+            assert refusal and refusal in str(error), (text, error)
 
 
 # --- Command line -----------------------------------------------------------------
@@ -635,18 +711,9 @@ def parse():
 def begin(arguments, command):
     """The state to go on from: a new one, or that of the file if it is of the same tuning."""
     probe = Engine(command, {})
-    for parameter in arguments.param:
-        if parameter.name not in probe.kinds:
-            sys.exit(f"tune.py: the engine has no option {parameter.name}")
-        parameter.whole = probe.kinds[parameter.name] == "spin"
-        for bound in parameter.low, parameter.high:
-            probe.option(parameter.name, parameter.shown(bound))
-    # Beyond an option's range the engine would play with its nearest bound, whatever the value.
-    for line in probe.ready():
-        if line.startswith("info string option ") and " cannot be " in line:
-            probe.close()
-            sys.exit(f"tune.py: {line.removeprefix('info string ')}: --param must stay within the option's range")
     probe.close()
+    for parameter in arguments.param:
+        parameter.settle(probe.options)
     now = setting(arguments, command)
     if not arguments.state.exists():
         starts = [p.start for p in arguments.param]

@@ -130,7 +130,8 @@ impl LoadedNetwork {
         let name = self.name();
         if is_sparse && settings.precision == Some(Precision::Fp32) {
             Some(format!(
-                "Precision fp32 is not there: networks of the family sparse, as {name}, play in int8"
+                "Precision fp32 has no effect on {name}: networks of the family sparse play in int8; \
+                 the next WeightsFile gets it"
             ))
         } else if thinks && has_no_steps {
             Some(format!("ThinkSteps and ThinkEpsilon have no effect: {name} is not recurrent"))

@@ -3,6 +3,8 @@
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
 
+use serde::Serialize;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::settings::Settings;
@@ -39,7 +41,8 @@ pub enum OptionKind {
     Button,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OptionEffect {
     /// The next `go` reads the setting.
     None,
@@ -107,6 +110,48 @@ pub fn lines(tuning: bool) -> Vec<String> {
         .collect()
 }
 
+/// The ranges of decimal numbers, whose `option` lines have none because they are strings in UCI: for tuners.
+pub fn ranges() -> Vec<String> {
+    let range = |option: &UciOption| match option.kind {
+        OptionKind::Number(min, max, ..) | OptionKind::Tuned(min, max, ..) => {
+            Some(format!("option {} takes {min} to {max}", option.name))
+        }
+        _ => None,
+    };
+    TABLE.iter().filter_map(range).collect()
+}
+
+/// An option for programs that read JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OptionDescription {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    /// UCI's type, or `number` for a decimal number, which is a string in UCI.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    default: Value,
+    /// What a default of `auto` is with native networks, and with all others.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    auto: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    min: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    max: Value,
+    /// The choices of a `combo`.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    values: &'static [&'static str],
+    effect: OptionEffect,
+    tuning: bool,
+    doc: &'static str,
+}
+
+/// All options, those for tuning too.
+pub fn descriptions() -> Vec<OptionDescription> {
+    let defaults = Settings::default();
+    TABLE.iter().map(|option| option.description(&defaults)).collect()
+}
+
 pub fn markdown() -> String {
     format!("{}\nFor tuning:\n\n{}", markdown_table(false), markdown_table(true))
 }
@@ -168,6 +213,50 @@ impl UciOption {
                 format!("combo, `{}`: `{}`", chosen(names, get(now)), names.join("`, `"))
             }
             OptionKind::Button => "button".to_owned(),
+        }
+    }
+
+    fn description(&self, now: &Settings) -> OptionDescription {
+        let (kind, default, [min, max]) = match &self.kind {
+            OptionKind::Check(get, _) => ("check", json!(get(now)), [Value::Null, Value::Null]),
+            OptionKind::Spin(min, max, get, _) => ("spin", json!(get(now)), [json!(min), json!(max)]),
+            OptionKind::Number(min, max, get, _) => ("number", decimal(get(now)), [*min, *max].map(decimal)),
+            OptionKind::Tuned(min, max, get, _) => {
+                ("number", get(now).map_or_else(|| json!(AUTO), decimal), [*min, *max].map(decimal))
+            }
+            OptionKind::Text(none, get, _) => {
+                ("string", json!(get(now).unwrap_or(none)), [Value::Null, Value::Null])
+            }
+            OptionKind::Fixed(text) => ("string", json!(text()), [Value::Null, Value::Null]),
+            OptionKind::Choice(names, get, _) => {
+                ("combo", json!(chosen(names, get(now))), [Value::Null, Value::Null])
+            }
+            OptionKind::Button => ("button", Value::Null, [Value::Null, Value::Null]),
+        };
+        let auto = match &self.kind {
+            OptionKind::Tuned(_, _, get, _) => {
+                let [native, other] = tuned_defaults(*get).map(decimal);
+                json!({"native": native, "other": other})
+            }
+            _ => Value::Null,
+        };
+        let values = match &self.kind {
+            OptionKind::Choice(names, ..) => names,
+            _ => &[][..],
+        };
+        let &UciOption { name, aliases, effect, is_tuning, doc, .. } = self;
+        OptionDescription {
+            name,
+            aliases,
+            kind,
+            default,
+            auto,
+            min,
+            max,
+            values,
+            effect,
+            tuning: is_tuning,
+            doc,
         }
     }
 
@@ -244,6 +333,11 @@ fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
         let settings = Settings { params: params.into(), ..Settings::default() };
         get(&settings).expect("everything is set")
     })
+}
+
+/// A number as it is written, 0.72 and not the nearest `f64` of the `f32`.
+fn decimal(number: f32) -> Value {
+    number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
 }
 
 fn chosen(names: &[&'static str], place: usize) -> &'static str {
@@ -323,6 +417,37 @@ mod tests {
         ] {
             assert!(lines.iter().any(|other| other == line), "{line} is missing from {lines:#?}");
         }
+    }
+
+    #[test]
+    fn descriptions_say_the_same_as_the_lines() {
+        let (lines, ranges, all) = (lines(true), ranges(), descriptions());
+        assert_eq!(all.len(), TABLE.len());
+        for option in &all {
+            let json = serde_json::to_value(option).unwrap();
+            let line =
+                lines.iter().find(|line| line.starts_with(&format!("option name {} type ", option.name)));
+            let line = line.expect(option.name);
+            if let Some(default) = json.get("default") {
+                let shown = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+                let shown = shown.strip_suffix(".0").unwrap_or(&shown);
+                assert!(format!("{line} ").contains(&format!(" default {shown} ")), "{line}: {json}");
+            }
+            match (option.kind, &json["min"], &json["max"]) {
+                ("spin", min, max) => assert!(line.ends_with(&format!(" min {min} max {max}")), "{json}"),
+                ("number", min, max) => {
+                    let numbers = [min, max].map(|bound| bound.as_f64().unwrap());
+                    let range = format!("option {} takes {} to {}", option.name, numbers[0], numbers[1]);
+                    assert!(ranges.contains(&range), "{json}");
+                }
+                (_, min, max) => assert!(min.is_null() && max.is_null(), "{json}"),
+            }
+        }
+        let cpuct = serde_json::to_value(all.iter().find(|option| option.name == "CPuct")).unwrap();
+        assert_eq!(
+            (&cpuct["default"], &cpuct["auto"], &cpuct["effect"], &cpuct["tuning"]),
+            (&json!("auto"), &json!({"native": 0.72, "other": 1.745}), &json!("params"), &json!(true))
+        );
     }
 
     /// Unlisted options are accepted, too.

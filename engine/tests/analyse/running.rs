@@ -173,6 +173,18 @@ fn options_and_the_number_of_visits_are_set_on_the_command_line() {
         (&json!("v"), &json!(3), &json!("none"))
     );
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    let listed = program.ask(&json!({"action": "options", "id": "o"}));
+    let option = |name: &str| {
+        let options = listed["options"].as_array().unwrap();
+        options.iter().find(|option| option["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+    };
+    let hash = option("Hash");
+    assert_eq!(
+        (&hash["type"], &hash["default"], &hash["min"], &hash["effect"]),
+        (&json!("spin"), &json!(256), &json!(1), &json!("memory"))
+    );
+    assert_eq!(option("MultiPV")["default"], 1, "defaults, not what is set");
+    assert_eq!(option("Precision")["values"], json!(["auto", "fp32", "int8"]));
     let fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
     let answer = program.ask(&json!({"id": 1, "fen": fen, "searchmoves": ["e1g1", "e1c1"]}));
     assert_eq!((&answer["nodes"], answer["lines"].as_array().unwrap().len()), (&json!(17), 2));

@@ -31,6 +31,8 @@ fn handshake() {
     });
     assert_eq!(lists[0], lists[1]);
     assert!(lists[0].iter().any(|line| line.starts_with("option name CPuct ")), "{lists:?}");
+    // Tuners read the ranges of decimal numbers here.
+    assert!(lists[0].contains(&"info string option CPuct takes 0 to 100".to_owned()), "{lists:?}");
     assert_eq!(
         engine.answer("setoption name CPuct value 1\nsetoption name EvalFile value <embedded>"),
         [""; 0]
@@ -346,6 +348,12 @@ fn a_missing_precision_is_reported_in_one_line() {
     assert_eq!(engine.answer("setoption name Precision value fp32"), [""; 0], "nothing else is wanted");
     assert_eq!(engine.answer("setoption name Precision value int8"), [missing.as_str()]);
     assert_eq!(engine.answer("setoption name WeightsFile value <embedded>"), [""; 0]);
+    assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
+    // The other order asks for the same: what the embedded network lacks is said, and refuses nothing.
+    let mut engine = Program::start();
+    let notes = engine.answer("setoption name Precision value fp32");
+    assert!(notes.len() == 1 && notes[0].ends_with("the next WeightsFile gets it"), "{notes:?}");
+    assert_eq!(engine.answer(&weights), [""; 0]);
     assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
 }
 

@@ -11,6 +11,7 @@ use crate::chess::position::{DrawReason, Game, Outcome};
 use crate::nets::eval::Wdl;
 use crate::search::{MoveStats, Proof, PvLine, Report, Score};
 use crate::setup::legal_part;
+use crate::setup::options::OptionDescription;
 
 /// All values are for the side to move.
 #[derive(Debug, Serialize)]
@@ -258,6 +259,11 @@ pub enum ActionReply<'a> {
         threads: usize,
         /// At once, if memory suffices.
         searches: usize,
+    },
+    Options {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<QueryId>,
+        options: Vec<OptionDescription>,
     },
 }
 

@@ -36,6 +36,9 @@ pub enum AnalysisRequest {
     Version {
         id: Option<QueryId>,
     },
+    Options {
+        id: Option<QueryId>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, serde::Serialize)]
@@ -92,6 +95,7 @@ enum Action {
     Terminate,
     TerminateAll,
     Version,
+    Options,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +160,7 @@ fn request(
         }
         Action::TerminateAll => AnalysisRequest::TerminateAll { id },
         Action::Version => AnalysisRequest::Version { id },
+        Action::Options => AnalysisRequest::Options { id },
     };
     fields.end()?;
     Ok(request)

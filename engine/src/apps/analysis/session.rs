@@ -11,6 +11,7 @@ use super::queue::{Job, JobQueue, RunningJob};
 use super::request::{self, AnalysisRequest, Query, QueryDefaults, QueryId, RequestError};
 use crate::apps::io::{InputLine, Writer};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
+use crate::setup::options::descriptions;
 use crate::setup::{Engine, LoadError, RootMoves, workers};
 
 /// In positions.
@@ -92,6 +93,9 @@ impl AnalysisSession {
                 threads: workers(self.engine.settings()),
                 searches: self.pool.capacity(),
             })),
+            AnalysisRequest::Options { id } => {
+                self.out.line(line(&ActionReply::Options { id, options: descriptions() }));
+            }
         }
         Ok(())
     }

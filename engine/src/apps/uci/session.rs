@@ -121,6 +121,9 @@ impl Session {
         for line in options::lines(self.lists_tuning) {
             self.out.line(line);
         }
+        if self.lists_tuning {
+            self.say_all(options::ranges());
+        }
         self.out.line("uciok");
     }
 
