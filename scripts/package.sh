@@ -42,6 +42,8 @@ WORK=$ROOT/target/package
 TARGET=x86_64-unknown-linux-gnu
 GLIBC=2.28
 BUILD=${CARGO_TARGET_DIR:-$ROOT/target/dist-build}
+# Where build_linux puts the programs.
+BIN=
 
 say() { printf 'package: %s\n' "$*" >&2; }
 die() {
@@ -97,7 +99,7 @@ settings() {
 
 # Programs for Linux, in $BIN.
 build_linux() {
-    [[ -z ${BIN:-} ]] || return 0
+    [[ -z $BIN ]] || return 0
     local arguments=(--locked --profile dist --target-dir "$BUILD" -p engine -p studio)
     if command -v cargo-zigbuild >/dev/null; then
         say "building for glibc $GLIBC and newer"
@@ -236,7 +238,7 @@ make_deb() {
     local wheel stage=$WORK/deb
     wheel=$(linux_runtime)
     rm -rf "$stage"
-    mkdir -p "$stage"/{bin,lib,bash,zsh,fish,plugins,doc}
+    mkdir -p "$stage"/{bin,lib,bash,zsh,fish,plugins,doc,overrides}
     cp "$BIN/philidor" "$BIN/philidor-studio" "$stage/bin/"
     unpack "$wheel" "$stage/lib" onnxruntime/capi/libonnxruntime.so.
     nets "$stage/nets"
@@ -245,7 +247,8 @@ make_deb() {
     {
         printf 'Philidor is free software under the GPL, version 3 or later; on Debian systems its text is in\n'
         printf '/usr/share/common-licenses/GPL-3. What else is inside:\n\n'
-        cat "$stage/licences"/{attributions,crates,studio-*,onnxruntime,onnxruntime-third-parties}.txt
+        cat "$stage/licences"/{attributions,crates,studio-*,onnxruntime,onnxruntime-third-parties}.txt |
+            python3 "$ROOT/packaging/common_licences.py"
     } >"$stage/copyright"
     {
         printf 'philidor (%s-1) unstable; urgency=medium\n\n  * Build of commit %s.\n\n' "$VERSION" "$PHILIDOR_COMMIT"
@@ -255,12 +258,13 @@ make_deb() {
     cp -r "$WORK/manuals/man1" "$stage/man1"
     install_completions "$stage/bash" "$stage/zsh" "$stage/fish"
     cp "$ROOT/packaging/philidor.eng" "$stage/plugins/"
+    cp "$ROOT/packaging/lintian-overrides" "$stage/overrides/philidor"
     rm -rf "$stage/licences"
     plain "$stage"
     # The folder of the programs is given; nothing is built or stripped again.
     local file=$OUT/philidor_$VERSION-1_amd64.deb
     (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip --compress-type gz --compress-system -p engine \
-        --deb-version "$VERSION-1" --output "$file.new") >&2
+        --deb-version "$VERSION-1" --maintainer "$(git -C "$ROOT" log -1 --format='The Philidor authors <%ae>')" --output "$file.new") >&2
     mv "$file.new" "$file"
     finished "$file"
 }
