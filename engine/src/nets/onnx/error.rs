@@ -44,8 +44,9 @@ pub enum NetError {
     #[error("tensor \"{name}\" is {found}, expected {expected}")]
     Shape { name: &'static str, found: String, expected: String },
     #[error(
-        "Backend onnx-cuda needs an NVIDIA GPU with its driver, and ONNX Runtime for it, which scripts/setup.sh cuda \
-         installs: {0}"
+        "Backend onnx-cuda needs an NVIDIA GPU with its driver, and ONNX Runtime for GPUs with CUDA 13 and cuDNN: \
+         `pip install onnxruntime-gpu[cuda,cudnn]` brings them, and ORT_DYLIB_PATH names the library; in a clone \
+         `scripts/setup.sh cuda` does both: {0}"
     )]
     Gpu(String),
     #[error(transparent)]
