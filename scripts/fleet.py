@@ -53,8 +53,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 PENDING = 2
 # Failures of a unit after which it is given up, if they are of as many machines (or all there are) that work otherwise.
 GIVEN_UP = 3
-# Failures in a row after which a machine is left out, for how many seconds at first and at most.
-LEFT_OUT, PAUSE, LONGEST_PAUSE = 3, 30.0, 600.0
+# Failures in a row after which a machine is left out, and the most seconds that it is left out for.
+LEFT_OUT, LONGEST_PAUSE = 3, 600.0
 # The machines that a report names at most.
 NAMED = 6
 # Seconds between looks at the inbox, at the machines, between reports, and until a result that was
@@ -183,13 +183,14 @@ def resumed(command):
 
 
 class Machine:
-    """A node of the cluster, and how it fares."""
+    """A node of the cluster, and how it fares; first it is left out for that many seconds."""
 
-    def __init__(self, node):
+    def __init__(self, node, pause):
         self.name = node["NodeManagerHostname"]
         if node["NodeName"] != node["NodeManagerAddress"]:
             self.name = node["NodeName"]
         self.address, self.cores = node["NodeManagerAddress"], node["Resources"].get("CPU", 0)
+        self.pause = pause
         # Failures since a result was accepted, how often it was left out since then, and until when.
         self.row, self.pauses, self.until = 0, 0, 0.0
         self.done, self.why = 0, ""
@@ -207,7 +208,7 @@ class Machine:
             return
         self.row += 1
         if self.row >= LEFT_OUT:
-            pause = min(PAUSE * 2**self.pauses, LONGEST_PAUSE)
+            pause = min(self.pause * 2**self.pauses, LONGEST_PAUSE)
             self.pauses, self.until = self.pauses + 1, time.monotonic() + pause
             say(f"machine {self} is left out for {pause:.0f} s after {self.row} failures in a row, the last: {why}")
 
@@ -218,7 +219,8 @@ class Machine:
 class Machines:
     """The nodes with cores, by their names in Ray."""
 
-    def __init__(self):
+    def __init__(self, pause):
+        self.pause = pause
         self.there, self.gone, self.looked = {}, {}, 0.0
 
     def look(self):
@@ -227,7 +229,8 @@ class Machines:
             return
         first, self.looked = not self.looked, time.monotonic()
         alive = {node["NodeID"]: node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0)}
-        joined = {name: self.gone.pop(name, None) or Machine(node) for name, node in alive.items() if name not in self.there}
+        joined = {name: self.gone.pop(name, None) or Machine(node, self.pause)
+                  for name, node in alive.items() if name not in self.there}
         for name in [name for name in self.there if name not in alive]:
             machine = self.gone[name] = self.there.pop(name)
             say(f"machine {machine} has left; its units are done elsewhere")
@@ -264,13 +267,13 @@ class Machines:
 class Driver:
     """Hands out what is wanted and puts what comes back into the inbox."""
 
-    def __init__(self, inbox, program, library):
+    def __init__(self, inbox, program, library, pause):
         self.inbox = inbox
         self.program = self.shipped(program)
         self.library = self.shipped(library) if library.exists() else None
         # Files by name and units in progress, as Ray knows them; when a result was put there.
         self.references, self.pending, self.put = {}, {}, {}
-        self.machines = Machines()
+        self.machines = Machines(pause)
         # The nodes that a unit has failed on, one for each failure; which node made a
         # result that was put there, and why an earlier one was refused.
         self.failures, self.made = {}, {}
@@ -470,6 +473,8 @@ def parse(argv):
     parser.add_argument("--learner-program", type=Path, help="the one that learns [default: that of --program]")
     parser.add_argument("--onnxruntime", type=Path, default=ROOT / ".deps/lib/libonnxruntime.so",
                         help="the library that runs networks other than the family sparse, sent along if it is there")
+    parser.add_argument("--pause", type=float, default=30, metavar="SECONDS",
+                        help="leave a machine that keeps failing out for so long at first [default: %(default)s]")
     parser.add_argument("--until-done", action="store_true", help="end when nothing is wanted any more")
     arguments = parser.parse_args(argv[:end])
     arguments.learner = argv[end + 1:]
@@ -527,7 +532,7 @@ def main():
     # What an earlier driver did not finish writing.
     for left in arguments.inbox.glob(".*.tmp"):
         left.unlink(missing_ok=True)
-    driver = Driver(arguments.inbox, arguments.program, arguments.onnxruntime)
+    driver = Driver(arguments.inbox, arguments.program, arguments.onnxruntime, arguments.pause)
     learner, learnt = start_learner(arguments) if arguments.learner else (None, None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begun = shown = time.monotonic()

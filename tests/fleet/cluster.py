@@ -29,6 +29,7 @@ def main():
     node = {"num_cpus": 1, "object_store_memory": 256 << 20, "include_dashboard": False}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
+        runs.own_home(folder)
         seconds = runs.alone(program, folder / "alone", ITERATIONS)
         cluster = Cluster(initialize_head=True, head_node_args=node)
         try:

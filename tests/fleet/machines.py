@@ -7,7 +7,7 @@ partial file. Then a program that writes rubbish makes the driver stop with the 
 is told before Ray starts; where a head runs already, the driver starts its own.
 
 Usage: tests/fleet/machines.py [PROGRAM]        (default: target/debug/philidor-trainer)
-Needs scripts/setup.sh fleet; takes about two minutes.
+Needs scripts/setup.sh fleet; takes about half a minute.
 """
 
 import json
@@ -29,7 +29,10 @@ except ImportError:
         sys.exit("machines.py: Ray is missing: run scripts/setup.sh fleet")
     os.execv(PYTHON, [str(PYTHON), *sys.argv])
 
-ITERATIONS = 2
+# One iteration of as few units as three failures in a row need: how networks are judged is cluster.py's.
+ITERATIONS = 1
+SETTINGS = [*runs.SHORT, "--set", "games_per_iteration=24", "--set", "play.max_plies=40", "--set", "play.visits=8"]
+PAUSE = 2
 STORE = 128 << 20
 FULL = "No space left on device"
 
@@ -43,7 +46,7 @@ def script(path, lines):
 def fleet(program, learner, cluster, folder, *more):
     """The driver's status and what it said."""
     words = [sys.executable, runs.ROOT / "scripts/fleet.py", "--inbox", folder / "inbox", "--program", program,
-             "--learner-program", learner, *(["--address", cluster.address] if cluster else []), *more]
+             "--learner-program", learner, "--pause", PAUSE, *(["--address", cluster.address] if cluster else []), *more]
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=500)
     said = "\n".join(line for line in done.stderr.splitlines() if "fleet.py:" in line)
     print(said, file=sys.stderr)
@@ -51,13 +54,13 @@ def fleet(program, learner, cluster, folder, *more):
 
 
 def learner(folder, iterations):
-    return ["--", "rl", *runs.SHORT, "--run", folder / "run", "--iterations", iterations, "--patience", "100000"]
+    return ["--", "rl", *SETTINGS, "--run", folder / "run", "--iterations", iterations, "--patience", "100000"]
 
 
 def full_disk(program, cluster, small, folder):
     """A machine that fails every unit costs none."""
     alone = folder / "alone"
-    runs.alone(program, alone, ITERATIONS)
+    runs.alone(program, alone, ITERATIONS, SETTINGS)
     # A script, which fits the small disk; what it needs then does not.
     wrapper = script(folder / "program", [
         f'case "$TMPDIR" in {small}) echo "Error: cannot write: {FULL}" >&2; exit 1;; esac' if os.geteuid() else "",
@@ -65,7 +68,7 @@ def full_disk(program, cluster, small, folder):
         f'exec {shlex.quote(str(program))} "$@"'])
     status, said = fleet(wrapper, program, cluster, folder, *learner(folder, ITERATIONS))
     assert status == 0, status
-    assert FULL in said and "machine small (" in said and "is left out for 30 s after 3 failures in a row" in said, said
+    assert FULL in said and "machine small (" in said and f"is left out for {PAUSE} s after 3 failures in a row" in said, said
     assert "given up" not in said and "ray::" not in said, said
     counts = runs.check(program, folder / "run", folder / "inbox", alone, ITERATIONS)
     assert counts["own"] == 0 and counts["refused"] == 0, counts
@@ -109,6 +112,7 @@ def main():
     node = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
+        runs.own_home(folder)
         trials = [folder / name for name in ("full", "rubbish", "missing", "head")]
         for trial in trials:
             trial.mkdir()

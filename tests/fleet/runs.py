@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,13 @@ SHORT = [
     "--set", "arena.sanity_games=8", "--set", "arena.visits=8", "--set", "arena.rules.max_plies=40",
     "--set", "arena.rules.games=8",
 ]
+
+
+def own_home(folder):
+    """Gives Ray, which keeps a token in the home folder, another one than the user's."""
+    home = Path(folder) / "home"
+    home.mkdir()
+    os.environ["HOME"] = str(home)
 
 
 def trainer(program, *arguments, **more):
