@@ -80,7 +80,8 @@ step cargo clippy --locked --workspace --no-default-features --all-targets -- -D
 step tests --no-default-features --test without_libtorch --test sparse --test units
 # Last, as what follows runs the programs with libtorch. Testing builds no program of a crate without integration tests.
 step tests
-step cargo build --locked --workspace
+# With the tests, whose dependencies' features are those built already: alone, cargo would choose others and build again.
+step cargo build --locked --workspace --bins --tests
 step timeout 900 python3 tests/docs/commands.py
 # The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
 step timeout 900 npm --prefix studio test
