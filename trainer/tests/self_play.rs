@@ -114,8 +114,8 @@ fn a_network_learns_from_its_own_games() {
     let preset = ["rl", "--run", "runs/a", "--resume", "--preset", "gpu"];
     let error = trainer(at, &preset).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("--preset changes nothing"));
-    // A configuration cannot change the structure of the networks or keys that the loop sets; when it is
-    // refused, the run keeps its own.
+    // `--set` can change neither the networks' structure nor keys that the loop sets, and games that it names must
+    // exist. A refused run keeps its `config.json`.
     let config = || std::fs::read_to_string(run.join("config.json")).expect("a configuration");
     let before = config();
     let more = ["--resume", "--iterations", "4"];

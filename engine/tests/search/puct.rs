@@ -38,7 +38,8 @@ fn values_change_sides_and_draws_keep_their_share() {
     near(child.wdl.win, 0.3);
     near(child.wdl.draw, 0.6);
     near(child.wdl.loss, 0.1);
-    // The root's statistics, for the side that moved into it: the mean of a draw and the flipped child.
+    // The root's statistics are those of the side that moved into it: the mean of its own evaluation, a draw, and the
+    // child's with win and loss exchanged.
     near(manual.tree().root().wdl.draw, 0.8);
     near(manual.tree().root().q, -0.1);
 }

@@ -28,7 +28,7 @@ pub fn count_ply() {
 pub enum Counted {
     /// Games, of which many run at once: plies show that they advance.
     Games,
-    /// Positions that are labelled, counted as plies before their game is finished.
+    /// Positions that are labelled, those of unfinished games included.
     Plies,
     /// What is counted one by one.
     Positions,

@@ -59,7 +59,7 @@ pub struct Query {
     pub nodes: Option<u64>,
     pub movetime: Option<Duration>,
     pub multipv: usize,
-    /// UCI notation, legal at all turns; empty for all.
+    /// Root moves in UCI notation, each legal at every one of `turns`; if empty, all legal moves are searched.
     pub searchmoves: Vec<String>,
     /// Higher ones come first.
     pub priority: i64,

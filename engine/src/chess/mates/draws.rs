@@ -47,7 +47,7 @@ impl HistoryDraws {
         self.keyed(hash, if m.is_zeroing() { 0 } else { position.halfmoves() + 1 })
     }
 
-    /// Whether a position that is not mate is a third occurrence.
+    /// Whether the position occurs for the third time. It is not mate, or the game would have ended there.
     pub fn repeats(&self, hash: u64) -> bool {
         self.repeated.contains(&hash)
     }

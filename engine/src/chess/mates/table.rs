@@ -88,7 +88,8 @@ impl MateTable {
         prefetch_index(&self.buckets, self.index(key));
     }
 
-    /// Returns the numbers for a mate within `limit` moves, or the estimates of another limit.
+    /// Returns a mate or a refutation that holds for `limit`. Otherwise returns the open numbers last stored, even if
+    /// they are for another limit.
     pub fn get(&self, key: u64, limit: u8) -> Option<Numbers> {
         let bucket = &self.buckets[self.index(key)];
         let entry =

@@ -357,7 +357,8 @@ fn move_number(word: &[u8]) -> Option<(u32, usize, &[u8])> {
     (is_number && (number > 0 || dots > 0)).then_some((number, dots, rest))
 }
 
-/// Reads a word that may follow a move (check, en passant, novelty, evaluation), with its NAG if it has one.
+/// Reads a word that may follow a move: a sign of check, en passant, novelty or evaluation. `None` if it is none of
+/// these, `Some(None)` if it is one without a NAG.
 fn mark(word: &[u8]) -> Option<Option<u8>> {
     let text = std::str::from_utf8(word).ok()?;
     Some(match text {

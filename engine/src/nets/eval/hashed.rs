@@ -125,7 +125,7 @@ impl<E: Evaluator> SplitEvaluator for CountingEvaluator<E> {
     }
 }
 
-/// The evaluators of `bench`'s signature: a uniform split one, and a hashed one for batches.
+/// The evaluators of `bench`'s signature: [`Uniform`] as a [`SplitEvaluator`], and [`HashedEvaluator`] for batches.
 pub fn signature_evaluators(nodes: &Arc<AtomicU64>) -> [Box<dyn Evaluator>; 2] {
     [
         Box::new(CountingEvaluator::new(SplitUniform, Arc::clone(nodes))),

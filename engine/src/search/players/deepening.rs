@@ -30,7 +30,7 @@ pub struct FullWidthResult {
 }
 
 /// Searches all moves to `depth` plies (at least 1) with [material and squares](crate::nets::eval::material) at the
-/// leaves, as the notebook does. Nothing ends it early.
+/// leaves, as in the course notebook that the classical players follow. Nothing ends it early.
 pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
     let moves = game.legal_moves();
     let mut search =

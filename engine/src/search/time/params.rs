@@ -13,7 +13,7 @@ pub struct TimeParams {
     pub spread: f64,
     /// Share of the increment, less the move's overhead, to spend; the rest covers unmeasured overheads.
     pub increment_share: f64,
-    /// Largest share of the time left to reserve for the overheads of moves to come.
+    /// At most this share of the clock's time, less the margin, is reserved for the overheads of later moves.
     pub cost_share: f64,
     /// Margins to hold in reserve; below, proportionally less of the increment is spent. A busy machine may be later
     /// than one.

@@ -222,7 +222,7 @@ fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
 pub(super) const SEARCH_DATASETS: [&str; 6] =
     ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
 
-/// The dataset that an engine's scores of its best moves add.
+/// The dataset of an engine's scores of its best moves, only in files that have such scores.
 pub(super) const SCORES: &str = "policy/eval";
 
 /// In the order of [`Chunk`]'s columns.

@@ -195,7 +195,8 @@ mod tests {
             kind: "group",
             weight: Some(weight),
         };
-        // Alone: b 1 of 4, a no answers. With search: b 2 of 2, a 1 of 2, so (3 + 0.5) / 4.
+        // Right answers of the network alone: 1 of 4 in group b, none graded in a. With search: 2 of 2 in b (weight
+        // 3) and 1 of 2 in a (weight 1), so the total is (3 · 1 + 1 · 0.5) / 4.
         assert_eq!(
             report.table(),
             "| group | weight | positions |    one | one, 100 nodes |\n\

@@ -122,8 +122,9 @@ fn dropouts(config: &TrainConfig) -> String {
     config.model.dropouts().iter().map(|(key, share)| format!(", model.{key} ({share})")).collect()
 }
 
-/// Trains on `batch` alone until its losses are below `bound` (nats) and the top-1 accuracy suffices. Calls `curve`
-/// with about 20 points of the learning curve and returns the last.
+/// Trains on `batch` alone for `steps` steps, or until its losses are below `bound` (nats) and its top-1 accuracy
+/// reaches `TOP1`. Calls `curve` with about 20 points of the learning curve, more if steps are slow, and returns the
+/// last.
 pub fn overfit(
     config: &TrainConfig,
     device: Device,

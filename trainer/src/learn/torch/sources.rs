@@ -141,7 +141,7 @@ fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
     SampleOptions { input, policy, target, history_dropout }
 }
 
-/// Returns all positions, or at most `most` per game unless `most` is 0.
+/// The number of positions in an epoch: `most` times the games, but no more than there are. All if `most` is 0.
 fn epoch(corpus: &Corpus, most: u64) -> f64 {
     let all = corpus.positions();
     (if most == 0 { all } else { all.min(corpus.games().saturating_mul(most)) }) as f64

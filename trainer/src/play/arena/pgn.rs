@@ -29,8 +29,9 @@ pub struct PgnGame {
 /// Reads the games of the PGN file `name`. Unreadable games are logged and left out; a game without two player
 /// names is an error.
 ///
-/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments the tag
-/// `Round` tells openings apart, or else the first eight plies.
+/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments, games from the
+/// same start position have the same opening if they have the same tag `Round` or, without that tag, the same first
+/// eight plies.
 pub fn read_pgn(text: &[u8], name: &str) -> Result<Vec<PgnGame>> {
     let (mut games, mut number) = (Vec::new(), 0);
     let mut failed = None;

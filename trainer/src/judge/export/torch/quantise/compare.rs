@@ -81,7 +81,7 @@ impl QuantisationQuality {
             same_move: share(|e| e.same_move),
             top1_before,
             top1_after,
-            // Each position adds 1, 0 or −1 to the difference; this is the variance of the mean.
+            // Each position adds 1, 0 or −1 to the difference, so `changed` is the mean of the squares.
             top1_error: ((changed - (top1_after - top1_before).powi(2)) / total).sqrt(),
         }
     }
