@@ -15,8 +15,8 @@ pub(super) enum NoMove {
     Null,
 }
 
-/// The piece letters that a game has used: N, B, R, Q (English) or S, L, T, D (German and Nordic languages). A move that
-/// brings in the other kind is unreadable, as are other languages: in many of them R is the king.
+/// The piece letters that a game has used: N, B, R, Q (English) or S, L, T, D (German and Nordic languages). A move
+/// that brings in the other kind is unreadable, as are other languages: in many of them R is the king.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Language {
     english: bool,
