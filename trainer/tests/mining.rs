@@ -198,9 +198,12 @@ fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> Opti
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let said = BufReader::new(child.stderr.take().expect("piped"));
     let mut said = said.lines().map_while(Result::ok);
-    // Rates are reported as soon as there is a game, which has at most sixty plies.
-    let progress = if searches > 60 { "positions/s" } else { "0/200, " };
-    assert!(said.any(|line| line.contains(progress)), "progress");
+    // A game has at most sixty plies.
+    let is_none = |line: &str| line.contains("saved: 0/");
+    let is_due = |line: String| {
+        if searches > 60 { line.contains("saved: ") && !is_none(&line) } else { is_none(&line) }
+    };
+    assert!(said.any(is_due), "progress");
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
     assert!(sent.success());
     child.wait().expect("it ends").code()

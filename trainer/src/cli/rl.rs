@@ -73,19 +73,16 @@ impl RlArgs {
 
     fn run_loop(&self) -> Result<String> {
         let asked = RlLimits::new(self.iterations, self.hours)?;
-        let limits = if self.resume {
-            let state = RunState::load(&self.run)?;
-            let limits = asked.resumed(&self.run, state.totals.seconds)?;
-            if let Some(why) = limits.complete(&self.run, state.iteration - 1) {
-                return Ok(why);
-            }
-            limits
-        } else {
-            asked
-        };
-        let time = limits.time();
         let settings = self.settings()?;
         let mut config = settings.config()?;
+        let (limits, complete) = if self.resume {
+            let state = RunState::load(&self.run)?;
+            let limits = asked.resumed(&self.run, state.totals.seconds)?;
+            (limits, limits.complete(&self.run, state.iteration - 1))
+        } else {
+            (asked, None)
+        };
+        let time = limits.time();
         let others = Others { inbox: self.inbox.clone(), patience: Duration::from_secs(self.patience) };
         if others.inbox.is_some() && config.runtime != Runtime::Onnx && config.train.torch().is_some() {
             log::info!("runtime is set to onnx, in which others play the same games");
@@ -106,6 +103,10 @@ impl RlArgs {
         } else {
             RlLoop::start(&self.run, config, learner, &others, stop)?
         };
+        // Only here, so that invalid settings are refused for a complete run too.
+        if let Some(why) = complete {
+            return Ok(why);
+        }
         stop_file::watch(&self.run, &watched);
         let kept = limits.keep(&self.run, begun)?;
         live::begin(&self.run, limits.iterations, time.map(|time| SystemTime::now() + time));

@@ -75,7 +75,7 @@ impl RlLimits {
         let (used, asked) = (self.used / 3600.0, seconds / 3600.0);
         Some(format!(
             "{used:.2} of {asked:.2} hours are used: {}",
-            go_on(format!("--hours {:.2}", used + asked))
+            go_on(format!("--hours {:.2}", (100.0 * (used + asked)).ceil() / 100.0))
         ))
     }
 

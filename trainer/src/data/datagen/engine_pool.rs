@@ -186,6 +186,9 @@ fn collect(
         if saved.elapsed() >= store.save_every() {
             store.save()?;
             saved = Instant::now();
+            if bar.is_hidden() {
+                log::info!("saved: {}/{}", bar.position(), bar.length().unwrap_or(0));
+            }
         }
     }
 }
