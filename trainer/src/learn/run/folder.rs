@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::base::files::{make_folder, write_file};
@@ -41,22 +41,6 @@ impl RunFolder {
             self.path.display()
         );
         Ok(())
-    }
-
-    /// Returns the result of `read` for the newest readable checkpoint, or the error of the newest.
-    pub fn resumed<T>(&self, read: impl Fn(&Path) -> Result<T>) -> Result<T> {
-        let mut newest = None;
-        for path in list(&self.path).iter().rev() {
-            match read(path) {
-                Ok(value) => return Ok(value),
-                Err(error) => {
-                    log::warn!("{error:#}; skipped");
-                    newest.get_or_insert(error);
-                }
-            }
-        }
-        let none = || anyhow!("it contains no checkpoint");
-        Err(newest.unwrap_or_else(none)).with_context(|| format!("{} cannot be resumed", self.path.display()))
     }
 
     pub fn write_config(&self, config: &impl Serialize) -> Result<()> {

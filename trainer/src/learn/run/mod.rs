@@ -4,6 +4,7 @@ pub mod metrics;
 pub mod folder;
 mod progress;
 mod range_test;
+mod resume;
 pub mod sources;
 
 use std::path::{Path, PathBuf};
