@@ -133,7 +133,14 @@ fn a_network_learns_from_its_own_games() {
         assert_eq!(config(), before);
     }
     // Repeating what the run already has is allowed.
-    succeeds(trainer(at, &[&learn("runs/a", &more)[..], &["--set", "train.model.filters=8"]].concat()));
+    let same = [&learn("runs/a", &more)[..], &["--set", "train.model.filters=8"]].concat();
+    let said = succeeds(trainer(at, &same)).stdout;
+    let complete =
+        "4 of 4 iterations are done: complete; to go on: philidor-trainer rl --run runs/a --resume";
+    assert!(String::from_utf8_lossy(&said).starts_with(complete), "{}", String::from_utf8_lossy(&said));
+    // So does a resumed run without limits, which has those that it was asked for.
+    let said = succeeds(trainer(at, &["rl", "--run", "runs/a", "--resume"])).stdout;
+    assert!(String::from_utf8_lossy(&said).starts_with(complete), "{}", String::from_utf8_lossy(&said));
     assert_eq!(config(), before);
     // A finished run can be resumed for more iterations; starting it again is refused, because that would
     // lose it.
