@@ -51,7 +51,7 @@ def is_sparse(words):
     asked = asked.get("train", asked)
     family = asked.get("model", {}).get("family")
     start = str(settings(words).get("start", "")) + " ".join(words)
-    return family == "sparse" or "cpu" in (value_of(words, "--preset") or "") and "resnet" not in start \
+    return family == "sparse" or value_of(words, "--preset") in ("cpu", "first") and "resnet" not in start \
         or "family=sparse" in start or ".int8.onnx" in start or "philidor" in start
 
 

@@ -27,6 +27,8 @@ pub enum TrainPreset {
     LinearHidden,
     /// The family sparse, made for the CPU: learns 50,000 samples a second and core, plays at 150,000 positions a second
     Cpu,
+    /// As `cpu`, on the labels in nets/labels, which a clone has: a first network in a quarter of an hour
+    First,
     /// ChessTRM: a small transformer applied recursively, 16 steps per position; needs a GPU
     Chesstrm,
 }
@@ -50,6 +52,7 @@ impl TrainPreset {
             TrainPreset::LinearSgd => include_str!("presets/linear-sgd.json"),
             TrainPreset::LinearHidden => include_str!("presets/linear-hidden.json"),
             TrainPreset::Cpu => include_str!("presets/cpu.json"),
+            TrainPreset::First => include_str!("presets/first.json"),
             TrainPreset::Chesstrm => include_str!("presets/chesstrm.json"),
         };
         let mut json: Value = serde_json::from_str(text).expect("a preset is valid JSON");
