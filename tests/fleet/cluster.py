@@ -5,7 +5,6 @@ Usage: tests/fleet/cluster.py [PROGRAM]        (default: target/debug/philidor-t
 Needs scripts/setup.sh fleet; takes about a minute.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,13 +12,7 @@ from pathlib import Path
 
 import runs
 
-PYTHON = runs.ROOT / ".deps/fleet/bin/python"
-try:
-    from ray.cluster_utils import Cluster
-except ImportError:
-    if not PYTHON.exists() or sys.executable == str(PYTHON):
-        sys.exit("cluster.py: Ray is missing: run scripts/setup.sh fleet")
-    os.execv(PYTHON, [str(PYTHON), *sys.argv])
+Cluster = runs.cluster_class()
 
 ITERATIONS = 3
 

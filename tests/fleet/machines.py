@@ -21,13 +21,7 @@ from pathlib import Path
 
 import runs
 
-PYTHON = runs.ROOT / ".deps/fleet/bin/python"
-try:
-    from ray.cluster_utils import Cluster
-except ImportError:
-    if not PYTHON.exists() or sys.executable == str(PYTHON):
-        sys.exit("machines.py: Ray is missing: run scripts/setup.sh fleet")
-    os.execv(PYTHON, [str(PYTHON), *sys.argv])
+Cluster = runs.cluster_class()
 
 # One iteration of as few units as three failures in a row need: how networks are judged is cluster.py's.
 ITERATIONS = 1

@@ -19,6 +19,18 @@ SHORT = [
 ]
 
 
+def cluster_class():
+    """Ray's clusters on one machine. Runs the program again by the Python that has Ray, if this one has not."""
+    python = ROOT / ".deps/fleet/bin/python"
+    try:
+        from ray.cluster_utils import Cluster
+    except ImportError:
+        if not python.exists() or sys.executable == str(python):
+            sys.exit(f"{Path(sys.argv[0]).name}: Ray is missing: run scripts/setup.sh fleet")
+        os.execv(python, [str(python), *sys.argv])
+    return Cluster
+
+
 def own_home(folder):
     """Gives Ray, which keeps a token in the home folder, another one than the user's."""
     home = Path(folder) / "home"
