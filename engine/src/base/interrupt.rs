@@ -25,7 +25,7 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// 130 or 143 after a signal that [`flag`] caught; else 0 if `done`, or 1.
+/// Returns 130 after a SIGINT or 143 after a SIGTERM that [`flag`] caught; otherwise 0 if `done`, else 1.
 pub fn exit_code(done: bool) -> ExitCode {
     match CODE.load(Ordering::Relaxed) {
         0 if done => ExitCode::SUCCESS,

@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::roster::EngineSpec;
 
-/// For starting, for becoming ready, and for answering after the search time or `stop`.
+/// Longest wait until the engine starts, is ready, or answers after the search time or `stop`.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
 
-/// After `quit`; then the engine is killed.
+/// Longest wait after `quit`, before the engine is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
 
 /// In bytes; a longer line is an error.

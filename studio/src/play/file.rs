@@ -53,7 +53,7 @@ pub struct LoadedGame {
 }
 
 impl PgnFile {
-    /// Fails if no game can be read.
+    /// Keeps the errors of broken games; fails only if no game can be read.
     pub fn read(text: &[u8]) -> Result<PgnFile, PgnError> {
         let (games, broken) = read_games(text);
         let has_content = |game: &PgnGame| !(game.moves.is_empty() && game.tags.is_empty());

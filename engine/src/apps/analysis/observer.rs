@@ -13,7 +13,7 @@ use crate::search::{EndReason, SearchControl, SearchObserver, SearchOutcome, Sea
 /// Beyond this many waiting lines, intermediate answers are left out.
 const LONGEST_BACKLOG: usize = 1000;
 
-/// The session writes the answer, after which the query's id is free again.
+/// A search that has ended; the id of its query is free once the session has written `answer`.
 pub struct EndedSearch {
     pub number: u64,
     pub answer: String,

@@ -20,7 +20,7 @@ use crate::apps::uci_client::UciPosition;
 use crate::base::files::write_aside;
 use crate::chess::pgn::{PgnGame, read_games};
 
-/// The second line tells whether the best move was the only good one.
+/// Lines per search: the distance to the second tells whether the best move is the only good one.
 const LINES: usize = 2;
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 

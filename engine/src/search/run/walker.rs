@@ -22,8 +22,9 @@ pub(in crate::search) struct Walker {
 pub(in crate::search) struct WalkedPath {
     /// [`Path::links`].
     pub steps: Vec<(NodeId, u32)>,
-    /// Leading steps shared with the previous visit, and with the next one.
+    /// Leading steps shared with the previous visit.
     pub begun: usize,
+    /// Leading steps shared with the next visit.
     pub kept: usize,
 }
 
