@@ -1,4 +1,4 @@
-//! [`Engine`]: the settings and what they name: network, workers, classical players, book, tablebases.
+//! [`Engine`] holds the settings and what they configure: network, workers, classical players, book, tablebases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::nets::eval::{Answer, EvalCache, EvalError, Request};
 use crate::search::players::{PlayerTask, PlayerThread};
 use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, SearchObserver};
 
-/// Per worker when several searches run: `docs/results/speed.md`.
+/// Least batch of a worker that several searches share; measured in `docs/results/speed.md`.
 const SHARED_BATCH: usize = 64;
 
-/// Creates network and workers when first needed. The network settings (`WeightsFile`, `Backend`, `Precision`,
-/// `ThinkSteps`, `ThinkEpsilon`) form one request; while it cannot be met, no other network plays in its place.
+/// Loads the network and starts the workers when first needed. If the network settings (`WeightsFile`, `Backend`,
+/// `Precision`, `ThinkSteps`, `ThinkEpsilon`) cannot be met together, no other network plays instead.
 #[derive(Default)]
 pub struct Engine {
     settings: Settings,
@@ -38,9 +38,9 @@ pub struct Engine {
 
 #[derive(Debug, Default)]
 struct Refusals {
-    /// By option.
+    /// Error texts by option.
     values: BTreeMap<&'static str, String>,
-    /// Of the last attempt to load.
+    /// Error of the last attempt to load the network.
     load: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub enum SetupError {
 pub struct SearchRequest {
     pub game: Game,
     pub limits: Limits,
-    /// For a classical player.
+    /// Used by classical players only.
     pub seed: u64,
     pub observer: Box<dyn SearchObserver>,
 }
@@ -79,7 +79,7 @@ impl EngineBuilder {
         EngineBuilder { settings, traffic: TrafficLog::default() }
     }
 
-    /// Clamps a number out of range, with a warning in the log.
+    /// Clamps a number out of range and logs a warning.
     pub fn option(mut self, name: &str, value: &str) -> Result<EngineBuilder, OptionError> {
         if let Some(note) = options::set(&mut self.settings, name, Some(value))?.note {
             log::warn!("{note}");
@@ -99,12 +99,12 @@ impl EngineBuilder {
         self
     }
 
-    /// Opens the book, the tablebases and the log, and loads the network. Notes to the user are logged.
+    /// Opens book, tablebases and log, loads the network, and logs notes to the user.
     pub fn build(self) -> Result<Engine, SetupError> {
         self.build_with_batch(1)
     }
 
-    /// With larger batches, for many searches at once ([`Engine::multi_pool`]).
+    /// Like [`EngineBuilder::build`], with larger batches for [`Engine::multi_pool`].
     pub fn build_shared(self) -> Result<Engine, SetupError> {
         self.build_with_batch(SHARED_BATCH)
     }
@@ -139,7 +139,6 @@ impl Engine {
         &self.knowledge
     }
 
-    /// `None` in analysis, beyond `BookDepth`, or if the book is off or has no move.
     pub fn book_move(&mut self, game: &Game) -> Option<Move> {
         self.knowledge.book_move(game, &self.settings)
     }
@@ -148,8 +147,8 @@ impl Engine {
         self.settings.player.is_none() && self.settings.backend != Backend::Uniform
     }
 
-    /// Returns notes to the user, one line each. A network setting is kept even if the network is refused, as part of
-    /// the request that [`Engine::prepare`] refuses. Any other refused setting changes nothing.
+    /// Returns notes to the user, one line each. After a refused network setting, [`Engine::prepare`] fails until a
+    /// valid one replaces it. Any other refused setting changes nothing.
     pub fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<Vec<String>, String> {
         let mut settings = self.settings.clone();
         let change = match options::set(&mut settings, name, value) {
@@ -178,7 +177,7 @@ impl Engine {
     }
 
     fn request_network(&mut self, settings: Settings, was_refused: bool) -> Result<Vec<String>, String> {
-        // A file may have been overwritten; the embedded network cannot change.
+        // A file is loaded again, because it may have been overwritten; the embedded network is not.
         let is_same = settings == self.settings && settings.weights.is_none();
         if is_same && !was_refused && self.refused.first().is_none() {
             return Ok(Vec::new());
@@ -226,8 +225,7 @@ impl Engine {
         Ok(Vec::new())
     }
 
-    /// Creates the workers of a network search. Returns notes to the user, one line each. Fails if the requested
-    /// network cannot be used.
+    /// Creates the workers of a network search. Returns notes to the user, one line each.
     pub fn prepare(&mut self) -> Result<Vec<String>, LoadError> {
         if self.settings.player.is_some() || self.pool.is_some() && self.refused.first().is_none() {
             return Ok(Vec::new());
@@ -280,8 +278,8 @@ impl Engine {
         Ok(pool)
     }
 
-    /// Workers shared by many searches, search parameters, memory of all trees in bytes. Needs
-    /// [`EngineBuilder::build_shared`].
+    /// Returns the workers for many searches, the search parameters, and the memory of all trees in bytes. The engine
+    /// must come from [`EngineBuilder::build_shared`].
     pub fn multi_pool(&self) -> Result<(MultiPool, Params, usize), LoadError> {
         let batch =
             self.network.as_ref().map_or(self.settings.batch(), |network| network.batch(&self.settings));
@@ -299,12 +297,11 @@ impl Engine {
         self.network.as_ref().map_or("none", LoadedNetwork::name)
     }
 
-    /// One line; `none` without a network.
     pub fn describe_network(&self) -> String {
         self.network.as_ref().map_or_else(|| "none".to_owned(), LoadedNetwork::describe)
     }
 
-    /// The tree's proofs depend on the tablebases.
+    /// Must follow a change of the tablebases, on which the tree's proofs depend.
     fn clear_tree(&mut self) {
         self.pool.iter_mut().for_each(Pool::clear);
     }
@@ -324,7 +321,6 @@ impl Engine {
         )
     }
 
-    /// Notes to the user go to `notes`.
     pub fn evaluate(&mut self, game: &Game, notes: &mut Vec<String>) -> Result<Answer, String> {
         notes.extend(self.load_missing().map_err(|error| error.to_string())?);
         let evaluator = evaluator(self.network.as_ref(), &self.settings);
@@ -363,7 +359,7 @@ mod tests {
         engine.set_option(name, Some(value)).is_ok()
     }
 
-    /// In any order of the settings, no other network replaces a refused one.
+    /// Holds for every order of the settings.
     #[test]
     fn a_refused_request_stays_refused_until_it_is_valid_or_withdrawn() {
         let (threads, hash, steps) = (("Threads", "1"), ("Hash", "16"), ("ThinkSteps", "2"));
@@ -373,7 +369,7 @@ mod tests {
         for (request, withdrawal) in [
             ([nowhere, auto, int8, steps], ("WeightsFile", "<embedded>")),
             ([("Backend", "gpu"), ("WeightsFile", "<embedded>"), int8, steps], auto),
-            // The network needs ONNX Runtime, not `native`.
+            // This network needs ONNX Runtime.
             ([("WeightsFile", MLP), ("Backend", "native"), int8, steps], ("WeightsFile", "<embedded>")),
             ([("Precision", "fp16"), ("WeightsFile", "<embedded>"), auto, steps], int8),
         ] {
@@ -397,7 +393,7 @@ mod tests {
                     engine.set_option(withdrawal.0, Some(withdrawal.1)).unwrap();
                     engine.prepare().unwrap();
                     assert!(engine.existing_pool().is_some());
-                    // A later request is refused, too.
+                    // The same request is refused again.
                     assert!(!set(&mut engine, request[0]) || !set(&mut engine, request[1]), "{request:?}");
                     assert!(engine.prepare().is_err(), "{request:?}");
                 }

@@ -5,10 +5,10 @@ use super::settings::{Backend, Settings, processors};
 use crate::nets::encoding::Input;
 use crate::nets::eval::{CachedEvaluator, EvalCache, Evaluator, Uniform};
 
-/// Allowed on any machine; large ones allow four workers per usable processor.
+/// Workers allowed on any machine; large machines allow four per usable processor.
 const MIN_WORKER_LIMIT: usize = 16;
 
-/// `Threads`, bounded because each session has its own memory; 1 for a classical player.
+/// Returns `Threads`, bounded because every worker has memory of its own; 1 for a classical player.
 pub fn workers(settings: &Settings) -> usize {
     match settings.player {
         None => settings.threads.clamp(1, MIN_WORKER_LIMIT.max(4 * processors())),
@@ -22,7 +22,7 @@ pub struct WorkerEvaluators {
     pub cache: Option<Arc<EvalCache>>,
     /// The part of `Hash` for trees, in bytes.
     pub tree_memory: usize,
-    /// Our own kernels run the network.
+    /// Whether our own kernels run the network.
     pub native: bool,
 }
 
@@ -50,7 +50,7 @@ impl WorkerEvaluators {
     }
 }
 
-/// Without a cache.
+/// Returns an evaluator without a cache.
 pub fn evaluator(
     network: Option<&LoadedNetwork>,
     settings: &Settings,

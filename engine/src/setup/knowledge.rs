@@ -15,7 +15,7 @@ use crate::chess::tables::{ProbeRules, RankedResult, Tables, TablesError};
 #[derive(Debug)]
 pub struct Knowledge {
     book: Option<Book>,
-    /// For the book's moves; seeded anew in every session.
+    /// Draws book moves; every session has a new seed.
     random: SmallRng,
     tables: Tables,
 }
@@ -31,13 +31,13 @@ impl Default for Knowledge {
 }
 
 impl Knowledge {
-    /// Closes the book if none is named. On failure the previous one stays.
+    /// Closes the book if `BookFile` is empty. If opening fails, the previous book stays.
     pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
         self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
         Ok(())
     }
 
-    /// Without named tablebases, only the built-in ones stay open. On failure the previous ones stay.
+    /// Keeps only the built-in tables if `SyzygyPath` is empty. If opening fails, the previous tables stay.
     pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
         self.tables = match &settings.tables {
             Some(paths) => Tables::open_beside_builtin(paths, settings.table_rules)?,
@@ -62,9 +62,8 @@ impl Knowledge {
         self.book.as_ref()?.choose(game, &mut self.random)
     }
 
-    /// An empty `searchmoves` allows all. With one line, searches the moves that keep the best tablebase result, of
-    /// wins only the fastest, or else all of `searchmoves`. With several `lines`, searches all, ranked by the
-    /// tablebases.
+    /// An empty `searchmoves` allows all. For one line, returns those that keep the best tablebase result, of wins only
+    /// those with the least DTZ. For several `lines`, or if none keeps it, returns all of `searchmoves`.
     pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> RootMoves {
         let Some(mut known) = self.tables.root(game) else {
             return RootMoves { moves: searchmoves, known: Vec::new(), hits: 0 };
@@ -72,7 +71,7 @@ impl Knowledge {
         let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
         let kept = if lines > 1 { Vec::new() } else { known.fastest(is_wanted) };
         if !kept.is_empty() {
-            // Equal ranks let the search decide.
+            // With equal ranks, the search decides.
             known.all.retain(|known| kept.contains(&known.m));
             known.all.iter_mut().for_each(|known| known.rank = 0);
         }
@@ -83,7 +82,7 @@ impl Knowledge {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootMoves {
-    /// Empty for all.
+    /// Empty means all.
     pub moves: Vec<Move>,
     pub known: Vec<RankedResult>,
     pub hits: u64,
@@ -107,7 +106,7 @@ mod tests {
         let mut knowledge = Knowledge::default();
         let settings = Settings { tables: Some(TABLES.to_owned()), ..Settings::default() };
         knowledge.open_tables(&settings).unwrap();
-        // e2e4 in the initial position.
+        // A Polyglot entry: e2e4 in the initial position.
         let entry = [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 0x03, 0x1c, 0, 1, 0, 0, 0, 0];
         knowledge.book = Some(Book::from_bytes(entry.to_vec()).unwrap());
         knowledge

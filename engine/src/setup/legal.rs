@@ -4,8 +4,8 @@ use shakmaty::Move;
 
 use crate::chess::position::Game;
 
-/// `line` before its first move that is illegal or whose UCI text means another move. A shortened line is a bug in the
-/// search and is logged.
+/// Cuts `line` before the first move that is illegal or whose UCI text means another move, and logs the cut as a bug of
+/// the search.
 pub fn legal_part<'a>(game: &Game, line: &'a [Move], chess960: bool) -> &'a [Move] {
     let mut after = game.clone();
     let is_wrong = |m: &Move| {
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(first_legal(&game, Some(line[2])), game.legal_moves().first().copied());
     }
 
-    /// From a public report: two rooks on one side of the king, of which one may castle.
+    /// Two rooks on one side of the king, only one of which may castle (from a public report).
     #[test]
     fn a_castling_move_of_another_rook_is_wrong() {
         let fen = |right: &str| format!("r1bqk2r/ppp2ppp/2n5/3p4/8/2N2NP1/PPP2PBP/R3K1RR w {right} - 0 1");

@@ -14,29 +14,28 @@ use crate::nets::onnx::{
 };
 use crate::nets::sparse::{SparseError, SparseFile, SparseNetwork};
 
-/// Least batch on a GPU, shared by all workers.
+/// Least batch of the evaluator that all workers share on a GPU.
 const GPU_BATCH: usize = 256;
 
 pub enum LoadedNetwork {
     Onnx(Box<Network>),
     Native(SparseNetwork),
-    /// Run by ONNX Runtime.
+    /// The file of a `sparse` network that ONNX Runtime runs.
     OnnxSparse(Vec<u8>, Device),
 }
 
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// For this reason, the request was refused.
+    /// Reason why the network settings were refused earlier.
     #[error("{0}; no other network plays in its place")]
     Refused(String),
-    /// The file is in none of these folders.
+    /// Network file, folders searched.
     #[error("network {name}: no such file{looked}", looked = looked_in(.1), name = .0.display())]
     Missing(PathBuf, Vec<PathBuf>),
     #[error(transparent)]
     Onnx(#[from] NetError),
     #[error("network {0}: {1}")]
     Sparse(PathBuf, SparseError),
-    /// `Backend native` with another family.
     #[error("Backend native needs a network of the family sparse: choose auto, onnx-cpu or onnx-cuda")]
     NeedsOnnx,
     #[error("a classical player has no workers")]
@@ -48,8 +47,8 @@ fn looked_in(folders: &[PathBuf]) -> String {
     if folders.is_empty() { String::new() } else { format!(", looked in {}", folders.join(", ")) }
 }
 
-/// A relative path is looked for in the working directory, beside the program and in the network folders, as `NAME` or
-/// `nets/NAME`.
+/// Searches the working directory, the program's folder and the network folders for a relative path, with and without a
+/// leading `nets/`.
 fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
     let missing = |looked| LoadError::Missing(weights.to_owned(), looked);
     if weights.is_file() {
@@ -68,7 +67,7 @@ fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
 }
 
 impl LoadedNetwork {
-    /// Notes to the user go to `notes`.
+    /// Appends notes to the user to `notes`.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
         let network = LoadedNetwork::load_noting(settings, notes)?;
         notes.extend(network.ignored(settings));
@@ -90,7 +89,7 @@ impl LoadedNetwork {
         let device = if settings.backend == Backend::OnnxCuda { Device::Cuda } else { Device::Cpu };
         if let Some(file) = SparseFile::recognise(&bytes) {
             if matches!(settings.backend, Backend::OnnxCpu | Backend::OnnxCuda) {
-                // Errors must be reported before a search.
+                // Opened once, so that errors appear before a search.
                 OnnxSparseEvaluator::open_on(device, &bytes, 1).map_err(|error| error.in_file(path))?;
                 return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned(), device));
             }
@@ -119,7 +118,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Settings without effect on this network.
+    /// Returns a note about settings without effect on this network.
     fn ignored(&self, settings: &Settings) -> Option<String> {
         let is_sparse = !matches!(self, LoadedNetwork::Onnx(_));
         let thinks = settings.step_limits != StepLimits::default();
@@ -149,7 +148,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// On a GPU, all workers share one.
+    /// Returns an evaluator for one worker, or on a GPU for all.
     pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
         let batch = self.batch(settings).max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
         match self {
@@ -181,7 +180,6 @@ impl LoadedNetwork {
         }
     }
 
-    /// In one line.
     pub fn describe(&self) -> String {
         match self {
             LoadedNetwork::Onnx(network) => network.describe(),
@@ -190,7 +188,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Keys the evaluation cache; `None` if a look-up costs more than an evaluation.
+    /// Returns the input scheme that keys the evaluation cache, or `None` if a look-up costs more than an evaluation.
     pub fn cached_input(&self) -> Option<Input> {
         match self {
             LoadedNetwork::Onnx(network) => Some(network.schemes().input),

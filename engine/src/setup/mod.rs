@@ -1,4 +1,4 @@
-//! What a program needs to search: an [`Engine`], made by an [`EngineBuilder`] or changed option by option.
+//! An [`Engine`] for programs that search, built by an [`EngineBuilder`] or changed option by option.
 
 pub mod strength;
 pub mod settings;

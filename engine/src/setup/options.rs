@@ -1,4 +1,4 @@
-//! UCI options by [`TABLE`], with the defaults of [`Settings::default`].
+//! Reads, sets and describes the UCI options of [`TABLE`]. Defaults are those of [`Settings::default`].
 
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
@@ -11,7 +11,7 @@ use super::settings::Settings;
 use super::table::TABLE;
 use crate::search::Params;
 
-/// The only listed alias: cutechess hides options whose names begin with `UCI_`.
+/// The only alias that `uci` lists, because cutechess hides options whose names begin with `UCI_`.
 const LISTED_ALIAS: &str = "ShowWDL";
 
 pub struct UciOption {
@@ -23,16 +23,15 @@ pub struct UciOption {
     pub doc: &'static str,
 }
 
-/// Decimal numbers are strings in the protocol.
 pub enum OptionKind {
     Check(fn(&Settings) -> bool, fn(&mut Settings, bool)),
     /// `spin`: minimum, maximum, getter, setter.
     Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
-    /// `string` with a number: minimum, maximum, getter, setter.
+    /// Decimal number, a `string` in UCI: minimum, maximum, getter, setter.
     Number(f32, f32, fn(&Settings) -> f32, fn(&mut Settings, f32)),
-    /// As `Number`, or `auto` for the loaded network's default.
+    /// Like `Number`; `auto` selects the loaded network's default.
     Tuned(f32, f32, fn(&Settings) -> Option<f32>, fn(&mut Settings, Option<f32>)),
-    /// `string`: word for an empty value (`None`), getter, setter.
+    /// `string`: word shown for `None`, getter, setter.
     Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
     /// `string`; setting it is ignored.
     Fixed(fn() -> String),
@@ -46,7 +45,7 @@ pub enum OptionKind {
 pub enum OptionEffect {
     /// The next `go` reads the setting.
     None,
-    /// New workers with another memory bound.
+    /// Changes the memory bound, which needs new workers.
     Memory,
     Params,
     Workers,
@@ -61,7 +60,7 @@ pub enum OptionEffect {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionChange {
-    /// Not an alias.
+    /// The name, even if an alias was given.
     pub option: &'static str,
     pub effect: OptionEffect,
     pub note: Option<String>,
@@ -98,7 +97,7 @@ pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<O
     Ok(OptionChange { option: option.name, effect: option.effect, note })
 }
 
-/// In the table's order; tuning options only if `tuning`.
+/// Returns the `option` lines of the answer to `uci`; tuning options only if `tuning`.
 pub fn lines(tuning: bool) -> Vec<String> {
     let defaults = Settings::default();
     let listed = TABLE.iter().filter(|option| tuning || !option.is_tuning);
@@ -110,7 +109,7 @@ pub fn lines(tuning: bool) -> Vec<String> {
         .collect()
 }
 
-/// The ranges of decimal numbers, whose `option` lines have none because they are strings in UCI: for tuners.
+/// Returns the ranges of decimal numbers for tuners, because a `string` in an `option` line has no range.
 pub fn ranges() -> Vec<String> {
     let range = |option: &UciOption| match option.kind {
         OptionKind::Number(min, max, ..) | OptionKind::Tuned(min, max, ..) => {
@@ -126,12 +125,12 @@ pub fn ranges() -> Vec<String> {
 pub struct OptionDescription {
     name: &'static str,
     aliases: &'static [&'static str],
-    /// UCI's type, or `number` for a decimal number, which is a string in UCI.
+    /// UCI's type, but `number` for decimal numbers.
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Value::is_null")]
     default: Value,
-    /// What a default of `auto` is with native networks, and with all others.
+    /// Values that `auto` stands for: with native networks, with others.
     #[serde(skip_serializing_if = "Value::is_null")]
     auto: Value,
     #[serde(skip_serializing_if = "Value::is_null")]
@@ -146,7 +145,7 @@ pub struct OptionDescription {
     doc: &'static str,
 }
 
-/// All options, those for tuning too.
+/// Includes tuning options.
 pub fn descriptions() -> Vec<OptionDescription> {
     let defaults = Settings::default();
     TABLE.iter().map(|option| option.description(&defaults)).collect()
@@ -327,7 +326,7 @@ impl UciOption {
 /// Selects the loaded network's default.
 const AUTO: &str = "auto";
 
-/// With native networks, with others.
+/// Defaults with native networks, with others.
 fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
     [Params::native(), Params::default()].map(|params| {
         let settings = Settings { params: params.into(), ..Settings::default() };
@@ -335,7 +334,7 @@ fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
     })
 }
 
-/// A number as it is written, 0.72 and not the nearest `f64` of the `f32`.
+/// Returns the shortest decimal: 0.72, not the `f64` nearest to the `f32`.
 fn decimal(number: f32) -> Value {
     number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
 }

@@ -14,15 +14,15 @@ const CACHE_SHARE: usize = 12;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Of tree and cache, in MiB.
+    /// Memory of tree and evaluation cache in MiB.
     pub hash: usize,
     pub threads: usize,
     pub move_overhead: Duration,
     pub multipv: usize,
-    /// Unused: the GUI may use `go ponder`.
+    /// No effect; tells the GUI that `go ponder` works.
     pub ponder: bool,
     pub show_wdl: bool,
-    /// Castling is written as king takes rook.
+    /// Writes castling as king takes rook.
     pub chess960: bool,
     /// No strength limit, no smart pruning, no contempt, no book.
     pub analyse: bool,
@@ -32,7 +32,7 @@ pub struct Settings {
     pub skill: i64,
     /// Unused.
     pub opponent: Option<String>,
-    /// At full strength; 0 plays the best move.
+    /// Temperature of the move choice at full strength; 0 plays the best move.
     pub temperature: f32,
     /// Root statistics at the end of a search.
     pub verbose_move_stats: bool,
@@ -40,15 +40,15 @@ pub struct Settings {
     pub log_live_stats: bool,
     /// `None` is the embedded network.
     pub weights: Option<String>,
-    /// `None` is the faster precision.
+    /// `None` selects the faster precision.
     pub precision: Option<Precision>,
-    /// Of recurrent networks.
+    /// Refinement steps of recurrent networks.
     pub step_limits: StepLimits,
     pub backend: Backend,
     /// `None` is the network search.
     pub player: Option<Player>,
     pub uct: UctParams,
-    /// 0 draws a new one for every game.
+    /// 0 draws a new seed for every game.
     pub seed: u64,
     pub own_book: bool,
     pub book: Option<String>,
@@ -60,7 +60,7 @@ pub struct Settings {
     pub params: ParamSettings,
     /// Lower bound of a worker's batch when many searches share the workers.
     pub least_batch: usize,
-    /// Smart pruning is in `params`.
+    /// `smart_pruning` in here is unused; `params.smart_pruning` counts.
     pub time: TimeParams,
 }
 
@@ -123,7 +123,7 @@ impl Default for Settings {
     }
 }
 
-/// By affinity and control group.
+/// Counts the processors that affinity and control group allow.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -133,7 +133,7 @@ fn default_threads(cores: usize, usable: usize) -> usize {
 }
 
 impl Settings {
-    /// In bytes: tree, evaluation cache.
+    /// Returns the bytes of tree and evaluation cache.
     pub fn memory(&self) -> (usize, usize) {
         let all = self.hash.saturating_mul(1 << 20);
         let cache = all / 100 * CACHE_SHARE;
@@ -144,7 +144,7 @@ impl Settings {
         self.params.batch.max(self.least_batch)
     }
 
-    /// `None` for classical players, too.
+    /// `None` at full strength, in analysis and for classical players.
     pub fn strength(&self) -> Option<Strength> {
         if self.analyse || self.player.is_some() {
             None
@@ -155,12 +155,12 @@ impl Settings {
         }
     }
 
-    /// Of the move choice; `None` in analysis, and at limited strength, which draws by itself.
+    /// `None` in analysis and at limited strength, which has its own random choice.
     pub fn move_temperature(&self) -> Option<f32> {
         (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
     }
 
-    /// Includes the effects of other settings, such as analysis.
+    /// Applies analysis mode and limited strength.
     pub fn search_params(&self, native: bool) -> Params {
         let params = self.params.resolve(native);
         let mut params = self.strength().map_or_else(|| params.clone(), |strength| strength.limit(&params));
@@ -170,7 +170,6 @@ impl Settings {
         params
     }
 
-    /// Includes the effects of other settings.
     pub fn time_params(&self) -> TimeParams {
         let smart_pruning = if self.analyse { 0.0 } else { self.params.smart_pruning };
         TimeParams { smart_pruning, ..self.time }

@@ -10,7 +10,7 @@ use crate::chess::position::Game;
 use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 
 pub const WEAKEST: i64 = 800;
-/// The rating of 60,000 visits per move, about that of the unlimited engine at 5 s + 0.05 s.
+/// Rating with 60,000 visits per move, about that of the unlimited engine at 5 s + 0.05 s.
 pub const STRONGEST: i64 = 2450;
 pub const FULL_SKILL: i64 = 20;
 
@@ -18,18 +18,19 @@ pub const FULL_SKILL: i64 = 20;
 pub struct Strength {
     pub visits: u64,
     pub policy: f32,
-    /// Temperature: probabilities are proportional to `visits^(1 / choice)`.
+    /// Temperature of the choice: probabilities are proportional to `visits^(1 / choice)`.
     pub choice: f64,
-    /// Largest difference of `atanh Q` to the best move: in even positions that of Q, but in lost or won ones, too,
-    /// losing a piece exceeds it.
+    /// Most that a move may lose against the best one on the scale of `atanh Q`, where losing a piece exceeds the
+    /// margin even in won and lost positions.
     pub margin: f64,
-    /// Least share of the most visited move's visits. At least two visits are needed, so that a reply is evaluated.
+    /// Least visits of a candidate, as a share of the most visited move's. Two visits are always needed, so that a
+    /// reply is evaluated.
     pub seen: f64,
 }
 
 /// Rating, visits, policy, choice, margin, seen; visits and temperatures are interpolated logarithmically. The first
-/// two rows were measured against the next row at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05
-/// s. The lowest ratings have more visits again, to see many moves well enough to choose them.
+/// two ratings were measured against the next row at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s +
+/// 0.05 s. The lowest levels have more visits, so that a random choice has many moves to choose from.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
     (WEAKEST, 87.0, 6.5, 7.95, 1.93, 0.0),
     (1010, 60.0, 4.4, 4.4, 1.26, 0.0),
@@ -68,21 +69,21 @@ impl Strength {
         (level < FULL_SKILL).then(|| Strength::of_elo(WEAKEST + step * level))
     }
 
-    /// A flatter policy, shorter series, and no tree reuse, because the kept visits would exceed the limit.
+    /// Tree reuse is off, because the kept visits would exceed the limit.
     pub fn limit(&self, params: &Params) -> Params {
         Params {
             policy_temperature: params.policy_temperature * self.policy,
             root_policy_temperature: params.root_policy_temperature * self.policy,
             reply_policy_temperature: params.reply_policy_temperature * self.policy,
             reuse: false,
-            // The levels were measured with series of 16; longer ones are a large part of all their visits.
+            // The levels were measured with series of 16. A longer series takes a large part of a level's visits.
             series: params.series.min(16),
             ..params.clone()
         }
     }
 
-    /// The index of the line to play, drawn at random among candidates that are not proven lost, have enough visits and
-    /// are within the margin of the best candidate. A mate in one is always played. Returns 0 without a candidate.
+    /// Draws the index of the line to play by `visits^(1 / choice)` among moves that are not proven lost, have enough
+    /// visits and are within the margin. Returns 0 for a mate in one, or if no move qualifies.
     pub fn choose(&self, report: &Report, seed: u64) -> usize {
         let Some(best) = report.lines.first() else { return 0 };
         if best.visits == 0 || matches!(best.score, Score::Mate(1)) || is_lost(best) {
@@ -141,7 +142,7 @@ fn is_lost(line: &PvLine) -> bool {
     matches!(line.score, Score::Mate(moves) if moves <= 0)
 }
 
-/// On the scale of `atanh Q`, material adds up in won and lost positions, too.
+/// Returns `atanh Q`: a piece counts about as much in won and lost positions as in even ones.
 fn advantage(line: &PvLine) -> f64 {
     f64::from(line.wdl.q().clamp(-0.999, 0.999)).atanh()
 }

@@ -13,7 +13,7 @@ use crate::search::players::Player;
 /// A whole number in UCI.
 trait Whole: Sized {
     fn to_spin(&self) -> i64;
-    /// Within the option's range.
+    /// `number` is within the option's range.
     fn of_spin(number: i64) -> Self;
 }
 
@@ -82,7 +82,7 @@ impl OneOf for Option<Player> {
     }
 }
 
-/// The getter only selects the type.
+/// The argument only selects the type.
 const fn names<T: OneOf>(_: fn(&super::settings::Settings) -> &T) -> &'static [&'static str] {
     T::NAMES
 }
@@ -92,7 +92,7 @@ fn about() -> String {
     format!("Philidor {version}, a UCI chess engine with a neural network; GPL-3.0-or-later")
 }
 
-/// Kind, field of [`Settings`](super::settings::Settings), and range.
+/// Takes a kind, a field of [`Settings`](super::settings::Settings), and a range.
 macro_rules! kind {
     (button()) => { OptionKind::Button };
     (fixed($text:ident)) => { OptionKind::Fixed($text) };
@@ -128,7 +128,7 @@ macro_rules! options {
     };
 }
 
-// Name, aliases, type (with field and range), effect, Markdown. Defaults are in `Settings::default` or in the
+// Columns: name, aliases, type (with field and range), effect, Markdown. Defaults are in `Settings::default` or in the
 // parameters' own `default`.
 options! {
 listed {

@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Of `Debug Log File`: all lines read and written. Clones share the file.
+/// Writes all UCI lines to `Debug Log File`. Clones share the file.
 #[derive(Clone, Debug, Default)]
 pub struct TrafficLog(Arc<Mutex<Option<File>>>);
 

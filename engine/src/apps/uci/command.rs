@@ -23,13 +23,13 @@ pub enum Command {
     Stop,
     PonderHit,
     Quit,
-    /// Not in the protocol; as in Stockfish.
+    /// `d`, as in Stockfish.
     Show,
-    /// Not in the protocol; a network evaluation without search.
+    /// `eval`, not in the protocol: a network evaluation without search.
     Eval,
-    /// Not in the protocol; statistics of the moves after a line of the last search.
+    /// `tree`, not in the protocol: statistics of the moves after a line of the last search.
     Tree {
-        /// From the searched position.
+        /// The line, from the searched position.
         moves: Vec<String>,
     },
 }
@@ -76,8 +76,8 @@ const WORDS: [&str; 11] = [
     "quit",
 ];
 
-/// As the protocol demands, skips unknown words before a command (`joho debug on`), and words after a command without
-/// arguments (`stop now`).
+/// Skips unknown words before a command (`joho debug on`) and words after a command without arguments (`stop now`), as
+/// the protocol demands.
 pub fn parse(line: &str) -> Result<Command, CommandError> {
     let line = line.trim();
     match line.to_ascii_lowercase().as_str() {

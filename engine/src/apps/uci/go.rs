@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::search::time::GoLimits;
 
-/// For a `go` without a valid limit, which must end by itself.
+/// Search time of a `go` without a valid limit, which must end by itself.
 const UNKNOWN_LIMIT: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Go {
 }
 
 impl Go {
-    /// The opening book must not answer such a `go`.
+    /// Returns whether the opening book must not answer.
     pub fn needs_search(&self) -> bool {
         let GoLimits { infinite, ponder, mate, .. } = &self.limits;
         *infinite || *ponder || mate.is_some() || !self.searchmoves.is_empty()
@@ -62,11 +62,11 @@ const WORDS: [&str; 12] = [
     "mate",
 ];
 
-/// An empty text means a search without limits. A negative clock, as GUIs send for an overstepped time, or increment
-/// counts as zero, `movestogo 0` as absent.
+/// An empty text means a search without limits. Negative clocks, which GUIs send when time is overstepped, and negative
+/// increments count as 0; `movestogo 0` counts as absent.
 ///
-/// Unknown words and invalid numbers are listed in [`Go::ignored`], because a GUI waits for a `bestmove` after every
-/// `go`. If all given limits were ignored, the search takes 100 ms.
+/// Unknown words and invalid numbers are only listed in [`Go::ignored`], because a GUI waits for a `bestmove` after
+/// every `go`. If all given limits were ignored, the search takes 100 ms.
 pub fn parse(text: &str) -> Go {
     let mut go = Go::default();
     let mut moves_left = false;
@@ -241,7 +241,7 @@ mod tests {
             ("movestogo 40", short),
             ("movestogo 0", short),
             ("ponder movestogo 40", short),
-            // No limit, or a valid one remains.
+            // Without limits, or with a valid limit left.
             ("", None),
             ("searchmoves", None),
             ("infinite nodes -1", None),

@@ -11,18 +11,18 @@ use crate::setup::legal_part;
 
 #[derive(Clone, Debug)]
 pub struct Printer {
-    /// Position that the lines begin with.
+    /// Searched position.
     root: Game,
-    /// Castling is written as king takes rook.
+    /// Writes castling as king takes rook.
     pub chess960: bool,
     pub show_wdl: bool,
     pub multipv: usize,
-    /// Of the root probe before the search.
+    /// Tablebase hits of the root probe before the search.
     pub root_hits: u64,
     /// The first move was drawn at random, so later lines may have higher scores.
     pub is_drawn: bool,
     depth: u32,
-    /// Without the fields that depend on time.
+    /// The last lines without the fields that depend on time.
     shown: Vec<String>,
 }
 
@@ -40,9 +40,9 @@ impl Printer {
         }
     }
 
-    /// `time` counts from `go`. The move to be played comes first, then the others by falling score, then unvisited
-    /// moves, then losing ones. Scores never rise from line to line: a higher score of a less visited move is not
-    /// trusted yet and is cut to that of the line before. The depth never falls within a search.
+    /// Lists the move to be played first, then the others by score, then unvisited moves, then lost ones. A score above
+    /// that of the line before is lowered to it, because few visits support it. The depth never falls within a search.
+    /// `time` counts from `go`.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
         let mut lines: Vec<PvLine> =
@@ -71,21 +71,21 @@ impl Printer {
         lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, Some(time))).collect()
     }
 
-    /// Empty if the previous lines differ in time only.
+    /// Like [`Printer::lines`], but empty if only times changed since the last lines.
     pub fn last_lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         let before = std::mem::take(&mut self.shown);
         let lines = self.lines(report, time);
         if self.shown == before { Vec::new() } else { lines }
     }
 
-    /// The line up to its first illegal move, as the last check of `bestmove` cuts it.
+    /// Cuts the line before its first illegal move.
     fn legal(&self, line: &PvLine) -> PvLine {
         let pv = legal_part(&self.root, &line.pv, self.chess960);
         debug_assert_eq!(pv, line.pv, "a variation is not legal in {}", self.root.fen());
         PvLine { pv: pv.to_vec(), ..line.clone() }
     }
 
-    /// `None` leaves out the fields that depend on time.
+    /// A `time` of `None` leaves out the fields that depend on time.
     fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Option<Duration>) -> String {
         let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
         let _ = match line.score {
@@ -122,7 +122,7 @@ fn ranking(line: &PvLine) -> (i32, i32) {
     }
 }
 
-/// Sums to 1000.
+/// The parts sum to 1000.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000")]
 fn per_mille(wdl: Wdl) -> [u32; 3] {
     let thousandths = |share: f32| (share * 1000.0).round().clamp(0.0, 1000.0) as u32;
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(order(&mut printer)[1], ("g1f3".to_owned(), "cp 35".to_owned()));
     }
 
-    /// A debug build stops instead, as any illegal move is a bug of the search.
+    /// A debug build panics instead, because an illegal move is a bug of the search.
     #[test]
     #[cfg_attr(debug_assertions, should_panic(expected = "a variation is not legal"))]
     fn an_illegal_move_cuts_the_variation() {

@@ -7,7 +7,7 @@ use crate::chess::position::Game;
 pub struct MadeMove {
     mover: Color,
     ply: usize,
-    /// After the move.
+    /// Board after the move.
     board: Board,
 }
 

@@ -1,7 +1,7 @@
-//! A line goes from [`io::read`](crate::apps::io::read), whose thread owns stdin, through [`run`] and
-//! [`command::parse`] to a [`session::Session`], whose searches have an [`observer::UciObserver`] that writes `info`
-//! lines and stops in time. The session writes `bestmove`. One thread owns stdout, so no `info` of a search can follow
-//! its `bestmove`. Choices that the protocol leaves open: `docs/uci.md`.
+//! The thread of [`io::read`](crate::apps::io::read) owns stdin. Its lines pass through [`run`] and [`command::parse`]
+//! to a [`session::Session`]. An [`observer::UciObserver`] writes the `info` lines of a search and stops it in time;
+//! the session writes `bestmove`. One thread owns stdout, so no `info` of a search can follow its `bestmove`. Choices
+//! that the protocol leaves open are in `docs/uci.md`.
 //!
 //! A panic must not end a game, so lints deny everything that can panic.
 
@@ -35,14 +35,13 @@ use crate::setup::{LoadError, TrafficLog};
 
 #[derive(Debug, Error)]
 pub enum UciError {
-    /// `Backend uniform` needs no network.
     #[error(transparent)]
     Network(#[from] LoadError),
     #[error("stdout: {0}")]
     Output(io::Error),
 }
 
-/// Returns at `quit`, at the end of the input, or if the output is closed; a running search then writes its `bestmove`.
+/// Returns at `quit`, at the end of the input, or if the output is closed. A running search then writes its `bestmove`.
 /// `uci` lists the tuning options if `lists_tuning`.
 pub fn run(
     input: impl Read + Send + 'static,

@@ -18,17 +18,16 @@ use crate::search::{MoveStats, Report, Score, SearchControl, SearchObserver, Sea
 
 const INFO_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Two equal moves may alternate as the best thousands of times a second.
+/// Between two changes of the best move: equal moves may alternate thousands of times a second.
 const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Per search, within the soft limit.
+/// Samples of the root statistics within the soft limit.
 const SAMPLES: u32 = 64;
 
 /// Between two samples.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Clones share one state.
 #[derive(Clone, Debug)]
 pub struct SearchHandle(Arc<HandleState>);
 
@@ -40,7 +39,7 @@ struct HandleState {
 }
 
 impl SearchHandle {
-    /// When our clock started; `None` for `go ponder`.
+    /// `start` is that of our clock, or `None` for `go ponder`.
     pub fn new(start: Option<Instant>) -> SearchHandle {
         SearchHandle(Arc::new(HandleState { clock_start: Mutex::new(start), stop: AtomicBool::new(false) }))
     }
@@ -79,7 +78,7 @@ pub struct GoContext {
     /// Stops at a mate in at most this many moves.
     pub mate: Option<u32>,
     pub choices: usize,
-    /// Of our previous move's search in this game, −1 to 1.
+    /// Our Q in the previous search of this game, −1 to 1.
     pub previous: Option<f32>,
 }
 
@@ -130,7 +129,7 @@ impl UciObserver {
         }
     }
 
-    /// For smart pruning; `None` if time does not end the search or the speed is unknown.
+    /// `None` if time does not end the search or the speed is unknown.
     fn expected_visits(&self) -> Option<u64> {
         visits_left(&self.context.budget, &self.context.params, &self.stats)
     }

@@ -15,8 +15,8 @@ pub struct OverheadTracker {
 }
 
 impl OverheadTracker {
-    /// `set` is the option's value. First learns from the clock if `game` is the recorded move plus one reply, except
-    /// for `go ponder`, which follows our move before every GUI has updated the clock.
+    /// Learns from the clock if `game` is the recorded move plus one reply, then returns the overhead. A `go ponder` is
+    /// not learned from, because some GUIs send it before they update the clock. `set` is the option's value.
     pub fn on(&mut self, game: &Game, clock: Clock, ponder: bool, set: Duration) -> Overhead {
         if let (false, Some(time)) = (ponder, clock.time)
             && let Some((made, timed)) = self.last.take()
@@ -27,7 +27,7 @@ impl OverheadTracker {
         self.estimate.on(clock.time, set)
     }
 
-    /// For a move made `time` after a `go` with our clock, not after `go ponder`.
+    /// Records a move made `time` after a `go`. Not for `go ponder`, whose clock starts later.
     pub fn note(&mut self, game: &Game, m: Move, clock: Clock, time: Duration) {
         let timed = |left| TimedMove { clock: left, increment: clock.increment, time };
         self.last = clock.time.map(|left| (MadeMove::new(game, m), timed(left)));
@@ -62,7 +62,7 @@ mod tests {
         tracker.note(&game, game.parse_uci(m).unwrap(), clock(left), ms(time));
     }
 
-    /// Has measured 150 ms and recorded a second move.
+    /// Returns a tracker that has measured 150 ms and recorded a second move.
     fn learned() -> OverheadTracker {
         let mut tracker = OverheadTracker::default();
         note(&mut tracker, "", "e2e4", 10_000, 1000);
@@ -101,7 +101,6 @@ mod tests {
         assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, SET);
     }
 
-    /// The GUI guessed wrong.
     #[test]
     fn pondering_on_the_wrong_move_does_not_matter() {
         let mut tracker = learned();

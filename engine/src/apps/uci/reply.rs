@@ -38,8 +38,8 @@ impl Reply {
         Reply::searched(game, &[m], chess960, vec![info])
     }
 
-    /// `line` begins with the move and the ponder move. A legal move replaces an illegal one, noted in
-    /// [`Reply::wrong`].
+    /// `line` begins with the best move and the ponder move. An illegal best move is replaced by a legal one and noted
+    /// in [`Reply::wrong`].
     pub fn searched(game: &Game, line: &[Move], chess960: bool, infos: Vec<String>) -> Reply {
         let text = |m: &Move| Game::uci(*m, chess960);
         let mut wrong = None;

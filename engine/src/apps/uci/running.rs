@@ -19,7 +19,7 @@ pub enum Activity {
     Searching(Box<RunningSearch>),
     /// `bestmove` waits for `stop` or `ponderhit`.
     Withheld {
-        /// With `info` lines already written.
+        /// Its `info` lines are already written.
         reply: Reply,
         mode: GoMode,
     },
@@ -27,9 +27,9 @@ pub enum Activity {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoMode {
-    /// Until `stop`.
+    /// Withholds `bestmove` until `stop`.
     pub infinite: bool,
-    /// Until `stop` or `ponderhit`.
+    /// Withholds `bestmove` until `stop` or `ponderhit`.
     pub ponder: bool,
 }
 
@@ -42,7 +42,7 @@ impl GoMode {
 pub struct RunningSearch {
     pub root: Game,
     pub at: Instant,
-    /// If it has run since `at`.
+    /// `None` if our clock did not run since `at`.
     pub clock: Option<Clock>,
     pub longest: Duration,
     pub strength: Option<Strength>,
@@ -52,7 +52,7 @@ pub struct RunningSearch {
     pub finished: Receiver<FinishedSearch>,
     pub handle: SearchHandle,
     pub mode: GoMode,
-    /// A legal move, if the search panicked or found none.
+    /// Legal move to play if the search panics or finds none.
     pub fallback: Move,
 }
 

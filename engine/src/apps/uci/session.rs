@@ -62,8 +62,8 @@ impl Session {
         }
     }
 
-    /// Breaks at `quit` and after a fatal error. An invalid line gets one `info string` and changes nothing, except
-    /// that after an invalid `position` every `go` answers `bestmove (none)` until the next valid one.
+    /// Breaks at `quit` and after a fatal error. An invalid line gets one `info string` and changes nothing. After an
+    /// invalid `position`, however, every `go` answers `bestmove (none)` until a valid one.
     pub fn line(&mut self, line: &InputLine) -> ControlFlow<Result<(), LoadError>> {
         let text = match &line.text {
             Ok(text) => text,
@@ -128,7 +128,7 @@ impl Session {
     }
 
     fn ready(&mut self) -> Result<(), LoadError> {
-        // Everything is loaded during a search, and the workers are busy.
+        // During a search, everything is loaded already.
         if matches!(self.activity, Activity::Idle) {
             self.prepare()?;
         }
@@ -142,7 +142,7 @@ impl Session {
         Ok(())
     }
 
-    /// Tells the GUI if a search is running or withheld.
+    /// If not idle, tells the GUI to stop the search first.
     fn is_idle(&self) -> bool {
         let idle = matches!(self.activity, Activity::Idle);
         if !idle {
@@ -205,7 +205,7 @@ impl Session {
         Ok(())
     }
 
-    /// Empty for all moves. Tells the GUI which parts of `go` are ignored.
+    /// An empty result means all moves. Tells the GUI which parts of `go` are ignored.
     fn searchmoves(&self, go: &Go) -> Vec<Move> {
         let mut ignored: Vec<String> = go.ignored.iter().map(ToString::to_string).collect();
         let mut moves = Vec::new();
@@ -285,7 +285,6 @@ impl Session {
         self.out.line(&reply.bestmove);
     }
 
-    /// `finished` is `None` after a panic.
     fn reply(&mut self, running: &RunningSearch, finished: Option<FinishedSearch>) -> Reply {
         let Some(FinishedSearch { outcome, mut printer, time }) = finished else {
             self.out.say("the search panicked");

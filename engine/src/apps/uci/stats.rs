@@ -9,8 +9,8 @@ use crate::nets::encoding::az4672;
 use crate::nets::eval::Wdl;
 use crate::search::MoveStats;
 
-/// `info string` lines as lc0's `GetVerboseStats` (`src/search/classic/search.cc`): the least visited move first, the
-/// root last. The number in brackets is the `az4672` index. Empty without a move.
+/// Formats `info string` lines like lc0's `GetVerboseStats` (`src/search/classic/search.cc`): the least visited move
+/// first, the root last. The number in brackets is the `az4672` index. Empty without a move.
 pub fn lines(turn: Color, stats: &[MoveStats], chess960: bool) -> Vec<String> {
     let mut sorted: Vec<&MoveStats> = stats.iter().collect();
     sorted.sort_by(|a, b| a.visits.cmp(&b.visits).then((a.q + a.u).total_cmp(&(b.q + b.u))));
@@ -32,7 +32,7 @@ fn line(turn: Color, stats: &MoveStats, chess960: bool) -> String {
     text
 }
 
-/// From sums and means over the root's moves.
+/// Sums and averages the root's moves.
 fn root_line(stats: &[MoveStats]) -> String {
     let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
     let in_flight = stats.iter().map(|stats| stats.in_flight).sum();

@@ -10,7 +10,7 @@ pub struct Greeting {
 }
 
 impl Greeting {
-    /// Takes a line of output. Returns true at `uciok`.
+    /// Returns true at `uciok`.
     pub fn hear(&mut self, line: &str) -> bool {
         match EngineLine::parse(line) {
             EngineLine::Name(name) => self.name = Some(name),
@@ -21,12 +21,12 @@ impl Greeting {
         false
     }
 
-    /// Names are compared in lower case.
+    /// Ignores case.
     pub fn has_option(&self, name: &str) -> bool {
         self.options.iter().any(|known| known.name.eq_ignore_ascii_case(name))
     }
 
-    /// The command that sets an option. The error is the predicate of a sentence about the engine.
+    /// Returns the `setoption` command, or an error text that continues "the engine NAME".
     pub fn set_option(&self, name: &str, value: &str) -> Result<String, String> {
         match self.has_option(name) {
             true => Ok(format!("setoption name {name} value {value}")),

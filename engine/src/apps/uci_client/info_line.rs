@@ -1,5 +1,5 @@
-//! Parsed word by word, as GUIs do: engines add words of their own, and `shakmaty-uci` rejects `wdl` and mates in more
-//! than 127 moves.
+//! Parses `info` lines word by word, as GUIs do: engines add words of their own, and `shakmaty-uci` rejects `wdl` and
+//! mates in more than 127 moves.
 
 use crate::search::Score;
 

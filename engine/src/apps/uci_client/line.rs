@@ -16,7 +16,7 @@ pub enum EngineLine {
     Tree(String),
     /// The reason why `tree` has no answer.
     NoTree(String),
-    /// As written.
+    /// The move as written.
     Best(String),
     Other,
 }
@@ -24,11 +24,11 @@ pub enum EngineLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
     pub name: String,
-    /// Of a `spin`.
+    /// Of a `spin` option.
     pub range: Option<(i64, i64)>,
 }
 
-/// Of a root move, for the side to move there.
+/// Statistics of a root move, for the side to move at the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveNumbers {
     /// UCI notation; `node` is the root, which ends a list.
@@ -83,7 +83,7 @@ fn info_string(text: &str) -> EngineLine {
     numbers(text).map_or(EngineLine::Other, EngineLine::Numbers)
 }
 
-/// `e2e4  (877 ) N:      15 (+ 0) (P: 20.18%) (WL:  0.04000) … (Q:  0.03125) …`
+/// Parses `e2e4  (877 ) N:      15 (+ 0) (P: 20.18%) (WL:  0.04000) … (Q:  0.03125) …`.
 fn numbers(text: &str) -> Option<MoveNumbers> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let after = |key| words.iter().position(|word| *word == key).and_then(|at| words.get(at + 1));

@@ -1,4 +1,4 @@
-//! UCI engines in child processes that evaluate positions.
+//! Runs UCI engines in child processes to evaluate positions.
 
 mod greeting;
 mod info_line;
@@ -32,7 +32,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const NODE_LIMIT_FACTOR: u64 = 2;
 const LEAST_EXCESS_NODES: u64 = 10_000;
 
-/// For an engine that has closed its pipes.
+/// How long an engine may take to exit after it has closed its pipes.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct EngineCommand {
     pub program: PathBuf,
     pub arguments: Vec<String>,
     pub options: Vec<(String, String)>,
-    /// Beyond the search time of `movetime`.
+    /// Longest wait for a line, beyond the time of `movetime`.
     pub timeout: Duration,
 }
 
@@ -78,10 +78,10 @@ pub enum EngineError {
 #[derive(Clone, Debug)]
 pub struct UciPosition {
     pub game: Game,
-    /// For engines that use earlier positions.
+    /// The whole game, for engines that use earlier positions.
     whole: PositionCommand,
-    /// Since the last capture or pawn move: all that repetitions and the fifty-move rule need, and much shorter.
-    /// Engines take 1 to 2 µs to read a move.
+    /// The moves since the last capture or pawn move, which suffice for repetitions and the fifty-move rule. Engines
+    /// take 1 to 2 µs to read a move.
     recent: PositionCommand,
 }
 
@@ -142,7 +142,7 @@ pub struct EngineMove {
     pub wdl: Option<[u16; 3]>,
 }
 
-/// Dropping it ends the process.
+/// Ends the process when dropped.
 #[derive(Debug)]
 pub struct UciEngine {
     program: PathBuf,
@@ -195,7 +195,7 @@ impl UciEngine {
         self.greeting.has_option(name)
     }
 
-    /// Returns whether the engine has the check option.
+    /// Sets a check option, and returns whether the engine has it.
     pub fn try_check(&mut self, name: &str, value: bool) -> Result<bool, EngineError> {
         let known = self.has_option(name);
         if known {
@@ -227,8 +227,8 @@ impl UciEngine {
     /// Returns at most `count` moves, best first. The position must have a legal move. After an error the engine must
     /// be dropped.
     ///
-    /// Sends the position after the last answer: Stockfish counts the moves of a `position` during a search as nodes,
-    /// so that node limits would not be reproducible.
+    /// Never sends a position during a search: Stockfish would count its moves as nodes, and node limits would not be
+    /// reproducible.
     pub fn best(
         &mut self,
         position: &UciPosition,
@@ -242,7 +242,7 @@ impl UciEngine {
         self.answer(position, limit, count, stop)
     }
 
-    /// The engine uses earlier positions only for repetitions.
+    /// Returns whether the engine uses earlier positions only for repetitions.
     fn needs_only_recent(&self) -> bool {
         self.name().starts_with("Stockfish")
     }
@@ -319,7 +319,7 @@ impl UciEngine {
         sent.map_err(|_| self.exited())
     }
 
-    /// The exit status is available a moment after the pipes close.
+    /// Waits, because the exit status is available only a moment after the pipes close.
     fn exited(&mut self) -> EngineError {
         let last = Instant::now() + EXIT_TIMEOUT;
         loop {
@@ -375,8 +375,8 @@ pub fn find_program(program: &Path) -> PathBuf {
     if !known && games.is_file() { games } else { program.to_owned() }
 }
 
-/// Quotation marks keep spaces. `None` if one is not closed. A backslash is an ordinary letter, because it separates
-/// folders on Windows.
+/// Quotation marks keep spaces. Returns `None` if a quotation mark is not closed. A backslash is an ordinary letter,
+/// because it separates folders on Windows.
 pub fn command_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

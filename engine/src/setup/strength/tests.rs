@@ -35,7 +35,7 @@ fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     }
 }
 
-/// Number of choices per line.
+/// Counts how often each line is chosen.
 fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
     let strength = Strength::of_elo(elo);
     let mut counts = HashMap::new();
@@ -49,7 +49,7 @@ fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
 fn a_higher_rating_allows_more_visits_and_less_randomness() {
     for elo in (WEAKEST..STRONGEST).step_by(10) {
         let [weak, strong] = [elo, elo + 10].map(Strength::of_elo);
-        // The weakest levels have more visits again.
+        // Below 1260, weaker levels have more visits.
         let [few, many] =
             if elo < 1260 { [strong.visits, weak.visits] } else { [weak.visits, strong.visits] };
         assert!(few <= many, "{weak:?} {strong:?}");
@@ -92,7 +92,7 @@ fn a_move_beyond_the_margin_is_never_chosen() {
     // A queen is too much in a nearly lost game: atanh −0.8 − atanh −0.95 = 0.73.
     let lost = report(&[(50, -0.8, None), (40, -0.95, None)]);
     assert_eq!(choices(1510, &lost).len(), 1);
-    // The weakest player may lose it.
+    // The weakest level may lose a queen.
     assert_eq!(choices(WEAKEST, &lost).len(), 2);
     // The most visited move is no exception.
     let trap = report(&[(50, -0.9, None), (20, 0.0, None)]);
@@ -134,7 +134,7 @@ fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     moves.iter().zip(&legal).map(stats).collect()
 }
 
-/// Of three moves in a thousand draws.
+/// Counts a thousand draws among three moves.
 fn drawn(stats: &[MoveStats], temperature: f32) -> [usize; 3] {
     let mut counts = [0; 3];
     (0..1000).for_each(|seed| counts[draw(stats, temperature, seed)] += 1);

@@ -13,7 +13,7 @@ use crate::search::time::{Budget, GoLimits};
 use crate::setup::settings::Settings;
 use crate::setup::{LoadError, RootMoves, SearchRequest, strength};
 
-/// If the tablebases know the result, only the choice among equal moves is left.
+/// Soft limit if the tablebases know the result, because all that is left is a choice among equal moves.
 const KNOWN_ROOT: Duration = Duration::from_millis(100);
 
 impl Session {
@@ -79,7 +79,7 @@ impl Session {
         budget
     }
 
-    /// `root_moves` is 0 for all moves.
+    /// A `root_moves` of 0 means all moves.
     fn context(
         &self,
         limits: &GoLimits,
@@ -121,7 +121,7 @@ impl Session {
         }
     }
 
-    /// New for every game, unless the GUI has set one.
+    /// Depends on the position and on the option `Seed`, or on the game if that is 0.
     pub(super) fn seed(&self, game: &Game) -> u64 {
         strength::seed(game, if self.settings().seed == 0 { self.game_seed } else { self.settings().seed })
     }

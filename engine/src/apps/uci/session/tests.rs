@@ -147,7 +147,7 @@ fn the_tree_is_shown_to_any_depth_that_it_holds() {
     fixture.send("go infinite");
     tree(&mut fixture, "tree");
     assert!(fixture.send("stop").iter().any(|line| line.starts_with("bestmove ")));
-    // A later `position` belongs to the next `go`.
+    // `tree` still shows the searched position.
     fixture.send("position startpos");
     assert_eq!(tree(&mut fixture, "tree moves b8c6")["held"], true);
 }

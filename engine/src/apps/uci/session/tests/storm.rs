@@ -1,5 +1,5 @@
-//! A million valid, damaged and random lines, which depend only on their number;
-//! `PHILIDOR_STORM=10000000 cargo test -p engine --lib storm` sends ten million.
+//! Sends a million valid, damaged and random lines, each of which depends only on its number. `PHILIDOR_STORM=10000000
+//! cargo test -p engine --lib storm` sends ten million.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -163,7 +163,7 @@ struct StormCounts {
 }
 
 impl Fixture {
-    /// Properties of any line; updates `state`.
+    /// Checks the properties of any line and updates `state`.
     fn send_checked(&mut self, text: &str, state: &mut SessionState, counts: &mut StormCounts) {
         let answer = self.send(text);
         let now = self.state();
@@ -193,7 +193,7 @@ impl Fixture {
         *state = now;
     }
 
-    /// `go` gets exactly one `bestmove`, as the last line, at the latest after `stop`.
+    /// Checks that `go` gets exactly one `bestmove`, as the last line, after `stop` at the latest.
     fn search_checked(&mut self, text: &str, counts: &mut StormCounts) {
         let before = self.state();
         let mut lines = self.send(text);
