@@ -215,7 +215,7 @@ fn answers_that_cannot_be_written_are_a_failure() {
     assert!(refused.status.code() == Some(1) && stderr.contains("/proc/x"), "{stderr}");
 }
 
-/// By Ctrl-C and `kill`, with different exit codes.
+/// Ctrl-C and `kill` have different exit codes.
 #[cfg(unix)]
 #[test]
 fn signals_end_a_command_cleanly() {

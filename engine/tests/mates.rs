@@ -63,7 +63,7 @@ fn play_out(search: &mut MateSearch, game: &Game, plies: u16, done: &mut HashSet
     }
 }
 
-/// Whether the side to move mates within `moves` moves, by unpruned search.
+/// Returns whether the side to move mates within `moves` moves, by unpruned search.
 fn mates_within(game: &Game, moves: u8) -> bool {
     game.legal_moves().into_iter().any(|m| {
         let mut replied = game.clone();
@@ -219,7 +219,7 @@ fn the_defenders_side_of_it() {
     ));
 }
 
-/// The definition decides every position in two moves, whatever the table holds.
+/// Compares mates within two moves with an unpruned search, with a large and a tiny table.
 #[test]
 fn as_the_definition_says_in_sparse_positions() {
     let mut random = SmallRng::seed_from_u64(5);
@@ -308,7 +308,7 @@ fn short_searches_continue_one_another() {
     let slice = MateLimits { nodes: 100, ..MateLimits::default() };
     let found = (0..2000).find(|_| matches!(search.search(&game, slice, &mut || false), MateResult::Mate(_)));
     assert!(found.expect("found in the end") > 2, "not in one slice");
-    // A search of another game in between does no harm, and a mate found is there at once.
+    // A search of another game in between does no harm, and a mate already found is returned at once.
     search.search(&Game::new(), slice, &mut || false);
     assert!(matches!(search.search(&game, slice, &mut || false), MateResult::Mate(_)));
     search.clear();

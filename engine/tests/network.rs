@@ -109,7 +109,7 @@ fn wrong_golden_answers_are_noticed() {
     assert!(matches!(error, NetError::Golden(_)), "{error}");
 }
 
-/// Each is refused with an error that names the property.
+/// Each damage is refused with an error that names the property.
 #[test]
 fn every_damage_of_a_card_is_named() {
     let sound = ModelProto::decode(&resnet_bytes()[..]).expect("ONNX");

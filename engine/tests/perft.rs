@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::apps::bench::perft;
 use engine::chess::position::Game;
 
-/// Nodes; keeps each case within seconds.
+/// Most nodes of a case, so that it ends within seconds.
 const MOST: u64 = 500_000;
 
 fn read(name: &str) -> String {

@@ -1,4 +1,5 @@
-//! The classical players: the notebook's numbers, and laws for all players.
+//! Tests the classical players: the numbers of the course's notebook (`docs/sources.md`), and properties of all
+//! players.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -264,7 +265,7 @@ fn random_plays_every_move_about_as_often() {
         let outcome = think(Player::Random, &PlayerTask { seed, ..task(Game::new()) });
         *counts.entry(best(&outcome.report)).or_default() += 1;
     }
-    // A hundred each; five standard deviations are fifty.
+    // A hundred each are expected; five standard deviations are fifty.
     assert!(counts.len() == 20 && counts.values().all(|count| (50..150).contains(count)), "{counts:?}");
 }
 

@@ -211,7 +211,7 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     let reviewed = games(&folder.path("game.review.pgn"));
     // 30 centipawns for Black, written for White.
     assert_eq!(reviewed[0].comments(), [vec![" [%eval -0.30] "]]);
-    // Its move after two plies is illegal; the evaluations so far are kept.
+    // The engine's move after two plies is illegal; the evaluations before it are kept.
     fs::write(&pgn, "1. e4 e5 *\n").unwrap();
     let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);
     let errors = String::from_utf8(output.stderr).unwrap();

@@ -45,7 +45,7 @@ fn sums(bias: &[f32], table: &[f32], features: &[u16]) -> Vec<f64> {
     sums
 }
 
-/// The network as [`SparseTensors`] defines it: priors, then WDL.
+/// Computes the network as [`SparseTensors`] defines it: priors, then WDL.
 fn reference(tensors: &SparseTensors, game: &Game) -> (Vec<f64>, Vec<f64>) {
     let view = View::of(game);
     let features = view.features();

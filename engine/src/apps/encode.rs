@@ -283,7 +283,7 @@ fn print_indices(
         Some(text) => legal(game, text).map(|m| vec![(index_of(&m), Some(m))])?,
     };
     moves.sort_by_key(|(index, _)| index.0);
-    // 73 move types per square, as the scheme turns the board.
+    // 73 move types per square of the board as the scheme turns it.
     let typed = [az4672::NAME, gym4672::NAME].contains(&policy.name());
     writeln!(out, "index move{}", if typed { " origin type" } else { "" })?;
     for (index, m) in moves {
@@ -430,7 +430,7 @@ mod tests {
                 _ => assert_eq!(got, "r3k2r/pp3ppp/8/3p4/8/5N2/PPP2PPP/R3K2R w - - 0 1"),
             }
         }
-        // A FEN has no history, so it is reported.
+        // A FEN cannot hold the history, so its planes are reported.
         let text = encoded(None, "planes119/1", "e2e4 e7e5").unwrap();
         let back = decoded("planes119/1", &text).unwrap();
         assert!(back.starts_with("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2\n"), "{back}");
@@ -533,7 +533,7 @@ mod tests {
             "# row-a: queen h5 to f7, exchange below 0\n# row-b: queen to f7, exchange below 0, check, capture\n"
         ));
         assert_eq!(encoded(Some(&format!("{row_a} {row_b}")), "moves/1", moves).unwrap(), text);
-        // Of two moves.
+        // Rows of two different moves.
         let text = encoded(Some("0 225"), "moves/1", "").unwrap();
         assert!(text.contains("\nnone-legal 0 225\n# row-a: pawn a2 to a3, exchange below 0\n"), "{text}");
         for (rows, part) in [
@@ -566,7 +566,7 @@ mod tests {
         assert_eq!(decoded("sparse/1", &text).unwrap(), expected);
         let text = encoded(Some("3278 0"), "sparse/1", "").unwrap();
         assert_eq!(text, "feature meaning\n3278 the mover is in check\n0 own pawn a1\n");
-        // The features do not say whose right it is: the outermost rook's.
+        // The features do not say which rook may castle: the outermost is assumed.
         let text = encoded(Some("4k3/8/8/8/8/8/8/4KR1R w H - 0 1"), "sparse/1", "").unwrap();
         let back = decoded("sparse/1", &text).unwrap();
         assert!(back.starts_with("4k3/8/8/8/8/8/8/4KR1R w K - 0 1\n"), "{back}");

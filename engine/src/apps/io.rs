@@ -73,7 +73,7 @@ fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
     Some(String::from_utf8(line).map(|text| text.trim_end().to_owned()).map_err(|_| LineError::Encoding))
 }
 
-/// The output thread writes lines whole and in order.
+/// Passes lines to the output thread, which writes them whole and in order.
 #[derive(Clone, Debug)]
 pub struct Writer(Sender<OutputItem>);
 
@@ -99,7 +99,7 @@ impl Writer {
         self.0.len()
     }
 
-    /// Control characters are replaced, long texts cut.
+    /// Writes an `info string`. Replaces control characters and cuts long texts.
     pub fn say(&self, text: impl Display) {
         self.line(format!("info string {}", one_line(&text.to_string())));
     }
@@ -134,8 +134,8 @@ impl OutputThread {
         (Writer(sender.clone()), OutputThread { items: sender, closed, thread })
     }
 
-    /// Waits until all that was sent before is written; later lines are lost. A full disk is an error, a reader that
-    /// has left is not.
+    /// Waits until every line sent before is written; later lines are lost. A full disk is an error, a reader that has
+    /// left is not.
     pub fn finish(self) -> io::Result<()> {
         // Fails only if the thread has ended.
         let _ = self.items.send(OutputItem::End);

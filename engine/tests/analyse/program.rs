@@ -40,7 +40,7 @@ impl Program {
         (0..count).map(|_| self.line()).collect()
     }
 
-    /// Returns the line after the request.
+    /// Sends a request and returns the next line.
     pub fn ask(&mut self, request: &Value) -> Value {
         self.send(request);
         self.line()
@@ -54,8 +54,8 @@ impl Program {
         error
     }
 
-    /// Starts endless searches that keep everything else from running: the third one waits for memory, and later ones
-    /// wait behind it.
+    /// Starts three endless searches that keep all others from running: the third waits for memory and holds up those
+    /// behind it.
     pub fn hold(&mut self) {
         let moves = ["e2e4", "e7e5"];
         self.send(&json!({"id": "hold", "moves": moves, "turns": [0, 1, 2], "nodes": 1_000_000_000, "priority": 1_000_000}));

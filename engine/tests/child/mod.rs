@@ -15,7 +15,7 @@ pub struct ChildProgram {
 }
 
 impl ChildProgram {
-    /// Does not read stderr.
+    /// Discards stderr.
     pub fn start(command: &mut Command) -> ChildProgram {
         let mut child = command
             // Keeps its cache apart from that of the user's own engine.

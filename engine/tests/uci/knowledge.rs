@@ -84,7 +84,7 @@ fn the_tables_choose_the_root_moves() {
     assert!(number(engine.search(rook, "go nodes 20").last(), "tbhits") > 0, "the built-in tables");
 }
 
-/// Without network and files: mates well within the fifty-move rule, against the longest defence.
+/// Without network and table files, the engine mates well within the fifty-move rule against the longest defence.
 #[test]
 fn elementary_endings_are_won_by_the_program_alone() {
     let mut engine = Program::uniform();

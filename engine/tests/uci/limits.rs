@@ -83,7 +83,7 @@ fn informational_options_are_accepted_silently() {
     assert_eq!(search.lines[search.lines.len() - 2], search.last());
 }
 
-/// The clocks lose many seconds per move more than the moves took.
+/// Each clock falls by many seconds more than the move took.
 #[test]
 fn the_overhead_is_measured_from_the_clocks() {
     let mut engine = Program::uniform();

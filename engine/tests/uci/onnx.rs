@@ -45,7 +45,7 @@ pub fn golden(answer: impl Fn(&Game) -> (Vec<f32>, [f32; 3])) -> Vec<Golden> {
     GOLDEN.into_iter().map(golden).collect()
 }
 
-/// The matrices are random.
+/// A network with random matrices.
 pub struct Tiny {
     schemes: Schemes,
     into: Vec<f32>,
@@ -67,7 +67,7 @@ impl Tiny {
         }
     }
 
-    /// As [`probabilities`].
+    /// Returns policy and WDL like [`probabilities`].
     pub fn answer(&self, game: &Game) -> (Vec<f32>, [f32; 3]) {
         let input = self.schemes.input.tensor(std::slice::from_ref(game));
         let hidden = product(&input, &self.into, WIDTH);

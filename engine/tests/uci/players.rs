@@ -5,7 +5,7 @@ use crate::search::check_variations;
 use engine::chess::position::Game;
 use engine::search::players::Player;
 
-/// Runs a classical player without ONNX Runtime, which the program would report if it used its network.
+/// Runs a classical player without ONNX Runtime; the program would report that if it used its network.
 fn with_player(player: &str) -> Program {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
     let mut engine = Program::start_with(command.env("ORT_DYLIB_PATH", "/no/such/library.so"));

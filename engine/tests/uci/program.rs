@@ -13,7 +13,7 @@ impl Program {
         Program::start_with(&mut Command::new(env!("CARGO_BIN_EXE_philidor")))
     }
 
-    /// With the uniform evaluator, so that answers do not depend on the network.
+    /// Starts with the uniform evaluator, so that answers do not depend on the network.
     pub fn uniform() -> Program {
         let mut program = Program::start();
         program.send("setoption name Backend value uniform");

@@ -1,4 +1,4 @@
-//! Which lines are allowed when, through the built program.
+//! Tests which lines the built program accepts when.
 
 use std::io::Write;
 use std::path::Path;
@@ -177,7 +177,7 @@ fn an_infinite_search_that_ends_by_itself_waits_for_stop() {
         let answer = engine.answer("");
         assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{answer:?}");
         engine.send("stop");
-        // Its last lines were printed when it ended.
+        // The search printed its last lines when it ended.
         engine.until("bestmove");
     }
     // The search may end before or after the answer.
@@ -240,7 +240,7 @@ fn the_end_of_the_input_ends_a_search_with_its_bestmove() {
     assert!(lines.is_empty() && status.success());
 }
 
-/// `lines` are the stdin of the program, which has no ONNX Runtime.
+/// Runs the program without ONNX Runtime, with `lines` as stdin.
 fn without_onnx_runtime(lines: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
         .env("ORT_DYLIB_PATH", "/no/such/library.so")
@@ -349,7 +349,7 @@ fn a_missing_precision_is_reported_in_one_line() {
     assert_eq!(engine.answer("setoption name Precision value int8"), [missing.as_str()]);
     assert_eq!(engine.answer("setoption name WeightsFile value <embedded>"), [""; 0]);
     assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
-    // The other order asks for the same: what the embedded network lacks is said, and refuses nothing.
+    // In the other order, the embedded network only says that it has no fp32, and refuses nothing.
     let mut engine = Program::start();
     let notes = engine.answer("setoption name Precision value fp32");
     assert!(notes.len() == 1 && notes[0].ends_with("the next WeightsFile gets it"), "{notes:?}");

@@ -60,7 +60,7 @@ impl TinyRecurrent {
         (0..steps).map(step).collect()
     }
 
-    /// Final outputs and number of steps.
+    /// Returns the final outputs and the number of steps.
     fn answer(&self, game: &Game, limits: StepLimits) -> (Vec<f32>, [f32; 3], usize) {
         let most = if limits.steps == 0 { STEPS } else { limits.steps };
         let outputs = self.steps(game, most);

@@ -46,7 +46,7 @@ fn mates_and_a_perpetual_are_seen_as_they_are() {
     for case in cases(include_str!("../../../tests/data/uci/stockfish_mate_fen_cases.tsv")) {
         let columns: Vec<&str> = case.split('\t').collect();
         let [position, go, expected] = columns[..] else { panic!("three columns in {case}") };
-        // Our depth is the mean length of all paths, not the minimum.
+        // Our depth is the mean length of all paths, so a node limit replaces the limit of depth.
         let search = engine.search(position, &go.replace("depth 18", "nodes 10000"));
         for part in expected.split(';').map(str::trim) {
             let words: Vec<&str> = part.split(' ').take_while(|word| !word.starts_with('(')).collect();

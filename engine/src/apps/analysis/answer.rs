@@ -1,4 +1,4 @@
-//! The output: answers, errors, replies to requests.
+//! JSON output: answers, errors, replies to requests.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ struct Child {
     proven: Option<&'static str>,
 }
 
-/// A JSON object in this order.
+/// Serialised as a JSON object that keeps the order.
 #[derive(Debug)]
 struct MoveMap(Vec<(String, f64)>);
 
@@ -92,14 +92,14 @@ pub struct Asked<'a> {
     pub query: &'a Query,
     pub turn: usize,
     pub game: &'a Game,
-    /// Of the root probe.
+    /// Tablebase hits of the root probe.
     pub root_hits: u64,
     /// The root's policy temperature.
     pub temperature: f32,
 }
 
 impl Asked<'_> {
-    /// `report` must have [`Query::multipv`] lines, or all moves.
+    /// `report` has [`Query::multipv`] lines, or one for each move if there are fewer.
     pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
         let Include { policy, children, .. } = self.query.include;
         let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
@@ -152,7 +152,7 @@ impl Asked<'_> {
         }
     }
 
-    /// With the root's policy temperature undone.
+    /// Undoes the root's policy temperature.
     fn policy(&self, stats: &[MoveStats]) -> MoveMap {
         let own = |stats: &MoveStats| stats.prior.powf(self.temperature);
         let total: f32 = stats.iter().map(own).sum();
@@ -213,7 +213,7 @@ fn shares(wdl: Wdl) -> [f64; 3] {
     [wdl.win, wdl.draw, wdl.loss].map(rounded)
 }
 
-/// Five decimals exceed a network's precision.
+/// Rounds to five decimals, more than a network's precision.
 fn rounded(number: f32) -> f64 {
     let rounded = (f64::from(number) * 1e5).round() / 1e5;
     // Turns −0 into 0.
@@ -257,7 +257,7 @@ pub enum ActionReply<'a> {
         commit: &'static str,
         network: &'a str,
         threads: usize,
-        /// At once, if memory suffices.
+        /// Searches that run at once if memory suffices.
         searches: usize,
     },
     Options {

@@ -30,7 +30,6 @@ pub enum AnalyseError {
 }
 
 impl AnalyseConfig {
-    /// Notes to the user are logged.
     pub fn engine(&self, traffic: &TrafficLog) -> Result<Engine, SetupError> {
         let mut builder = EngineBuilder::default().traffic(traffic.clone());
         for (name, value) in &self.options {

@@ -1,4 +1,4 @@
-//! The keys of a JSON object, taken one by one, so that each error names its key.
+//! Takes the keys of a JSON object one by one, so that each error names its key.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl FieldError {
     }
 }
 
-/// What is left of a JSON object, in order.
+/// The keys not taken yet, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(String, Value)>);
 

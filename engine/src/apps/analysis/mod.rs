@@ -1,6 +1,6 @@
-//! `philidor analyse`: JSON lines in and out (`docs/analysis.md`). A line goes from `io::read`, whose thread owns
-//! stdin, through [`request::parse`] to a [`session::AnalysisSession`], which queues positions and searches them on
-//! one [`MultiPool`](crate::search::MultiPool). A search's [`AnswerWriter`](observer::AnswerWriter) writes intermediate
+//! `philidor analyse`: JSON lines in and out (`docs/analysis.md`). The thread of `io::read` owns stdin. Its lines pass
+//! through [`request::parse`] to a [`session::AnalysisSession`], which queues positions and searches them on one
+//! [`MultiPool`](crate::search::MultiPool). A search's [`AnswerWriter`](observer::AnswerWriter) writes intermediate
 //! [`answer`]s and tells the session when the search ends.
 //!
 //! Every position of an accepted query gets exactly one final answer. Running searches share the memory of `Hash`.
@@ -23,7 +23,7 @@ use self::session::AnalysisSession;
 use crate::apps::io::{OutputThread, read};
 use crate::setup::{SetupError, TrafficLog};
 
-/// Returns when all is answered after the end of the input, or when the output is closed.
+/// Returns when everything is answered after the end of the input, or when the output is closed.
 pub fn run(
     config: &AnalyseConfig,
     input: impl Read + Send + 'static,
@@ -48,7 +48,7 @@ pub fn run(
         }
     }
     let written = output.finish();
-    // Dropping it would take 0.1 s and more.
+    // Dropping the session would take 0.1 s or more.
     std::mem::forget(session);
     written.map_err(AnalyseError::Output)
 }

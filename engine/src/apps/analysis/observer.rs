@@ -13,7 +13,7 @@ use crate::search::{EndReason, SearchControl, SearchObserver, SearchOutcome, Sea
 /// Beyond this many waiting lines, intermediate answers are left out.
 const LONGEST_BACKLOG: usize = 1000;
 
-/// A search that has ended; the id of its query is free once the session has written `answer`.
+/// An ended search. The id of its query is free once the session has written `answer`.
 pub struct EndedSearch {
     pub number: u64,
     pub answer: String,
@@ -23,16 +23,16 @@ pub struct EndedSearch {
 pub struct AnswerWriter {
     pub query: Arc<Query>,
     pub turn: usize,
-    /// Up to the queried position.
+    /// The game up to the queried position.
     pub game: Game,
-    /// Of the root probe.
+    /// Tablebase hits of the root probe.
     pub root_hits: u64,
     /// The root's policy temperature.
     pub temperature: f32,
     pub begin: Instant,
-    /// When the last answer was written, or `begin`.
+    /// Time of the last answer, or `begin`.
     pub shown_at: Instant,
-    /// A request stopped the search.
+    /// Set if a request stops the search.
     pub is_terminated: Arc<AtomicBool>,
     pub out: Writer,
     pub ended: Sender<EndedSearch>,
@@ -54,7 +54,7 @@ impl AnswerWriter {
         now.saturating_duration_since(self.shown_at) >= every && self.out.backlog() < LONGEST_BACKLOG
     }
 
-    /// The field `ended`.
+    /// Returns the answer's field `ended`.
     fn why(&self, outcome: &SearchOutcome) -> &'static str {
         match outcome.end_reason {
             EndReason::Stopped if self.is_terminated.load(Ordering::Relaxed) => "terminated",

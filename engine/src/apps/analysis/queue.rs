@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::request::{Query, QueryId};
 use crate::search::RunningId;
 
-/// In bytes; enough for the tree of any but the widest positions.
+/// In bytes; enough except in the widest positions.
 const BYTES_PER_VISIT: u64 = 512;
 
 /// In bytes.
@@ -26,11 +26,11 @@ pub struct RunningJob {
     /// In bytes.
     pub memory: usize,
     pub deadline: Option<Instant>,
-    /// A request stopped the search.
+    /// Set if a request stops the search.
     pub is_terminated: Arc<AtomicBool>,
 }
 
-/// Waiting searches, which have no tree, and running ones, by number. Numbers follow the order of queries and of turns.
+/// Waiting searches, which have no tree yet, and running ones, numbered in the order of queries and turns.
 #[derive(Debug)]
 pub struct JobQueue {
     /// By falling priority, then by number.
@@ -39,9 +39,9 @@ pub struct JobQueue {
     numbered: u64,
     /// Unanswered positions per query.
     open: HashMap<QueryId, usize>,
-    /// Maximum of running searches of a given or higher priority.
+    /// A search begins only while fewer searches of its priority or higher are running.
     capacity: usize,
-    /// Of all trees, in bytes.
+    /// Limit for all trees, in bytes.
     memory: usize,
 }
 
@@ -66,8 +66,8 @@ impl JobQueue {
         }
     }
 
-    /// Needs free memory, and fewer running searches of this or a higher priority than the capacity. Searches of one
-    /// priority begin in order, so a search that waits holds up those behind it. Returns number, job, memory in bytes.
+    /// Returns number, job and memory in bytes of the first waiting search if it may begin: if memory is free and the
+    /// capacity for its priority is not used up. Until then it holds up all searches behind it.
     pub fn take_next(&mut self) -> Option<(u64, Job, usize)> {
         let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
         let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
@@ -118,7 +118,7 @@ impl JobQueue {
         overdue.map(|running| (running.deadline = None, running.id).1).collect()
     }
 
-    /// In the order in which they would have begun.
+    /// Returns the removed searches in the order in which they would have begun.
     pub fn remove(&mut self, is_wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
         let removed: Vec<Job> =
             self.waiting.extract_if(.., |_, job| is_wanted(job)).map(|(_, job)| job).collect();
@@ -126,7 +126,7 @@ impl JobQueue {
         removed
     }
 
-    /// The query has unanswered positions.
+    /// Returns whether the query has unanswered positions.
     pub fn has(&self, id: &QueryId) -> bool {
         self.open.contains_key(id)
     }

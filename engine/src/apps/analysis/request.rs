@@ -54,19 +54,19 @@ pub struct Query {
     /// Before the first move.
     pub start: Game,
     pub moves: Vec<Move>,
-    /// By the number of moves played before.
+    /// Positions to analyse, by the number of moves played before.
     pub turns: Vec<usize>,
     pub nodes: Option<u64>,
     pub movetime: Option<Duration>,
     pub multipv: usize,
     /// Root moves in UCI notation, each legal at every one of `turns`; if empty, all legal moves are searched.
     pub searchmoves: Vec<String>,
-    /// Higher ones come first.
+    /// Higher priorities come first.
     pub priority: i64,
     pub include: Include,
     /// `None` for a final answer only.
     pub report_every: Option<Duration>,
-    /// Castling is written as king takes rook.
+    /// Writes castling as king takes rook.
     pub chess960: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Query {
 pub struct Include {
     pub policy: bool,
     pub wdl: bool,
-    /// Of all root moves.
+    /// Statistics of all root moves.
     pub children: bool,
     pub pv: bool,
 }
@@ -103,7 +103,7 @@ pub struct QueryDefaults {
     /// For queries with neither `nodes` nor `movetime`.
     pub nodes: u64,
     pub multipv: usize,
-    /// Castling is written as king takes rook.
+    /// Writes castling as king takes rook.
     pub chess960: bool,
 }
 
@@ -112,7 +112,6 @@ pub struct RequestError {
     pub id: Option<QueryId>,
     /// `None` if the line is not a JSON object.
     pub key: Option<String>,
-    /// One line.
     pub error: String,
 }
 

@@ -29,7 +29,7 @@ pub struct AnalysisSession {
 }
 
 impl AnalysisSession {
-    /// `nodes` is for queries that name no limit.
+    /// `nodes` applies to queries without a limit.
     pub fn new(engine: Engine, nodes: u64, out: Writer) -> Result<AnalysisSession, LoadError> {
         let (pool, params, memory) = engine.multi_pool()?;
         let settings = engine.settings();
@@ -115,7 +115,7 @@ impl AnalysisSession {
         Ok(())
     }
 
-    /// The reply precedes the final answers.
+    /// Writes the reply before the final answers.
     fn terminate<'a>(
         &mut self,
         is_meant: impl Fn(&Job) -> bool,
@@ -159,7 +159,7 @@ impl AnalysisSession {
     fn start(&mut self, number: u64, job: Job, memory: usize) {
         let query = &job.query;
         let game = query.game(job.turn);
-        // Parsing the query has checked that they are legal.
+        // The parser has checked that these moves are legal.
         let asked: Vec<Move> =
             query.searchmoves.iter().filter_map(|text| game.parse_uci(text).ok()).collect();
         let RootMoves { moves: root_moves, known, hits: root_hits } =

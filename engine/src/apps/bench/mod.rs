@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::chess::position::Game;
 use crate::search::{Limits, Pool, SearchOutcome};
 
-/// The tree is empty; clearing it is not timed.
+/// Searches with an empty tree; clearing it is not timed.
 fn search(pool: &mut Pool, game: &Game, visits: u64) -> (SearchOutcome, Duration) {
     pool.clear();
     let start = Instant::now();

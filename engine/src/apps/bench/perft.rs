@@ -11,7 +11,7 @@ pub fn count(position: &Chess, depth: u32) -> u64 {
     shakmaty::perft(position, depth)
 }
 
-/// By first move, in generation order; empty for depth 0.
+/// Counts by first move, in generation order; empty for depth 0.
 pub fn divide(position: &Chess, depth: u32) -> Vec<(Move, u64)> {
     if depth == 0 {
         return Vec::new();

@@ -10,9 +10,9 @@ pub const POSITIONS: [&str; 22] = [
     // A pawn promotes with mate or a fork.
     "rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8",
     "r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10",
-    // Only under-promotions keep the game.
+    // Promotions and under-promotions, with and without capture.
     "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
-    // En passant is possible at once.
+    // En passant is legal.
     "rnbqkb1r/ppppp1pp/7n/4Pp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
     // A Sicilian, a Ruy Lopez, a King's Indian, a Queen's Gambit.
     "rnbqkb1r/1p2pppp/p2p1n2/8/3NP3/2N5/PPP2PPP/R1BQKB1R w KQkq - 0 6",

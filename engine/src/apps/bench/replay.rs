@@ -1,4 +1,4 @@
-//! Records the network's answers in a search with our kernels, and repeats the search with them.
+//! Records the network's answers in a search with our kernels and replays them, to time the search without the network.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use crate::chess::position::Game;
 use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
 use crate::nets::sparse::SparseEvaluator;
 
-/// Of a search with one worker, in order.
+/// Evaluations of a search with one worker, in order.
 #[derive(Default)]
 pub(super) struct Recording {
     /// Positions with evaluated value, and their legal moves.
@@ -16,7 +16,7 @@ pub(super) struct Recording {
     values: Vec<Wdl>,
     /// Positions with evaluated policy.
     pub policies: u64,
-    /// Of these positions, concatenated.
+    /// Concatenated priors of the positions with evaluated policy.
     priors: Vec<f32>,
 }
 
@@ -62,11 +62,11 @@ impl SplitEvaluator for Recorder {
     }
 }
 
-/// Answers whatever is asked, so it only suits a repeat of the recorded search.
+/// Ignores the position asked, so only a repeat of the recorded search gets the right answers.
 pub(super) struct Replayer {
     /// Before a search the next recording, after it the previous one.
     next: SharedRecording,
-    /// In use; `values` and `priors` are the indices of its next answers.
+    /// The recording in use; `values` and `priors` are the indices of its next answers.
     recording: Recording,
     values: usize,
     priors: usize,

@@ -42,7 +42,7 @@ pub struct Signature {
     pub network: String,
 }
 
-/// For the searches that measure the tree alone.
+/// Parameters of the searches that measure the tree alone.
 fn plain() -> Params {
     Params {
         puct: Puct { factor: 0.0, ..Puct::default() },
@@ -113,7 +113,6 @@ pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} nodes {} nps", signature.nodes, signature.nps)
 }
 
-/// FNV-1a with 64 bits.
 struct Fnv(u64);
 
 impl Default for Fnv {

@@ -1,4 +1,4 @@
-//! A network's speed: session, evaluator, search.
+//! Measures the speed of a network's session, its evaluator and searches.
 
 use std::fmt;
 use std::hint::black_box;
@@ -67,7 +67,7 @@ impl fmt::Display for SpeedError {
 
 impl std::error::Error for SpeedError {}
 
-/// In positions per second.
+/// Rates are in positions per second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpeedRow {
     pub precision: String,
@@ -84,7 +84,7 @@ pub struct SpeedRow {
 /// A second or less per search, as in a fast game.
 const SEARCH_VISITS: u64 = 3000;
 
-/// With our own kernels.
+/// Visits of a search with our own kernels.
 pub const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
 /// Measures the embedded network unless `weights` names another, with our own kernels or ONNX Runtime.
@@ -117,7 +117,7 @@ pub fn print(
     table(&networks, config, out).map(drop)
 }
 
-/// Measures all combinations in alternation, so that changes of the machine's speed affect all alike. Prints medians.
+/// Alternates between all combinations, so that changes of the machine's speed affect all alike. Prints medians.
 pub fn table(
     networks: &[Network],
     config: &SpeedConfig,
@@ -169,7 +169,7 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures the parts of a search with one worker, and searches with each number of workers, in alternation. Prints
+/// Measures the parts of a search with one worker, then searches with each number of workers, in alternation. Prints
 /// medians.
 pub fn native_table(
     network: &SparseNetwork,
@@ -212,8 +212,8 @@ pub fn native_table(
     write(out).map_err(SpeedError::Output)
 }
 
-/// With one worker: the network alone on the search's positions in their order; the search with recorded answers; the
-/// whole search.
+/// Parts of a search with one worker: the network alone on the search's positions, the search with recorded answers,
+/// and the whole search.
 const PARTS: [&str; 5] = [
     "value of the search's positions",
     "policy of all of them",
@@ -250,8 +250,9 @@ impl SearchParts {
         }
     }
 
-    /// New positions per second of the [`PARTS`], and the share of positions with evaluated policy. Searches the fixed
-    /// positions with `visits` each until the whole searches have taken `wanted`; the first one warms up.
+    /// Returns the new positions per second of the [`PARTS`], and the share of positions with evaluated policy.
+    /// Searches the fixed positions with `visits` each until whole searches have taken `wanted`, after one search to
+    /// warm up.
     fn rates(&mut self, visits: u64, wanted: Duration) -> Result<([f64; PARTS.len()], f64), SpeedError> {
         let (mut evaluations, mut asked, mut taken) = (0, 0, [Duration::ZERO; PARTS.len()]);
         for (number, game) in games().iter().cycle().enumerate() {
@@ -283,7 +284,7 @@ impl SearchParts {
 
     fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
         let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
-        // Copies the positions first, because a search has just made the position that it evaluates.
+        // In a search, the evaluated position has just been made; so these are copied just before.
         let mut fresh = vec![(Game::new(), Vec::new()); 64];
         [0, 1, 2].map(|question| {
             let mut taken = Duration::ZERO;
@@ -375,8 +376,8 @@ impl SpeedBench {
     }
 }
 
-/// Evaluations per second in searches of the fixed positions with `visits` each, for at least `wanted`. The first
-/// search allocates memory and does not count.
+/// Returns evaluations per second in searches of the fixed positions with `visits` each, for at least `wanted`. The
+/// first search allocates memory and does not count.
 pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64, SpeedError> {
     let (mut evaluations, mut taken) = (0, Duration::ZERO);
     for (number, game) in games().iter().cycle().enumerate() {
@@ -391,7 +392,7 @@ pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64
     Ok(evaluations as f64 / taken.as_secs_f64())
 }
 
-/// Positions per second of all `owners`, each of which runs batches on its own thread for `time`.
+/// Returns the positions per second of all `owners`, each of which runs batches on its own thread for `time`.
 fn rate<T: Send>(
     owners: &mut [T],
     time: Duration,

@@ -3,7 +3,6 @@ use std::io::{self, Write};
 use crate::nets::encoding::{Input, Policy};
 use crate::nets::sparse::SparseNetwork;
 
-/// Version and commit, encodings, embedded network and backend.
 pub fn print(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
     writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;

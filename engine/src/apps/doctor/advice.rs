@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::machine::{Machine, Runtime};
 use super::measure::Measurements;
 
-/// Per core; a higher load disturbs measurements and games.
+/// Load per core above which measurements and games are disturbed.
 const BUSY: f64 = 0.5;
 
 #[derive(Clone, Debug, Serialize)]

@@ -7,20 +7,20 @@ use crate::setup::settings::processors;
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Machine {
     pub system: String,
-    /// Of the program, such as `x86_64`.
+    /// Of this program, such as `x86_64`.
     pub architecture: &'static str,
     pub processor: String,
     /// Instruction sets that kernels can use.
     pub features: Vec<&'static str>,
     /// Physical cores.
     pub cores: usize,
-    /// That this program may use.
+    /// Logical processors that this program may use.
     pub processors: usize,
     /// MiB; the control group's, if less.
     pub memory: u64,
     /// MiB.
     pub free_memory: u64,
-    /// Running or waiting programs, averaged over the last minute; `None` if unknown.
+    /// System load, averaged over the last minute; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     pub gpus: Vec<String>,
@@ -100,7 +100,7 @@ fn features() -> Vec<&'static str> {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Runtime {
-    /// The file name usually has the version.
+    /// File name, which usually contains the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// Why the library cannot be used.

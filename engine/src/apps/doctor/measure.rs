@@ -1,4 +1,4 @@
-//! The speed of each installed network on this machine.
+//! Measures each installed network on this machine.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use crate::setup::EngineBuilder;
 use crate::setup::settings::Settings;
 
 const TIME: Duration = Duration::from_millis(1200);
-/// Per search in ONNX Runtime, where the slowest network does a few hundred per second.
+/// Visits per search in ONNX Runtime, where the slowest network does a few hundred per second.
 const VISITS: u64 = 300;
 /// Per tree, in bytes.
 const MEMORY: usize = 128 << 20;
 
-/// With one worker.
+/// Speed with one worker.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NetworkSpeed {
     pub file: String,
@@ -32,7 +32,7 @@ pub(super) struct NetworkSpeed {
     pub rate: f64,
 }
 
-/// The embedded network as any program gets it.
+/// Returns a pool of the embedded network, built like any program's.
 fn embedded_pool(workers: usize) -> Result<Pool, String> {
     let settings = Settings { threads: workers, hash: MEMORY >> 20, ..Settings::default() };
     let engine = EngineBuilder::new(settings).build().map_err(|error| error.to_string())?;
@@ -50,11 +50,11 @@ pub(super) fn progress() -> ProgressBar {
 pub(super) struct Measurements {
     /// Fastest first.
     pub networks: Vec<NetworkSpeed>,
-    /// Workers, positions per second; embedded network.
+    /// Workers and positions per second of the embedded network.
     pub workers: Vec<(usize, f64)>,
-    /// Networks in two precisions, with the choice of `Precision auto` here.
+    /// Networks in two precisions, and the one that `Precision auto` chooses here.
     pub precisions: Vec<(String, String)>,
-    /// With the reason.
+    /// Network file, reason.
     pub failed: Vec<(String, String)>,
     pub skipped: Vec<String>,
 }
@@ -169,7 +169,7 @@ impl Measurements {
         !self.precisions.is_empty()
     }
 
-    /// The least that reach 90 % of the best speed.
+    /// Returns the fewest workers that reach 90 % of the best speed.
     pub fn best_workers(&self) -> usize {
         let best = self.workers.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         self.workers.iter().find(|(_, rate)| *rate >= 0.9 * best).map_or(1, |(workers, _)| *workers)

@@ -18,7 +18,7 @@ use self::machine::{Machine, Runtime};
 use self::measure::Measurements;
 use crate::nets::onnx::PrecisionCache;
 
-/// No measurement begins later, so the answer takes less than a minute.
+/// No measurement begins later than this, so that all take less than a minute.
 const TIME: Duration = Duration::from_secs(40);
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -42,7 +42,7 @@ pub enum DoctorError {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
-    /// With the commit.
+    /// Version with commit.
     version: String,
     /// Path.
     program: String,

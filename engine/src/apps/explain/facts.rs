@@ -7,12 +7,10 @@ use crate::apps::review::{JudgedLine, balance, settled, value_of};
 use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 
-/// Equal exchanges are left out.
+/// Captured pieces, most valuable first, without equal exchanges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trade {
-    /// Most valuable first.
     pub lost: Vec<Role>,
-    /// Most valuable first.
     pub won: Vec<Role>,
 }
 
@@ -24,7 +22,7 @@ impl Trade {
     }
 }
 
-/// Compared with the best move.
+/// A loss compared with the best move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenUp {
@@ -77,7 +75,7 @@ impl LikelyResult {
     }
 }
 
-/// Of the side to move, up to the line's last quiet position.
+/// Returns the captures of both sides up to the line's last quiet position.
 pub fn trade(game: &Game, line: &[Move]) -> Trade {
     let mover = game.turn();
     let mut position = game.position().clone();
@@ -167,7 +165,7 @@ pub fn given_up(mover: Color, line: &JudgedLine, best: &JudgedLine, centipawns: 
         given.push(GivenUp::MissedMate { moves });
     }
     given.extend(mated.map(|moves| GivenUp::Mated { moves }));
-    // Besides a mate, these mean nothing.
+    // Beside a mate, material means nothing.
     if centipawns >= 100 && line.value.mate.is_none() && best.value.of(mover) > line.value.of(mover) {
         given.push(GivenUp::Material { centipawns });
     }

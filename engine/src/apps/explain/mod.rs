@@ -1,5 +1,5 @@
-//! `philidor explain`: a search finds the best moves; these and the asked move are then searched alone, so that all
-//! have a value and a line ([`explain`]). [`words`] turns facts into sentences.
+//! `philidor explain`: a search finds the best moves. Each of them and the asked move is then searched alone, so that
+//! all have a comparable value and a line. [`words`] turns facts into sentences.
 
 mod facts;
 pub mod words;
@@ -61,7 +61,7 @@ pub enum ExplainError {
     Output(#[from] io::Error),
 }
 
-/// Values are the mover's.
+/// Values are from the mover's view.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MoveExplanation {
     pub san: String,
@@ -73,7 +73,7 @@ pub struct MoveExplanation {
     /// Negative if the mover is mated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mate: Option<i64>,
-    /// Points of win probability less than the best move.
+    /// Win probability below the best move's, in percentage points.
     pub loss: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<&'static str>,
@@ -81,7 +81,7 @@ pub struct MoveExplanation {
     pub line: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<OpponentReply>,
-    /// Without equal exchanges; UCI letters, most valuable first.
+    /// Pieces lost without equal exchanges, as UCI letters, most valuable first.
     pub loses: String,
     pub wins: String,
     pub gives_up: Vec<GivenUp>,
@@ -145,7 +145,7 @@ pub fn explain(
     Ok(Explanation { fen: game.fen(), asked, best })
 }
 
-/// Short mates come first if given, last if suffered.
+/// Adds to the value, so that quick mates rank first if the mover gives them and last if the mover suffers them.
 fn rank(line: &JudgedLine, mover: Color) -> f64 {
     let mate = line.value.mate.map_or(0.0, |mate| {
         let nearness = 1000.0 - f64::from(mate.moves.min(900));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_move_that_is_mated_and_one_that_mates() {
-        // White can mate on the back rank, or allow it.
+        // White can mate on the back rank or be mated there.
         let fen = "6k1/Rp3ppp/8/8/8/1r6/5PPP/6K1 w - - 0 1";
         let explanation = explained(fen, "Ra6??");
         let asked = explanation.asked.unwrap();

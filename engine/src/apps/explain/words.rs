@@ -60,7 +60,7 @@ fn worth(game: &Game, explained: &MoveExplanation, is_best: bool) -> String {
                 "?!" => " is an inaccuracy",
                 _ => "",
             };
-            // Of the rounded numbers shown.
+            // The difference of the rounded numbers shown.
             let less = match (win_probability + loss).round() - win_probability.round() {
                 0.0 => "as with the best move".to_owned(),
                 1.0 => "1 point less than with the best move".to_owned(),
@@ -80,12 +80,12 @@ fn gives_up(given: GivenUp) -> Option<String> {
         GivenUp::Win { now: LikelyResult::Loss } => result("win", "loss"),
         GivenUp::Win { .. } => result("win", "draw"),
         GivenUp::Draw => result("draw", "loss"),
-        // `worth`, `missed` and `exchanged` say it.
+        // Said by `worth`, `missed` and `exchanged`.
         GivenUp::Mated { .. } | GivenUp::Material { .. } => None,
     }
 }
 
-/// If this move leaves some of the material that the best move wins.
+/// Returns a sentence if this move leaves some of the material that the best move wins.
 fn missed(explained: &MoveExplanation, best: &ShownLine) -> Option<String> {
     let mates = |given: &GivenUp| matches!(given, GivenUp::MissedMate { .. });
     let leaves = explained.gives_up.iter().any(|given| matches!(given, GivenUp::Material { .. }));

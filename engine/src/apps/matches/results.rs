@@ -2,12 +2,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Of a pair, with 0, ½, 1, 1½ and 2 of 2 points.
+/// Scores of a pair of games with 0, ½, 1, 1½ and 2 points.
 pub const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// Standard deviations in half of a two-sided 95 % interval of a normal distribution.
 pub const SIGMAS: f64 = 1.959_964;
-/// For matches in which all games were won or all were lost.
+/// Error probability of the interval after a match of only wins or only losses.
 const ONE_SIDED: f64 = 0.05;
 
 /// Logistic model.
@@ -114,8 +114,8 @@ impl MatchResults {
 
     /// The variance of the score is Σ (x − g s)² / n² over pairs (g = 2 games) and single games (g = 1) with x points,
     /// where s is the score and n the number of games. If all games were won, the interval is one-sided and ends at the
-    /// score s with sⁿ = 0.05; likewise if all were lost. Other equal results follow the rule of three for an event not
-    /// seen in n trials.
+    /// score s with sⁿ = 0.05; likewise if all were lost. For other results without variance, the half-width is 3
+    /// divided by the number of pairs and single games (rule of three).
     pub fn estimate(&self) -> EloEstimate {
         let (score, games) = (self.score(), self.total() as f64);
         let bounded = |score: f64| elo_of_score(score.clamp(0.0, 1.0));

@@ -10,9 +10,9 @@ use super::results::{MatchResults, SCORES, score_of_elo};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sprt {
-    /// Of H0.
+    /// Elo of H0.
     pub elo0: f64,
-    /// Of H1.
+    /// Elo of H1.
     pub elo1: f64,
     /// Probability of accepting H1 if H0 is true.
     pub alpha: f64,
@@ -139,8 +139,8 @@ impl Sprt {
     }
 }
 
-/// The θ for which `p / (1 + θ (a − s))` has the mean `s` and so is the maximum-likelihood distribution with that mean.
-/// The bisected mean of `(a − s) / (1 + θ (a − s))` falls with θ.
+/// Returns the θ for which `p / (1 + θ (a − s))` has the mean `s` and so is the maximum-likelihood distribution with
+/// that mean. Bisects the mean of `(a − s) / (1 + θ (a − s))`, which falls with θ.
 fn tilt(counts: &[f64; 5], s: f64) -> f64 {
     let excess = |theta: f64| -> f64 {
         counts.iter().zip(SCORES).map(|(n, score)| n * (score - s) / (1.0 + theta * (score - s))).sum()

@@ -1,4 +1,4 @@
-//! Executes what the person types, and plays the engine's moves.
+//! Executes the person's commands and plays the engine's moves.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ pub(super) struct Dialogue {
     record: Record,
     opponent: Opponent,
     style: BoardStyle,
-    /// At the bottom of the board.
+    /// Side at the bottom of the board.
     view: Color,
     stop: Arc<AtomicBool>,
     /// The file lacks the last moves.
@@ -49,7 +49,7 @@ impl Dialogue {
         self.answer(out)
     }
 
-    /// The move number, or the choices after the game.
+    /// Writes the move number, or the choices after the game.
     pub fn prompt(&self, out: &mut impl Write) -> io::Result<()> {
         if self.record.is_over() {
             write!(out, "new, back or quit? ")?;
@@ -147,7 +147,7 @@ impl Dialogue {
         }
     }
 
-    /// Plays if it is the engine's turn; nothing after Ctrl-C.
+    /// Reports a finished game, or plays if it is the engine's turn. Plays nothing after Ctrl-C.
     fn answer(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         if self.record.is_over() {
             self.show(out)?;

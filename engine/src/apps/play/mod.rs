@@ -93,7 +93,6 @@ pub enum PlayError {
     Search(#[from] JudgeError),
     #[error("{path}: {1}", path = .0.display())]
     File(PathBuf, io::Error),
-    /// `--resume` cannot continue a game of this file.
     #[error("{path}: {1}", path = .0.display())]
     Resume(PathBuf, String),
     #[error("{0}")]

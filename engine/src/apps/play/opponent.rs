@@ -15,7 +15,7 @@ pub(super) struct Opponent {
     judge: OwnJudge,
     name: String,
     strength: Option<Strength>,
-    /// Of the move choice at limited strength.
+    /// Seed of the move choice at limited strength.
     seed: u64,
 }
 
@@ -38,7 +38,6 @@ impl Opponent {
         Ok(Opponent { judge, name, strength, seed: strength::game_seed() })
     }
 
-    /// As in the PGN tags.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -52,7 +51,7 @@ impl Opponent {
         first_legal(game, line).ok_or_else(|| JudgeError::Failed("the search found no move".to_owned()))
     }
 
-    /// At full strength.
+    /// Returns the best line at full strength.
     pub fn advise(&mut self, game: &Game, stop: &Arc<AtomicBool>) -> Result<JudgedLine, JudgeError> {
         let report = self.judge.search(game, &[], stop)?.report;
         let best = report.lines.first().filter(|line| !line.pv.is_empty());

@@ -18,14 +18,14 @@ const PERSON: &str = "Player";
 #[derive(Debug)]
 pub(super) struct Record {
     start: Game,
-    /// One more than moves; the first is `start`.
+    /// `start`, then the game after each move.
     games: Vec<Game>,
     moves: Vec<Move>,
-    /// The person's.
+    /// The person's side.
     pub side: Color,
     engine: String,
     date: String,
-    /// After a resignation.
+    /// Winner after a resignation.
     resigned: Option<Color>,
     file: Option<GameFile>,
 }
@@ -39,7 +39,7 @@ struct GameFile {
 }
 
 impl GameFile {
-    /// Fails if the file cannot be written later.
+    /// Fails if the file could not be written later.
     fn open(path: &Path) -> Result<GameFile, PlayError> {
         let failed = |error| PlayError::File(path.to_owned(), error);
         let before = match std::fs::metadata(path) {
@@ -140,7 +140,7 @@ impl Record {
         self.moves.push(m);
     }
 
-    /// Takes back the reply, too. Returns false if the person has not moved.
+    /// Takes back the person's last move and the reply. Returns false if the person has not moved.
     pub fn take_back(&mut self) -> bool {
         let own = |index: &usize| self.games[*index].turn() == self.side;
         let Some(index) = (0..self.moves.len()).rev().find(own) else { return false };

@@ -1,5 +1,5 @@
-//! The notebook's examples: moves tried and time of minimax and alpha-beta for a mate in one, and UCT's results of
-//! 5,000 random games.
+//! Repeats the examples of a course's notebook (`docs/sources.md`): moves tried and time of minimax and alpha-beta for
+//! a mate in one, and results of UCT with 5,000 random games.
 
 mod plain;
 
@@ -18,13 +18,12 @@ pub const DEPTH: u32 = 4;
 
 /// The notebook's UCT starts after these moves.
 const UCT_MOVES: &str = "e2e4 e7e6 d2d4 d7d5 b1c3 g8f6 e4e5 f6d7 g1f3 f8b4 f1d3 e8g8";
-/// As in the notebook.
 const UCT_GAMES: u64 = 5000;
-/// The notebook's, although our generator differs.
+/// The notebook's seed, although our generator differs.
 const UCT_SEED: u64 = 42;
 /// The notebook's root: sum of White's payouts, visits.
 const NOTEBOOK_ROOT: (f64, u64) = (2519.5, 5000);
-/// Sum of White's payouts, visits; in the order of first visits.
+/// Move, sum of White's payouts, visits; in the order of first visits.
 #[rustfmt::skip]
 const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("a2a4", 87.0, 166), ("g2g4", 83.5, 161), ("h2h4", 93.5, 176), ("a2a3", 64.0, 132),

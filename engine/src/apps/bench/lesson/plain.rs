@@ -1,6 +1,6 @@
-//! Alpha-beta with the notebook's number of moves tried: python-chess's move order without captures first, a full
-//! window of ±10,000 for every root move, fail-soft values, no draws, mate values independent of the ply, piece-square
-//! tables read by files.
+//! Alpha-beta exactly as in the notebook, so that it tries as many moves: python-chess's move order, a full window of
+//! ±10,000 for every root move, fail-soft values, no draws, mate values independent of the ply, piece-square tables
+//! read by files.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use crate::nets::eval::material;
 const WINDOW: i32 = 10_000;
 /// Initial value of a minimising node.
 const WORST: i32 = 9_999;
-/// Mates by White and by Black, from White's view.
+/// Values for White of a mate by White and by Black.
 const MATED: [i32; 2] = [1_000_000, -100_000];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct PlainResult {
     pub best: Option<Move>,
     /// For White.
     pub value: i32,
-    /// Below the root.
+    /// Moves tried below the root.
     pub tried: u64,
 }
 
