@@ -107,7 +107,7 @@ async fn run(arguments: Arguments) -> Result<()> {
         )
     })?;
     let bound = listener.local_addr()?;
-    // Two studios on two ports have separate matches.
+    // Two studios on two ports have separate games and matches.
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
     let boards = Boards::default();
     let reviews = ReviewDesk::new(roster.engines().first().cloned());
@@ -159,7 +159,6 @@ fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
     all.into_iter().flatten().map(|ip| SocketAddr::new(ip, bound.port())).collect()
 }
 
-/// A program in the folder of this one.
 fn beside_us(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let path = std::env::current_exe().ok()?.parent()?.join(name);

@@ -1,5 +1,5 @@
-//! An engine in a child process. A task owns the process, forwards orders and reports the engine's answers. Any failure
-//! of the engine ends the task with [`EngineEvent::Failed`], never the server.
+//! A task that runs an engine in a child process, forwards orders and reports the answers. A failure of the engine ends
+//! the task with [`EngineEvent::Failed`], never the server.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct SearchOrder {
     pub id: u64,
     /// Options to set before the search, if the engine has them. Unchanged values are not sent again.
     pub options: Vec<(String, String)>,
-    /// The position is of another game than that of the previous search.
+    /// The position belongs to another game than the previous search.
     pub new_game: bool,
     /// The `position` command.
     pub position: String,
@@ -58,7 +58,7 @@ pub enum EngineEvent {
     },
     /// The process has ended, or was killed because it did not answer.
     Failed {
-        /// The predicate of a sentence: "ended (exit status: 1)".
+        /// Text that continues the engine's name: "ended (exit status: 1)".
         reason: String,
     },
 }
@@ -69,7 +69,7 @@ enum Order {
     Tree(Vec<String>),
 }
 
-/// Dropping it ends the process.
+/// Ends the process when dropped.
 #[derive(Debug)]
 pub struct EngineHandle {
     orders: UnboundedSender<Order>,
@@ -78,7 +78,7 @@ pub struct EngineHandle {
 impl EngineHandle {
     /// Stops a running search, which then reports nothing more.
     pub fn search(&self, order: SearchOrder) {
-        // An ended process has reported its end.
+        // Fails if the process has ended, which was reported.
         let _ = self.orders.send(Order::Search(order));
     }
 
@@ -142,7 +142,7 @@ async fn run(
 enum Fault {
     Closed,
     Silent,
-    /// It wrote an unreadable line.
+    /// An unreadable line.
     Garbled(String),
 }
 

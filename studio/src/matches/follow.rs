@@ -60,7 +60,6 @@ struct PgnFollower {
     modified: Option<SystemTime>,
     games: usize,
     broken: usize,
-    /// Half-points of the first player by round.
     pairings: BTreeMap<(String, String), Rounds>,
     finished: Vec<FinishedGame>,
     boards: Vec<LiveBoard>,

@@ -12,7 +12,7 @@ use crate::play::{EndReason, GameEnd, PlayedGame, Winner};
 /// Plies after which a game is a draw.
 const LONGEST_GAME: usize = 600;
 
-/// Allowance for the delay of pipes and scheduling, after which a flag falls.
+/// Delay of pipes and scheduling that is allowed before a flag falls.
 const MARGIN: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub enum LaneEvent {
         left_ms: Option<[u64; 2]>,
     },
     Over(GameEnd),
-    /// An engine failed: its name and a predicate.
+    /// An engine failed; the text begins with its name.
     Failed(String),
 }
 
@@ -110,7 +110,7 @@ impl Lane {
     }
 
     fn report(&self, event: LaneEvent) {
-        // The receiver is gone if the match was stopped.
+        // Fails if the match was stopped.
         let _ = self.reports.send((self.serial, self.number, event));
     }
 

@@ -61,7 +61,7 @@ impl OpeningBook {
         Ok(OpeningBook { name, openings })
     }
 
-    /// The openings are repeated when all are used.
+    /// Repeats the openings when all are used.
     pub fn opening(&self, pair: usize) -> (String, PlayedGame) {
         let index = pair % self.openings.len();
         let name = |game: &PlayedGame| match game.opening() {

@@ -41,7 +41,7 @@ pub struct MatchOrder {
     pub openings: String,
     #[serde(default)]
     pub sprt: Option<Sprt>,
-    /// Give up a suspended match.
+    /// Gives up a suspended match.
     #[serde(default, skip_serializing)]
     pub replace: bool,
 }

@@ -17,7 +17,7 @@ pub enum Action {
     Move {
         /// SAN or UCI notation.
         text: String,
-        /// The game's ply that the person saw.
+        /// The ply that the person saw.
         #[serde(default)]
         ply: Option<usize>,
     },
@@ -109,7 +109,7 @@ impl TableHandle {
         self.ask(|answer| Request::Tree(moves, answer)).await
     }
 
-    /// A tab shows the board.
+    /// Tells the table that a tab shows the board.
     pub fn attach(&self) {
         let _ = self.requests.send(Request::Attached);
     }

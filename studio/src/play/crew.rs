@@ -57,7 +57,7 @@ impl Crew {
         self.engines.get(&role).is_some_and(|running| running.asked == Some(revision))
     }
 
-    /// Does nothing if this engine has the role; another engine in the role ends.
+    /// Does nothing if this engine has the role. Another engine in the role ends.
     pub fn seat(&mut self, role: Role, spec: &EngineSpec) {
         if self.engines.get(&role).is_some_and(|running| running.name == spec.name) {
             return;
@@ -116,7 +116,7 @@ impl Crew {
     }
 }
 
-/// Philidor's classical players list the options of limited strength but ignore them.
+/// False for Philidor's classical players, which list the options of limited strength but ignore them.
 pub fn plays_with_a_network(options: &[(String, String)]) -> bool {
     options.iter().all(|(name, value)| name != "Player" || value == "network")
 }

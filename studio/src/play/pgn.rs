@@ -6,7 +6,6 @@ use shakmaty::{Color, KnownOutcome, Outcome};
 
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
 
-/// The result recorded in the PGN.
 pub fn result(game: &PgnGame) -> Option<GameEnd> {
     let written = game.tokens.iter().rev().find_map(|token| match token {
         PgnToken::Result(Outcome::Known(KnownOutcome::Decisive { winner })) => Some((*winner).into()),
@@ -84,7 +83,7 @@ pub fn first_ply(game: &PlayedGame) -> usize {
     2 * number.max(1) - 2 + usize::from(black)
 }
 
-/// The order of pairs of names.
+/// Order of White and Black in pairs of names.
 pub const SIDES: [Color; 2] = [Color::White, Color::Black];
 
 #[cfg(test)]

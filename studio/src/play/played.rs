@@ -127,7 +127,6 @@ impl PlayedGame {
         &self.game
     }
 
-    /// `None` for the initial position.
     pub fn start(&self) -> Option<&str> {
         self.start.as_deref()
     }

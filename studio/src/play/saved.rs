@@ -86,7 +86,7 @@ impl SavedGame {
         }
     }
 
-    /// The clock is stopped.
+    /// Returns the session with its clock stopped.
     pub fn session(self) -> Result<Session, SavedError> {
         let wrong = SavedError::Game;
         let new = NewGame {

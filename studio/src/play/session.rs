@@ -105,12 +105,12 @@ impl Session {
         self.revision
     }
 
-    /// An unfinished game played here; replacing it needs a confirmation.
+    /// Returns whether an unfinished game was played here, which only a confirmation lets another game replace.
     pub fn is_at_stake(&self) -> bool {
         self.is_played && self.end.is_none() && self.game.ply() > 0
     }
 
-    /// A game played here, which is in no file of the person's.
+    /// Returns whether the game was played here, so that no file of the person's holds it.
     pub fn is_worth_keeping(&self) -> bool {
         self.is_played && self.game.ply() > 0
     }
@@ -244,7 +244,7 @@ impl Session {
         Ok(())
     }
 
-    /// Of two persons, the side to move resigns.
+    /// If both players are persons, the side to move resigns.
     pub fn resign(&mut self, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let side = match self.persons() {

@@ -51,7 +51,7 @@ impl StartChoice {
     }
 }
 
-/// Random, from the keys of the standard library's hasher.
+/// Draws from the random keys of the standard library's hasher.
 fn any_number(count: u16) -> u16 {
     (RandomState::new().hash_one(0) % u64::from(count)) as u16
 }

@@ -45,7 +45,7 @@ pub struct MoveThought {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Thoughts {
-    /// The game's ply in that position.
+    /// Ply of the evaluated position.
     pub ply: usize,
     pub lines: Vec<ThoughtLine>,
     /// Most visited first; empty if the engine does not report statistics.

@@ -22,7 +22,7 @@ const LINES: usize = 2;
 /// Allowed nodes per position.
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
-/// Per answer of the engine.
+/// Longest wait for an answer of the engine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const TOLD_EVERY: Duration = Duration::from_millis(200);
@@ -34,7 +34,7 @@ pub enum ReviewCommand {
         /// Nodes per position.
         nodes: u64,
     },
-    /// The moves judged so far stay.
+    /// Keeps the moves judged so far.
     Stop,
 }
 
@@ -113,7 +113,6 @@ impl ReviewDesk {
         Ok(())
     }
 
-    /// The moves judged so far stay.
     pub fn stop(&self) {
         let stop = lock(&self.stop).clone();
         let is_running = lock(&self.latest).as_ref().is_some_and(|latest| latest.view.running);

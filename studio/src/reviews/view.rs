@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct ReviewedPly {
     /// Plies before the move.
     pub ply: usize,
-    /// As in `?!`.
+    /// Such as `?!`.
     pub mark: Option<&'static str>,
     pub name: Option<&'static str>,
     pub remark: Option<String>,

@@ -22,14 +22,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub struct RunView {
     pub id: usize,
     pub name: String,
-    /// `None` until it is known.
+    /// `None` until known.
     pub kind: Option<RunKind>,
     pub lines: usize,
-    /// 0 to 1.
+    /// Share of the file that was read, 0 to 1.
     pub read: f64,
     /// Unreadable whole lines.
     pub damaged: usize,
-    /// Of the last report, in seconds since 1970.
+    /// Time of the last report, in seconds since 1970.
     pub modified_s: Option<u64>,
     /// Why nothing can be read.
     pub problem: Option<String>,

@@ -43,7 +43,7 @@ pub struct RunFollower {
     series: RunSeries,
     rl: RlFacts,
     live: LiveFollower,
-    /// Of the last metrics line that has any.
+    /// From the last metrics line that has it.
     reliability: Option<Value>,
     /// `read` ends at a line end; `length` is the size of `metrics.jsonl`. Both in bytes.
     read: u64,
@@ -95,7 +95,7 @@ impl RunFollower {
         &self.live
     }
 
-    /// Of the last validation: by kind of prediction, the predicted and observed shares.
+    /// Predicted and observed shares by kind of prediction, at the last validation.
     pub fn reliability(&self) -> Option<&Value> {
         self.reliability.as_ref()
     }
@@ -127,8 +127,8 @@ impl RunFollower {
         self.kind
     }
 
-    /// Estimated from the current speed: for `train` to the configured samples, for `rl` to the iterations or the time
-    /// of its command line.
+    /// Estimates the time to the configured samples of a `train` run, or to the iterations or the time limit of an `rl`
+    /// run.
     pub fn seconds_left(&self) -> Option<f64> {
         if self.kind == Some(RunKind::Rl) {
             return self.rl_seconds_left();
@@ -224,7 +224,7 @@ impl RunFollower {
         self.tail = text[text.len().saturating_sub(TAIL)..].to_vec();
     }
 
-    /// Takes in what is not a curve.
+    /// Reads facts that are not curves.
     fn take_facts(&mut self, line: &[u8]) {
         let is_rl = self.kind == Some(RunKind::Rl);
         let has_reliability = memchr::memmem::find(line, b"\"reliability\"").is_some();

@@ -14,10 +14,10 @@ pub type Point = (f64, f64);
 /// Further curves are dropped.
 const MOST_CURVES: usize = 400;
 
-/// Beyond it, the curve is thinned to half.
+/// A longer curve is thinned to half.
 const MOST_POINTS: usize = 1 << 17;
 
-/// Of nested objects.
+/// Deepest nesting of objects that is read.
 const DEEPEST: usize = 6;
 
 /// `validation.policy_loss` is the number `policy_loss` in the object `validation`.

@@ -67,7 +67,7 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// What to do, as a sentence.
+    /// Returns a sentence that says what to do.
     pub fn text(&self) -> &'static str {
         match self {
             Denied::Host => {

@@ -1,7 +1,7 @@
 //! One stream of server-sent events per tab.
 //!
-//! Every message is a JSON object of the changed topics and boards; the first has all. A topic is always sent whole, so
-//! a tab, which receives at most ten messages a second, may miss intermediate states.
+//! Every message is a JSON object of the changed topics and boards; the first contains all. A tab receives at most ten
+//! messages a second. It may miss intermediate states, because a topic is always sent whole.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -41,7 +41,7 @@ fn lock(tabs: &TabViews) -> MutexGuard<'_, HashMap<String, watch::Sender<HashSet
     tabs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Dropping it frees the tab's place.
+/// Frees the tab's place when dropped.
 struct Seat {
     tabs: TabViews,
     name: String,

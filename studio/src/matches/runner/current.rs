@@ -44,7 +44,7 @@ impl Current {
         matches!(self.phase, MatchPhase::Playing | MatchPhase::Finishing)
     }
 
-    /// Ends the engines; running games will be continued.
+    /// Ends the engines; running games wait to be continued.
     pub(super) fn halt(&mut self) {
         self.lanes.drain(..).for_each(|(lane, _)| lane.abort());
         self.waiting.extend(std::mem::take(&mut self.running).into_values());

@@ -25,7 +25,7 @@ use crate::boards::Boards;
 use crate::engines::Roster;
 use crate::play::{ActionError, GameEnd, PgnHeader, write_pgn};
 
-/// Every message has them all.
+/// Last games that the page shows; every message contains them all.
 const SHOWN_GAMES: usize = 20;
 
 const SAVE_AFTER: Duration = Duration::from_secs(1);
@@ -258,7 +258,7 @@ impl Runner {
                 None => break,
             };
             self.boards.set(&format!("match/{lane}"), &board(&current.order, &game));
-            // A failed lane has reported its failure.
+            // Fails if the lane has failed, which it has reported.
             let _ = current.lanes[lane].1.try_send(game.clone());
             current.running.insert(lane, game);
         }

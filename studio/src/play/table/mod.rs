@@ -37,7 +37,7 @@ pub struct Table {
     files: u64,
     analysis: bool,
     crew: Crew,
-    /// Role and revision of the last failure: the second one there is not restarted.
+    /// Role and revision of the last failure. After a second one there, the engine is not restarted.
     failed_at: Option<(Role, u64)>,
     stalled: bool,
     notice: Option<String>,
@@ -113,7 +113,7 @@ impl Table {
         }
     }
 
-    /// The sender of a request may be gone when the answer is sent.
+    /// Ignores failed answers, because the sender of a request may be gone.
     async fn receive(&mut self, request: Request) {
         match request {
             Request::Act(action, answer) => {

@@ -29,7 +29,7 @@ use crate::play::{ActionError, TableHandle};
 use crate::reviews::ReviewDesk;
 use crate::runs::RunBoard;
 
-/// In bytes; not for a PGN.
+/// In bytes; a PGN may be larger.
 const LONGEST_BODY: usize = 1 << 20;
 
 /// Actions at once, and per second in the long run.

@@ -32,7 +32,7 @@ pub(super) async fn play(
 
 #[derive(Deserialize)]
 pub(super) struct PgnQuery {
-    /// Of the browser, `YYYY.MM.DD`.
+    /// The browser's date, `YYYY.MM.DD`.
     #[serde(default)]
     date: String,
 }
