@@ -1,5 +1,5 @@
 /**
- * Live boards. The server sends only those in view.
+ * Live boards. The server sends only the boards in view.
  *
  * @import {Api} from '@lichess-org/chessground/api'
  * @import {Key} from '@lichess-org/chessground/types'

@@ -4,7 +4,7 @@
  * @import {Curves, Headline, Message, OpeningChoice, RunDetails, TreeView} from './types.js'
  */
 
-/** Before the page connects again. */
+/** Delay before the page connects again. */
 const AGAIN_MS = 1000;
 
 /** Collects changes of the shown boards before they are sent. */
@@ -134,7 +134,7 @@ export async function openings(name) {
   return await get(`/api/openings?name=${encodeURIComponent(name)}`) ?? [];
 }
 
-/** Of the last loaded PGN. @returns {Promise<Headline[]>} */
+/** The games of the last loaded PGN. @returns {Promise<Headline[]>} */
 export async function headlines() {
   return await get('/api/play/file') ?? [];
 }

@@ -1,5 +1,5 @@
 /**
- * Captured pieces, from what the board lacks.
+ * Captured pieces: those missing on the board.
  *
  * @import {Side} from '../types.js'
  */
@@ -25,7 +25,7 @@ function material(fen, side) {
 }
 
 /**
- * What `side` has captured between two positions of a game. A promoted pawn does not count as captured.
+ * The pieces that `side` has captured between two positions of a game. A promoted pawn does not count as captured.
  *
  * @param {string} start
  * @param {string} now

@@ -16,7 +16,7 @@ export function clockText(ms) {
 }
 
 /**
- * What a side's clock shows, `since` milliseconds after the message came.
+ * The text of a side's clock `since` milliseconds after the message.
  *
  * @param {GameView} game
  * @param {Side} side

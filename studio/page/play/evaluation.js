@@ -33,7 +33,7 @@ function percent(perMille) {
   return `${Math.round(perMille / 10)} %`;
 }
 
-/** Visits, as few characters. @param {number} count */
+/** Visits in a few characters. @param {number} count */
 export function visitsText(count) {
   if (count < 10_000) return count.toLocaleString('en');
   return count < 1_000_000 ? `${Math.round(count / 1000)}k` : `${(count / 1_000_000).toFixed(1)}M`;

@@ -53,12 +53,12 @@ export class FileGames {
     this.#changed = changed;
   }
 
-  /** How many games the file has, as far as they were read. */
+  /** Number of games read from the file. */
   get count() {
     return this.#games.length;
   }
 
-  /** Reads the games again: another file was loaded. */
+  /** Reads the games of a newly loaded file. */
   async read() {
     this.#games = await headlines();
     this.#changed();

@@ -29,7 +29,7 @@ export function playersOf({ white, black }) {
 /**
  * The indices of the games that contain every word, ignoring case.
  *
- * @param {string[]} texts what each game can be found by
+ * @param {string[]} texts searched text of each game
  * @param {string} words
  */
 export function matching(texts, words) {
@@ -46,11 +46,11 @@ export class GameList {
   #root = document.createElement('div');
   /** @type {Headline[]} */
   #games = [];
-  /** What each game can be found by. @type {string[]} */
+  /** Searched text of each game. @type {string[]} */
   #texts = [];
   /** Indices of the games that were found. @type {number[]} */
   #found = [];
-  /** The place of the active row among those found. */
+  /** Index of the active row in `#found`. */
   #active = 0;
   #isOpen = false;
   /** @type {(game: number) => void} */

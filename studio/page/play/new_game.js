@@ -57,9 +57,9 @@ export function newGameAction(form) {
 }
 
 /**
- * @typedef {object} NewGameChoice what has been chosen so far
+ * @typedef {object} NewGameChoice the choices so far
  * @property {Values} values
- * @property {OpeningChoice[]} openings those that were found
+ * @property {OpeningChoice[]} openings found by name
  * @property {string | null} error
  */
 

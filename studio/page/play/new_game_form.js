@@ -1,6 +1,5 @@
 /**
- * The form for a new game while it is filled in: what was chosen, the openings found, and the question before a game that is
- * not over is replaced.
+ * The state of the form for a new game: choices, openings found, and the question before an unfinished game is replaced.
  *
  * @import {GameView} from '../types.js'
  * @import {NewGameChoice} from './new_game.js'
@@ -25,7 +24,7 @@ export async function mayReplace(game) {
 export class NewGameForm {
   /** @type {NewGameChoice | null} */
   #chosen = null;
-  /** What was last asked for in the search for openings. */
+  /** Last query of the search for openings. */
   #sought = '';
   #changed;
 

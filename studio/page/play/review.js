@@ -1,6 +1,6 @@
 /**
- * The review of the game on the board: progress, the players' accuracy, White's win probability as a slider, and what is
- * said of the shown move.
+ * The review of the game on the board: progress, the players' accuracy, White's win probability as a slider, and the remark
+ * on the shown move.
  *
  * @import {GameView, Review, ReviewedPlayer} from '../types.js'
  */
@@ -9,7 +9,7 @@ import { html, nothing } from '../vendor/lit-html.js';
 /** Choices of nodes per position. */
 const NODES = [2_000, 20_000, 100_000];
 
-/** What marks mean, for the list of moves. @type {Record<string, string>} */
+/** Classes of the marks in the list of moves. @type {Record<string, string>} */
 const CLASSES = { '!!': 'brilliant', '!': 'good', '?!': 'inaccuracy', '?': 'mistake', '??': 'blunder' };
 
 /** The review if it belongs to this game. @param {GameView | null} game @param {Review | null} review */

@@ -23,7 +23,7 @@ import { sideName, spoken } from './words.js';
 /** Between two drawings of running clocks. */
 const CLOCK_MS = 100;
 
-/** In the review of a dropped game. */
+/** Nodes per position in the review of a dropped game. */
 const DROPPED_NODES = 20_000;
 
 export class PlayRoom {
@@ -31,7 +31,7 @@ export class PlayRoom {
   #announcement;
   /** @type {GameView | null} */
   #game = null;
-  /** By `performance.now()`. */
+  /** Time of the last game message, by `performance.now()`. */
   #received = 0;
   /** @type {Thoughts | null} */
   #thoughts = null;
@@ -48,7 +48,7 @@ export class PlayRoom {
   /** Resigning waits for confirmation. Any other action cancels it. */
   #resigning = false;
   #heat = false;
-  /** Pointed at by the mouse or the focus. @type {string | null} */
+  /** Move under the mouse or the focus. @type {string | null} */
   #arrow = null;
   #preview = new LinePreview(() => this.#draw());
   #tree = new SearchTree(() => this.#draw());

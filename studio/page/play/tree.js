@@ -14,7 +14,7 @@ const FEW = 8;
 /** Between two readings of the unfolded lines. */
 const REFRESH_MS = 1500;
 
-/** Screen readers also read the name, for want of the column's head. @param {string} name @param {string} text */
+/** Screen readers also read the name, because the column has no head for them. @param {string} name @param {string} text */
 function number(name, text) {
   return html`<span><span class="unseen">, ${name} </span>${text}</span>`;
 }

@@ -13,7 +13,7 @@ export function sideName(side) {
 }
 
 /**
- * As in "knight takes f3, check".
+ * A move in words, as in "knight takes f3, check".
  *
  * @param {string} san
  */

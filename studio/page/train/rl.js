@@ -8,7 +8,7 @@ import { html, nothing, svg } from '../vendor/lit-html.js';
 /** Networks in the plot. */
 const PLOTTED = 40;
 
-/** In words. @param {string} name `start`, or the number of an iteration */
+/** A network's name in words. @param {string} name `start`, or the number of an iteration */
 function networkName(name) {
   if (name === 'start') return 'first network';
   return /^\d+$/.test(name) ? `iteration ${Number(name)}` : name;

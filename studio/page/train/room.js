@@ -40,11 +40,11 @@ export class TrainRoom {
   #chosen = 0;
   /** Further runs with curves. @type {Set<number>} */
   #compared = new Set();
-  /** Of the chosen and the compared runs. @type {NamedRun[]} */
+  /** Curves of the chosen and the compared runs. @type {NamedRun[]} */
   #curves = [];
   /** @type {RunDetails | null} */
   #details = null;
-  /** Waits for confirmation. @type {{run: Run, command: 'pause' | 'resume'} | null} */
+  /** The command that waits for confirmation. @type {{run: Run, command: 'pause' | 'resume'} | null} */
   #question = null;
   /** @type {string | null} */
   #error = null;
@@ -135,7 +135,7 @@ export class TrainRoom {
     /** @type {Curves} */
     const bounds = {};
     for (const [which, bound] of Object.entries({ warn: rl.kl_warn, alarm: rl.kl_alarm })) {
-      // A bound out of reach means that none is wanted.
+      // A huge bound stands for none.
       if (bound !== null && bound < 1000) bounds[boundKey(which)] = [ends, [bound, bound]];
     }
     return { ...curves, ...bounds };

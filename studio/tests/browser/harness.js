@@ -13,10 +13,10 @@ import { chromium } from 'playwright-core';
 const TARGET = fileURLToPath(new URL('../../../target/', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A loaded machine takes its time: this only ends tests that hang. */
+/** Only ends tests that hang, because a loaded machine is slow. */
 export const PATIENCE_MS = 60_000;
 
-/** A program that was built: where the environment says, else the debug or the release build. */
+/** Path of a built program: named by the environment, or else the debug or the release build. */
 function program(name, variable) {
   const paths = process.env[variable] ? [process.env[variable]] : ['debug', 'release'].map((kind) => join(TARGET, kind, name));
   const found = paths.find((path) => existsSync(path));
@@ -82,7 +82,7 @@ export function launch() {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 }
 
-/** A tab whose errors and requests are watched: nothing may go elsewhere, and nothing may go wrong unnoticed. */
+/** A tab that records errors and requests to other servers as faults. */
 export async function openTab(browser, url, options = {}) {
   const context = options.context ?? await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
@@ -101,7 +101,7 @@ export async function openTab(browser, url, options = {}) {
   return page;
 }
 
-/** A server and a tab of its own for every test of a file, in the object returned; `begin` is called when they are there. */
+/** Gives every test of a file its own server and tab in the returned object, then calls `begin`. */
 export function eachTest(options, begin) {
   const studio = {};
   before(async () => {
@@ -134,12 +134,12 @@ export async function loadsInPlace(page, ready) {
   assert.ok(shift < 0.02, `layout shift ${shift}`);
 }
 
-/** A round trip to the server: what it answered before has arrived. */
+/** A round trip to the server, after which all its earlier answers have arrived. */
 export async function roundTrip(page) {
   await page.evaluate(() => fetch('/api/match/books').then((answer) => answer.text()));
 }
 
-/** Waits until the page has done what it does with the answers that have arrived. */
+/** Waits until the page has processed the answers that have arrived. */
 export async function answersDone(page) {
   await roundTrip(page);
   await page.evaluate(() => new Promise(requestAnimationFrame));
@@ -189,11 +189,11 @@ export async function newGame(page, choices) {
   await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-revision') !== old, before);
 }
 
-/** Looks for what keeps people out, in light and dark. */
+/** Checks the page's accessibility in light and dark. */
 export async function accessible(page) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
-    // By the debugger: the page's own policy allows no script but its own.
+    // The debugger evaluates this, because the page's policy allows only its own scripts.
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => window.axe.run());
     const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);

@@ -272,7 +272,7 @@ test('the form for a new game remembers what was chosen', async () => {
   const value = (name) => page.locator(`#new-game [name=${name}]`).inputValue();
   assert.deepEqual([await value('side'), await value('engine'), await value('minutes'), await value('increment')],
     ['black', 'Script', '7', '3']);
-  // What another choice hides for a while is kept, too.
+  // A field that another choice hides for a while keeps its value.
   await page.locator('[name=timed]').uncheck();
   await page.locator('#new-game [name=move_time]').selectOption('3');
   await page.locator('[name=timed]').check();

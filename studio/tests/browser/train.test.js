@@ -58,7 +58,7 @@ function writeLoop() {
   writeFileSync(join(loop, 'metrics.jsonl'), `${iteration(1, 'kept')}\n${iteration(2, 'vetoed')}\n`);
 }
 
-/** The boards that are being played on, as the loop writes them: aside, then renamed. */
+/** Writes the live boards as the loop does: aside, then renamed. */
 function playOn(last, ply) {
   const board = { game: 6, white: 'best network', black: 'best network', before: FEN, last, ply };
   const aside = join(loop, 'live.json.tmp');
@@ -166,7 +166,7 @@ test('a run is paused and gone on with, after a question', async () => {
   await run('loop').getByRole('button', { name: 'Pause …' }).click();
   await page.getByRole('button', { name: 'Pause it' }).click();
   await run('loop').getByText('Asked to stop').waitFor();
-  // The trainer would see it and remove it.
+  // The trainer would remove the file.
   rmSync(join(loop, 'stop'));
   const now = Date.now() / 1000;
   utimesSync(join(loop, 'metrics.jsonl'), now, now);
