@@ -1,4 +1,4 @@
-//! Atomic writes, folders and file names, with errors that name the path.
+//! Atomic file writes; errors name the path.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,12 +7,12 @@ use anyhow::Context;
 use engine::base::files::NamedTempFile;
 pub(crate) use engine::base::files::{persist, temporary};
 
-/// After an error an earlier file is unchanged.
+/// On an error an existing file stays unchanged.
 pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| Ok(file.write_all(bytes)?))
 }
 
-/// As [`write_file`], with the output of `write`.
+/// Like [`write_file`], for what `write` writes.
 pub fn write_with<T>(
     path: &Path,
     write: impl FnOnce(&mut NamedTempFile) -> anyhow::Result<T>,

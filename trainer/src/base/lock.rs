@@ -1,4 +1,4 @@
-//! Allows one process at a time in a folder or on an output.
+//! Grants one process at a time a folder or an output.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A lock file that names its holder and is removed on drop. The system releases a dead process's lock, which is then
-/// taken over. The lock of another host cannot be checked and is respected.
+/// A lock file that names its holder and is removed on drop. A dead process's lock is taken over, because the system
+/// releases it. A lock of another host cannot be checked and is respected.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -28,7 +28,7 @@ impl Lock {
             let held = match file.try_lock() {
                 Ok(()) => false,
                 Err(TryLockError::WouldBlock) => true,
-                // On a file system without locks only the process id decides.
+                // On a file system without locks only the recorded process id counts.
                 Err(TryLockError::Error(_)) => false,
             };
             let mut holder = String::new();
@@ -51,7 +51,7 @@ impl Drop for Lock {
 }
 
 fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
-    // `FOLDER/lock` is a folder's, `FOLDER/NAME.lock` that of the files with this name.
+    // `FOLDER/lock` locks the folder, `FOLDER/NAME.lock` the files of that name.
     let is_folder = path.file_name().is_some_and(|name| name == "lock");
     let place = if is_folder { path.parent().unwrap_or(path).to_owned() } else { path.with_extension("") };
     let place = place.display();
@@ -74,13 +74,13 @@ fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether the file system supports locks. If it does, a lock that could be taken was stale, even if the
-/// process id is in use again.
+/// Whether the file system supports locks. If so, a lock that could be taken was stale, even if its process id is in
+/// use again.
 fn can_lock(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| !matches!(file.try_lock(), Err(TryLockError::Error(_))))
 }
 
-/// Returns whether the file was removed or replaced between opening and locking it.
+/// Whether the file was removed or replaced between opening and locking.
 #[cfg(unix)]
 fn is_gone(path: &Path, file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -119,13 +119,13 @@ mod tests {
         assert!(error.contains(&me), "{error}");
         drop(first);
         assert!(!path.exists());
-        // The process died: nobody holds the file.
+        // A dead process: nothing holds the file's lock.
         std::fs::write(&path, format!("process 4194305 on {}\n", host())).unwrap();
         drop(Lock::take(&path).unwrap());
-        // The process was killed before it wrote its name.
+        // A process killed before it wrote its name.
         std::fs::write(&path, "").unwrap();
         drop(Lock::take(&path).unwrap());
-        // The process id was reused since.
+        // A process id that is in use again.
         std::fs::write(&path, format!("process 1 on {}\n", host())).unwrap();
         drop(Lock::take(&path).unwrap());
     }

@@ -1,5 +1,3 @@
-//! Shared by all floors above.
-
 pub mod files;
 pub mod lock;
 pub mod parallel;

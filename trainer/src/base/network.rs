@@ -9,20 +9,19 @@ use engine::search::{SteppedSearch, check_answers};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub trait Backend: Send + Sync {
-    /// The input scheme, on which alone the answers depend, is the key of an evaluation cache; none if a look-up would
-    /// cost more than an evaluation.
+    /// The input scheme, which serves as the key of evaluation caches. `None` if a look-up costs more than an
+    /// evaluation.
     fn cached_input(&self) -> Option<Input>;
 
-    /// Serves one worker.
     fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
 
-    /// Whether the answers are bit-identical on every machine and in every batch.
+    /// Whether the outputs are bit-identical on every machine and in every batch.
     fn is_exact(&self) -> bool {
         false
     }
 }
 
-/// Runs ONNX Runtime on the worker's own thread.
+/// ONNX Runtime, on the worker's own thread.
 impl Backend for Network {
     fn cached_input(&self) -> Option<Input> {
         Some(self.schemes().input)
@@ -33,7 +32,7 @@ impl Backend for Network {
     }
 }
 
-/// Runs the engine's own kernels, one position at a time.
+/// The engine's own kernels, one position at a time.
 impl Backend for SparseNetwork {
     fn cached_input(&self) -> Option<Input> {
         None
@@ -50,7 +49,7 @@ impl Backend for SparseNetwork {
 
 pub enum LoadedNet {
     Onnx(Box<Network>),
-    /// Family `sparse`, which runs in the engine's own kernels.
+    /// Family `sparse`, in the engine's own kernels.
     Native(SparseNetwork),
 }
 
@@ -76,7 +75,7 @@ impl LoadedNet {
         }
     }
 
-    /// Hashes the answers for some positions.
+    /// Hash of the network's outputs for fixed positions.
     pub fn fingerprint(&self) -> u64 {
         match self {
             LoadedNet::Onnx(network) => {
@@ -94,7 +93,7 @@ impl LoadedNet {
         }
     }
 
-    /// Fails for the family `sparse`, naming `what` as unavailable.
+    /// Fails for the family `sparse`, to which `what` does not apply.
     pub fn onnx(self, what: &str) -> Result<Network> {
         match self {
             LoadedNet::Onnx(network) => Ok(*network),
@@ -139,7 +138,7 @@ pub fn load_network(name: &Path) -> Result<LoadedNet> {
     Ok(LoadedNet::Onnx(Box::new(Network::load(name)?)))
 }
 
-/// Runs a search to its end in batches of up to `leaves` positions, shared with no other search.
+/// Runs a search to its end in batches of up to `leaves` positions.
 pub fn search_alone(
     search: &mut SteppedSearch,
     leaves: usize,

@@ -1,9 +1,8 @@
-//! Divides work over threads so that the result does not depend on their number.
+//! Parallel map whose result does not depend on the number of threads.
 
 use std::sync::Mutex;
 
-/// Returns the answers in the order of the tasks. Threads take tasks as they become free, so a task must not wait for
-/// another.
+/// Returns the answers in the order of the tasks. Threads take tasks in order, so a task must not wait for a later one.
 pub fn map<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     if threads <= 1 || tasks.len() <= 1 {
         return tasks.into_iter().map(work).collect();

@@ -1,4 +1,4 @@
-//! Progress on stderr: a bar on a terminal, else a line every ten seconds. Work in progress counts.
+//! Progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -8,33 +8,32 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-/// Interval of lines where stderr is no terminal.
+/// Below ten seconds, because a line may be late.
 const SAY_EVERY: Duration = Duration::from_secs(9);
-/// Plies of a game, as long as too few are finished to say.
+/// Assumed plies per game until [`ENOUGH_GAMES`] are finished.
 const USUAL_PLIES: f64 = 100.0;
-/// As soon as this many games are finished they alone tell how long the others take.
+/// From this many finished games on, only finished games determine the time left.
 const ENOUGH_GAMES: u64 = 20;
 
-/// Plies that this process has played or labelled, also in games that are not finished.
+/// Plies that this process has played or labelled, including those of unfinished games.
 static PLIES: AtomicU64 = AtomicU64::new(0);
 
-/// Counts a ply of a game that this process plays or labels.
 pub fn count_ply() {
     PLIES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What bars count.
+/// Unit of a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// Games, of which many run at once: plies show that they advance.
+    /// Finished games. Many run at once, so the bar also shows plies.
     Games,
-    /// Positions that are labelled, those of unfinished games included.
+    /// Labelled positions, including those of unfinished games.
     Plies,
-    /// What is counted one by one.
+    /// Positions that finish one by one.
     Positions,
 }
 
-/// A progress bar on stderr over `total`, starting at `done` from an earlier run.
+/// `done` of `total` were done by an earlier run.
 pub fn progress(total: u64, done: u64, counted: Counted) -> ProgressBar {
     let bar = ProgressBar::new(total);
     bar.set_position(done);
@@ -51,7 +50,7 @@ pub fn progress(total: u64, done: u64, counted: Counted) -> ProgressBar {
     bar
 }
 
-/// Prints `text` and the bar's message every ten seconds until the bar is finished, if stderr is no terminal.
+/// On no terminal, prints `text` and the bar's message every ten seconds until the bar is finished.
 pub fn say_regularly(bar: &ProgressBar, text: impl Fn(&ProgressBar) -> String + Send + 'static) {
     if std::io::stderr().is_terminal() {
         bar.enable_steady_tick(Duration::from_millis(500));
@@ -69,7 +68,6 @@ pub fn say_regularly(bar: &ProgressBar, text: impl Fn(&ProgressBar) -> String + 
     });
 }
 
-/// The time left for the rest of a bar at its rate so far.
 pub fn time_left(bar: &ProgressBar) -> String {
     let (total, position) = (bar.length().unwrap_or(0), bar.position());
     let status =
@@ -81,15 +79,14 @@ fn left_text(left: Option<Duration>) -> String {
     left.map_or_else(|| "time left not known yet".to_owned(), |left| format!("{} left", HumanDuration(left)))
 }
 
-/// How far the work is.
 struct Status {
     counted: Counted,
     total: u64,
-    /// Done by an earlier run.
+    /// Done by an earlier run, in the unit of `total`.
     first: u64,
-    /// Done and finished.
+    /// Finished, in the unit of `total`.
     position: u64,
-    /// Plies since the start, those of unfinished games included.
+    /// Played since the start, including those of unfinished games.
     plies: u64,
     elapsed: Duration,
 }
@@ -112,7 +109,7 @@ impl Status {
         }
     }
 
-    /// Done, in the unit of `total`.
+    /// Progress in the unit of `total`; labelled positions of unfinished games count.
     fn position(&self) -> u64 {
         match self.counted {
             Counted::Plies => self.position.max(self.first + self.plies).min(self.total),
@@ -120,20 +117,20 @@ impl Status {
         }
     }
 
-    /// The time left at the rate so far; `None` before there is one.
+    /// At the rate so far; `None` before there is a rate.
     fn left(&self) -> Option<Duration> {
         let all = self.total.saturating_sub(self.first) as f64;
         let finished = self.position().saturating_sub(self.first) as f64;
         let done = match self.counted {
             Counted::Games if self.position < self.first + ENOUGH_GAMES => {
-                // Games in progress are not over yet, however many plies they have.
+                // Unfinished games count in part, however many plies they have.
                 let begun = (self.plies as f64 / USUAL_PLIES).min(finished + 0.95 * (all - finished));
                 finished.max(begun)
             }
             _ => finished,
         };
         let left = self.elapsed.as_secs_f64() * (all - done).max(0.0) / done;
-        // Without plies it is infinite, and for no games not a number.
+        // `left` is infinite before the first ply, and NaN if there are no games.
         Duration::try_from_secs_f64(left).ok()
     }
 }
@@ -152,9 +149,9 @@ mod tests {
         let text = |position, plies| status(Counted::Games, position, plies).text();
         assert_eq!(text(10, 0), "10/110 games finished, 0 plies, 0.0 plies/s, time left not known yet");
         assert_eq!(text(10, 500), "10/110 games finished, 500 plies, 50.0 plies/s, 3 minutes left");
-        // Longer games than usual, none of them finished.
+        // Games longer than usual, none of them finished.
         assert!(text(10, 100_000).ends_with("1 second left"), "{}", text(10, 100_000));
-        // Half are finished: as long again.
+        // Half the games are finished, so the rest take as long again.
         assert!(text(60, 9000).ends_with("900.0 plies/s, 10 seconds left"), "{}", text(60, 9000));
     }
 

@@ -12,7 +12,7 @@ pub enum GameResult {
 }
 
 impl GameResult {
-    /// Returns the code in `games/1`: 1 White, 0 draw, −1 Black, 2 unknown.
+    /// Code in `games/1`: 1 White, 0 draw, −1 Black, 2 unknown.
     pub fn code(self) -> i8 {
         match self {
             GameResult::White => 1,
@@ -36,7 +36,7 @@ impl GameResult {
         winner.fold_wb(GameResult::White, GameResult::Black)
     }
 
-    /// Returns the winner; none for a draw or an unknown result.
+    /// `None` for a draw or an unknown result.
     pub fn winner(self) -> Option<Color> {
         match self {
             GameResult::White => Some(Color::White),

@@ -1,5 +1,3 @@
-//! The command `annotate`.
-
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,8 +20,8 @@ use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
 /// Add a UCI engine's evaluations to games: PGN or files of games in, files of games (games/1) out
 ///
-/// All games are annotated, also those without a result; filter them with `import` first. Ctrl-C loses nothing; the
-/// same command with --resume continues.
+/// Annotates all games, also those without a result; filter them with `import` first. Ctrl-C loses nothing; the same
+/// command with --resume continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer annotate data/mine-*.h5 --nodes 20000\n  \
     philidor-trainer annotate games.pgn.zst --name judged --movetime 100 --keep-known\n  \
@@ -45,10 +43,10 @@ pub struct AnnotateArgs {
     /// Also record each position's best move as its policy target, with its WDL (win, draw, loss)
     #[arg(long)]
     best_move: bool,
-    /// Record each position's K best moves with their scores, and share its policy target among them
+    /// Record each position's K best moves with their scores, and share its policy target among these moves
     #[arg(long, value_name = "K", conflicts_with = "best_move", value_parser = count(1..=MAX_MULTIPV))]
     best_moves: Option<usize>,
-    /// Let other machines label: list units of work in DIR/wanted.json and take their results from DIR
+    /// Let other machines label: list units of work in DIR/wanted.json and take results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
     /// With --inbox: start labelling here after this many seconds without a result
@@ -60,7 +58,7 @@ pub struct AnnotateArgs {
 }
 
 impl AnnotateArgs {
-    /// Annotates the games and prints a summary. Fails at the end if a file or a stored game is damaged.
+    /// Fails at the end if a file or a stored game is damaged.
     pub fn run(&self) -> anyhow::Result<()> {
         let name = self.name.clone().unwrap_or_else(|| format!("{}-annotated", stem(&self.files[0])));
         let stop = interrupt::flag()?;
@@ -70,7 +68,7 @@ impl AnnotateArgs {
         Ok(())
     }
 
-    /// Also returns what was damaged and left out; empty if nothing was.
+    /// Also describes what was damaged and left out; empty if nothing was.
     fn annotate(&self, name: &str, stop: &AtomicBool) -> anyhow::Result<(DatagenSummary, String)> {
         let limit = self.engines.limit();
         let engine = self.engines.name(stop)?;
@@ -125,7 +123,7 @@ impl AnnotateArgs {
     }
 }
 
-/// What was left out because it is damaged, with numbers and the files' names.
+/// Counts of damaged games and files, with the files' names.
 fn damaged(read: &ReadReport) -> String {
     let games = read.broken.get(DAMAGED).map(|count| format!("{count} stored games"));
     let files = &read.damaged_files;

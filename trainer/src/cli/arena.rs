@@ -1,5 +1,3 @@
-//! The command `arena`.
-
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -46,7 +44,7 @@ pub struct ArenaArgs {
     /// Random plies before the game
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
-    /// Maximum number of plies; the game is then a draw
+    /// Maximum plies of a game, which is then a draw
     #[arg(long, default_value_t = 400, value_parser = count(1..=MAX_PLIES))]
     plies: usize,
     /// Folders of Syzygy tables that adjudicate games

@@ -1,5 +1,3 @@
-//! The command `best`.
-
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -22,8 +20,8 @@ pub struct BestArgs {
     /// The measure to compare
     #[arg(long, value_enum, default_value_t = BestMeasure::PolicyLoss)]
     by: BestMeasure,
-    /// Print only the path of the best run's network: its best checkpoint, or its last one if none is kept, which may
-    /// be later than the compared validation
+    /// Print only the path of the best run's network: its best checkpoint, or else its last, which may be later than
+    /// the compared validation
     #[arg(long)]
     path: bool,
 }

@@ -1,5 +1,3 @@
-//! The command `compare`.
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,11 +13,11 @@ use crate::config::bounds::{MAX_SECONDS, MAX_THREADS};
 use crate::config::worker_count;
 use crate::play::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
 
-/// Play matches between search settings, by units of work that other machines can do
+/// Play matches between search settings, in units of work that other machines can do
 ///
 /// One network plays itself with a fixed number of visits on paired openings. Ctrl-C loses only the units in progress;
-/// the same command continues. OUT gets each unit's games (philidor-match/1), and at the end results.json with the
-/// first player's scores in half points.
+/// the same command continues. OUT gets each unit's games (philidor-match/1) and finally results.json with the first
+/// player's scores in half points.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, with plan.json:\n  \
     {\"format\": \"philidor-comparison/1\", \"network\": \"nets/philidor.int8.onnx\", \"visits\": 200,\n   \
@@ -34,7 +32,7 @@ pub struct CompareArgs {
     /// Folder for the results
     #[arg(long)]
     out: PathBuf,
-    /// Let other machines play: list units of work in DIR/wanted.json and take their results from DIR
+    /// Let other machines play: list units of work in DIR/wanted.json and take results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
     /// With --inbox: start playing here after this many seconds without a result

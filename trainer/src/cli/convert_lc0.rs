@@ -1,5 +1,3 @@
-//! The command `convert-lc0`.
-
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -39,7 +37,6 @@ impl ConvertLc0Args {
     }
 }
 
-/// `NAME.onnx` in the folder of `NAME.pb.gz`.
 fn onnx_beside(weights: &Path) -> PathBuf {
     let name = weights.file_name().unwrap_or_default().to_string_lossy();
     let stem = [".pb.gz", ".gz", ".pb"].iter().find_map(|ending| name.strip_suffix(ending));

@@ -55,7 +55,7 @@ impl EngineArgs {
         self.options.iter().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// Starts the engine to ask its name. Fails if it lacks a requested option.
+    /// Starts the engine and returns its name. Fails if the engine lacks a requested option.
     pub fn name(&self, stop: &AtomicBool) -> anyhow::Result<String> {
         match UciEngine::start(&self.command(), stop) {
             Ok(engine) => Ok(engine.name().to_owned()),
@@ -64,7 +64,6 @@ impl EngineArgs {
         }
     }
 
-    /// The program as given on the command line.
     pub fn program(&self) -> String {
         self.engine.display().to_string()
     }

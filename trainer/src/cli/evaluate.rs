@@ -1,5 +1,3 @@
-//! The command `evaluate`.
-
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -82,19 +80,19 @@ struct AccuracyArgs {
     /// Which games to use
     #[arg(long, value_enum, default_value_t = SplitChoice::Validation)]
     split: SplitChoice,
-    /// Maximum number of positions, spread evenly over the sources and their games
+    /// Maximum positions, spread evenly over the sources and their games
     #[arg(long, default_value_t = 16384)]
     positions: usize,
-    /// Judge by the recorded searches (best move; win, draw and loss) instead of the moves played and the results;
-    /// omits positions without a search
+    /// Judge by the recorded searches (best move, WDL) instead of the moves played and the results, on the positions
+    /// that have a search
     #[arg(long)]
     searches: bool,
-    /// Also print top-1 and top-5 among all outputs of the networks, legal moves or not; networks of the family sparse
+    /// Also print top-1 and top-5 accuracy over all outputs, including illegal moves; networks of the family sparse
     /// have outputs for legal moves only
     #[arg(long)]
     raw: bool,
-    /// The runtime of the networks, one column each; both columns of an fp32 network of the family sparse show what the
-    /// engine's integers cost
+    /// Runtimes, one column each; for an fp32 network of the family sparse, auto,onnx shows what the engine's integers
+    /// cost
     #[arg(
         long,
         value_enum,

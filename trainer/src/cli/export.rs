@@ -1,5 +1,3 @@
-//! The command `export`.
-
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -25,12 +23,12 @@ pub struct ExportArgs {
     /// Export the averaged weights (EMA), if the checkpoint has them
     #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
     pub(super) averaged: bool,
-    /// Unroll this number of steps of a recursive network into one graph, which the engine runs like any other network
-    /// [default: a single step, which the engine repeats as its option `ThinkSteps` says]
+    /// Unroll this many steps of a recursive network into one graph, which the engine runs like any other network
+    /// [default: one step, which the engine repeats according to its option `ThinkSteps`]
     #[arg(long, value_name = "STEPS")]
     pub(super) unroll: Option<usize>,
-    /// Take the policy from another network of the family sparse (a network file or a checkpoint); the value stays the
-    /// checkpoint's
+    /// Take the policy from another network of the family sparse (network file or checkpoint), and only the value from
+    /// --checkpoint
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
     /// Also write the exported weights to this file, as a small checkpoint for `train --init`

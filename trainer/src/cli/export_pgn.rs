@@ -1,5 +1,3 @@
-//! The command `export-pgn`.
-
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -13,7 +11,7 @@ use crate::data::record::{EvalSide, write_pgn};
 const ARENA: &str = "arena: ";
 const AGAINST: &str = " against ";
 
-/// The source of a file of games of a match, from which [`ExportPgnArgs`] reads the players' names.
+/// The `source` of a match's games file. [`ExportPgnArgs`] reads the players' names from this text.
 pub(super) fn arena_source(first: &str, second: &str) -> String {
     format!("{ARENA}{first}{AGAINST}{second}")
 }
@@ -33,7 +31,7 @@ pub struct ExportPgnArgs {
     #[arg(long)]
     game: Option<usize>,
     /// The position to which the [%eval] after a move belongs: `before` loses nothing and is what `import` expects;
-    /// `after` is what Lichess writes and most other programs show
+    /// `after` is what Lichess writes and most programs show
     #[arg(long = "evals", value_enum, default_value_t = EvalSide::Before)]
     eval: EvalSide,
 }
@@ -62,7 +60,7 @@ impl ExportPgnArgs {
             };
             for index in games {
                 let (round, players) = match &arena {
-                    // The two games of an opening are a round; the first player has White in the first.
+                    // Both games of an opening form a round; the first player is White in the first game.
                     Some([first, second]) if index % 2 == 0 => (index / 2 + 1, [&**first, &**second]),
                     Some([first, second]) => (index / 2 + 1, [&**second, &**first]),
                     None => (index, ["?"; 2]),
@@ -70,7 +68,7 @@ impl ExportPgnArgs {
                 let (game, round) = (chunk.game(index), round.to_string());
                 match write_pgn(&game, &chunk.source, &round, players, self.eval, out) {
                     Ok(()) => written += 1,
-                    // The reader has closed our output.
+                    // The reader closed the pipe.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(written),
                     Err(error) => {
                         return Err(error).with_context(|| format!("{}: game {index}", path.display()));
@@ -85,7 +83,8 @@ impl ExportPgnArgs {
     }
 }
 
-/// The players of a file that `arena` wrote, by its source; a player against itself has a number.
+/// The players of a games file by `arena`, from its `source`. In a match of a player against itself the second is "NAME
+/// (2)".
 fn arena_players(source: &str) -> Option<[String; 2]> {
     let (first, second) = source.strip_prefix(ARENA)?.split_once(AGAINST)?;
     let second = if second == first { format!("{second} (2)") } else { second.to_owned() };
@@ -104,7 +103,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
         let mut chunk = Chunk::new(&arena_source("uct:20", "nets/a.onnx"));
-        // The first player wins both games of the first pair, and draws the second.
+        // The first player wins both games of the first pair and draws those of the second.
         for result in [GameResult::White, GameResult::Black, GameResult::Draw, GameResult::Draw] {
             chunk.push(&GameRecord { result, ..GameRecord::default() });
         }

@@ -1,5 +1,3 @@
-//! The command `fetch-games`.
-
 use std::path::PathBuf;
 
 use anyhow::ensure;
@@ -8,10 +6,10 @@ use clap::Args;
 use super::interrupt;
 use crate::data::datagen::fetch::{Fetch, Month, Site};
 
-/// Fetch a player's games of a month as PGN from Chess.com or Lichess, within their limits
+/// Fetch a player's games of a month as PGN from Chess.com or Lichess, within their rate limits
 ///
-/// Sends one request at a time, with pauses, and waits if the server asks for it (429). A month is not fetched again if
-/// its file was written after the month's end. Ctrl-C loses nothing; the same command continues.
+/// Sends one request at a time, with pauses, and waits if the server asks for it (429). Skips a month whose file was
+/// written after the month's end. Ctrl-C loses nothing; the same command continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer fetch-games lichess DrNykterstein 2024-05\n  \
     philidor-trainer fetch-games chess.com hikaru 2024-01 --until 2024-06 --contact me@example.org")]

@@ -1,5 +1,3 @@
-//! The command `heatmap`.
-
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -10,7 +8,6 @@ use shakmaty::uci::UciMove;
 use crate::base::files::write_file;
 use crate::judge::plot::heatmap::{LinearWeights, draw_move, draw_piece, parse};
 
-/// Printed weights per sign.
 const PRINTED: usize = 5;
 
 /// Draw the weights of a linear network for a move, or for a piece (PNG)
@@ -23,11 +20,11 @@ const PRINTED: usize = 5;
 pub struct HeatmapArgs {
     /// The network file, of the family `linear`
     net: PathBuf,
-    /// Draw the weights for this move (UCI notation): one board per piece, coloured by the square of the piece
+    /// Draw the weights for this move (UCI notation): one board per piece, coloured by the piece's square
     #[arg(long = "move", value_name = "UCI", required_unless_present = "piece", conflicts_with = "piece")]
     uci: Option<UciMove>,
     /// Draw the weights of a piece for its own moves (PNBRQK White's, pnbrqk Black's): one board per square of the
-    /// piece, coloured by the target square
+    /// piece, coloured by target square
     #[arg(long)]
     piece: Option<char>,
     /// The picture to write

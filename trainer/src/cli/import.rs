@@ -1,5 +1,3 @@
-//! The command `import`.
-
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -29,8 +27,8 @@ use crate::data::record::{EvalCounts, EvalSide};
     philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80"
 )]
 pub struct ImportArgs {
-    /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with columns named rating, popularity, plays, fen (the
-    /// solver to move) and moves. The first line, which names the columns in any order, decides which. `-` is standard
+    /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with columns rating, popularity, plays, fen (the
+    /// solver to move) and moves. The first line names the columns in any order and so decides which. `-` is standard
     /// input
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -73,7 +71,7 @@ pub struct ImportArgs {
     /// Stop after this many games
     #[arg(long)]
     max_games: Option<u64>,
-    /// The position to which an [%eval] comment belongs, and whose point of view it takes
+    /// The position to which an [%eval] comment belongs, and whose point of view it has
     #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
     evals: EvalSide,
     /// Threads that replay games [default: all processors]
@@ -82,7 +80,7 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Broken games are reported and skipped. Games before a file's damage are kept, but the command fails at its end.
+    /// Skips and reports broken games. Keeps the games before a file's damage, but fails at the end.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
             log::warn!("{error:#}");

@@ -1,5 +1,3 @@
-//! The command `inspect`.
-
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -19,8 +17,7 @@ pub struct InspectArgs {
     /// Check structure and checksums, but do not replay the games
     #[arg(long)]
     quick: bool,
-    /// Show this game of each file, counted from 0: its opening and its moves, each with the evaluation of the position
-    /// before it
+    /// Show this game of each file, counted from 0: its opening and its moves, each with the evaluation before the move
     #[arg(long)]
     game: Option<usize>,
     /// Show the board after each move of the game
@@ -29,7 +26,7 @@ pub struct InspectArgs {
 }
 
 impl InspectArgs {
-    /// Describes each file. The error has a line for each unreadable or damaged file.
+    /// The error has a line per unreadable or damaged file.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut errors = Vec::new();
         let mut out = io::stdout().lock();
@@ -43,7 +40,7 @@ impl InspectArgs {
             };
             match description {
                 Ok(description) => match writeln!(out, "{description}") {
-                    // The reader has closed our output.
+                    // The reader closed the pipe.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                     written => written?,
                 },

@@ -1,5 +1,3 @@
-//! The command `lr-finder`.
-
 use std::cell::Cell;
 use std::path::PathBuf;
 
@@ -13,7 +11,7 @@ use crate::learn::run::{LrSuggestion, RangeTestStep};
 
 const ROWS: usize = 20;
 
-/// Find a learning rate by a range test: it rises exponentially until the loss diverges
+/// Find a learning rate by a range test: raise it exponentially until the loss diverges
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer lr-finder --config config.json --out lr.svg\n\
     Prints a table and a suggestion, and plots the loss. Writes no run.")]

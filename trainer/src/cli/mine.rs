@@ -1,5 +1,3 @@
-//! The command `mine`.
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -20,15 +18,15 @@ use crate::data::datagen::{
 };
 use crate::data::dataset::Store;
 
-/// Limits the memory of a followed tree, and how long Ctrl-C waits for it.
+/// Bounds the memory of a search tree, and how long Ctrl-C waits for its search.
 const MAX_TREE_PATHS: u64 = 10_000;
 
 /// Let a UCI engine play itself and write files of games (games/1) with its evaluations
 ///
 /// The defaults are those of the lesson on imitation learning: from the initial position, one of the three best moves
 /// with 80, 15 and 5 per cent, draws claimed, at most 500 plies. Ctrl-C loses nothing; the same command with --resume
-/// continues, also with a larger --games. With --depth or --nodes the games depend only on the seed, not on the number
-/// of engines, unless the run is interrupted.
+/// continues, also with a larger --games. With --depth or --nodes an uninterrupted run's games depend only on the seed,
+/// not on the number of engines.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer mine --games 1000 --depth 10\n  \
     philidor-trainer mine --name careless --careless --choice 100 --nodes 1500 --plies 80 --games 5000\n  \
@@ -46,7 +44,7 @@ pub struct MineArgs {
     out: OutArgs,
     #[command(flatten)]
     engines: EngineArgs,
-    /// Weights of playing the best move, the second best …
+    /// Weights for playing the best move, the second best …
     #[arg(long, default_value = "80,15,5")]
     choice: MoveChoice,
     /// Plies after which a game ends without a result
@@ -58,8 +56,8 @@ pub struct MineArgs {
     /// Start from the positions of a book, shuffled: EPD, FEN, or the final positions of a PGN's games
     #[arg(long)]
     book: Option<PathBuf>,
-    /// Start from random positions of the training games in these files (games/1), all equally likely; puzzles are
-    /// excluded
+    /// Start from random positions of the games in these files (games/1), all equally likely; without puzzles and
+    /// held-out games
     #[arg(long, value_name = "FILES", num_args = 1.., conflicts_with = "book")]
     from_games: Vec<PathBuf>,
     /// Start from one of the 960 positions of Chess960
@@ -72,13 +70,12 @@ pub struct MineArgs {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
     /// Start after careless play, in positions that master games lack: 6 to 60 plies, of which 5 to 50 % are random and
-    /// the others one of the engine's three best after 600 nodes; in half of the games a piece is then removed from the
-    /// board
+    /// the others one of the engine's three best after 600 nodes; half of the games then lose a piece from the board
     #[arg(long)]
     careless: bool,
-    /// Instead of the engine's moves, play random paths through Philidor's own search trees of this many visits, which
-    /// lead to the positions that a search meets. A path ends at a random visit, where the next search starts; these
-    /// games have no result
+    /// Instead of the engine's moves, play random paths through Philidor's own search trees of this many visits, to
+    /// reach positions that a search meets. A path ends at a random visit, where the next search starts; these games
+    /// have no result
     #[arg(
         long,
         value_name = "VISITS",

@@ -1,7 +1,6 @@
-//! The commands of `philidor-trainer`, in the order of the pipeline: arguments, output, progress bars, Ctrl-C. Each
-//! `run` calls a module of the library and prints the result.
+//! The commands of `philidor-trainer`, in the order of the pipeline: arguments, output, progress bars, Ctrl-C.
 
-/// Prints a line like `println!`, but ignores a closed output, as after `| head`.
+/// Like `println!`, but ignores a closed output, as after `| head`.
 macro_rules! say {
     ($($line:tt)*) => {
         crate::cli::print_line(format_args!($($line)*))

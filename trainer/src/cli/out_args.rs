@@ -40,12 +40,11 @@ impl OutArgs {
     }
 }
 
-/// Parses a number in this range.
 pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(range)
 }
 
-/// Prints the summary of a command that wrote the files `PATH-*.h5`.
+/// For commands that write files `PATH-*.h5`.
 pub(super) fn report(summary: DatagenSummary, path: &Path) {
     say!("{} games in {} files: {}-*.h5", summary.games, summary.files, path.display());
     if summary.stopped {

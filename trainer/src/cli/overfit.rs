@@ -1,5 +1,3 @@
-//! The command `overfit`.
-
 use anyhow::Result;
 use clap::Args;
 
@@ -8,7 +6,7 @@ use super::trial::TrialArgs;
 use super::{sparse, torch};
 use crate::config::bounds::MAX_BATCH;
 
-/// With more steps, the samples of the largest batches could not be counted.
+/// With more steps, the number of samples of the largest batches would overflow.
 const MAX_STEPS: u64 = 1_000_000_000;
 
 /// Overfit a few positions, to test whether a configuration can learn

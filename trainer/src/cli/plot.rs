@@ -1,5 +1,3 @@
-//! The command `plot`.
-
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};

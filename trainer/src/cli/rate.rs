@@ -1,5 +1,3 @@
-//! The command `rate`.
-
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -16,9 +14,9 @@ use crate::play::arena::{EloEstimate, MatchResults, PlayerRecord, Rating, Tourna
 /// Rate the players of any games (PGN): score, Elo with 95 % intervals, pentanomial counts, sequential tests
 ///
 /// Two games form a pair if the same two players played them with reversed colours in one round on one opening, as
-/// fastchess, scripts/match.py and most programs write them. Intervals come from the observed variance of pairs, and of
-/// games without a partner. Two players are compared with each other; three or more, or any with --anchor, are rated on
-/// one scale (Bradley and Terry's model, with half a drawn game added per two players that met).
+/// fastchess, scripts/match.py and most programs write them. Intervals come from the observed variance of pairs and of
+/// unpaired games. Two players are compared with each other; three or more, or any with --anchor, are rated on one
+/// scale (Bradley-Terry model, with half a drawn game added per pair of players that met).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rate runs/match.pgn\n  \
     philidor-trainer rate runs/match.pgn --player New --sprt 0,5\n  \
@@ -41,7 +39,7 @@ pub struct RateArgs {
     json: bool,
 }
 
-/// A larger error means that no games connect the player to the others.
+/// A larger error means that no games connect the player with the others.
 const UNCONNECTED: f64 = 10_000.0;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -63,9 +61,9 @@ impl FromStr for Anchor {
 
 struct Rated {
     tournament: Tournament,
-    /// The player whose pairs are shown.
+    /// The player whose pairs are shown, as an index.
     player: usize,
-    /// On one scale, in the order of the players.
+    /// On one scale, in the order of `tournament.players`.
     ratings: Vec<Rating>,
 }
 
@@ -74,7 +72,7 @@ impl RateArgs {
         let rated = self.rated()?;
         let text = if self.json { format!("{:#}\n", self.to_json(&rated)) } else { self.text(&rated) };
         match std::io::stdout().lock().write_all(text.as_bytes()) {
-            // The reader has closed the pipe.
+            // The reader closed the pipe.
             Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(()),
         }
@@ -109,12 +107,10 @@ impl RateArgs {
         Ok(Rated { tournament, player, ratings })
     }
 
-    /// Whether players are rated on one scale, not only against each other.
     fn is_scale(&self, rated: &Rated) -> bool {
         !self.anchor.is_empty() || rated.tournament.players.len() > 2
     }
 
-    /// The name of the opponent, or `all others`.
     fn opponents<'a>(&self, rated: &'a Rated) -> &'a str {
         match &rated.tournament.players[..] {
             [one, other] => {
@@ -238,7 +234,7 @@ impl RateArgs {
     }
 }
 
-/// Results in JSON; an infinite number is null.
+/// Infinite numbers become null.
 fn described(results: &MatchResults) -> Value {
     let EloEstimate { score, elo, low, high } = results.estimate();
     let [wins, draws, losses] = results.games;
@@ -260,7 +256,7 @@ mod tests {
         args: RateArgs,
     }
 
-    /// Three rounds in which A wins twice, draws twice, then wins and loses against B; a fourth without an end.
+    /// In three rounds A wins twice against B, draws twice, then wins and loses. A fourth round has no end.
     fn games() -> String {
         let game = |round: u64, white: &str, black: &str, result: &str, termination: &str| {
             format!(
@@ -319,7 +315,7 @@ mod tests {
         let rated = args.rated().unwrap();
         let json = args.to_json(&rated);
         assert_eq!(json["players"][1]["rating"], json!({ "elo": 1800.0, "error": 0.0 }));
-        // Four points of six, and half a drawn game: 4.25 to 2.25.
+        // Four points of six and half a drawn game: 4.25 to 2.25.
         let elo = json["players"][0]["rating"]["elo"].as_f64().unwrap();
         assert!((elo - 1800.0 - 400.0 * (4.25f64 / 2.25).log10()).abs() < 1e-6, "{elo}");
         assert!(args.text(&rated).contains("B against A: +1 =2 -3, 33.3 %"), "{}", args.text(&rated));

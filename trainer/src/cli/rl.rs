@@ -1,5 +1,3 @@
-//! The command `rl`.
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +16,10 @@ use crate::play::rl::{LoopLearner, Others, RlLoop, RlOutcome, RunState, SparseLo
 
 /// Improve a network by reinforcement learning: a loop of self-play, training and matches against earlier networks
 ///
-/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues, also after a kill, which costs the unfinished games
-/// and the last seconds of finished ones; it gets what is left of the iterations and hours that were asked for. RUN has
-/// config.json (all keys), state.json, metrics.jsonl (one line per iteration), events.log, games/, nets/ and the current
-/// training run. Keys of `train` that the loop sets itself (samples, schedule, seed, …) are refused.
+/// Ctrl-C, or a file RUN/stop, stops cleanly. --resume continues with the remaining iterations and hours, also after a
+/// kill, which costs the unfinished games and the last seconds of finished ones. RUN has config.json (all keys),
+/// state.json, metrics.jsonl (one line per iteration), events.log, games/, nets/ and the current training run. Keys of
+/// `train` that the loop sets itself (samples, schedule, seed, …) are refused.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
@@ -50,11 +48,11 @@ pub struct RlArgs {
     /// Stop when the run has this many iterations [default: never; with --resume and without --hours the earlier limit]
     #[arg(long)]
     iterations: Option<u64>,
-    /// Stop when the run has taken this many hours in all, those before --resume included [default: never; with
-    /// --resume and without --iterations the earlier request]
+    /// Stop when the run has taken this many hours in all, including those before --resume [default: never; with
+    /// --resume and without --iterations the earlier limit]
     #[arg(long)]
     hours: Option<f64>,
-    /// Let other machines play: list units of work in DIR/wanted.json and take their results from DIR
+    /// Let other machines play: list units of work in DIR/wanted.json and take results from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
     /// With --inbox: start playing here after this many seconds without a result
@@ -103,7 +101,7 @@ impl RlArgs {
         } else {
             RlLoop::start(&self.run, config, learner, &others, stop)?
         };
-        // Only here, so that invalid settings are refused for a complete run too.
+        // Last, so that a complete run too refuses invalid settings.
         if let Some(why) = complete {
             return Ok(why);
         }
@@ -139,7 +137,7 @@ impl RlArgs {
         }
     }
 
-    /// A resumed run keeps its own settings, except for those on the command line.
+    /// A resumed run keeps its settings, except for those on the command line.
     fn settings(&self) -> Result<RlSettings> {
         let run = self.resume.then_some(&*self.run);
         let mut files = layers::files(run, self.preset.is_some(), self.config.as_deref())?;
@@ -185,7 +183,7 @@ mod tests {
         assert_eq!(read(&[]).unwrap(), expected);
         expected.play.visits = 9;
         assert_eq!(read(&["--set", "play.visits=9"]).unwrap(), expected);
-        // A preset replaces the run's own configuration.
+        // A preset replaces the run's `config.json`.
         let preset = read(&["--preset", "tiny"]).unwrap();
         assert_eq!((preset.games_per_iteration, preset.play.visits == 77), (3, false));
     }

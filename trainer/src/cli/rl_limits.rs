@@ -1,4 +1,4 @@
-//! The limits at which a run of `rl` ends.
+//! Limits at which a run of `rl` ends.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -13,16 +13,16 @@ use crate::base::files::write_file;
 /// A hundred years.
 const MOST_HOURS: f64 = 876_000.0;
 
-/// How often the time used is written: a killed run loses no more of its count.
+/// A killed run loses at most this much of its time used.
 const WRITE_EVERY: Duration = Duration::from_secs(10);
 
-/// What was asked for, and how much of the time is used. Both limits count from the run's beginning, so the same
-/// command with --resume gets what is left. Without either the run never ends.
+/// The requested limits and the time used. Limits count from the run's beginning, so that the same command with
+/// --resume gets the remainder. Without limits the run never ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RlLimits {
     pub iterations: Option<u64>,
-    /// Run time in seconds.
+    /// Requested run time in seconds.
     pub seconds: Option<f64>,
     /// Run time in seconds before this process.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub(super) struct RlLimits {
 }
 
 impl RlLimits {
-    /// `hours` must be positive and finite.
+    /// `hours` must be positive and at most [`MOST_HOURS`].
     pub fn new(iterations: Option<u64>, hours: Option<f64>) -> Result<RlLimits> {
         let is_valid = |hours: f64| hours > 0.0 && hours <= MOST_HOURS;
         if let Some(hours) = hours {
@@ -39,13 +39,12 @@ impl RlLimits {
         Ok(RlLimits { iterations, seconds: hours.map(|hours| 3600.0 * hours), used: 0.0 })
     }
 
-    /// The time left.
     pub fn time(&self) -> Option<Duration> {
         self.seconds.map(|seconds| Duration::from_secs_f64((seconds - self.used).max(0.0)))
     }
 
-    /// These limits for a run that is resumed; without any, those that it was asked for before. `counted` is the run
-    /// time in seconds that its state counts.
+    /// These limits for a resumed run, or the run's earlier limits if these are empty. `counted` is the run time in
+    /// seconds according to `state.json`.
     pub fn resumed(self, run: &Path, counted: f64) -> Result<RlLimits> {
         let path = file(run);
         let mut kept = RlLimits::default();
@@ -60,7 +59,7 @@ impl RlLimits {
         Ok(RlLimits { used: kept.used.max(counted), ..asked })
     }
 
-    /// Why there is nothing left to do after `done` iterations, and how to go on; `None` if there is.
+    /// Says why nothing is left to do after `done` iterations and how to go on. `None` if something is left.
     pub fn complete(&self, run: &Path, done: u64) -> Option<String> {
         let go_on = |more: String| {
             format!("complete; to go on: philidor-trainer rl --run {} --resume {more}", run.display())
@@ -79,7 +78,8 @@ impl RlLimits {
         ))
     }
 
-    /// Keeps the limits in the run's folder, with the time used since `begun`, also if this process is killed.
+    /// Writes the limits and the time used since `begun` into the run's folder, now and regularly, so that a kill loses
+    /// little.
     pub fn keep(self, run: &Path, begun: Instant) -> Result<KeptLimits> {
         let path = file(run);
         self.write(&path, begun)?;
@@ -102,15 +102,14 @@ impl RlLimits {
     }
 }
 
-/// Limits in the folder of a run, whose used time is written by a thread.
+/// A thread that writes the time used into the run's folder.
 pub(super) struct KeptLimits {
-    /// Dropped to end the thread.
+    /// Ends the thread when dropped.
     _end: Sender<()>,
     thread: JoinHandle<Result<()>>,
 }
 
 impl KeptLimits {
-    /// Writes the time used for the last time.
     pub fn end(self) -> Result<()> {
         drop(self._end);
         self.thread.join().expect("writing does not panic")
@@ -141,7 +140,7 @@ mod tests {
         let none = RlLimits::default();
         assert_eq!(none.resumed(run, 0.0).unwrap(), none);
         let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
-        // An hour ago; also what a killed process leaves, because a thread writes the same.
+        // The folder now has what a process leaves that ran for an hour, killed or not.
         let Some(begun) = Instant::now().checked_sub(Duration::from_secs(3600)) else { return };
         asked.keep(run, begun).unwrap().end().unwrap();
         let is_half = |limits: RlLimits| {
@@ -152,7 +151,7 @@ mod tests {
         assert!(is_half(asked.resumed(run, 0.0).unwrap()), "the same command again");
         let resumed = RlLimits::new(None, Some(3.0)).unwrap().resumed(run, 0.0).unwrap();
         assert_eq!((resumed.iterations, resumed.time().unwrap().as_secs() / 100), (None, 71));
-        // The state counts more, as of a run from before this file.
+        // The state counts more time, as in a run older than `limits.json`.
         assert_eq!(asked.resumed(run, 7000.0).unwrap().time(), Some(Duration::from_secs(200)));
         std::fs::write(file(run), "{").unwrap();
         let error = format!("{:#}", none.resumed(run, 0.0).unwrap_err());

@@ -1,5 +1,3 @@
-//! The command `self-play`.
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,8 +19,8 @@ use crate::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play
 /// Let a network play itself and store the games (games/1) with the results of its searches
 ///
 /// Each worker plays many games at once, which share batches. Ctrl-C loses nothing; the same command with --resume
-/// continues, also with a larger --games. With one worker the same seed makes the same games. `export-pgn` converts
-/// them to PGN.
+/// continues, also with a larger --games. With one worker the same seed gives the same games. `export-pgn` writes them
+/// as PGN.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer self-play --games 200 --set visits=200\n  \
     philidor-trainer self-play --net runs/first/first.onnx --games 1000 --set playout_cap.share=0.25 --set workers=2\n\n\
@@ -68,7 +66,7 @@ impl SelfPlayArgs {
         let rules = self.read_rules()?;
         let network = load_network(&self.net)?;
         let source = format!("self-play: {}, {} visits, seed {}", network.name(), rules.visits, self.seed);
-        // Concurrency hardly changes the games, if at all.
+        // Left out, because they hardly change the games: how many are played at once, and the cache.
         let same = SelfPlayRules { games: 1, leaves: rules.leaves, workers: 1, cache: 0, ..rules.clone() };
         let settings = json!({
             "net": format!("{} {:016x}", network.name(), network.fingerprint()), "rules": same, "seed": self.seed,

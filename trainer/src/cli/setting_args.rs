@@ -1,5 +1,3 @@
-//! Arguments that the training commands share.
-
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -33,12 +31,11 @@ pub struct SettingArgs {
 }
 
 impl SettingArgs {
-    /// The configuration of `files`, each merged over the previous one.
     pub fn config(&self, files: &[PathBuf]) -> Result<TrainConfig> {
         TrainConfig::load(self.preset.unwrap_or_default(), files, &self.set)
     }
 
-    /// The configuration of `files`, if it is of the family `sparse`.
+    /// `None` if the configuration is of another family.
     pub fn sparse(&self, files: &[PathBuf]) -> Result<Option<SparseTrainConfig>> {
         let preset = self.preset.unwrap_or_default().json();
         let json = layers::merged(preset, files, &self.set)?;

@@ -1,4 +1,4 @@
-//! The commands' parts for networks of the family `sparse`, which need no libtorch.
+//! Parts of the commands for networks of the family `sparse`, which need no libtorch.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -23,7 +23,6 @@ use crate::learn::sparse::{
     SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
 };
 
-/// Batch size of `verify`.
 const VERIFIED: usize = 32;
 
 pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<Trained> {
@@ -67,8 +66,7 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
     Ok(Trained { end, checkpoint: run.result() })
 }
 
-/// Writes the network in fp32 and in integers and prints both. Loads them as the engine does, which checks weights and
-/// golden outputs.
+/// Writes the network in fp32 and in integers. Loads both as the engine does, which checks weights and golden outputs.
 pub(super) fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -98,7 +96,6 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// Returns the text to print.
 pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<String> {
     let games = SparseGames::load(config)?;
     let mut samples = SparseSamples::default();
@@ -143,7 +140,7 @@ pub(super) fn lr_range(
     range_test([args.from, args.to], args.steps, &mut step, observer)
 }
 
-/// The percentage of games that the run of a checkpoint held out; `None` if the file does not tell.
+/// Percentage of games held out by a checkpoint's run; `None` if the file does not tell.
 fn validation_percent(path: &Path) -> Option<u64> {
     let checkpoint =
         SparseCheckpoint::recognises(path).then(|| SparseCheckpoint::read(path).ok()).flatten()?;
@@ -151,16 +148,14 @@ fn validation_percent(path: &Path) -> Option<u64> {
     state["config"]["validation_percent"].as_u64()
 }
 
-/// Loads a network file as the engine does, and describes it.
 fn written(path: &Path) -> Result<String> {
     let network = SparseNetwork::load(path).with_context(|| path.display().to_string())?;
     let size = path.metadata()?.len() as f64 / 1e6;
     Ok(format!("{}: {}, family sparse, {size:.1} MB", path.display(), network.name()))
 }
 
-/// Compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32. Fails if a
-/// probability differs by more than [`INTEGER_TOLERANCE`], or for fp32 weights in ONNX Runtime by more than
-/// [`TOLERANCE`].
+/// Compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32. Probabilities may
+/// differ by [`INTEGER_TOLERANCE`], those of fp32 weights in ONNX Runtime by [`TOLERANCE`].
 pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     ensure!(args.steps.is_none(), "--steps does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -197,7 +192,6 @@ mod tests {
     use crate::learn::run::{RunFolder, TrainEnd, TrainProgress};
     use engine::chess::position::{Game, PackedMove};
 
-    /// Writes a file of short random games.
     fn write_games(folder: &Path) {
         let mut writer = ChunkWriter::new(folder, "games", "a test", 1_000_000).unwrap();
         let mut rng = fastrand::Rng::with_seed(1);
@@ -230,7 +224,7 @@ mod tests {
         assert!(error.contains(" 60 are in the sources before it"), "{error}");
     }
 
-    /// Writes `games-*.h5` and `config.json`, a run of twenty steps.
+    /// Writes `games-*.h5` and `config.json` for a run of twenty steps.
     fn small_config(folder: &Path, overrides: &[String]) -> SparseTrainConfig {
         write_games(folder);
         let config = serde_json::json!({
@@ -288,7 +282,7 @@ mod tests {
         let occupied = start(&whole).err().unwrap().to_string();
         assert!(occupied.contains("already contains a run"), "{occupied}");
 
-        // Stopped after seven steps, in the middle of a block, and resumed on another number of threads.
+        // Stopped after seven steps, in the middle of a block, and resumed with another number of threads.
         let parts = at("parts");
         assert_eq!(train(&mut start(&parts).unwrap(), &|progress| progress.step == 7), TrainEnd::Stopped);
         let more = SparseTrainConfig { threads: 1, ..config.clone() };
@@ -333,7 +327,7 @@ mod tests {
         assert!(error.contains("was 20 and cannot become 10") && error.contains("held-out games"), "{error}");
         let error = SparseRun::resume(open(&parts), &other).err().unwrap().to_string();
         assert!(error.contains("batch cannot be changed"), "{error}");
-        // In `rl`, where each iteration has another seed, not before its samples are learnt.
+        // `rl`, where each iteration has another seed, refuses a new batch size only until the samples are learnt.
         let error = SparseRun::go_on(open(&parts), &other).err().unwrap().to_string();
         assert!(
             error.starts_with("batch was ") && error.ends_with("--set train.batch=32, and change it later"),
@@ -351,7 +345,7 @@ mod tests {
             weights: Some(at("nets/mine.safetensors")),
         };
         args.run().unwrap();
-        // A file of weights alone, as `rl` writes them, is exported too.
+        // A file with only weights, as `rl` writes, can be exported too.
         let weights = SparseCheckpoint {
             state: String::new(),
             ..SparseCheckpoint::read(&at("nets/mine.safetensors")).unwrap()
@@ -363,7 +357,6 @@ mod tests {
             SparseModel::load(&at("nets/alone.onnx")).unwrap(),
             SparseModel::load(&at("nets/mine.onnx")).unwrap()
         );
-        // Another run begins with these weights.
         let init = SparseModel::load(&at("nets/mine.safetensors")).unwrap();
         assert_eq!(&init, &read(&parts).average);
         let trained = InitialWeights::Trained(init.clone());

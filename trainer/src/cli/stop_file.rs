@@ -1,4 +1,4 @@
-//! A file that stops a run, from another program or machine.
+//! Stops a run by a file, from another program or machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,10 @@ const NAME: &str = "stop";
 /// Polling works on network file systems too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Raises the flag, as Ctrl-C does, when the file `stop` appears in a run's folder, and removes the file. An existing
-/// file was meant for an earlier run.
+/// Sets the flag `stop`, as Ctrl-C does, when a file `stop` appears in the run's folder, and removes the file. An
+/// already existing file was meant for an earlier run.
 pub fn watch(folder: &Path, stop: &Arc<AtomicBool>) {
     let (path, stop) = (folder.join(NAME), Arc::clone(stop));
-    // Usually there is none.
     _ = std::fs::remove_file(&path);
     thread::spawn(move || {
         while !stop.load(Ordering::Relaxed) {

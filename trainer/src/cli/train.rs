@@ -1,5 +1,3 @@
-//! The command `train`.
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -49,8 +47,8 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    /// Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run; a second signal ends
-    /// it at once.
+    /// Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run. A second signal
+    /// kills.
     pub fn run(&self) -> Result<()> {
         let Trained { end, checkpoint } = match self.settings.sparse(&self.files()?)? {
             Some(config) => sparse::train(self, config)?,
@@ -61,14 +59,14 @@ impl TrainArgs {
         Ok(())
     }
 
-    /// Opens the run's folder; from now on a file `stop` in it raises the flag.
+    /// Opens the run's folder and watches for its file `stop`.
     pub(super) fn folder(&self, stop: &Arc<AtomicBool>) -> Result<RunFolder> {
         let folder = RunFolder::open(&self.run)?;
         stop_file::watch(&self.run, stop);
         Ok(folder)
     }
 
-    /// A resumed run keeps its own configuration, except for what the command line overrides.
+    /// A resumed run keeps its configuration, except for what the command line overrides.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
         let of_run = self.resume.then_some(&*self.run);
         layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())

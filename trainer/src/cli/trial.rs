@@ -1,4 +1,4 @@
-//! Arguments that `overfit` and `lr-finder` share: a configuration, without a run's folder.
+//! Arguments of `overfit` and `lr-finder`: a configuration, no run folder.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,20 +20,20 @@ pub struct TrialArgs {
 }
 
 impl TrialArgs {
-    /// The configuration, if it is of the family `sparse`.
+    /// `None` if the configuration is of another family.
     pub fn sparse(&self) -> Result<Option<SparseTrainConfig>> {
         self.settings.sparse(std::slice::from_ref(&self.config))
     }
 }
 
-/// Progress in steps, with rate and time left at least every ten seconds.
+/// Progress bar in steps, or a line at least every ten seconds.
 pub struct StepsProgress {
     pulse: Pulse,
     steps: u64,
     start: Instant,
 }
 
-/// What is known while the first of `steps` steps takes longer than these seconds.
+/// Bounds on rate and time left while the first step takes longer than `seconds`.
 fn bounds(steps: u64, seconds: f64) -> String {
     let left = Duration::from_secs_f64((steps as f64 * seconds).min(1e9));
     format!("below {:.2} steps/s, at least {} left", 1.0 / seconds, indicatif::HumanDuration(left))
@@ -48,7 +48,7 @@ impl StepsProgress {
         }
     }
 
-    /// Shows `done` steps, with `more` after rate and time left.
+    /// `more` follows the time left.
     pub fn show(&self, done: u64, more: &str) {
         let rate = done as f64 / self.start.elapsed().as_secs_f64().max(1e-9);
         let left =
@@ -57,7 +57,6 @@ impl StepsProgress {
         self.pulse.show(done, &format!("{done}/{steps} steps · {rate:.1}/s · {left} left{more}"));
     }
 
-    /// Calls `print` with the bar hidden.
     pub fn suspend(&self, print: impl FnOnce()) {
         self.pulse.suspend(print);
     }

@@ -1,5 +1,3 @@
-//! The command `verify`.
-
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};

@@ -1,4 +1,4 @@
-//! The commands that need libtorch, in a build without it.
+//! Stands in for the commands that need libtorch in a build without it.
 
 use std::ffi::OsString;
 
@@ -24,7 +24,6 @@ impl WithoutLibtorch {
     }
 }
 
-/// Fails with the way to get the command.
 pub(super) fn needs_libtorch<T>() -> anyhow::Result<T> {
     bail!(
         "this command needs libtorch, and this philidor-trainer was built without it (--no-default-features); \

@@ -1,5 +1,3 @@
-//! The command `work`.
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -37,7 +35,7 @@ impl WorkArgs {
         let files = HashedFiles::new(self.files.clone().unwrap_or_else(beside), false);
         let task = UnitTask::load(&unit, &files).with_context(|| unit.name())?;
         make_folder_of(&self.out)?;
-        // On the file system of the result, so that it can be renamed.
+        // In the result's folder, because a rename needs the same file system.
         let folder =
             self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let aside =

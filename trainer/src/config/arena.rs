@@ -11,21 +11,21 @@ use super::selfplay::tree_memory;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatchRules {
-    /// Opening book (EPD, FEN, or the final positions of a PGN's games); empty for the initial position.
+    /// Opening book (EPD, FEN, or the final positions of a PGN's games). Empty: the initial position.
     pub book: String,
     /// Random plies after the opening. Searches are deterministic, so only openings make games differ.
     pub random_plies: u32,
-    /// Most plies of a game, which is then a draw.
+    /// A game of this many plies is a draw.
     pub max_plies: usize,
-    /// Folders of Syzygy tables, which adjudicate games that reach them; empty for none.
+    /// Folders of Syzygy tables for adjudication; empty for none.
     pub syzygy: String,
-    /// A position counts as lost if its Q is below minus this; 1 or more for never.
+    /// A position counts as lost if its Q is below minus this. 1 or more disables resignation.
     pub resign_threshold: f32,
     /// Consecutive lost positions after which a side resigns.
     pub resign_moves: usize,
-    /// Policy temperature of the networks; above 1 flattens the policy.
+    /// Softmax temperature of the priors; above 1 flattens them.
     pub policy_temperature: f32,
-    /// Games at once in each worker.
+    /// Parallel games per worker.
     pub games: usize,
     /// Threads; 0 for one per core.
     pub workers: usize,
@@ -48,7 +48,7 @@ impl Default for MatchRules {
 }
 
 impl MatchRules {
-    /// Search parameters of play, without tree reuse and with batches of one.
+    /// Search parameters of normal play, but without tree reuse and with batches of one.
     pub fn params(&self) -> Params {
         Params {
             policy_temperature: self.policy_temperature,

@@ -1,14 +1,14 @@
-//! Bounds of settings that cost memory or time. Values beyond them are mistakes that would end in a panic or never.
+//! Upper bounds of settings. Larger values are mistakes that would exhaust memory or never end.
 
 use anyhow::{Result, ensure};
 
-/// Visits or rollouts of a search.
+/// Visits or UCT rollouts per search.
 pub const MAX_VISITS: u64 = 1_000_000;
-/// Per thread.
+/// Parallel games per thread.
 pub const MAX_AT_ONCE: u64 = 16_384;
-/// Positions that a game adds to a batch.
+/// Leaves that a game adds to a batch.
 pub const MAX_LEAVES: u64 = 256;
-/// Threads of a kind, or UCI engines at once.
+/// Also bounds the number of UCI engines.
 pub const MAX_THREADS: u64 = 256;
 pub const MAX_GAMES: u64 = 1_000_000_000;
 /// MiB per thread.
@@ -17,13 +17,13 @@ pub const MAX_CACHE: u64 = 1 << 16;
 pub const MAX_PLIES: u64 = u16::MAX as u64;
 pub const MAX_RANDOM_PLIES: u64 = 200;
 pub const MAX_DEPTH: u64 = 245;
-/// Moves of a position that an engine is asked for; `policy/len` counts them in 8 bits.
+/// Most moves that an engine is asked for; the dataset `policy/len` has 8 bits.
 pub const MAX_MULTIPV: u64 = u8::MAX as u64;
 /// A year.
 pub const MAX_SECONDS: u64 = 31_536_000;
-/// Positions of a batch that is evaluated or overfitted at once.
+/// Positions per batch in inference and in the overfitting test.
 pub const MAX_BATCH: u64 = 1 << 16;
-/// Bytes of all trees together.
+/// Bytes of all search trees together.
 const MAX_TREES: u128 = 256 << 30;
 
 /// Checks `(key, least, value, most)`. The error begins with the key.
@@ -35,8 +35,8 @@ pub(super) fn in_range(settings: &[(&str, u64, u64, u64)]) -> Result<()> {
     Ok(())
 }
 
-/// Checks `games` played at once on each of `workers` threads (0 for one per core), each with a tree of `tree` bytes
-/// and up to `leaves` positions in a batch.
+/// Checks the batch size and the memory of all trees. Each of `workers` threads (0 for one per core) plays `games`
+/// games, each with a tree of `tree` bytes and up to `leaves` positions per batch.
 pub(super) fn fit_together(games: usize, leaves: usize, workers: usize, tree: usize) -> Result<()> {
     let batch = games as u64 * leaves as u64;
     ensure!(batch <= MAX_BATCH, "games times leaves is {batch}, must be at most {MAX_BATCH}");

@@ -1,12 +1,12 @@
-//! JSON configurations: files merged over one another, and keys set on the command line.
+//! Merges JSON configuration files and keys from the command line.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Returns the configuration files, lowest first. A `resumed` run keeps its own below `config`; a `preset` replaces its
-/// own. A preset without `config` is an error, because it would change nothing.
+/// Returns the configuration files, lowest layer first. A resumed run begins with its own `config.json`, unless a
+/// preset replaces that. With a preset but no `config`, resuming is an error, because nothing would change.
 pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>> {
     let own = resumed.map(|run| run.join("config.json"));
     match (own, config) {
@@ -18,7 +18,7 @@ pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Res
     }
 }
 
-/// Merges files over `below`, each over the one before it.
+/// Merges the files over `below`, each over the one before.
 pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
     for path in files {
         lay_over(below, read(path)?);
@@ -32,7 +32,7 @@ pub fn merged(mut below: Value, files: &[PathBuf], overrides: &[String]) -> Resu
     Ok(below)
 }
 
-/// Merges every source over `source_defaults` and removes that key.
+/// Merges every source over the object `source_defaults` and removes that key.
 pub fn give_defaults(json: &mut Value) {
     let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
     for list in ["/sources", "/ewc/sources"] {
@@ -50,18 +50,17 @@ pub fn read(path: &Path) -> Result<Value> {
     Ok(json)
 }
 
-/// The key `comment` documents where numbers or games are from.
+/// Removes the key `comment`, which documents sources in shipped configurations.
 pub(crate) fn uncomment(json: &mut Value) {
     json.as_object_mut().and_then(|json| json.remove("comment"));
 }
 
-/// Names the configuration in error messages.
 pub fn place(files: &[PathBuf]) -> String {
     files.last().map_or("the configuration".into(), |path| path.display().to_string())
 }
 
-/// Objects are merged key by key, except networks of different families. A list replaces the one below, but its items
-/// are merged over those of the same `name`.
+/// Merges `above` over `below`, objects key by key. Another network family drops the old family's keys. A list replaces
+/// the old list, but its items are merged over old items of the same `name`.
 pub fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -87,7 +86,7 @@ pub fn lay_over(below: &mut Value, above: Value) {
     }
 }
 
-/// Applies `key=value`, with dots for nesting (`model.filters=96`) and a JSON value or bare text.
+/// Applies overrides `key=value`: dots for nesting (`model.filters=96`), the value JSON or bare text.
 pub fn set(json: &mut Value, overrides: &[String]) -> Result<()> {
     for entry in overrides {
         let (key, value) =

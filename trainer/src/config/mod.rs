@@ -1,4 +1,4 @@
-//! Settings: plain structs with defaults, read from JSON; an unknown key is an error.
+//! Settings as plain structs with defaults, read from JSON. An unknown key is an error.
 
 pub mod layers;
 pub mod bounds;

@@ -1,4 +1,4 @@
-//! Settings of reinforcement learning. Every key has a default; an unknown key is an error.
+//! Settings of reinforcement learning.
 
 use std::path::{Path, PathBuf};
 
@@ -19,48 +19,46 @@ use super::train::TrainConfig;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RlConfig {
-    /// Initial weights: a checkpoint of `train` or of `export --weights`, whose model is used. If empty, the run begins
-    /// with random weights and without a KL cost.
+    /// Initial weights: a checkpoint of `train` or of `export --weights`, whose model is used. Empty: random weights
+    /// and no KL cost.
     pub start: String,
     pub seed: u64,
-    /// Evaluates positions in self-play and arena games.
+    /// Inference in self-play and arena games.
     pub runtime: Runtime,
     pub play: SelfPlayRules,
     /// Self-play games per iteration.
     pub games_per_iteration: u64,
-    /// Games per unit of work. A unit is stored whole, and a worker plays its games in parallel.
+    /// Games per unit of work. A worker plays a unit's games in parallel and stores the unit whole.
     pub games_per_unit: u64,
-    /// Iterations by which the playing networks may lag behind: 0, or 1 so that other machines play the next games
-    /// while a network learns, or, without an inbox, this machine begins them while the last games of an iteration are
-    /// played.
+    /// Iterations by which the playing networks may lag behind. With 1, the next games begin early: on other machines
+    /// while a network learns, or, without an inbox, on this machine while an iteration's last games are played.
     pub lag: u64,
-    /// Share of the games played by the network in training; the best network so far plays the others.
+    /// Share of games played by the network in training; the best network so far plays the rest.
     pub current_share: f64,
-    /// Capacity of the replay buffer in positions; the newest are kept.
+    /// Positions in the replay buffer; the newest are kept.
     pub buffer_size: u64,
     /// Relative sampling frequency of the newest quarter of the buffer.
     pub recent_weight: f64,
     /// Training samples per new position.
     pub samples_per_position: f64,
-    /// Share of the samples from the pretraining games, `train.sources`; 0 without such games.
+    /// Share of samples from the pretraining games `train.sources`; 0 if there are none.
     pub pretrain_mix_ratio: f64,
-    /// Model, sources and optimiser. Keys that the loop sets itself (`samples`, `schedule`, `seed`, …) are refused.
+    /// Model, sources and optimiser. Keys that the loop sets (`samples`, `schedule`, `seed`, …) are refused.
     pub train: LearnerConfig,
-    /// Limits on the policy's divergence from the pretrained network.
     pub kl: KlRules,
     pub arena: ArenaRules,
     pub veto: VetoRules,
-    /// Play ONNX Runtime games, including the arena's, with int8 networks as soon as there are games to calibrate on:
-    /// two to three times as many games per second on CPUs with VNNI.
+    /// Self-play and arena use int8 networks with ONNX Runtime once there are games to calibrate on. On CPUs with VNNI
+    /// that is two to three times as many games per second.
     pub quantise: bool,
-    /// Iterations between milestones, networks that are kept.
+    /// Iterations between milestones, which are networks that are kept.
     pub milestone_every: u64,
     /// Maximum size of the run's folder in MiB. Beyond it milestones and then the oldest games are deleted, but never
-    /// the games of the newest iteration.
+    /// the newest iteration's games.
     pub disk: u64,
 }
 
-/// Chosen by the family of `model`.
+/// The key `model.family` selects the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Value")]
 pub enum LearnerConfig {
@@ -140,7 +138,7 @@ pub enum Runtime {
     Auto,
     /// ONNX Runtime on the CPU.
     Onnx,
-    /// libtorch on the training device; on a CPU slower than ONNX Runtime.
+    /// libtorch on the training device; slower than ONNX Runtime on a CPU.
     Torch,
 }
 
@@ -148,11 +146,11 @@ pub enum Runtime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KlRules {
-    /// Cost in the loss.
+    /// Term of the loss.
     pub cost: ReferenceConfig,
-    /// Divergence from which a warning is logged.
+    /// Logs a warning from this divergence.
     pub warn: f64,
-    /// Divergence from which the network is tested at once.
+    /// Tests the network at once from this divergence.
     pub alarm: f64,
 }
 
@@ -167,22 +165,21 @@ impl Default for KlRules {
 pub struct ArenaRules {
     /// Iterations between arenas.
     pub every: u64,
-    /// Visits per move.
     pub visits: u64,
     pub rules: MatchRules,
-    /// Promotion test against the best network so far. Promotion needs elo1, a score of 55 %.
+    /// Promotion test against the best network so far, passed at elo1 (a score of 55 %).
     pub promotion: Sprt,
-    /// Maximum games of the promotion test.
+    /// Most games of the promotion test.
     pub games: u64,
-    /// Veto test against an older and the pretrained network. The hypothesis elo0, a score of 35 %, is a veto.
+    /// Veto test against an older and the pretrained network. Accepting elo0 (a score of 35 %) is a veto.
     pub veto: Sprt,
-    /// Maximum games of the veto test per opponent.
+    /// Most games of the veto test per opponent.
     pub veto_games: u64,
-    /// A score below this is a veto if the veto test is undecided (NeuralMatePlay's threshold).
+    /// If the veto test stays undecided, a score below this is a veto (NeuralMatePlay's threshold).
     pub veto_score: f64,
-    /// Games each against the random mover and UCT, which are only logged.
+    /// Games against each of the random mover and UCT; only logged.
     pub sanity_games: u64,
-    /// Random games per move of the UCT opponent; 0 for none.
+    /// UCT rollouts per move; 0 for no UCT opponent.
     pub uct_visits: u64,
 }
 
@@ -243,12 +240,12 @@ pub enum RlPreset {
     Gpu,
     /// NeuralMatePlay's self-play with its numbers: 800 visits, 100 games, batches of 1024; needs a GPU
     Neuralmateplay,
-    /// From random weights: a tiny network that learns to beat the random mover within an hour of a CPU
+    /// From random weights: a tiny network that learns to beat the random mover within an hour on a CPU
     Tiny,
 }
 
 impl RlPreset {
-    /// Keys under `sparse` apply to that family only.
+    /// The preset's key `sparse` holds the keys of that family.
     fn json(self, sparse: bool) -> Value {
         let text = match self {
             RlPreset::Cpu => include_str!("rl/presets/cpu.json"),
@@ -267,7 +264,7 @@ impl RlPreset {
     }
 }
 
-/// Keys of `train` that the loop sets itself, each with the alternative.
+/// Keys of `train` that the loop sets, each with advice on what to set instead.
 const SET_BY_THE_LOOP: [(&str, &str); 8] = [
     ("samples", "set samples_per_position"),
     ("minutes", "set samples_per_position, or --hours for the whole run"),
@@ -282,7 +279,7 @@ const SET_BY_THE_LOOP: [(&str, &str); 8] = [
     ("seed", "set seed"),
 ];
 
-/// Layers of settings, lowest first: preset, a resumed run's own configuration, files, keys (`play.visits=100`).
+/// Layers of settings, in ascending order: preset, a resumed run's `config.json`, files, overrides (`play.visits=100`).
 #[derive(Clone, Debug, Default)]
 pub struct RlSettings {
     pub preset: RlPreset,
@@ -306,7 +303,6 @@ impl RlSettings {
 
     pub fn config(&self) -> Result<RlConfig> {
         let sparse = self.is_sparse()?;
-        // The defaults of RlConfig, not those of its parts, are the lowest layer.
         let below = if sparse { RlConfig::sparse() } else { RlConfig::default() };
         let mut json = serde_json::to_value(below).expect("numbers and text make JSON");
         layers::lay_over(&mut json, self.preset.json(sparse));
@@ -322,10 +318,10 @@ impl RlSettings {
         config.with_context(|| layers::place(&files))
     }
 
-    /// Decides by `train.model.family`, or else by the initial network.
+    /// The key `train.model.family` decides, or else the initial network.
     fn is_sparse(&self) -> Result<bool> {
         let mut asked = json!({});
-        // An unreadable own configuration is reported where its settings are needed.
+        // An unreadable `config.json` is reported by `config`.
         if let Some(own) = self.own.as_ref().and_then(|own| layers::read(own).ok()) {
             layers::lay_over(&mut asked, own);
         }
@@ -336,9 +332,9 @@ impl RlSettings {
         }
     }
 
-    /// Returns the keys of `train.model` that a preset, file or single key sets.
+    /// Returns the keys of `train.model` that the user or the preset sets.
     pub fn model_keys(&self) -> Result<Value> {
-        // Naming a family drops the keys of others. The default family is not a set key.
+        // A named family drops other families' keys. The default family counts as not set.
         let sparse = self.is_sparse()?;
         let usual = json!({ "family": if sparse { "sparse" } else { "resnet" } });
         let mut json = json!({ "train": { "model": usual } });
@@ -423,7 +419,7 @@ impl RlConfig {
         RlSettings { preset, own: None, files: files.to_owned(), overrides: overrides.to_owned() }.config()
     }
 
-    /// Returns every key except those that the loop sets itself.
+    /// Leaves out the keys that the loop sets.
     pub fn to_json(&self) -> Value {
         let mut json = serde_json::to_value(self).expect("numbers and text make JSON");
         remove_overwritten(&mut json);
@@ -508,23 +504,23 @@ impl RlConfig {
     }
 }
 
-/// Effects of consecutive vetoes on training, in four levels. The defaults are NeuralMatePlay's.
+/// What consecutive vetoes do to training, in four levels. The defaults are NeuralMatePlay's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VetoRules {
-    /// Level 1: purges this share of the buffer, the newest positions.
+    /// Level 1: deletes this share of the buffer, the newest positions.
     pub purge: f64,
-    /// Level 1: adds this to the share of the pretraining games.
+    /// Level 1: adds this to the share of pretraining games.
     pub mix_step: f64,
-    /// Level 2: factor on the learning rate, at every veto.
+    /// Level 2: multiplies the learning rate at every veto.
     pub lr_factor: f64,
-    /// Level 3: share of the games that the current network plays instead of the best one.
+    /// Level 3: the current network plays this share of the games instead of the best network.
     pub explore: f64,
-    /// Level 4: purges this share of the buffer instead.
+    /// Level 4: replaces `purge`.
     pub critical_purge: f64,
-    /// Level 4: share of the pretraining games.
+    /// Level 4: share of pretraining games.
     pub critical_mix: f64,
-    /// Iterations after the last veto until all of this ends; at least 1.
+    /// Iterations after the last veto until training is normal again; at least 1.
     pub recovery: u64,
 }
 
@@ -542,18 +538,16 @@ impl Default for VetoRules {
     }
 }
 
-/// Weight of the policy's divergence in the loss, adaptive as in NeuralMatePlay: `weight` below the target, `weight ·
-/// (1 + factor · excess)` above, at most `most`, with `excess = divergence / target − 1`.
+/// Weight of the policy's KL divergence in the loss, adaptive as in NeuralMatePlay: `weight` up to the target, above it
+/// `weight · (1 + factor · excess)`, at most `most`, with `excess = divergence / target − 1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReferenceConfig {
-    /// Weight beside the policy loss; 0 for none.
+    /// Relative to the policy loss; 0 for none.
     pub weight: f64,
-    /// Divergence in nats above which the weight grows.
+    /// In nats.
     pub target: f64,
-    /// Growth of the weight per relative excess.
     pub factor: f64,
-    /// Largest weight.
     pub most: f64,
 }
 
@@ -655,7 +649,7 @@ mod tests {
             config.map(|config| config.arena.games).map_err(|error| format!("{error:#}"))
         };
         assert_eq!(load(&["arena.games=62"]), Ok(62));
-        // The number of games is rounded up to pairs.
+        // An odd number of games is rounded up to pairs.
         assert_eq!(load(&["arena.games=61"]), Ok(61));
         let error = load(&["arena.games=60"]).unwrap_err();
         assert!(error.contains("arena.games is 60, must be at least 62"), "{error}");
@@ -700,7 +694,7 @@ mod tests {
         let error = format!("{:#}", RlConfig::load(RlPreset::Tiny, &[file], &[]).unwrap_err());
         assert!(error.contains("rl.json: rl would overwrite train.epochs ("), "{error}");
         assert!(error.contains("train.seed (set seed)"), "{error}");
-        // The user's model keys are known, to be compared with a network that is there already.
+        // `model_keys` has the user's keys and, in a new run, the preset's.
         let settings = |overrides: &[&str]| RlSettings {
             preset: RlPreset::Tiny,
             overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
@@ -723,12 +717,12 @@ mod tests {
         assert_eq!((train.batch, train.lr), (1024, 5e-6));
         assert_eq!((config.arena.every, config.arena.games, config.arena.veto_games), (5, 20, 20));
         assert_eq!((config.kl.cost.weight, config.play.search.c_puct), (0.1, 1.5));
-        // Thirty moves of each side.
+        // Thirty moves per side.
         let temperature = &config.play.temperature;
         assert_eq!((temperature.opening, temperature.plies, temperature.later), (1.0, 60, 0.1));
         let pretraining = crate::config::train::TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
         assert_eq!(train.model, pretraining.model);
-        // Settings that the document does not have.
+        // Settings that NeuralMatePlay's description does not mention.
         assert!(!config.play.prune && config.play.resign.threshold >= 1.0);
         assert_eq!((config.recent_weight, train.history_dropout, train.value_lambda), (1.0, 0.0, 1.0));
         let json = RlPreset::Neuralmateplay.json(false);
@@ -754,7 +748,7 @@ mod tests {
         assert_eq!((config.play.visits, config.train.torch().unwrap().batch), (800, 1024));
         assert_eq!((config.buffer_size, config.arena.every, config.kl.cost.weight), (500_000, 5, 0.1));
         assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));
-        // More games than NeuralMatePlay's hundred, which would leave slots of the batch empty.
+        // NeuralMatePlay's hundred games would not fill the batch.
         assert!(config.play.games * config.play.leaves >= 256 && config.games_per_iteration >= 2 * 256);
         assert_eq!((config.play.workers, config.arena.rules.games), (0, 256));
     }

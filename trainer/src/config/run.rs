@@ -1,21 +1,21 @@
-//! The keys of every training run, for any learner.
+//! The keys that every learner's training run has.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// The default of `value_lambda`, the share of the game's result in the value target, for every learner.
+/// Default share of the game's result in the value target.
 pub const VALUE_LAMBDA: f64 = 0.75;
 
-/// The learning-rate schedule after the warm-up.
+/// Course of the learning rate after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
-    /// Cosine decay from `lr` to `min_lr` over `samples` or `minutes`, whichever ends first.
+    /// From `lr` to `min_lr` over `samples` or `minutes`, whichever ends first.
     #[default]
     Cosine,
     Constant,
     Exponential,
-    /// `lr`, multiplied by `plateau_factor` after each `plateau_patience` consecutive validations without improvement,
+    /// `lr`, multiplied by `plateau_factor` after every `plateau_patience` validations in a row without improvement,
     /// down to `min_lr`.
     Plateau,
 }
@@ -23,18 +23,18 @@ pub enum Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunConfig {
     pub samples: u64,
-    /// 0 for no bound.
+    /// 0 for no limit.
     pub minutes: f64,
     pub lr: f64,
     pub min_lr: f64,
-    /// Samples over which the learning rate rises linearly from zero.
+    /// Linear warm-up from zero.
     pub warmup_samples: u64,
     /// Samples per optimiser step.
     pub step_samples: u64,
     pub schedule: Schedule,
     pub plateau_factor: f64,
     pub plateau_patience: u64,
-    /// Weight of the value loss in the loss that the best checkpoint minimises.
+    /// Weight of the value loss in the validation loss that selects the best checkpoint.
     pub value_weight: f64,
     pub report_every: u64,
     pub validate_every: u64,
@@ -43,7 +43,7 @@ pub struct RunConfig {
     pub checkpoint_every_s: f64,
 }
 
-/// Lengths in epochs; 0 where they are given in samples and steps.
+/// Lengths given in epochs; 0 if given in samples and steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EpochConfig {
     pub epochs: f64,
@@ -51,8 +51,8 @@ pub struct EpochConfig {
 }
 
 impl EpochConfig {
-    /// Sets `samples` and `validate_every` where they are given in epochs. `epoch` is the number of samples of one,
-    /// `step_samples` that of an optimiser step.
+    /// Replaces `samples` and `validate_every` if given in epochs. `epoch` and `step_samples` are the samples of an
+    /// epoch and of an optimiser step.
     pub fn resolve(&self, epoch: f64, step_samples: u64, samples: &mut u64, validate_every: &mut u64) {
         if self.epochs > 0.0 {
             *samples = ((self.epochs * epoch).ceil() as u64).max(1);
@@ -62,10 +62,7 @@ impl EpochConfig {
         }
     }
 
-    /// Checks the values.
-    ///
-    /// # Errors
-    /// A value is negative or not finite; the error names its key.
+    /// An error names the key.
     pub fn check(&self) -> Result<()> {
         for (key, value) in [("epochs", self.epochs), ("validate_epochs", self.validate_epochs)] {
             ensure!(value.is_finite() && value >= 0.0, "{key} is {value}, must not be negative");
@@ -75,12 +72,12 @@ impl EpochConfig {
 }
 
 impl RunConfig {
-    /// Returns the completed share of the run, 0 to 1.
+    /// Completed share of the run, 0 to 1.
     pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
         self.progress_since(0, samples, seconds)
     }
 
-    /// As [`RunConfig::progress`], for the part of the run that began after `start` samples.
+    /// Like [`RunConfig::progress`], but of the part after the first `start` samples.
     pub fn progress_since(&self, start: u64, samples: u64, seconds: f64) -> f64 {
         let by_samples =
             samples.saturating_sub(start) as f64 / self.samples.saturating_sub(start).max(1) as f64;
@@ -88,7 +85,7 @@ impl RunConfig {
         by_samples.max(by_time).min(1.0)
     }
 
-    /// Returns the learning rate of the step after `samples` samples; `done` (0 to 1) is the completed share.
+    /// Learning rate of the step after `samples` samples. `done` (0 to 1) is the completed share.
     pub fn learning_rate(&self, samples: u64, done: f64) -> f64 {
         let rise = match self.warmup_samples {
             0 => 1.0,

@@ -3,44 +3,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::result::GameResult;
 
-/// For games with an unknown rating, if ratings are bounded.
+/// What to do with a game if ratings are bounded and one is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownElo {
-    /// Uses them if the other rating fits.
+    /// Uses the game if the other rating fits.
     #[default]
     Keep,
     Drop,
 }
 
-/// A kind of game. A game may be of several kinds, but [`GameKind::Standard`] excludes the others.
+/// A game may be of several kinds, but [`GameKind::Standard`] excludes the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GameKind {
-    /// Played by people or engines, from the initial position or another.
+    /// By people or engines, from any start position.
     Standard,
     Chess960,
     Puzzle,
     SelfPlay,
 }
 
-/// Bounds of the games to use, both ends included. The default is all games.
+/// Which games to use. Bounds are inclusive; the default accepts all games.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
-    /// Lowest rating of either player, or of a puzzle.
+    /// Of both players, or of a puzzle.
     pub min_elo: u16,
-    /// Highest rating of either player, or of a puzzle.
     pub max_elo: u16,
     pub unknown_elo: UnknownElo,
     pub min_plies: u16,
     pub max_plies: u16,
-    /// First date, yyyymmdd; unknown parts of a game's date are zeros. Games without a date fit only if this is 0.
+    /// First date, yyyymmdd. A game's unknown month or day counts as 00, a game without a date as 0.
     pub since: u32,
-    /// Last date, yyyymmdd.
     pub until: u32,
     pub results: Vec<GameResult>,
-    /// Accepted kinds. Every kind of a game must be among them.
+    /// A game's kinds must all be in this list.
     pub kinds: Vec<GameKind>,
 }
 

@@ -6,42 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds;
 
-/// How self-play games are played. Defaults are NeuralMatePlay's unless stated otherwise.
+/// Rules of self-play games. Defaults are NeuralMatePlay's unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelfPlayRules {
     /// Visits of a full search, whose policy is a training target.
     pub visits: u64,
-    /// Randomises between full and small searches per move.
+    /// Chooses a full or a small search at random for each move.
     pub playout_cap: PlayoutCap,
-    /// Dirichlet noise on the root priors of full searches.
     pub noise: NoiseRules,
-    /// Gumbel search at the root, for few visits; replaces noise and pruning.
+    /// Gumbel search at the root, for few visits. It replaces Dirichlet noise and pruning.
     pub gumbel: GumbelRules,
-    /// Policy target pruning: removes visits due to noise alone from the target (Wu 2019).
+    /// Policy target pruning: removes visits that only noise caused (Wu 2019).
     pub prune: bool,
     pub temperature: TemperatureRules,
     pub search: SearchRules,
     pub resign: ResignRules,
-    /// Opening book (EPD, FEN, or the final positions of a PGN's games); empty for the initial position.
+    /// Opening book (EPD, FEN, or the final positions of a PGN's games). Empty: the initial position.
     pub book: String,
     /// Random plies after the opening.
     pub random_plies: u32,
-    /// Ply limit at which a game is cut off.
+    /// A game of this many plies is cut off.
     pub max_plies: usize,
-    /// Whether a game that is cut off counts as a draw. Otherwise it has no result, so that a weak network does not
-    /// learn that everything is drawn.
+    /// Whether such a game is a draw. Otherwise it has no result, lest a weak network learn that everything is drawn.
     pub cut_is_draw: bool,
-    /// Folders of Syzygy tables, which adjudicate games that reach them; empty for none.
+    /// Folders of Syzygy tables for adjudication; empty for none.
     pub syzygy: String,
 
-    /// Parallel games per worker. Times `leaves` this is the batch size.
+    /// Parallel games per worker. The batch size is `games · leaves`.
     pub games: usize,
-    /// Leaves per game and batch; more than one costs a little search quality.
+    /// Leaves per game and batch. More than one costs a little search quality.
     pub leaves: usize,
-    /// Threads, each with its own session; 0 for one per core.
+    /// Threads, each with its own inference session; 0 for one per core.
     pub workers: usize,
-    /// Size of each worker's evaluation cache in MiB; 0 for none.
+    /// Evaluation cache per worker in MiB; 0 for none.
     pub cache: usize,
 }
 
@@ -51,29 +49,28 @@ pub struct SelfPlayRules {
 pub struct PlayoutCap {
     /// Share of moves that get a full search, with noise and a policy target; 1 for all.
     pub share: f64,
-    /// Visits of the small searches.
+    /// Visits of a small search.
     pub visits: u64,
 }
 
-/// Dirichlet noise (Silver et al. 2017).
+/// Dirichlet noise on the root priors of full searches (Silver et al. 2017).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoiseRules {
-    /// Concentration: a larger value gives more even noise.
+    /// Concentration: larger values give more even noise.
     pub alpha: f32,
     /// Weight of the noise in the priors; 0 for none.
     pub epsilon: f32,
 }
 
-/// Gumbel search (Danihelka et al. 2022): plays its best move and trains on its improved policy.
+/// Gumbel search (Danihelka et al. 2022). The move played and the policy target are the paper's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GumbelRules {
-    /// Maximum moves considered at the root; 0 for PUCT with noise.
+    /// Most moves considered at the root; 0 for PUCT with noise.
     pub considered: usize,
-    /// Visit offset in the weight of Q: σ(q) = (c_visit + max visits) · c_scale · q.
+    /// σ(q) = (c_visit + max visits) · c_scale · q.
     pub c_visit: f32,
-    /// Factor in the weight of Q.
     pub c_scale: f32,
 }
 
@@ -83,38 +80,36 @@ impl Default for GumbelRules {
     }
 }
 
-/// A move is sampled in proportion to visits^(1/temperature). In Gumbel search the temperature scales the Gumbel noise.
+/// A move is sampled in proportion to visits^(1/temperature). In Gumbel search, temperature scales the Gumbel noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {
-    /// Temperature in the opening.
     pub opening: f32,
     /// Length of the opening in plies.
     pub plies: usize,
-    /// Temperature after the opening.
     pub later: f32,
 }
 
-/// Search parameters that differ from play.
+/// Search parameters that differ from normal play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRules {
-    /// PUCT exploration constant, which grows with the visits as in play.
+    /// Base PUCT constant; grows with the visits as in normal play.
     pub c_puct: f32,
-    /// FPU reduction: an unvisited move's value is the parent's Q minus this.
+    /// FPU reduction: an unvisited move's Q is the parent's Q minus this.
     pub fpu: f32,
-    /// Softmax temperature of the prior; above 1 flattens it.
+    /// Softmax temperature of the priors; above 1 flattens them.
     pub policy_temperature: f32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResignRules {
-    /// A position counts as lost if its Q is below minus this; 1 or more for never.
+    /// A position counts as lost if its Q is below minus this. 1 or more disables resignation.
     pub threshold: f32,
-    /// Consecutive lost positions of a side after which it resigns.
+    /// Consecutive lost positions after which a side resigns.
     pub moves: usize,
-    /// Share of games without resignation, to measure how often it would be wrong.
+    /// Share of games without resignation, to measure how often resigning is wrong.
     pub played_on: f64,
 }
 
@@ -173,7 +168,7 @@ impl Default for ResignRules {
 }
 
 impl SelfPlayRules {
-    /// Checks all ranges. An error begins with the key.
+    /// An error begins with the key.
     pub fn check(&self) -> Result<()> {
         let shares = [
             ("playout_cap.share", self.playout_cap.share),
@@ -223,7 +218,7 @@ impl SelfPlayRules {
         bounds::fit_together(self.games, self.leaves, self.workers, self.tree_memory())
     }
 
-    /// The search's parameters: no smart pruning and no tree reuse, so that the targets come from exactly these visits.
+    /// Without smart pruning and tree reuse, so that every target comes from exactly `visits` visits.
     pub fn params(&self) -> Params {
         let SearchRules { c_puct, fpu, policy_temperature } = self.search;
         Params {
@@ -239,18 +234,17 @@ impl SelfPlayRules {
         }
     }
 
-    /// Bytes for a tree: 1 KiB a visit, which its node and moves fit in, and some spare.
     pub fn tree_memory(&self) -> usize {
         tree_memory(self.visits.max(self.playout_cap.visits))
     }
 }
 
-/// Bytes for the tree of a search of so many visits.
+/// Bytes for the tree of a search: 1 KiB a visit (the node and its moves) and 256 KiB of spare.
 pub fn tree_memory(visits: u64) -> usize {
     (1 << 18) + 1024 * visits as usize
 }
 
-/// Number of threads to play on: `workers`, or for 0 one per core.
+/// Returns `workers`, or the number of cores for 0.
 pub fn worker_count(workers: usize) -> usize {
     if workers > 0 { workers } else { std::thread::available_parallelism().map_or(1, usize::from) }
 }
@@ -271,7 +265,7 @@ mod tests {
         assert!(error(&|rules| rules.visits = 1).starts_with("visits is 1"));
         assert!(error(&|rules| rules.playout_cap.visits = 1).starts_with("playout_cap.visits"));
         assert!(error(&|rules| rules.search.policy_temperature = 0.0).contains("policy_temperature"));
-        // What would take all memory or all time.
+        // Values that would take all memory or run forever.
         let huge = usize::MAX;
         assert_eq!(
             error(&|rules| rules.visits = 1 << 60),

@@ -1,4 +1,4 @@
-//! Configuration of a training run of the family `sparse`. Every key has a default; an unknown key is an error.
+//! Configuration of a training run of the family `sparse`.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
 use super::{Selection, layers};
 
-/// Maximum samples that are shuffled together.
+/// Most samples shuffled together.
 const MAX_BLOCK: usize = 1 << 22;
 const MAX_THREADS: usize = 256;
 const MAX_WIDTH: usize = 1 << 14;
@@ -23,12 +23,10 @@ const MAX_WIDTH: usize = 1 << 14;
 pub struct SparseAdam {
     pub beta1: f32,
     pub beta2: f32,
-    /// Added to the root of the second moment.
     pub epsilon: f32,
-    /// Weight decay of tables and matrices, multiplied by the learning rate.
+    /// Decay of tables and matrices, multiplied by the learning rate.
     pub weight_decay: f32,
-    /// Whether table rows that no sample of a batch uses stay unchanged. Otherwise their moments decay and still move
-    /// them.
+    /// Leaves table rows unchanged that no sample of a batch uses. Otherwise their moments decay and still move them.
     pub lazy: bool,
 }
 
@@ -38,7 +36,6 @@ impl Default for SparseAdam {
     }
 }
 
-/// The name of the family in configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SparseFamily {
@@ -64,34 +61,32 @@ impl Default for SparseModelConfig {
     }
 }
 
-/// One source of training games; `name` and `paths` have no default.
+/// Training games; `name` and `paths` have no default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseSourceConfig {
-    /// Name in metrics.
     pub name: String,
-    /// Paths of `games/1` files; `*` and `?` are wildcards.
+    /// `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,
-    /// Share of the samples, relative to the other sources' weights.
+    /// Share of the samples, relative to the other sources.
     pub weight: f64,
     pub select: Selection,
-    /// An epoch uses every `stride`-th position of a game; the next epoch uses others.
+    /// An epoch uses every `stride`-th position of a game, the next epoch others.
     pub stride: usize,
-    /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
+    /// λ of the value target: λ · game result + (1 − λ) · recorded evaluation.
     pub value_lambda: f64,
-    /// Policy target where a search or an engine's best move is recorded: λ · move played + (1 − λ) · recorded, with λ
-    /// this value.
+    /// λ of the policy target: λ · move played + (1 − λ) · recorded search policy or best move of an engine.
     pub policy_lambda: f64,
-    /// Share of the policy target spread evenly over the legal moves where the target is the move played alone.
+    /// Share of the policy target spread evenly over the legal moves; only for targets that are the move played alone.
     pub label_smoothing: f64,
-    /// Share of samples without last move and repetitions, like set-up positions.
+    /// Share of samples that lose their last move and repetitions, like set-up positions.
     pub history_dropout: f64,
     pub policy_weight: f64,
     pub value_weight: f64,
     /// Network whose outputs replace the recorded targets: a file of the family `sparse`, or `embedded`; empty for
-    /// none. Another source may use the same games.
+    /// none.
     pub teacher: String,
-    /// Maximum random moves made before the teacher labels a position.
+    /// Most random moves made before the teacher labels a position.
     pub random_moves: usize,
 }
 
@@ -149,52 +144,47 @@ impl SparseSourceConfig {
 pub struct SparseTrainConfig {
     pub model: SparseModelConfig,
 
-    /// Training data, mixed by weight.
     pub sources: Vec<SparseSourceConfig>,
-    /// How `rl` learns from its own games: a source without paths, whose `weight` the loop sets. None in other runs.
+    /// How `rl` learns from its own games: a source without paths, whose `weight` the loop sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_play: Option<SparseSourceConfig>,
-    /// Percentage of the games held out for validation. Another 1 % is always held out for testing.
+    /// Percentage of games held out for validation. Another 1 % is always held out for testing.
     pub validation_percent: u64,
-    /// At most 256; 0 for one per processor. The result does not depend on it.
+    /// At most 256; 0 for one per processor. Results do not depend on it.
     pub threads: usize,
-    /// Seed of the initial weights and of shuffling.
+    /// Seeds the initial weights and shuffling.
     pub seed: u64,
 
     pub batch: usize,
-    /// Batches that are shuffled together.
+    /// Batches shuffled together.
     pub block: usize,
     /// The run ends after this many samples, …
     pub samples: u64,
-    /// … or after this many minutes of training; 0 for no such bound.
+    /// … or after this many minutes of training; 0 for no limit.
     pub minutes: f64,
-    /// If above 0, `samples` is set to this many epochs. An epoch is as many samples as pass over every source at least
-    /// once, mixed by weight.
+    /// If above 0, replaces `samples`. An epoch passes over every source at least once, mixed by weight.
     pub epochs: f64,
 
-    /// Peak learning rate.
     pub lr: f64,
     pub min_lr: f64,
-    /// Samples of linear warm-up from zero.
+    /// Linear warm-up from zero.
     pub warmup_samples: u64,
-    /// Learning-rate schedule after the warm-up.
     pub schedule: Schedule,
-    /// Factor of the plateau schedule.
     pub plateau_factor: f64,
-    /// Validations without improvement before the plateau schedule lowers the learning rate.
+    /// Validations without improvement before the plateau schedule multiplies the learning rate by `plateau_factor`.
     pub plateau_patience: u64,
     pub adam: SparseAdam,
-    /// Time constant of the averaged weights in samples. A run from random weights uses a tenth of the samples seen
-    /// where that is less.
+    /// Time constant of the weights' moving average, in samples. From random weights, at first a tenth of the samples
+    /// seen.
     pub average_samples: u64,
 
     pub report_every: u64,
     pub validate_every: u64,
-    /// If above 0, `validate_every` is set to this many epochs.
+    /// If above 0, replaces `validate_every`.
     pub validate_epochs: f64,
     /// Held-out positions per source.
     pub validation_samples: usize,
-    /// Consecutive validations without improvement that end the run; 0 for never.
+    /// Consecutive validations without improvement after which the run ends; 0 for never.
     pub early_stop: u64,
     pub checkpoint_every_s: f64,
 }
@@ -235,13 +225,12 @@ pub fn is_sparse(config: &Value) -> bool {
     config["model"]["family"] == "sparse"
 }
 
-/// Whether a file holds a sparse network: a checkpoint, its weights, or ONNX. False for an unreadable file.
+/// Whether a file holds a sparse network: a checkpoint, plain weights, or ONNX. False if unreadable.
 pub fn holds_sparse(path: &Path) -> bool {
     safetensors_format(path).is_some_and(|format| format.starts_with("sparse-"))
         || std::fs::read(path).is_ok_and(|bytes| SparseFile::recognise(&bytes).is_some())
 }
 
-/// Returns the `format` in the metadata of a safetensors file.
 pub fn safetensors_format(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let mut length = [0; 8];
@@ -250,7 +239,7 @@ pub fn safetensors_format(path: &Path) -> Option<String> {
     header["__metadata__"]["format"].as_str().map(str::to_owned)
 }
 
-/// Refuses keys that only other families have.
+/// Refuses keys of other families.
 fn refuse_foreign(json: &Value) -> Result<()> {
     let known = serde_json::to_value(SparseTrainConfig::default()).expect("numbers and text make JSON");
     let others = serde_json::to_value(super::TrainConfig::default()).expect("numbers and text make JSON");
@@ -267,7 +256,7 @@ fn refuse_foreign(json: &Value) -> Result<()> {
 impl TryFrom<Value> for SparseTrainConfig {
     type Error = anyhow::Error;
 
-    /// Reads a configuration and applies `source_defaults`.
+    /// Applies `source_defaults`.
     fn try_from(mut json: Value) -> Result<SparseTrainConfig> {
         layers::give_defaults(&mut json);
         refuse_foreign(&json)?;
@@ -276,19 +265,18 @@ impl TryFrom<Value> for SparseTrainConfig {
 }
 
 impl SparseTrainConfig {
-    /// Reads the merged configuration `json`; `files` are named in errors.
+    /// Parses the merged configuration `json`. `files` are for errors.
     pub fn of(json: Value, files: &[PathBuf]) -> Result<SparseTrainConfig> {
         let config = SparseTrainConfig::try_from(json).with_context(|| layers::place(files))?;
         config.check().with_context(|| layers::place(files))?;
         Ok(config)
     }
 
-    /// Merges `files` and then overrides `key=value`.
     pub fn load(files: &[PathBuf], overrides: &[String]) -> Result<SparseTrainConfig> {
         SparseTrainConfig::of(layers::merged(Value::Object(Map::new()), files, overrides)?, files)
     }
 
-    /// Removes the paths of games and the folders of teachers, for files that are distributed.
+    /// Removes paths of games and folders of teachers, for distribution.
     pub fn without_folders(&self) -> SparseTrainConfig {
         let mut config = self.clone();
         for source in config.sources.iter_mut().chain(&mut config.self_play) {
@@ -300,12 +288,10 @@ impl SparseTrainConfig {
         config
     }
 
-    /// What is given in epochs.
     pub fn in_epochs(&self) -> EpochConfig {
         EpochConfig { epochs: self.epochs, validate_epochs: self.validate_epochs }
     }
 
-    /// The keys that every run has.
     pub fn run(&self) -> RunConfig {
         RunConfig {
             samples: self.samples,
@@ -317,7 +303,7 @@ impl SparseTrainConfig {
             schedule: self.schedule,
             plateau_factor: self.plateau_factor,
             plateau_patience: self.plateau_patience,
-            // The sources' own weights are already in the loss.
+            // The sources' weights are already in the loss.
             value_weight: 1.0,
             report_every: self.report_every,
             validate_every: self.validate_every,
@@ -342,7 +328,7 @@ impl SparseTrainConfig {
         self.check_parts()
     }
 
-    /// As [`SparseTrainConfig::check`], but allows a configuration without sources.
+    /// Like [`SparseTrainConfig::check`], but without requiring sources.
     pub fn check_parts(&self) -> Result<()> {
         self.sources.iter().try_for_each(SparseSourceConfig::check)?;
         self.self_play.iter().try_for_each(SparseSourceConfig::check_numbers)?;
@@ -411,7 +397,7 @@ mod tests {
         let preset = crate::config::train::TrainPreset::Cpu.json();
         let both = layers::merged(preset.clone(), &files, &[]).unwrap();
         assert_eq!(SparseTrainConfig::of(both, &files).unwrap().adam, shipped.adam);
-        // With nothing but sources.
+        // Nothing but sources.
         let mut json = preset;
         layers::lay_over(
             &mut json,

@@ -17,7 +17,7 @@ impl DeviceChoice {
         }
     }
 
-    /// Prepares the process for training, which on a CPU may restart it, and returns the device.
+    /// Prepares the process for training and returns the device. On a CPU the process may restart itself.
     pub fn prepare(self, config: &mut TrainConfig) -> Result<Device> {
         let device = self.device()?;
         if device == Device::Cpu {
@@ -26,7 +26,7 @@ impl DeviceChoice {
         if config.torch_threads > 0 {
             tch::set_num_threads(config.torch_threads as i32);
         }
-        // Resolved now, so that a resumed run uses the same number format.
+        // Resolved now, so that a resumed run has the same precision.
         config.precision = config.precision.resolved(device);
         Ok(device)
     }

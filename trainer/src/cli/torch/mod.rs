@@ -1,4 +1,4 @@
-//! The commands' parts for the families that libtorch trains.
+//! Parts of the commands for the families that libtorch trains.
 
 mod device;
 mod trial;

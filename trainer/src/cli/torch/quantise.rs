@@ -1,5 +1,3 @@
-//! The command `quantise`.
-
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
@@ -13,7 +11,6 @@ use crate::judge::export::{
     quantise,
 };
 
-/// Layers listed if a limit is exceeded.
 const LISTED_LAYERS: usize = 5;
 
 /// Quantise a network to 8 bits (int8)
@@ -47,7 +44,6 @@ pub struct QuantiseArgs {
 }
 
 impl QuantiseArgs {
-    /// Loads the result as the engine does.
     pub fn run(&self) -> Result<()> {
         load_network(&self.net)?.onnx("quantise (`export` writes its integers too)")?;
         let fp32 = std::fs::read(&self.net).with_context(|| format!("cannot read {}", self.net.display()))?;
@@ -108,7 +104,7 @@ fn print(quantised: &QuantisedNetwork, fp32_size: usize) {
     }
 }
 
-/// Advice if 8 bits do not bring the speed-up of a tenth that `Precision auto` asks for.
+/// Advice if int8 is not faster by the tenth that `Precision auto` asks for.
 fn speed_note(times: f64) -> Option<String> {
     let slower = match times {
         ..1.0 => "slower than fp32 on this machine",

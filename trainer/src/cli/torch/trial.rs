@@ -9,7 +9,6 @@ use crate::learn::run::RangeTestStep;
 use crate::learn::torch::{OverfitPoint, Sources, distinct_positions, range_test};
 
 impl TrialArgs {
-    /// Reads the configuration and its games, and selects the device.
     fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
         let mut config = self.settings.config(std::slice::from_ref(&self.config))?;
         let device = self.settings.prepare(&mut config)?;
@@ -18,7 +17,6 @@ impl TrialArgs {
     }
 }
 
-/// Overfits a few positions. Returns the text to print.
 pub fn overfit(args: &OverfitArgs) -> Result<String> {
     let (config, sources, device) = args.trial.load()?;
     let config = TrainConfig { batch: args.samples, ..config };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: ValueScheme::None };
 
-/// A linear model has no options.
+/// The model has no options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearConfig {}

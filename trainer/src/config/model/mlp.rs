@@ -5,14 +5,13 @@ use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
-/// Input and policy schemes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MlpEncoding {
-    /// gym-chess's: `planes14/1` and `gym4672/1`.
+    /// As in gym-chess: `planes14/1` and `gym4672/1`.
     #[default]
     Gym,
-    /// The linear model's: `onehot832/1` and `uci1968/1`.
+    /// As in the linear model: `onehot832/1` and `uci1968/1`.
     Squares,
 }
 
@@ -20,9 +19,9 @@ pub enum MlpEncoding {
 #[serde(default, deny_unknown_fields)]
 pub struct MlpConfig {
     pub encoding: MlpEncoding,
-    /// Units of each hidden layer, from input to output.
+    /// Units per hidden layer, from input to output.
     pub hidden: Vec<i64>,
-    /// Whether there is a WDL value head on the last hidden layer; otherwise the network has a policy only.
+    /// Whether the last hidden layer has a WDL value head. Otherwise the network is policy-only.
     pub value: bool,
 }
 

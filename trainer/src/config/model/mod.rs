@@ -1,5 +1,3 @@
-//! Configuration of a network's architecture.
-
 pub mod linear;
 pub mod mlp;
 pub mod resnet;
@@ -15,12 +13,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The architecture of a network. The JSON key `family` selects the variant (default: `resnet`); the other keys belong
-/// to the family.
+/// A network's architecture. The JSON key `family` selects the variant (default `resnet`), which owns the other keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "family", rename_all = "lowercase", try_from = "Map<String, Value>")]
 pub enum ModelConfig {
-    /// Convolutional residual network with squeeze-and-excitation (AlphaZero, Leela).
+    /// Residual tower with squeeze-and-excitation, as in lc0.
     Resnet(ResnetConfig),
     Mlp(MlpConfig),
     /// Softmax regression: a matrix and a bias.
@@ -73,7 +70,7 @@ impl ModelConfig {
         }
     }
 
-    /// Takes the training-only option `rounding` from `other`. It changes neither shapes nor the outputs at inference.
+    /// Takes `rounding` from `other`. Such training-only options change neither shapes nor inference.
     pub fn trained_as(mut self, other: &ModelConfig) -> ModelConfig {
         if let (ModelConfig::Resnet(own), ModelConfig::Resnet(other)) = (&mut self, other) {
             own.rounding = other.rounding;
@@ -90,7 +87,7 @@ impl ModelConfig {
         }
     }
 
-    /// One per step, in the order of the model's `Output::policy`.
+    /// Loss weight of each recursion step, in the order of the model's `Output::policy`.
     pub fn step_weights(&self) -> Vec<f64> {
         match self {
             ModelConfig::Resnet(_) | ModelConfig::Mlp(_) | ModelConfig::Linear(_) => vec![1.0],
@@ -98,7 +95,6 @@ impl ModelConfig {
         }
     }
 
-    /// Returns whether the value head has one number instead of WDL.
     pub fn has_scalar_value(&self) -> bool {
         matches!(self, ModelConfig::Resnet(config) if config.value_head == resnet::ValueHead::Scalar)
     }

@@ -11,10 +11,10 @@ pub const SCHEMES: Schemes =
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
-    /// BatchNorm: folded into the convolution at export, hence the fastest at inference.
+    /// BatchNorm, fastest at inference: export folds it into the convolution.
     #[default]
     Batch,
-    /// GroupNorm: over groups of channels of one sample.
+    /// GroupNorm.
     Group,
 }
 
@@ -24,17 +24,17 @@ pub enum Activation {
     /// `max(x, 0)`
     #[default]
     Relu,
-    /// `x · Φ(x)`, the exact form with the error function.
+    /// Exact form with the error function: `x · Φ(x)`.
     Gelu,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PolicyHead {
-    /// A 3x3 and a 1x1 convolution to 73 move types per square.
+    /// 3x3 and 1x1 convolution to 73 move types per square.
     #[default]
     Conv,
-    /// A 1x1 convolution to [`ResnetConfig::policy_channels`], then one fully connected layer.
+    /// 1x1 convolution to [`ResnetConfig::policy_channels`], then one fully connected layer.
     Dense,
 }
 
@@ -44,44 +44,41 @@ pub enum ValueHead {
     /// WDL logits, trained with cross-entropy.
     #[default]
     Wdl,
-    /// A number v, trained with the squared error of tanh v against win minus loss, as in AlphaZero. The network file
-    /// has equivalent WDL logits: v, a draw that never happens, −v.
+    /// A number v. The loss is the squared error of tanh v against win minus loss, as in AlphaZero. The network file
+    /// has equivalent WDL logits (v, −20, −v), whose draw probability is about 0.
     Scalar,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResnetConfig {
-    /// Channels of the residual tower.
     pub filters: i64,
     pub blocks: i64,
     /// Squeeze-and-excitation with `filters / se_ratio` hidden channels; 0 for none.
     pub se_ratio: i64,
     pub norm: NormKind,
-    /// Groups of [`NormKind::Group`]. A head uses the greatest common divisor of this and its channels.
+    /// Groups of [`NormKind::Group`]. In a head: the greatest common divisor of this and its channels.
     pub groups: i64,
-    /// Activation function of tower and heads.
+    /// In tower and heads.
     pub activation: Activation,
-    /// Activation function inside squeeze-and-excitation.
+    /// Inside squeeze-and-excitation.
     pub se_activation: Activation,
-    /// Number of blocks, counted from the last, that are followed by self-attention over the 64 squares.
+    /// The last this many blocks are each followed by self-attention over the 64 squares.
     pub attention_blocks: i64,
     /// Must divide `filters`.
     pub attention_heads: i64,
     pub policy_head: PolicyHead,
-    /// Channels before the fully connected layer of a dense policy head.
+    /// Channels before the fully connected layer of [`PolicyHead::Dense`].
     pub policy_channels: i64,
-    /// Dropout probability before the last layer of the policy head.
+    /// Before the last layer of the policy head.
     pub policy_dropout: f64,
     pub value_head: ValueHead,
-    /// Channels before the fully connected layers of the value head.
+    /// Channels before the value head's fully connected layers.
     pub value_channels: i64,
-    /// Hidden units of the value head.
     pub value_hidden: i64,
-    /// Dropout probability before the last layer of the value head.
+    /// Before the last layer of the value head.
     pub value_dropout: f64,
-    /// Quantisation-aware training: the training forward pass rounds to 8 bits whatever `quantise` will store in 8
-    /// bits.
+    /// Quantisation-aware training: the forward pass rounds everything that `quantise` will store in 8 bits.
     pub rounding: bool,
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl };
 
-/// Loss weights of the steps t = 1 to T, normalised to sum to 1.
+/// Loss weights of the recursion steps t = 1 to T, normalised to sum to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepWeights {
@@ -23,7 +23,6 @@ pub enum StepWeights {
 const DECAY: f64 = 0.8;
 
 impl StepWeights {
-    /// The weights sum to 1.
     pub fn of(self, steps: usize) -> Vec<f64> {
         let weight = |step: usize| match self {
             StepWeights::Linear => (step + 1) as f64 / steps as f64,
@@ -38,22 +37,21 @@ impl StepWeights {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrmConfig {
-    /// Channels of a token.
+    /// Channels per token.
     pub width: i64,
     /// Must divide `width`.
     pub heads: i64,
     /// Transformer layers, shared by all steps.
     pub layers: i64,
-    /// Hidden units of a layer's feed-forward network, as a multiple of `width`.
+    /// Feed-forward hidden units as a multiple of `width`.
     pub expansion: i64,
-    /// Dropout probability of the residual branches (attention and feed-forward).
+    /// On the residual branches (attention and feed-forward).
     pub dropout: f64,
-    /// Number of steps, each with its own loss term (deep supervision).
+    /// Recursion steps, each with its own loss term (deep supervision).
     pub steps: usize,
     pub step_weights: StepWeights,
-    /// Activation checkpointing: only the activations of this many steps are in memory at a time. Between such groups
-    /// only `y` and `z` are stored, and the rest is recomputed in the backward pass. 0 stores everything, which is
-    /// fastest and needs memory proportional to the steps. The gradient is the same.
+    /// Activation checkpointing: the backward pass holds the activations of at most this many steps and recomputes the
+    /// others. 0 stores everything: fastest, with memory proportional to the steps. The gradient is the same.
     pub kept_steps: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Configuration of a training run. Every key has a default; an unknown key is an error.
+//! Configuration of a training run of the families other than `sparse`.
 
 mod parts;
 mod precision;
@@ -18,7 +18,7 @@ pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherC
 pub use precision::Precision;
 pub use preset::TrainPreset;
 
-/// Maximum batch size and number of accumulated batches.
+/// Bounds the batch size and the number of accumulated batches.
 const MAX_BATCH: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,90 +26,81 @@ const MAX_BATCH: u64 = 1 << 20;
 pub struct TrainConfig {
     pub model: ModelConfig,
 
-    /// Training data, mixed by weight.
     pub sources: Vec<SourceConfig>,
-    /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
+    /// λ of the value target: λ · game result + (1 − λ) · recorded evaluation.
     pub value_lambda: f64,
-    /// Share of samples whose history is cut to zero, one or two of the three previous boards, so that the network
-    /// cannot tell puzzles and other set-up positions by their missing history.
+    /// Share of samples whose history is cut from three previous boards to zero, one or two. Otherwise the network
+    /// could tell puzzles and other set-up positions by their missing history.
     pub history_dropout: f64,
-    /// Percentage of the games held out for validation. Another 1 % is always held out for testing.
+    /// Percentage of games held out for validation. Another 1 % is always held out for testing.
     pub validation_percent: u64,
     /// Threads that replay and encode games, at most 256.
     pub loader_threads: usize,
-    /// Seed of the initial weights, shuffling and dropout.
+    /// Seeds the initial weights, shuffling and dropout.
     pub seed: u64,
 
     pub batch: usize,
     /// The run ends after this many samples, …
     pub samples: u64,
-    /// … or after this many minutes of training; 0 for no such bound.
+    /// … or after this many minutes of training; 0 for no limit.
     pub minutes: f64,
-    /// If above 0, sets `samples` to this many epochs. An epoch passes over every source at least once, mixed by
-    /// weight.
+    /// If above 0, replaces `samples`. An epoch passes over every source at least once, mixed by weight.
     pub epochs: f64,
     pub precision: Precision,
-    /// libtorch's CPU threads; 0 for libtorch's default.
+    /// 0 for libtorch's default.
     pub torch_threads: usize,
 
     pub optimiser: OptimiserKind,
-    /// Peak learning rate.
     pub lr: f64,
     /// Final learning rate of the cosine schedule, minimum of the plateau schedule.
     pub min_lr: f64,
-    /// Steps of linear warm-up from zero.
+    /// Linear warm-up from zero.
     pub warmup_steps: u64,
-    /// Learning-rate schedule after the warm-up.
     pub schedule: Schedule,
-    /// Factor of the plateau schedule.
     pub plateau_factor: f64,
-    /// Validations without improvement before the plateau schedule lowers the learning rate.
+    /// Validations without improvement before the plateau schedule multiplies the learning rate by `plateau_factor`.
     pub plateau_patience: u64,
-    /// AdamW's β₁ and β₂.
+    /// Of AdamW.
     pub betas: [f64; 2],
-    /// AdamW's ε.
+    /// Of AdamW.
     pub epsilon: f64,
-    /// Momentum of `sgd`.
+    /// Of `sgd`.
     pub momentum: f64,
-    /// Whether `sgd` uses Nesterov momentum.
+    /// For `sgd`.
     pub nesterov: bool,
-    /// Decoupled weight decay of matrices and kernels, multiplied by the learning rate.
+    /// Decoupled decay of matrices and kernels, multiplied by the learning rate.
     pub weight_decay: f64,
-    /// Maximum L2 norm of the gradient; 0 for no clipping.
+    /// Gradients with a larger L2 norm are clipped to it; 0 for never.
     pub clip: f64,
     /// Batches per optimiser step.
     pub accumulation: usize,
     /// Decay per step of the weights' exponential moving average, which is validated and exported.
     pub ema: f64,
-    /// Fraction of the run after which the average is the arithmetic mean instead (stochastic weight averaging); 1 for
-    /// never.
+    /// Share of the run after which the average is an arithmetic mean (stochastic weight averaging); 1 for never.
     pub swa_from: f64,
-    /// Elastic weight consolidation.
     pub ewc: EwcConfig,
     pub tactical_replay: TacticalReplay,
-    /// Weight in the policy loss of positions whose move captures, checks or promotes; others have 1.
+    /// Weight in the policy loss of positions whose target move captures, checks or promotes; others have 1.
     pub tactical_weight: f64,
-    /// Knowledge distillation.
     pub teacher: TeacherConfig,
 
-    /// Weight of the value loss relative to the policy loss.
+    /// Relative to the policy loss.
     pub value_weight: f64,
-    /// Whether the softmax is over the legal moves only, as at inference, or over all indices of the policy scheme.
+    /// Whether the softmax is over legal moves only, as at inference. Otherwise it is over the whole policy scheme.
     pub mask_illegal: bool,
-    /// Share of the policy target spread uniformly over the moves of the softmax.
+    /// Share of the policy target spread uniformly over the softmax's moves.
     pub label_smoothing: f64,
-    /// Weight of the policy's entropy (nat), which is subtracted from the loss.
+    /// Weight of the policy's entropy in nats, which the loss subtracts.
     pub entropy_weight: f64,
 
-    /// Steps between lines of `metrics.jsonl`.
+    /// Steps.
     pub report_every: u64,
-    /// Steps between validations.
+    /// Steps.
     pub validate_every: u64,
-    /// If above 0, sets `validate_every` to this many epochs.
+    /// If above 0, replaces `validate_every`.
     pub validate_epochs: f64,
-    /// Batches of held-out samples per validation.
     pub validation_batches: usize,
-    /// Consecutive validations without improvement that end the run; 0 for never.
+    /// Consecutive validations without improvement after which the run ends; 0 for never.
     pub early_stop: u64,
     pub checkpoint_every_s: f64,
 }
@@ -165,20 +156,19 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Merges `files` over `preset`, each over the one before, and applies `overrides`: `key=value` with dots for
-    /// nesting (`model.filters=96`) and a JSON value or bare text.
+    /// Merges `files` over `preset`, each over the one before, then applies overrides as
+    /// [`layers::set`](super::layers::set) does.
     pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig> {
         let mut json = preset.json();
         lay_files(&mut json, files)?;
         preset::resolve(json, overrides).with_context(|| place(files))
     }
 
-    /// Loads JSON text over [`TrainPreset::Philidor`].
     pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig> {
         TrainPreset::Philidor.parse(text, overrides)
     }
 
-    /// Checks all ranges. An error names the key.
+    /// An error names the key.
     pub fn check(&self) -> Result<()> {
         self.model.check()?;
         self.run().check()?;
@@ -250,7 +240,7 @@ impl TrainConfig {
         Ok(())
     }
 
-    /// The same with file names only instead of paths, for files that are distributed.
+    /// Reduces paths to file names, for distribution.
     pub fn without_folders(&self) -> TrainConfig {
         let mut config = self.clone();
         let sources = config.sources.iter_mut().chain(&mut config.ewc.sources);
@@ -263,12 +253,10 @@ impl TrainConfig {
         config
     }
 
-    /// What is given in epochs.
     pub fn in_epochs(&self) -> EpochConfig {
         EpochConfig { epochs: self.epochs, validate_epochs: self.validate_epochs }
     }
 
-    /// The keys that every run has.
     pub fn run(&self) -> RunConfig {
         let step_samples = (self.batch as u64).saturating_mul(self.accumulation as u64);
         RunConfig {
@@ -289,7 +277,7 @@ impl TrainConfig {
         }
     }
 
-    /// The learning rate of step `step` (from 0) at `progress` (0 to 1) of the run.
+    /// `step` counts from 0; `progress` is 0 to 1.
     pub fn learning_rate(&self, step: u64, progress: f64) -> f64 {
         let run = self.run();
         run.learning_rate(step * run.step_samples, progress)
@@ -300,7 +288,6 @@ impl TrainConfig {
         (self.tactical_replay.share * self.batch as f64).round() as usize
     }
 
-    /// Samples per batch that are new, not repeated by tactical replay.
     pub fn new_samples(&self) -> usize {
         self.batch - self.replayed_samples()
     }

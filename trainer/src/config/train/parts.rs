@@ -9,25 +9,24 @@ pub enum OptimiserKind {
     /// AdamW (Loshchilov and Hutter 2019).
     #[default]
     AdamW,
-    /// Stochastic gradient descent with momentum, by default Nesterov's (Sutskever et al. 2013). Its learning rates are
-    /// about a hundred times AdamW's.
+    /// SGD, by default with Nesterov momentum (Sutskever et al. 2013). Its learning rates are about a hundred times
+    /// AdamW's.
     Sgd,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
-    /// Name in metrics.
     pub name: String,
-    /// Paths of `games/1` files; `*` and `?` are wildcards.
+    /// `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,
-    /// Share of the samples, relative to the other sources' weights.
+    /// Share of the samples, relative to the other sources.
     #[serde(default = "one")]
     pub weight: f64,
     #[serde(default)]
     pub select: Selection,
-    /// Bounds the length of an epoch: at most this many samples per game of the source; 0 for every position once.
-    /// Positions are drawn at random from all games, whatever their length.
+    /// Bounds an epoch to this many samples per game of the source; 0 for every position once. The samples are drawn
+    /// from all positions, so long games give more.
     #[serde(default)]
     pub positions_per_game: u64,
 }
@@ -36,16 +35,15 @@ fn one() -> f64 {
     1.0
 }
 
-/// Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on changes of weights that an earlier
-/// task needs.
+/// Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on changes of weights that matter for an
+/// earlier task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EwcConfig {
-    /// Weight of the penalty; 0 for none.
+    /// 0 for none.
     pub weight: f64,
-    /// Games of the earlier task.
     pub sources: Vec<SourceConfig>,
-    /// Samples from which the Fisher information is estimated.
+    /// For the estimate of the Fisher information.
     pub samples: u64,
 }
 
@@ -55,7 +53,7 @@ impl Default for EwcConfig {
     }
 }
 
-/// Tactical replay: repeats tactical positions with a high loss.
+/// Tactical replay: repeats captures, checks and promotions that had a high policy loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TacticalReplay {
@@ -63,7 +61,7 @@ pub struct TacticalReplay {
     pub share: f64,
     /// Positions in the replay buffer.
     pub capacity: usize,
-    /// Least policy loss in nats of a capture, check or promotion that is repeated.
+    /// Least policy loss, in nats, of a position that is repeated.
     pub threshold: f64,
 }
 
@@ -77,11 +75,11 @@ impl Default for TacticalReplay {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeacherConfig {
-    /// The teacher's network file, of any family; empty for no teacher.
+    /// Network file of any family; empty for no teacher.
     pub net: String,
-    /// Weight of the distillation terms in policy and value loss. The game's targets get the rest.
+    /// Weight of the distillation terms in policy and value loss; the recorded targets get the rest.
     pub alpha: f64,
-    /// Softmax temperature of both policies in the distillation loss.
+    /// Of both policies in the distillation loss.
     pub temperature: f64,
 }
 

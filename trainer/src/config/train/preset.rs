@@ -1,5 +1,3 @@
-//! Presets: default values of a training configuration.
-
 use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::Value;
@@ -7,7 +5,7 @@ use serde_json::Value;
 use super::TrainConfig;
 use crate::config::layers::{give_defaults, lay_over, set, uncomment};
 
-/// Source of the keys that a configuration omits.
+/// Supplies the keys that a configuration omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TrainPreset {
     /// Philidor's default: a network for training and playing on a CPU
@@ -34,8 +32,8 @@ pub enum TrainPreset {
 }
 
 impl TrainPreset {
-    /// Merges `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. The key `source_defaults`
-    /// has defaults for every source.
+    /// Merges `text` over this preset, then applies `overrides`. The key `source_defaults` has defaults for every
+    /// source.
     pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig> {
         let mut json = self.json();
         lay_over(&mut json, serde_json::from_str(text)?);
@@ -84,11 +82,11 @@ mod tests {
         let ModelConfig::Resnet(model) = &config.model else { panic!("{}", config.model.family()) };
         assert_eq!((config.batch, model.filters, model.blocks), (7, 96, 3));
         assert_eq!((config.lr, config.accumulation, model.attention_blocks), (5e-5, 1, 2));
-        // From the document's table.
+        // From NeuralMatePlay's table.
         let own = TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
         assert_eq!((own.batch, own.epochs, own.label_smoothing, own.value_weight), (640, 5.0, 0.05, 1.5));
         assert_eq!((own.value_lambda, model.se_activation), (1.0, Activation::Gelu));
-        // The values that the preset's comment calls ours.
+        // Values that the preset's comment calls ours.
         assert_eq!((own.optimiser, own.betas, own.weight_decay), (OptimiserKind::AdamW, [0.9, 0.98], 2e-4));
         assert_eq!((own.clip, own.warmup_steps, own.min_lr, own.ema), (1.0, 500, 2e-5, 0.999));
         assert_eq!(
