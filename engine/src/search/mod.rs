@@ -1,15 +1,13 @@
-//! The search: a tree, and workers that grow it. A visit has four steps:
+//! The search: workers grow a tree by visits, in four steps.
 //!
-//! - Select: [`Tree::descend`] plays moves chosen by PUCT ([`Params`]) from the root to a leaf, a transposition (a
-//!   position already in the tree), or a known result.
-//! - Evaluate: rules or tables end the game, or an [`Evaluator`](crate::nets::eval::Evaluator) answers: a batched one
-//!   with value and policy, a [`SplitEvaluator`](crate::nets::eval::SplitEvaluator) with the value first and the policy
-//!   at the leaf's next visit. With several workers or batches, the visit is in flight meanwhile.
-//! - Back up: [`Tree::apply`] adds the value along the path; after a failure, [`Tree::cancel`] removes the visit.
+//! - Select: [`Tree::descend`] plays PUCT moves from the root to a leaf, a transposition, or a known result.
+//! - Evaluate: by rules, tables or an [`Evaluator`](crate::nets::eval::Evaluator). A
+//!   [`SplitEvaluator`](crate::nets::eval::SplitEvaluator) gives a leaf's value first, its policy at the second visit.
+//! - Back up: [`Tree::apply`] adds the value along the path; [`Tree::cancel`] undoes a visit after a failure.
 //! - Stop: the [`SearchObserver`] decides whether to continue.
 //!
-//! [`Pool`] runs one search on threads, [`MultiPool`] many at once; [`SteppedSearch`] is driven by its caller, so that
-//! many can share one evaluator.
+//! [`Pool`] runs one search on threads, [`MultiPool`] many. [`SteppedSearch`] is driven by its caller, so that many
+//! searches can share one evaluator.
 
 mod noise;
 mod params;

@@ -4,19 +4,18 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma};
 
-/// Dirichlet noise on the root's priors: `(1 − epsilon) · prior + epsilon · Dir(alpha)` (Silver et al. 2017, AlphaGo
-/// Zero).
+/// Dirichlet noise on the root's priors: `(1 − epsilon) · prior + epsilon · Dir(alpha)` (AlphaGo Zero, 2017).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// Weight of the noise, 0..1; 0.25 in AlphaZero.
+    /// 0..1; 0.25 in AlphaZero.
     pub epsilon: f32,
-    /// Concentration, above 0; 0.3 in AlphaZero for chess.
+    /// Above 0; 0.3 in AlphaZero for chess.
     pub alpha: f32,
     pub seed: u64,
 }
 
 impl Noise {
-    /// Returns one share per move; they sum to 1. Panics unless `alpha` is positive.
+    /// Returns one share per move, with sum 1. Panics unless `alpha` is positive.
     pub(super) fn shares(&self, moves: usize) -> Vec<f32> {
         let mut rng = SmallRng::seed_from_u64(self.seed);
         let gamma = Gamma::new(f64::from(self.alpha), 1.0).expect("alpha is above zero");
@@ -26,8 +25,8 @@ impl Noise {
     }
 }
 
-/// Samples an index with probability proportional to `visits^(1 / temperature)`; temperature 0 gives the most visited.
-/// `None` if all visits are zero.
+/// Samples an index in proportion to `visits^(1 / temperature)`; temperature 0 gives the most visited. `None` if all
+/// visits are zero.
 pub fn sample_by_visits(visits: &[u64], temperature: f32, seed: u64) -> Option<usize> {
     let most = *visits.iter().max().filter(|most| **most > 0)?;
     if temperature <= 0.0 {
@@ -40,7 +39,7 @@ pub fn sample_by_visits(visits: &[u64], temperature: f32, seed: u64) -> Option<u
         left -= weight(count);
         left < 0.0
     });
-    // Rounding may leave a rest after the last index.
+    // Rounding may leave `left` at or above 0.
     chosen.or_else(|| visits.iter().rposition(|count| *count > 0))
 }
 
@@ -72,7 +71,7 @@ mod tests {
             hits as f32 / 2000.0
         };
         assert!((share(1.0) - 0.6).abs() < 0.04, "{}", share(1.0));
-        // 1 : 9 : 36.
+        // Visits squared: 1 : 9 : 36.
         assert!((share(0.5) - 36.0 / 46.0).abs() < 0.04, "{}", share(0.5));
         assert!((0..2000).all(|seed| sample_by_visits(&visits, 10.0, seed) != Some(2)));
     }

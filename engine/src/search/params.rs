@@ -6,44 +6,42 @@ use shakmaty::Move;
 use super::noise::Noise;
 use crate::chess::tables::RankedResult;
 
-/// The defaults are lc0's (`src/search/classic/params.cc`) unless noted. Fields of type `T` have other defaults for a
-/// native network ([`Params::native`]) and may be unset in [`ParamSettings`].
+/// The defaults are lc0's (`src/search/classic/params.cc`) unless noted. Fields of type `T` have other defaults for
+/// native networks ([`Params::native`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params<T = f32> {
     pub puct: Puct<T>,
-    /// First-play urgency: Q of an unvisited move is the parent's Q minus `fpu · √(sum of the priors of visited
-    /// moves)`.
+    /// First-play urgency: an unvisited move's Q is the parent's minus `fpu · √(sum of visited moves' priors)`.
     pub fpu: T,
-    /// Softmax temperature: priors are raised to `1 / temperature` and normalised.
+    /// Priors are raised to `1 / temperature` and normalised.
     pub policy_temperature: T,
     pub root_policy_temperature: T,
-    /// At the root's children (Monty).
+    /// For the root's children (Monty).
     pub reply_policy_temperature: T,
-    /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by measurement:
+    /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). Measured in
     /// `docs/search.md`.
     pub transpositions: bool,
-    /// Reuses the tree of the last search if it contains the new root.
+    /// Reuses the last search's tree if it contains the new root.
     pub reuse: bool,
-    /// Backs up proven results of rules and tables (Winands, Björnsson, Saito: Monte-Carlo Tree Search Solver, 2008).
+    /// Backs up proven results (Winands, Björnsson, Saito: Monte-Carlo Tree Search Solver, 2008).
     pub solver: bool,
-    /// Searches for forced mates at the root and on the most visited line, if `solver` is on; takes at most about 10 %
-    /// of the time.
+    /// Searches for forced mates at the root and on the most visited line, in about 10 % of the time; needs `solver`.
     pub mates: bool,
     /// Scores a position's second occurrence since the root as a draw.
     pub twofold_draws: bool,
-    /// Root moves that cannot become the most visited get no more visits. Greater values prune sooner; 0 is off.
+    /// Stops visiting root moves that cannot become the most visited. Greater values prune sooner; 0 is off.
     pub smart_pruning: f32,
     /// Reduces Q by `contempt · max(W − L, 0) · P(draw)` (NeuralMatePlay). 0 is off.
     pub contempt: f32,
     /// Multiplies U by `1 + uncertainty · √(W · L)` (NeuralMatePlay). 0 is off.
     pub uncertainty: f32,
-    /// Draw-sibling FPU: no FPU reduction if a visited sibling certainly draws (NeuralMatePlay).
+    /// No FPU reduction if a visited sibling certainly draws (NeuralMatePlay).
     pub draw_sibling_fpu: bool,
-    /// Weight of [`towards_mate`](crate::chess::endgames::towards_mate) in positions with a [bare
+    /// Weight of [`towards_mate`](crate::chess::endgames::towards_mate) against a [bare
     /// king](crate::chess::endgames::is_bare_king). 0 is off. Default from `docs/search.md`.
     pub progress: f32,
-    /// For evaluators without batches: the most consecutive visits below a node before its parent gets their results, 1
-    /// (off) to [`Params::MOST_SERIES`].
+    /// Without batches: most consecutive visits below a node before its parent gets their results, 1 (off) to
+    /// [`Params::MOST_SERIES`].
     pub series: u32,
     /// 1 counts a visit in flight as a loss, 0 leaves Q unchanged. Default from `docs/search.md`.
     pub virtual_loss: f32,
@@ -51,8 +49,8 @@ pub struct Params<T = f32> {
     pub batch: usize,
 }
 
-/// PUCT (Rosin 2011; Silver et al. 2017). U of a move is `c(N) · prior · M^exponent / (1 + visits of the move)` at a
-/// node with N visits, M of them below its moves.
+/// PUCT (Rosin 2011; Silver et al. 2017). At a node with N visits, M of them to its moves, a move's U is `c(N) · prior
+/// · M^exponent / (1 + visits of the move)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Puct<T = f32> {
     /// `c(N) = c + factor · ln((N + base) / base)` (Silver et al. 2018).
@@ -61,19 +59,19 @@ pub struct Puct<T = f32> {
     pub factor: f32,
     /// 0.5 in AlphaZero, 0.62 in Princhess.
     pub exponent: T,
-    /// Weight of the standard deviation σ of a node's results: c is multiplied by `1 + weight · (σ / 0.5 − 1)` (Monty,
+    /// Multiplies c by `1 + deviation · (σ / 0.5 − 1)`, where σ is the standard deviation of the node's results (Monty,
     /// after KataGo's dynamic c). 0 is off.
     pub deviation: T,
     /// Factor on c at the root.
     pub root: T,
-    /// Each worker but the first multiplies c by its own factor in 1 − jitter..1 + jitter (Princhess). 0 is off.
+    /// Each worker but the first multiplies c by a factor of its own in 1 − jitter..1 + jitter (Princhess). 0 is off.
     pub jitter: T,
 }
 
 /// The σ that leaves c unchanged.
 const TYPICAL_DEVIATION: f32 = 0.5;
 
-/// Weight, in visits, of the typical σ in the estimate of a node's σ.
+/// Visits that the typical σ counts in the estimate of a node's σ.
 const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {
@@ -118,8 +116,8 @@ impl Default for Params {
 impl Params {
     pub const MOST_SERIES: u32 = 127;
 
-    /// The defaults for a native network, that is, one with [separate value and
-    /// policy](crate::nets::eval::SplitEvaluator). Tuned: `docs/results/decisions.md`.
+    /// Tuned (`docs/results/decisions.md`) for native networks: those with [separate value and
+    /// policy](crate::nets::eval::SplitEvaluator).
     pub fn native() -> Params {
         Params {
             puct: Puct {
@@ -139,7 +137,7 @@ impl Params {
     }
 }
 
-/// Parameters as set by the user; `None` is the default of the network in play.
+/// User settings; `None` takes the default of the network in play.
 pub type ParamSettings = Params<Option<f32>>;
 
 impl ParamSettings {
@@ -195,7 +193,7 @@ fn combine<A: Copy, B: Copy, C>(
     }
 }
 
-// libm's logarithms and powers: the system's differ in the last bit between machines.
+// Uses libm: the system's logarithms and powers differ in the last bit between machines.
 impl Puct {
     #[inline]
     pub fn at(&self, visits: u32) -> f32 {
@@ -205,7 +203,7 @@ impl Puct {
         self.c + self.factor * logf((visits as f32 + self.base) / self.base)
     }
 
-    /// Returns a worker's jitter factor: 1 for the first; the golden ratio spreads the others over the range.
+    /// 1 for the first worker; the golden ratio spreads the others over the jitter range.
     pub fn of_worker(&self, worker: usize) -> f32 {
         const GOLDEN: f64 = 0.618_033_988_749_895;
         if self.jitter == 0.0 || worker == 0 {
@@ -231,7 +229,7 @@ impl Puct {
     }
 }
 
-/// [`Puct::at`] and [`Puct::growth`] by visits: logarithm and power dominate the cost of selection.
+/// Caches [`Puct::at`] and [`Puct::growth`] by visits: logarithm and power dominate the cost of selection.
 #[derive(Debug, Default)]
 pub(super) struct ExplorationTable {
     puct: Option<Puct>,
@@ -242,7 +240,7 @@ pub(super) struct ExplorationTable {
 impl ExplorationTable {
     const VISITS: u32 = 1 << 14;
 
-    /// Caches the last table: building one takes as long as a short search.
+    /// Keeps the last table: building one takes as long as a short search.
     pub fn shared(puct: &Puct) -> Arc<ExplorationTable> {
         static LAST: Mutex<Option<Arc<ExplorationTable>>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,7 +259,7 @@ impl ExplorationTable {
         }
     }
 
-    /// Returns `puct.at(visits) * puct.growth(below)`, where `below` counts the visits of the moves.
+    /// `below` counts the visits of the moves.
     #[inline]
     pub fn of(&self, puct: &Puct, visits: u32, below: u32) -> f32 {
         let at = self.at.get(visits as usize).copied().unwrap_or_else(|| puct.at(visits));
@@ -270,21 +268,21 @@ impl ExplorationTable {
     }
 }
 
-/// What a search searches, and what ends it. The default is an infinite search of all moves.
+/// The default is an infinite search of all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Excludes a reused tree's.
+    /// Excludes visits of a reused tree.
     pub visits: Option<u64>,
-    /// Mean path length of the visits, in plies.
+    /// Mean path length in plies.
     pub depth: Option<u32>,
     /// Empty for all.
     pub root_moves: Vec<Move>,
-    /// Root moves with tablebase results, which rank the moves and replace the search's values in reports.
+    /// Tablebase results of root moves: they rank the moves and replace the search's values in reports.
     pub known: Vec<RankedResult>,
     pub noise: Option<Noise>,
-    /// Searches only for a mate in this many moves, and ends when it is proven or refuted.
+    /// Searches for a mate in this many moves; its proof or refutation ends the search.
     pub mate: Option<u32>,
-    /// No smart pruning, and a proven root ends the search only when all moves are proven or it is mate in one.
+    /// Disables smart pruning. A proven root ends the search only if all moves are proven or it is mate in one.
     pub all_moves: bool,
 }
 
@@ -349,7 +347,7 @@ mod tests {
     fn each_worker_has_its_own_exploration() {
         let puct = Puct { jitter: 0.1, ..Puct::default() };
         assert_eq!((puct.of_worker(0), Puct::default().of_worker(3)), (1.0, 1.0));
-        // 0.618 · 2 − 1 = 0.236, of 1.236 the fraction 0.236 · 2 − 1 = −0.528.
+        // Worker 1: 0.618 · 2 − 1 = 0.236. Worker 2: 1.236 mod 1 = 0.236, and 0.236 · 2 − 1 = −0.528.
         assert!((puct.of_worker(1) - 1.0236).abs() < 1e-4 && (puct.of_worker(2) - 0.9472).abs() < 1e-4);
         let factors: Vec<f32> = (0..64).map(|worker| puct.of_worker(worker)).collect();
         assert!(factors.iter().all(|factor| (0.9..=1.1).contains(factor)));

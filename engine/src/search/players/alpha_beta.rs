@@ -21,8 +21,7 @@ impl Window {
 }
 
 impl DepthSearch<'_, '_> {
-    /// As [`DepthSearch::minimax`] inside the window; outside it, the result bounds the true value on the same side
-    /// (fail-soft).
+    /// As [`DepthSearch::minimax`] inside the window; outside, a bound on the true value (fail-soft).
     pub(super) fn alpha_beta(
         &mut self,
         position: &Chess,
@@ -62,7 +61,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// Captures by most valuable victim, then promotions, then least valuable attacker.
+/// Sort key: most valuable victim, then promotion, then least valuable attacker.
 pub fn mvv_lva(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
     let victim = if m.is_en_passant() { Some(Role::Pawn) } else { m.capture() };
     (victim, m.promotion(), Reverse(m.role()))

@@ -23,14 +23,14 @@ pub enum FullWidthMethod {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FullWidthResult {
-    /// Root moves with values for the side that makes them, best first: centipawns, or 1,000,000 for mate in one ply,
-    /// less one per further ply. With alpha-beta, only the best value is exact; the others are upper bounds.
+    /// Root moves, best first, with values for the side that makes them: centipawns, or 1,000,000 for mate in one ply,
+    /// less one per further ply. With alpha-beta, values other than the best are upper bounds.
     pub values: Vec<(Move, i32)>,
     pub nodes: u64,
 }
 
-/// Searches all moves to `depth` plies (at least 1) with [material and squares](crate::nets::eval::material) at the
-/// leaves, as in the course notebook that the classical players follow. Nothing ends it early.
+/// Completes a search of `depth` plies (at least 1) with [material and squares](crate::nets::eval::material) at the
+/// leaves.
 pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
     let moves = game.legal_moves();
     let mut search =
@@ -41,7 +41,7 @@ pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidth
     FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 }
 }
 
-/// Ends by `stop_check`, by the task's depth, or when all wanted lines are mates.
+/// Deepens until `stop_check`, the task's depth, or mates in all wanted lines end the search.
 pub fn deepen(
     method: FullWidthMethod,
     task: &PlayerTask,
@@ -59,7 +59,7 @@ pub struct DepthSearch<'s, 'o> {
     method: FullWidthMethod,
     lines: usize,
     roots: ScoredMoves,
-    /// `None` if nothing may end the search early.
+    /// `None`: nothing ends the search early.
     stop_check: Option<&'s mut StopCheck<'o>>,
 }
 
@@ -75,7 +75,7 @@ impl DepthSearch<'_, '_> {
         !stop_check.should_stop(&self.roots)
     }
 
-    /// `None` if stopped early; moves searched until then keep their new values.
+    /// `None` if stopped early; moves already searched keep their new values.
     fn iteration(&mut self, depth: u32) -> Option<()> {
         self.roots.current_depth = depth;
         if self.roots.depth == 0 && self.method == FullWidthMethod::AlphaBeta {
@@ -90,7 +90,7 @@ impl DepthSearch<'_, '_> {
                 _ if root.drawn => 0,
                 FullWidthMethod::Minimax => -self.minimax(&root.after, depth - 1, 1, &mut pv)?,
                 FullWidthMethod::AlphaBeta => {
-                    // Only moves better than the last of the wanted lines need an exact value.
+                    // Only moves better than the last wanted line need an exact value.
                     let alpha = match index.checked_sub(self.lines) {
                         Some(_) => self.roots.moves[self.lines - 1].value,
                         None => -INFINITE,
@@ -108,8 +108,8 @@ impl DepthSearch<'_, '_> {
         Some(())
     }
 
-    /// Counts a move about to be made; `None` if the search must end. The first depth always completes: it takes
-    /// microseconds and gives a move.
+    /// Counts a move about to be made; `None` if the search must end. The first depth always completes, so that there
+    /// is a move.
     pub(super) fn count_node(&mut self) -> Option<()> {
         let nodes = self.roots.nodes;
         if self.roots.depth > 0
@@ -124,7 +124,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// The value for the side to move after checkmate, stalemate or insufficient material; `ply` counts from the root.
+/// For the side to move: checkmate, stalemate or insufficient material. `ply` counts from the root.
 pub fn terminal_value(position: &Chess, legal: &MoveList, ply: u32) -> Option<MinimaxValue> {
     if legal.is_empty() {
         return Some(if position.is_check() { mated(ply) } else { 0 });

@@ -5,8 +5,7 @@ use super::root_moves::{INFINITE, MinimaxValue};
 use crate::nets::eval::material;
 
 impl DepthSearch<'_, '_> {
-    /// The value for the side to move, `ply` plies from the root, searched to `depth` without pruning. `None` if the
-    /// search was stopped.
+    /// Value for the side to move; `ply` counts from the root. `None` if the search was stopped.
     pub(super) fn minimax(
         &mut self,
         position: &Chess,

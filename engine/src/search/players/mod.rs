@@ -1,7 +1,5 @@
-//! The classical players: random, minimax, alpha-beta and UCT, as opponents and for comparison.
-//!
-//! They follow a course notebook in Python ("the notebook" below), including its evaluation by [material and
-//! squares](crate::nets::eval::material), under the same [`SearchObserver`] and [`Limits`] as the network's search.
+//! Classical players for comparison: random, minimax, alpha-beta and UCT. They follow a Python course notebook ("the
+//! notebook" below), including its evaluation by [material and squares](crate::nets::eval::material).
 
 mod stop_check;
 mod root_moves;
@@ -43,7 +41,7 @@ pub struct PlayerTask {
     pub game: Game,
     /// Visits count moves made, or rollouts for UCT. Noise is ignored.
     pub limits: Limits,
-    /// Best moves that need exact values (MultiPV).
+    /// MultiPV: best moves that need exact values.
     pub lines: usize,
     pub memory: usize,
     pub uct: UctParams,
@@ -56,8 +54,8 @@ impl Player {
         [Player::Random, Player::Minimax, Player::AlphaBeta, Player::Uct, Player::UctValue];
     pub const NAMES: [&'static str; 5] = ["random", "minimax", "alpha-beta", "uct", "uct-value"];
 
-    /// Searches until the task's limits, the observer or `stop` end it. The first depth or rollout always completes, so
-    /// that there is a move; after that `stop` acts within milliseconds. Leaves [`SearchObserver::done`] to the caller.
+    /// Searches until the task's limits, the observer or `stop` (within milliseconds) end it. The first depth or
+    /// rollout always completes, so that there is a move. Leaves [`SearchObserver::done`] to the caller.
     pub fn think(
         self,
         task: &PlayerTask,

@@ -5,15 +5,15 @@ use std::thread::{Builder, JoinHandle};
 use super::{Player, PlayerTask};
 use crate::search::SearchObserver;
 
-/// At most one classical player in the background; dropping it stops and joins the thread.
+/// Runs at most one classical player in the background; dropping it stops and joins the thread.
 #[derive(Debug, Default)]
 pub struct PlayerThread {
     current: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
 }
 
 impl PlayerThread {
-    /// Stops and joins a running search, starts a new one and returns at once. If the player panics, the observer is
-    /// dropped without [`SearchObserver::done`]. Panics if the system cannot start a thread.
+    /// Stops and joins a running search first. If the player panics, the observer is dropped without
+    /// [`SearchObserver::done`].
     pub fn start(&mut self, player: Player, task: PlayerTask, mut observer: Box<dyn SearchObserver>) {
         self.stop_and_join();
         let stop = Arc::new(AtomicBool::new(false));

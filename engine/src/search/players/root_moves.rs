@@ -11,7 +11,7 @@ pub type MinimaxValue = i32;
 /// Mate in one ply; each further ply subtracts one.
 pub const MATE: MinimaxValue = 1_000_000;
 pub const INFINITE: MinimaxValue = MATE + 1;
-/// Greater values are mates: material stays far below, and no search goes 1000 plies deep.
+/// Values from here are mates: material stays far below, and no search goes 1000 plies deep.
 const MATE_THRESHOLD: MinimaxValue = MATE - 1000;
 
 pub fn mated(ply: u32) -> MinimaxValue {
@@ -24,11 +24,10 @@ pub struct ScoredMove {
     pub after: Chess,
     /// By threefold repetition or the fifty-move rule.
     pub drawn: bool,
-    /// For the side that makes the move, from the last depth: exact for the wanted best moves, an upper bound for
-    /// others.
+    /// For the side that makes the move: exact for the wanted best moves, an upper bound for others.
     pub value: MinimaxValue,
     pub pv: Vec<Move>,
-    /// Moves made below this move, itself included.
+    /// Moves made in the subtree, this one included.
     pub nodes: u64,
 }
 
@@ -45,11 +44,11 @@ impl ScoredMove {
 #[derive(Clone, Debug)]
 pub struct ScoredMoves {
     game: Game,
-    /// Those searched at the current depth, best first, then the others in the last depth's order.
+    /// First the moves searched at the current depth, best first; then the others in the last depth's order.
     pub moves: Vec<ScoredMove>,
     /// Moves made, root moves included.
     pub nodes: u64,
-    /// The last completed depth, in plies.
+    /// Last completed, in plies.
     pub depth: u32,
     pub current_depth: u32,
 }
@@ -68,20 +67,20 @@ impl ScoredMoves {
         ScoredMoves { game: game.clone(), moves, nodes: 0, depth: 0, current_depth: 0 }
     }
 
-    /// Sorts the just searched move into those before it.
+    /// Sorts the move at `index`, just searched, into the moves before it.
     pub fn rank(&mut self, index: usize) {
         if let Some(searched) = self.moves.get_mut(..=index) {
-            // Stable: of equal values the first stays first.
+            // Stable: equal values keep their order.
             searched.sort_by_key(|root| Reverse(root.value));
         }
     }
 
-    /// Greater depth cannot change these.
+    /// Greater depth cannot change mates.
     pub fn are_mates(&self, lines: usize) -> bool {
         self.moves.iter().take(lines).all(|root| matches!(score(root.value), Score::Mate(_)))
     }
 
-    /// Cut where the game ends, which the depth search does not see in full.
+    /// Cuts the PV where the game ends: the depth search does not see draws by history.
     fn variation(&self, root: &ScoredMove) -> Vec<Move> {
         let mut game = self.game.clone();
         let is_playable = |m: &&Move| {
@@ -106,7 +105,7 @@ pub fn score(value: MinimaxValue) -> Score {
 }
 
 impl SearchView for ScoredMoves {
-    /// Visits are moves made, Q and V the value; priors are uniform.
+    /// Visits are moves made; Q and value are the move's value; priors are uniform.
     fn shown_stats(&self) -> Vec<MoveStats> {
         let prior = 1.0 / self.moves.len().max(1) as f32;
         let stats = |root: &ScoredMove| MoveStats {

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchView};
 
-/// When a classical player must end its search; keeps the first reason.
+/// Decides when a classical player stops, and keeps the first reason.
 pub struct StopCheck<'a> {
     observer: &'a mut dyn SearchObserver,
     stop: &'a AtomicBool,
@@ -27,7 +27,7 @@ impl<'a> StopCheck<'a> {
         reached
     }
 
-    /// Calls the observer; meant for about every millisecond.
+    /// Calls the observer, so meant for about every millisecond.
     pub fn should_stop(&mut self, view: &dyn SearchView) -> bool {
         if self.end_reason.is_none()
             && (self.stop.load(Ordering::Relaxed) || self.observer.round(view) == SearchControl::Stop)

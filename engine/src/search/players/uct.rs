@@ -1,5 +1,5 @@
-//! UCT: MCTS with upper confidence bounds (Kocsis, Szepesvári 2006). A leaf is expanded on its second visit and
-//! evaluated by a random rollout.
+//! UCT: MCTS with upper confidence bounds (Kocsis, Szepesvári 2006). A leaf is evaluated by a random rollout and
+//! expanded on its second visit.
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -27,7 +27,7 @@ impl Default for UctParams {
     }
 }
 
-/// A check every few milliseconds at most.
+/// A few milliseconds at most.
 const GAMES_PER_CHECK: u64 = 8;
 
 /// Without `rollout_plies`, rollouts go to the end of the game.
@@ -60,7 +60,7 @@ pub struct UctSearch {
     tree: UctTree,
     rng: SmallRng,
     games: u64,
-    /// Sum of path lengths, in plies, rollouts excluded.
+    /// Rollouts excluded.
     path_plies: u64,
     longest_path: u32,
 }
@@ -118,7 +118,7 @@ impl UctSearch {
         self.longest_path = self.longest_path.max(plies);
     }
 
-    /// Returns the first unvisited child, else the one with the greatest bound.
+    /// The first unvisited child, else the one with the greatest upper confidence bound.
     fn select(&self, id: UctNodeId) -> UctNodeId {
         let total = (self.tree.node(id).visits as f32).ln();
         let bound = |child: UctNodeId| {
@@ -165,8 +165,8 @@ impl UctSearch {
 }
 
 impl SearchView for UctSearch {
-    /// Q is 2 · mean payout − 1 and U twice the bound's exploration term, so that the greatest sum is selected next;
-    /// priors are uniform.
+    /// Q is `2 · payout − 1` and U twice the exploration term, so that the greatest Q + U is selected next. Priors are
+    /// uniform.
     fn shown_stats(&self) -> Vec<MoveStats> {
         let total = (self.tree.node(ROOT).visits.max(1) as f32).ln();
         let ranked = self.tree.ranked(ROOT);

@@ -7,7 +7,7 @@ pub type UctNodeId = u32;
 
 pub const ROOT: UctNodeId = 0;
 
-/// The results are for the side that made the move.
+/// Results are for the side that made the move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UctNode {
     /// Meaningless at the root.
@@ -29,7 +29,6 @@ impl UctNode {
         (1.0 + self.win - self.loss) / 2.0
     }
 
-    /// `wdl` is for the side that made the move.
     pub fn add_result(&mut self, wdl: Wdl) {
         self.visits += 1;
         let visits = self.visits as f32;
@@ -46,7 +45,7 @@ pub struct UctTree {
 }
 
 impl UctTree {
-    /// `memory` is in bytes; the root's children fit in any case.
+    /// `memory` is in bytes; the root's children always fit.
     pub fn new(memory: usize) -> UctTree {
         let capacity = (memory / size_of::<UctNode>()).min(UctNodeId::MAX as usize);
         UctTree { nodes: vec![UctNode::default()], capacity }
@@ -60,13 +59,13 @@ impl UctTree {
         &mut self.nodes[id as usize]
     }
 
-    /// Empty before the node's expansion.
+    /// Empty before expansion.
     pub fn children(&self, id: UctNodeId) -> std::ops::Range<UctNodeId> {
         let node = self.node(id);
         node.first_child..node.first_child + UctNodeId::from(node.children)
     }
 
-    /// Returns false and changes nothing if the memory is full.
+    /// Changes nothing and returns false if the memory is full.
     pub fn expand(&mut self, id: UctNodeId, moves: &[Move]) -> bool {
         let first_child = self.nodes.len();
         if id != ROOT && first_child + moves.len() > self.capacity {
@@ -83,7 +82,7 @@ impl UctTree {
         true
     }
 
-    /// Children by visits, then by mean payout.
+    /// By visits, then by mean payout.
     pub fn ranked(&self, id: UctNodeId) -> Vec<UctNodeId> {
         let mut order: Vec<UctNodeId> = self.children(id).collect();
         order.sort_by(|a, b| {

@@ -1,8 +1,8 @@
 //! Simulates the cost of cache-line contention between many workers on a real tree.
 //!
-//! A worker's series runs on the tree at its simulated start; its accesses then pass through a model of cache lines: a
-//! line that another worker wrote must be fetched, by one worker at a time, in [`TRANSFER`]. Workers see each other's
-//! results slightly too early and so follow the same moves more often.
+//! Each series runs on the real tree. Its accesses then go through a model of cache lines, in which a line written by
+//! another worker takes [`TRANSFER`] to fetch, for one worker at a time. Results become visible slightly too early, so
+//! workers follow the same moves more often than in reality.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -15,13 +15,13 @@ use crate::search::run::walker::{VisitEnd, WalkedPath, Walker};
 use crate::search::tree::Tree;
 use crate::search::{Limits, Params};
 
-/// Picoseconds per visit of a lone worker, from a measured 385,000 visits a second.
+/// Picoseconds per visit of a lone worker, from a measured 385,000 visits/s.
 const VISIT: u64 = 2_600_000;
 
-/// Picoseconds to fetch a line from another core's cache; a pessimistic value.
+/// Picoseconds to fetch a line from another core's cache; pessimistic.
 const TRANSFER: u64 = 100_000;
 
-/// Accesses after which a line has left its worker's cache.
+/// Accesses until a line is evicted from its worker's cache.
 const CACHED: u64 = 16_384;
 
 /// Visits between a worker's accesses to the shared search state.
@@ -37,7 +37,7 @@ enum LineId {
     Search(usize),
 }
 
-/// The workers that hold the line, and when its last writer will have fetched it.
+/// `holders` is a bit set of workers; `free` is when the last writer will have fetched the line.
 #[derive(Default)]
 struct Line {
     holders: u64,
@@ -46,10 +46,10 @@ struct Line {
 
 struct Lines {
     lines: HashMap<LineId, Line>,
-    /// Per worker: the access number at which each line was last accessed, and the number of accesses.
+    /// Per worker: the number of each line's last access, and the count of all accesses.
     accessed: Vec<HashMap<LineId, u64>>,
     accesses: Vec<u64>,
-    /// Picoseconds, summed over workers: waiting for a line that another worker fetches, and fetching.
+    /// Picoseconds over all workers: waiting for another worker's fetch, and fetching.
     waited: u64,
     fetched: u64,
 }
@@ -65,11 +65,11 @@ impl Lines {
         }
     }
 
-    /// `now` is when the worker asks. Returns when it has the line.
+    /// Returns when the worker, which asks at `now`, has the line.
     fn get(&mut self, worker: usize, id: LineId, write: bool, now: u64) -> u64 {
         self.accesses[worker] += 1;
         let before = self.accessed[worker].insert(id, self.accesses[worker]);
-        // A lone worker would fetch such a line too.
+        // A lone worker would fetch a cold line too.
         let is_cold = before.is_none_or(|before| self.accesses[worker] - before > CACHED);
         let line = self.lines.entry(id).or_default();
         let own = 1 << worker;
@@ -120,7 +120,7 @@ impl State {
     }
 }
 
-/// The shares of time that workers wait for other workers' fetches, and fetch lines that others changed, on a tree of
+/// Shares of time lost to waiting for other workers' fetches and to fetching lines that others changed, on a tree of
 /// 50,000 visits.
 fn lost(workers: usize, visits_each: u64) -> (f64, f64) {
     let game = Game::from_fen("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");

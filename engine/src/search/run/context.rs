@@ -13,14 +13,14 @@ pub(in crate::search) struct SearchContext {
     pub root: Game,
     pub root_moves: MoveList,
     pub params: Params,
-    /// [`Params::progress`], or 0 if the root has no bare king or tables decide it.
+    /// [`Params::progress`]; 0 if the root has no bare king or tables decide it.
     pub progress: f32,
     pub limits: Limits,
     pub tables: Tables,
 }
 
 impl SearchContext {
-    /// Prepares `tree` and returns whether it was kept. A search with a depth limit starts with an empty tree, to be
+    /// Prepares `tree` and returns whether it was reused. A search to a depth starts with an empty tree, to be
     /// reproducible.
     pub fn start(
         tree: &mut Tree,
@@ -54,7 +54,6 @@ impl SearchContext {
         expected.into_iter().chain(left).min()
     }
 
-    /// Of a leaf `plies` from the root.
     pub fn temperature(&self, plies: usize) -> f32 {
         match plies {
             0 => self.params.root_policy_temperature,
@@ -88,9 +87,9 @@ impl SearchContext {
         if plies == 0 { self.root_moves.clone() } else { game.legal_moves() }
     }
 
-    /// The result of a leaf `plies` from the root by rules or tables.
+    /// Result by rules or tables, `plies` below the root.
     pub fn known(&self, game: &Game, plies: usize, has_move: bool) -> Option<Leaf<'static>> {
-        // The root is expanded even in a drawn position, because a move is needed.
+        // The root is expanded even if drawn, because a move is needed.
         if plies == 0 {
             return None;
         }

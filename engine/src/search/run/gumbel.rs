@@ -1,5 +1,5 @@
-//! Gumbel search at the root with few visits (Danihelka, Guez, Schrittwieser, Silver: Policy improvement by planning
-//! with Gumbel, 2022): Gumbel-top-k sampling of root moves, sequential halving, and the improved policy.
+//! Gumbel search at the root (Danihelka, Guez, Schrittwieser, Silver: Policy improvement by planning with Gumbel,
+//! 2022): Gumbel-top-k sampling of root moves, sequential halving, and the improved policy.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -10,12 +10,12 @@ use crate::search::tree::{NodeView, Tree};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gumbel {
     pub considered: usize,
-    /// The paper's c_visit, 50 for chess: a value q in 0..1 adds `(c_visit + max N) · c_scale · q` to a logit; max N is
-    /// the greatest visit count of a move.
+    /// The paper's c_visit, 50 for chess. A value q in 0..1 adds `(c_visit + max N) · c_scale · q` to a logit, where N
+    /// are the moves' visits.
     pub c_visit: f32,
     /// The paper's c_scale, 1 for chess.
     pub c_scale: f32,
-    /// Scale of the Gumbel noise: 1 samples by the policy, 0 takes the highest priors.
+    /// 1 samples by the policy, 0 takes the highest priors.
     pub noise: f32,
     pub seed: u64,
 }
@@ -25,22 +25,22 @@ pub struct ImprovedPolicy {
     pub best: Move,
     pub policy: Vec<(Move, f32)>,
     /// Σ π′ · completed Q for the root's side to move. The mean over visits is lower, because halving also visits moves
-    /// that the policy then avoids.
+    /// that the policy avoids.
     pub q: f32,
 }
 
 pub(in crate::search) struct SequentialHalving {
     gumbel: Gumbel,
-    /// For each visit in turn, the visit count of the moves among which it chooses.
+    /// For each visit in turn, the visits that its move must have so far.
     sequence: Vec<u32>,
-    /// Logit plus scaled Gumbel noise of each root move, in tree order.
+    /// Each root move's logit plus scaled Gumbel noise, in tree order.
     keys: Vec<f32>,
     next: usize,
     views: Vec<NodeView>,
 }
 
 impl SequentialHalving {
-    /// Sorts the expanded root's moves by noisy logit; none may have been taken yet.
+    /// Sorts the root's moves by noisy logit. The root must be expanded, with no move taken yet.
     pub fn begin(gumbel: Gumbel, tree: &mut Tree, visits: u64) -> SequentialHalving {
         let mut rng = SmallRng::seed_from_u64(gumbel.seed);
         let priors: Vec<f32> = tree.children().iter().map(|(_, view)| view.prior).collect();
@@ -63,14 +63,14 @@ impl SequentialHalving {
         self.next += 1;
         let started = |index: usize| views[index].visits + views[index].in_flight;
         let among = (0..views.len()).filter(|index| started(*index) == wanted);
-        // If no move has that many visits (a proven root or few moves), the best one gets the visit.
+        // Without a move of `wanted` visits (a proven root or few moves), the best move gets the visit.
         let chosen = self.best_of(among, &views).or_else(|| self.best_of(0..views.len(), &views));
         self.views = views;
         chosen.expect("a root has moves")
     }
 
     fn best_of(&self, among: impl Iterator<Item = usize>, views: &[NodeView]) -> Option<usize> {
-        // A move can be taken first only after all moves before it.
+        // Moves are first taken in order.
         let taken = views.iter().take_while(|view| view.visits + view.in_flight > 0).count();
         let weight = self.weight(views);
         let value = |view: &NodeView| if view.visits == 0 { 0.0 } else { weight * (1.0 + view.q) / 2.0 };
@@ -90,7 +90,7 @@ impl SequentialHalving {
         let prior = |m: Move| priors.iter().find(|(other, _)| *other == m).map_or(0.0, |(_, prior)| *prior);
         let most = views.iter().map(|view| view.visits).max()?;
         let best = self.best_of((0..views.len()).filter(|index| views[*index].visits == most), &views)?;
-        // The paper's mixed value for unvisited moves: the root's evaluation averaged with the prior-weighted values of
+        // The paper's mixed value for unvisited moves: averages the root's evaluation with the prior-weighted values of
         // visited moves.
         let (mut mass, mut sum, mut visits) = (0.0, 0.0, 0.0);
         for (m, view) in children.iter().filter(|(_, view)| view.visits > 0) {
@@ -116,7 +116,7 @@ fn logit(prior: f32) -> f32 {
     prior.max(1e-9).ln()
 }
 
-/// The visits of sequential halving: all `considered` moves in turn, then the better half, and so on down to two.
+/// [`SequentialHalving::sequence`]: all `considered` moves in turn, then the better half, and so on down to two.
 fn sequence(considered: usize, visits: usize) -> Vec<u32> {
     if considered <= 1 {
         return (0..visits as u32).collect();

@@ -1,6 +1,6 @@
-//! The forced-mate search that runs beside the visits in slices: about a tenth of the time if the game is decided, less
-//! otherwise. The root gets the first slices, then every second one, or all while its value says that it is won; the
-//! others go to positions of the most visited line.
+//! Searches for forced mates between visits, in slices of nodes: about a tenth of the time in decided games, less
+//! otherwise. The root gets the first slices, then every second one, or all while it is winning. Positions of the most
+//! visited line get the others.
 
 use shakmaty::Move;
 
@@ -10,7 +10,7 @@ use crate::search::run::context::SearchContext;
 
 const SLICE: u64 = 1000;
 
-/// Factor on the nodes for `go mate`, which then takes about half of the time.
+/// Factor on the nodes for `go mate`, which makes them about half of the time.
 const WANTED: u64 = 10;
 
 /// Nodes for shortening the first mate found: 0.15 to 0.5 s.
@@ -18,23 +18,23 @@ const SHORTEN: u64 = 500_000;
 
 const ROOT_SLICES: u64 = 2;
 
-/// Root Q, for the side to move, from which only its own mate is searched; below −WINNING it is losing.
+/// Root Q, for the side to move, from which all slices go to the root. From ±WINNING on, the game counts as decided.
 const WINNING: f32 = 0.5;
 
-/// The searched part of the most visited line: plies, visits that a move needs, and most slices per position.
+/// Limits on the most visited line: plies, visits that each move needs, slices per position.
 const LINE_PLIES: usize = 4;
 const LINE_VISITS: u32 = 100;
 const LINE_SLICES: u32 = 16;
 
-/// Bounds in bytes on the table, which has 1/32 of the search's memory.
+/// Bounds in bytes on the mate table, which gets 1/32 of the search's memory.
 const LEAST_MEMORY: usize = 64 << 10;
 const MOST_MEMORY: usize = 8 << 20;
 
-/// Nodes per visit, or per batched evaluation, if the game is decided: about a tenth of the time.
+/// Nodes per visit, or per batched evaluation, in decided games: about a tenth of the time.
 const NODES: u64 = 2;
 const NODES_BATCHED: u64 = 30;
 
-/// Divisor of the nodes if the game is undecided, where mates are rare.
+/// Divides the nodes in undecided games, where mates are rare.
 const UNDECIDED: u64 = 8;
 
 pub(in crate::search) enum Probed {
@@ -51,12 +51,12 @@ struct Target {
     slices: u32,
 }
 
-/// The mate search beside one search. One worker at a time advances it.
+/// Advanced by one worker at a time.
 pub(in crate::search) struct MateProbe {
-    /// Of the table, in bytes.
+    /// Bytes of the table.
     memory: usize,
     rate: u64,
-    /// Allocated on first use: most short searches do without.
+    /// Allocated on first use: most short searches need none.
     search: Option<MateSearch>,
     allowed: u64,
     moves: u8,
@@ -106,8 +106,8 @@ impl MateProbe {
         (self.finished, self.shortened) = (!self.enabled, !self.enabled);
     }
 
-    /// Spends the nodes that `visits` more visits allow. Returns the first mate found, or that there is none if one was
-    /// requested. `value` is the root's Q for its side to move; `most_visited` is the tree's method.
+    /// Spends the nodes of `visits` more visits. Returns the first mate found; a search for a mate also returns its
+    /// absence. `value` is the root's Q for its side to move, `most_visited` is [`Tree`](crate::search::Tree)'s method.
     pub fn advance(
         &mut self,
         context: &SearchContext,
@@ -160,7 +160,7 @@ impl MateProbe {
         }
     }
 
-    /// The position along `line` with the fewest slices below [`LINE_SLICES`].
+    /// The position of `line` with the fewest slices; `None` if all have [`LINE_SLICES`].
     fn least_searched(&self, context: &SearchContext, line: &[Move]) -> Option<Target> {
         let mut game = context.root.clone();
         let mut least: Option<Target> = None;
@@ -189,7 +189,7 @@ impl MateProbe {
         }
     }
 
-    /// Searches once for a mate shorter than the proven `plies`; without them (a win by tables), for any mate.
+    /// Searches once for a mate shorter than the proven `plies`, or for any mate if tables prove the win (`None`).
     pub fn shorten(
         &mut self,
         context: &SearchContext,
@@ -211,7 +211,7 @@ impl MateProbe {
 
     fn search(&mut self, game: &Game, moves: u8, nodes: u64, stop: &mut dyn FnMut() -> bool) -> MateResult {
         if let Some(search) = self.search.as_mut().filter(|_| self.slices == 0) {
-            // The result must not depend on earlier searches.
+            // Results must not depend on earlier searches.
             search.clear();
         }
         self.slices += 1;

@@ -1,7 +1,6 @@
-//! Searches from start to report: on threads ([`pool`], [`multi_pool`]) or driven by a caller ([`stepped`]).
+//! Runs searches: on threads ([`pool`], [`multi_pool`]) or driven by a caller ([`stepped`]).
 //!
-//! Per round, a worker makes visits ([`walker`] one at a time, [`pending`] in batches) with its evaluator, then calls
-//! the observer in [`shared`], which decides whether to continue.
+//! Per round, a worker makes visits ([`walker`] singly, [`pending`] in batches), then calls the observer in [`shared`].
 
 pub(in crate::search) mod report;
 pub(in crate::search) mod observer;

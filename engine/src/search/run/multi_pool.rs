@@ -17,10 +17,10 @@ use crate::search::run::worker::{GATHER_PASSES, GatherRound, WalkedRound, evalua
 
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Worker threads, each with its evaluator, that serve many searches at once; dropping the pool stops them.
+/// Worker threads, each with an evaluator, that serve many searches at once; dropping the pool stops them.
 ///
-/// A worker's batch collects leaves of several searches, so that it is full although each adds few; a lone search gets
-/// all workers.
+/// A batch collects leaves of several searches, so that it is full although each adds few. A lone search gets all
+/// workers.
 pub struct MultiPool {
     desk: Arc<Desk>,
     tables: Tables,
@@ -66,7 +66,7 @@ struct DeskEntry {
     users: usize,
 }
 
-/// The desk itself counts as one of the search's workers until the search ends.
+/// The desk counts as one of the search's workers until the search ends.
 struct Running {
     id: RunningId,
     priority: i64,
@@ -74,8 +74,7 @@ struct Running {
 }
 
 impl MultiPool {
-    /// Starts a worker with batches of at most `batch` per evaluator. Panics without one, or if the system cannot start
-    /// a thread.
+    /// Starts one worker per evaluator, with batches of at most `batch`.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, tables: Tables, batch: usize) -> MultiPool {
         let desk = Arc::<Desk>::default();
         let workers = evaluators.len();
@@ -92,7 +91,7 @@ impl MultiPool {
         MultiPool { desk, tables, capacity, native, threads }
     }
 
-    /// Searches that keep the workers busy if each adds few leaves.
+    /// Searches that keep all workers busy if each adds few leaves.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -156,7 +155,7 @@ impl Drop for MultiPool {
 }
 
 impl Desk {
-    /// Takes up to `most` searches for a worker's next round: its share of those with the highest priority, fewest workers
+    /// Takes a worker's share, at most `most`, of the searches with the highest priority, those with fewest workers
     /// first. Waits if there is none; `None` when the pool is dropped.
     fn take(&self, workers: usize, most: usize) -> Option<Vec<Arc<Running>>> {
         let mut state = lock(&self.state);
@@ -249,7 +248,7 @@ impl MultiWorker {
         MultiWorker { evaluator, number, workers, size, walker: Walker::new(number), batches: Vec::new() }
     }
 
-    /// Returns whether there was anything to do. If the evaluator fails, this worker's visits are cancelled.
+    /// Returns whether there was anything to do. If the evaluator fails, cancels this worker's visits.
     fn round(&mut self, taken: &[Arc<Running>]) -> Result<bool, EvalError> {
         if let (Some(evaluator), [running]) = (self.evaluator.split(), taken) {
             self.walker.start(&running.search.context);
@@ -267,7 +266,7 @@ impl MultiWorker {
         while self.batches.len() < taken.len() {
             self.batches.push(PendingBatch::new(self.number));
         }
-        // The trees stay locked until the evaluator answers, so waiting for one could deadlock.
+        // Trees stay locked during evaluation, so blocking on one could deadlock.
         let trees: Vec<_> = taken
             .iter()
             .zip(0..)
@@ -306,7 +305,7 @@ impl MultiWorker {
             round.apply(&taken[*place].search, tree, batch, own);
             answers = others;
         }
-        // Waiting for trees is safe from here on: this worker holds none.
+        // Blocking is safe from here on: this worker holds no tree.
         let places: Vec<usize> = trees.into_iter().map(|(place, _)| place).collect();
         let mut progress = false;
         for (place, round) in places.into_iter().zip(rounds) {

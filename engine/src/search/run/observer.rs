@@ -5,8 +5,8 @@ use crate::search::run::report::{MoveStats, Report};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchControl {
     Continue {
-        /// Visits that the observer will still allow; `None` if unknown. Root moves that cannot become the most visited
-        /// in them are pruned ([`Params::smart_pruning`](crate::search::Params)).
+        /// Visits still to come, if known. Root moves that cannot become the most visited within them are pruned
+        /// ([`Params::smart_pruning`](crate::search::Params)).
         expected_visits: Option<u64>,
     },
     Stop,
@@ -16,7 +16,7 @@ pub enum SearchControl {
 pub trait SearchObserver: Send {
     fn round(&mut self, view: &dyn SearchView) -> SearchControl;
 
-    /// Called once, last, when no visit is in flight.
+    /// Called once, last, with no visit in flight.
     fn done(&mut self, outcome: SearchOutcome);
 }
 
@@ -49,7 +49,7 @@ pub struct SearchOutcome {
 pub trait SearchView {
     fn visits(&self) -> u64;
 
-    /// The two most visited root moves' visits; zeros if moves are not chosen by visits.
+    /// Visits of the two most visited root moves; zeros if moves are not chosen by visits.
     fn lead(&self) -> (u64, u64) {
         (0, 0)
     }
@@ -59,7 +59,7 @@ pub trait SearchView {
         Vec::new()
     }
 
-    /// The statistics to display: [`SearchView::stats`] or a classical search's nearest equivalent.
+    /// For display: [`SearchView::stats`] or a classical search's nearest equivalent.
     fn shown_stats(&self) -> Vec<MoveStats> {
         self.stats()
     }

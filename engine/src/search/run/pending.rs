@@ -13,7 +13,7 @@ struct PendingLeaf {
     moves: MoveList,
 }
 
-/// Leaves waiting for a batched evaluator; their memory is reused between rounds.
+/// Leaves waiting for a batched evaluator. Memory is reused between rounds.
 pub(in crate::search) struct PendingBatch {
     worker: usize,
     /// The first `waiting` are in use, the rest is spare memory.
@@ -26,7 +26,7 @@ pub(in crate::search) struct PendingBatch {
 pub(in crate::search) struct GatherStatus {
     /// Visits that needed no evaluation.
     pub finished: usize,
-    /// A path led to a leaf in flight, so its evaluation must be applied first.
+    /// A path met a leaf in flight, whose evaluation must be applied first.
     pub collided: bool,
     pub full: bool,
 }
@@ -44,8 +44,8 @@ impl PendingBatch {
         self.waiting == 0
     }
 
-    /// Makes at most `visits` visits until `size` leaves wait or one collides; those that need no evaluation are
-    /// applied at once.
+    /// Makes at most `visits` visits, until `size` leaves wait or one collides. Visits without evaluation are applied
+    /// at once.
     pub fn gather(
         &mut self,
         context: &SearchContext,
@@ -100,8 +100,8 @@ impl PendingBatch {
         self.leaves[..self.waiting].iter().map(|leaf| Request { game: &leaf.game, moves: &leaf.moves })
     }
 
-    /// Applies one answer per request and empties the batch; `noisy` adds the context's noise to the root's priors.
-    /// Returns whether the root was expanded.
+    /// Applies one answer per request and empties the batch; `noisy` adds noise to the root's priors. Returns whether
+    /// the root was expanded.
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
         for (leaf, answer) in self.leaves[..self.waiting].iter_mut().zip(answers) {

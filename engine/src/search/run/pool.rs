@@ -15,7 +15,7 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::worker::Worker;
 use crate::search::tree::Tree;
 
-/// Worker threads, each with its evaluator, for one search at a time. Dropping the pool stops and joins them.
+/// Worker threads, each with an evaluator, for one search at a time. Dropping the pool stops and joins them.
 pub struct Pool {
     params: Params,
     native: bool,
@@ -41,7 +41,7 @@ impl SearchObserver for OutcomeSender {
     }
 }
 
-/// `memory` is for both together.
+/// Splits `memory` bytes between both.
 pub(in crate::search) fn empty_memory(memory: usize, native: bool) -> (Tree, MateProbe) {
     (Tree::empty(memory.saturating_sub(MateProbe::memory(memory))), MateProbe::new(memory, native))
 }
@@ -52,8 +52,7 @@ pub(in crate::search) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bo
 }
 
 impl Pool {
-    /// Starts a worker per evaluator. `memory` in bytes bounds tree and mate search. Panics if the system cannot start
-    /// a thread.
+    /// Starts one worker per evaluator. `memory` bounds tree and mate search, in bytes.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
         let native = are_native(&mut evaluators);
         let mut jobs = Vec::new();

@@ -48,7 +48,7 @@ impl Score {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PvLine {
     pub pv: Vec<Move>,
-    /// This and `wdl` are for the side to move at the root.
+    /// Like `wdl`, for the side to move at the root.
     pub score: Score,
     pub wdl: Wdl,
     pub visits: u64,
@@ -65,7 +65,7 @@ pub struct MoveStats {
     pub q: f32,
     pub wdl: Wdl,
     pub u: f32,
-    /// The evaluator's value of the child, −1..1; `None` before its evaluation.
+    /// The child's evaluation, −1..1; `None` before it.
     pub value: Option<f32>,
     pub proof: Option<Proof>,
 }
@@ -74,26 +74,24 @@ pub struct MoveStats {
 pub struct Report {
     pub visits: u64,
     pub counters: SearchCounters,
-    /// In plies: the mean of all paths, and the longest.
+    /// Mean and longest path, in plies.
     pub depth: u32,
     pub seldepth: u32,
     /// Used tree memory in permille.
     pub hashfull: u32,
-    /// Visits that ended in a tablebase result.
     pub tbhits: u64,
     /// Best first; empty only without legal moves.
     pub lines: Vec<PvLine>,
 }
 
 impl Tree {
-    /// The move to play: proven wins first, proven losses last, else by visits, then Q. `None` before the root's
-    /// evaluation.
+    /// Proven wins first, proven losses last, else by visits, then Q. `None` before the root's evaluation.
     pub fn best(&self) -> Option<Move> {
         let index = self.ranked(self.root).into_iter().next()?;
         Some(self.nodes.candidate(self.root, index).packed().to_legal_move(self.game.position()))
     }
 
-    /// Statistics in the order of [`Report::lines`]; empty before the root's evaluation.
+    /// In the order of [`Report::lines`]; empty before the root's evaluation.
     pub fn stats(&self) -> Vec<MoveStats> {
         match &self.neuralmateplay {
             None => self.stats_with(&StandardPuct),
@@ -105,8 +103,7 @@ impl Tree {
         self.stats_of(self.root, &self.game, self.ranked(self.root), terms)
     }
 
-    /// Moves after `line` from the root, best first; empty before that position's evaluation, `None` if it is not in
-    /// the tree.
+    /// Moves after `line`, best first; empty before that position's evaluation, `None` if it is not in the tree.
     pub fn stats_after(&self, line: &[Move]) -> Option<Vec<MoveStats>> {
         let (mut id, mut game) = (self.root, self.game.clone());
         for m in line {
@@ -157,7 +154,7 @@ impl Tree {
         order.into_iter().map(stats).collect()
     }
 
-    /// Has up to `multipv` lines, at least one: before the root's evaluation, the first legal move with score 0.
+    /// Returns up to `multipv` lines but at least one; before the root's evaluation, the first legal move with score 0.
     pub fn report(&self, multipv: usize) -> Report {
         self.find_mate_lines(multipv.max(1));
         let mut lines: Vec<PvLine> =
@@ -180,7 +177,7 @@ impl Tree {
 
     fn line(&self, edge: usize) -> PvLine {
         let pv = self.variation(edge);
-        // A tablebase result is certain without visits, so it counts as one.
+        // A tablebase result is certain, so it counts as a visit.
         let certain = self.known_result(self.root, edge).map(|known| {
             let wdl = match known.outcome {
                 TableResult::Win => Wdl::WIN,
@@ -229,7 +226,7 @@ impl Tree {
             game.play(m);
             moves.push(m);
             let child = self.nodes.links_of(id).nth(edge).map(Link::child);
-            // The tree lacks the moves of a mate proven outside it.
+            // A mate proven outside the tree has no moves in it.
             let known = |child: &NodeId| game.outcome().is_none() && !self.is_proven_outside(*child);
             next = child.filter(known).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;
@@ -249,7 +246,7 @@ impl Tree {
         self.known.iter().find(|known| PackedMove::new(known.m) == packed)
     }
 
-    /// A node's edges, best first. Tablebase results order root moves, unless a mate is proven.
+    /// Best first. Tablebase results order root moves, unless a mate is proven.
     pub(in crate::search) fn ranked(&self, id: NodeId) -> Vec<usize> {
         let links: Vec<&Link> = self.nodes.links_of(id).collect();
         let key = |index: usize| {
@@ -258,7 +255,7 @@ impl Tree {
                 return (Proof::rank_for_parent(None), by_tables, 0, f32::NEG_INFINITY);
             };
             let child = self.node(link.child());
-            // Draws compete with unproven moves by visits, since a draw may be best; so do tablebase results, by their
+            // Draws compete with unproven moves by visits, because a draw may be best; tablebase results compete by
             // rank.
             let rank = match child.proof() {
                 Some(Proof::Draw) => Proof::rank_for_parent(None),

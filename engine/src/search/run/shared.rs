@@ -15,7 +15,7 @@ use crate::search::run::report::{MoveStats, Report};
 use crate::search::tree::Tree;
 use crate::search::tree::proof::Proof;
 
-/// How long a worker without a leaf waits for others' results.
+/// Longest wait of a worker without a leaf for others' results.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
 
 pub(in crate::search) struct SharedSearch {
@@ -73,7 +73,7 @@ impl SharedSearch {
         }
     }
 
-    /// For visiting; a worker releases it between rounds.
+    /// Locks the tree for visits; workers release it between rounds.
     pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,7 +82,8 @@ impl SharedSearch {
         self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another worker waits for exclusive access. A worker that holds other trees must not wait for one.
+    /// `None` while another worker waits for exclusive access. A worker that holds other trees must use this: it may
+    /// not block.
     pub fn try_tree(&self) -> Option<RwLockReadGuard<'_, Tree>> {
         match self.tree.try_read() {
             Ok(tree) => Some(tree),
@@ -91,7 +92,7 @@ impl SharedSearch {
         }
     }
 
-    /// Takes up to `wanted` tickets, one per visit that may begin; unused ones must be returned.
+    /// Takes up to `wanted` tickets, one per visit; unused ones must be returned.
     pub fn take_tickets(&self, wanted: u64) -> u64 {
         let take = |left: u64| Some(left - left.min(wanted));
         let left = self.tickets.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
@@ -104,8 +105,8 @@ impl SharedSearch {
         }
     }
 
-    /// Frees tree memory, unless another worker has since `recycled` was [read](Tree::recycled). Returns a reason if
-    /// nothing is left to free.
+    /// Frees tree memory, unless another worker has done so since `recycled` was [read](Tree::recycled). Returns a
+    /// reason to end if nothing is left to free.
     pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
         let mut tree = self.tree_alone();
         if tree.recycled() != recycled {
@@ -117,8 +118,8 @@ impl SharedSearch {
         (!has_hope).then_some(EndReason::Exhausted)
     }
 
-    /// Spends the mate-search nodes of `visits` visits, unless another worker is at it. A mate at the root ends the
-    /// search; so does its absence in a search for a mate.
+    /// Spends the mate-search nodes of `visits` visits, unless another worker is searching for mates. Returns a reason
+    /// to end: a root mate or, in a search for a mate, its absence.
     pub fn look_for_mate(&self, visits: u64) -> Option<EndReason> {
         let mut mates = self.mates.try_lock().ok()?;
         let most_visited = |visits, plies| self.tree().most_visited(visits, plies);
@@ -135,7 +136,7 @@ impl SharedSearch {
         }
     }
 
-    /// Before the search ends with a proven win, searches for a shorter mate, or for any if tables prove the win.
+    /// Before a proven win ends the search, looks for a shorter mate, or for any mate if tables prove the win.
     pub fn before_end(&self, reason: EndReason) {
         let proof = self.tree().root_proof();
         if let (EndReason::Exhausted, Some(win @ Proof::Win(_))) = (reason, proof)
@@ -196,7 +197,7 @@ impl SharedSearch {
         self.end(EndReason::Failed, Some("a search worker panicked".into()));
     }
 
-    /// Calls the observer, unless another worker is at it. Returns the reason if it stops the search.
+    /// Calls the observer, unless another worker is calling it. Returns the reason if it stops the search.
     pub fn observe_round(&self) -> Option<EndReason> {
         let Ok(mut observer) = self.observer.try_lock() else { return None };
         match observer.as_mut().map_or(SearchControl::Stop, |observer| observer.round(self)) {
@@ -219,7 +220,7 @@ impl SharedSearch {
             return;
         }
         let outcome = self.outcome();
-        // Taken, so that a channel in it closes even after a panic.
+        // Taken out, so that a channel in it closes even after a panic.
         let observer = lock(&self.observer).take();
         let delivered =
             catch_unwind(AssertUnwindSafe(|| observer.map(|mut observer| observer.done(outcome))));
@@ -230,7 +231,7 @@ impl SharedSearch {
         self.all_finished.notify_all();
     }
 
-    /// Never fails, because callers may be waiting for the outcome.
+    /// Must not fail: callers may be waiting for the outcome.
     fn outcome(&self) -> SearchOutcome {
         let (end_reason, error) = lock(&self.end).take().unwrap_or((EndReason::Stopped, None));
         let read = || {
@@ -269,7 +270,7 @@ impl SharedSearch {
         if self.is_broken() {
             return None;
         }
-        // A worker may still hold the search, so an empty tree replaces it.
+        // An empty tree stays behind, because a worker may still hold the search.
         let mates = std::mem::replace(&mut *lock(&self.mates), MateProbe::new(0, false));
         let mut tree = self.tree_alone();
         Some((std::mem::replace(&mut *tree, Tree::empty(0)), mates))

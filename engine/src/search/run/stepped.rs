@@ -10,11 +10,11 @@ use crate::search::run::observer::EndReason;
 use crate::search::run::pending::PendingBatch;
 use crate::search::tree::Tree;
 
-/// Successive searches on one tree without threads or evaluator. The caller loops: [`SteppedSearch::gather`], evaluate
+/// Successive searches on one tree, driven by the caller: [`SteppedSearch::gather`], evaluate
 /// [`SteppedSearch::requests`], [`SteppedSearch::answer`], until [`SteppedSearch::end_reason`].
 ///
-/// Many searches share an evaluator's batches with a position or a few each, so batches are full without virtual loss.
-/// The same answers give the same tree.
+/// Many searches can share an evaluator's batches with a few positions each, so that batches are full without virtual
+/// loss. The same answers give the same tree.
 pub struct SteppedSearch {
     context: SearchContext,
     tree: Tree,
@@ -63,7 +63,7 @@ impl SteppedSearch {
         self.gumbel = Some(gumbel);
     }
 
-    /// Gathers up to `count` positions, at least one unless the search has ended, and returns their number.
+    /// Returns the number of gathered positions: up to `count`, at least one unless the search has ended.
     pub fn gather(&mut self, count: usize) -> usize {
         debug_assert!(self.batch.is_empty(), "answered or cancelled");
         while self.end_reason.is_none() && self.batch.is_empty() {
@@ -92,11 +92,10 @@ impl SteppedSearch {
         self.batch.requests()
     }
 
-    /// Takes an answer per request with a prior for every move ([`check_answers`](crate::search::check_answers)).
-    /// Panics if their number differs.
+    /// Takes one answer per request, with a prior for every move ([`check_answers`](crate::search::check_answers)).
     pub fn answer(&mut self, answers: &[Answer]) {
         assert_eq!(answers.len(), self.batch.len(), "an answer for every position");
-        // The priors must be saved before noise is added.
+        // Saves the priors before noise is added.
         if self.batch.apply(&self.context, &self.tree, answers, false) {
             self.root_expanded();
         }

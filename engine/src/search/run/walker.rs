@@ -1,4 +1,4 @@
-//! Visits with a split evaluator: each descends, evaluates and backs up before the next one begins.
+//! Visits with a split evaluator, one after the other.
 
 use crate::chess::position::Game;
 use crate::nets::eval::SplitEvaluator;
@@ -28,7 +28,7 @@ pub(in crate::search) struct WalkedPath {
     pub kept: usize,
 }
 
-/// Retries at a leaf that another worker evaluates or expands, before the visit is abandoned.
+/// Retries at a leaf that another worker evaluates or expands, until the visit is abandoned.
 const MAX_WAITS: u32 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Walker {
         self.game.clone_from(&context.root);
     }
 
-    /// Makes a series of at most `most` visits. Returns how many were applied and how the last one ended.
+    /// Makes a series of at most `most` visits. Returns the number applied and how the last one ended.
     pub fn visit(
         &mut self,
         context: &SearchContext,

@@ -7,11 +7,11 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::walker::{VisitEnd, Walker};
 use crate::search::tree::Tree;
 
-/// Several, because some leaves need no evaluation.
+/// Several passes, because some leaves need no evaluation.
 pub(in crate::search) const GATHER_PASSES: usize = 4;
 
-/// Least visits between two checks of clock and limits without batches. A longer series is not split: 64 visits, the
-/// default, take about a sixth of a millisecond.
+/// Least visits between checks of clock and limits, without batches. Longer series are not split: the default of 64
+/// visits takes about 1/6 ms.
 const VISITS_PER_ROUND: u64 = 32;
 
 pub(in crate::search) struct Worker {
@@ -25,8 +25,8 @@ impl Worker {
         Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
     }
 
-    /// Returns why the search ended; `None` if it was ended elsewhere. If the evaluator fails, this worker's visits are
-    /// cancelled.
+    /// Returns why the search ended; `None` if it was ended elsewhere. If the evaluator fails, cancels this worker's
+    /// visits.
     pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
         if self.evaluator.split().is_some() {
             return Ok(self.walk(search));
@@ -81,7 +81,7 @@ impl Worker {
     }
 }
 
-/// Also turns a panic of the evaluator, or unanswered positions or moves, into an error.
+/// Turns a panic of the evaluator, and missing answers or priors, into an error.
 pub(in crate::search) fn evaluate(
     evaluator: &mut dyn Evaluator,
     requests: &[Request<'_>],
@@ -102,7 +102,7 @@ pub(in crate::search) struct GatherRound {
     reason: Option<EndReason>,
     pub progress: bool,
     pub full: bool,
-    /// Whether the batch must be applied before more can be gathered.
+    /// The batch must be applied before more leaves can be gathered.
     pub is_over: bool,
 }
 

@@ -12,7 +12,7 @@ pub struct Clock {
     pub increment: Duration,
 }
 
-/// The limits of one `go`, which all apply together.
+/// All limits of a `go` apply together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoLimits {
     pub movetime: Option<Duration>,
@@ -49,8 +49,8 @@ impl GoLimits {
             || self.mate.is_some()
     }
 
-    /// `None` if no clock was given. The opponent's time stands in for a missing own one; with only increments, one
-    /// increment counts as the time left. Otherwise the search would never end.
+    /// `None` if no clock was given. The opponent's time replaces a missing own time; with only increments, one
+    /// increment counts as the time left. Otherwise such a search would never end.
     fn clock_for(&self, mover: Color) -> Option<Clock> {
         let (own, other) = (self.own(mover), self.own(!mover));
         let given = own.time.or(other.time);
@@ -60,7 +60,7 @@ impl GoLimits {
     }
 }
 
-/// The time for one move; `None` means that time does not end the search.
+/// Time for one move; `None` does not limit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// From `go`; [`should_stop`](super::should_stop) scales it. Set only on a clock.
@@ -70,9 +70,9 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// `number` counts moves from 1. The hard limit leaves the overhead margin unused; a clock of hardly more than the
-    /// margin may be used a little all the same ([`TimeParams::emergency_share`]). `movetime` is used in full:
-    /// exceeding it loses nothing.
+    /// `number` counts moves from 1. On a clock, the hard limit leaves the overhead margin unused, but for a little of
+    /// a clock hardly above it ([`TimeParams::emergency_share`]). `movetime` is used in full: exceeding it loses
+    /// nothing.
     pub fn new(
         limits: &GoLimits,
         mover: Color,
@@ -106,7 +106,7 @@ impl Budget {
         let usable = time.saturating_sub(margin);
         let least = scaled(time.min(margin), params.emergency_share);
         if moves <= 1.0 {
-            // The time control comes after this move.
+            // The last move before the time control.
             let all = scaled(usable, 0.9).max(least);
             return Budget { soft: Some(all), hard: Some(all) };
         }

@@ -1,4 +1,4 @@
-//! The overhead per move outside the engine, measured from the clocks of successive `go` commands.
+//! Time lost per move outside the engine, measured from the clocks of successive `go` commands.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ const MOVES: usize = 16;
 /// Caps the measured overhead at 1/10 of the clock, in case an estimate is wrong.
 const MAX_SHARE: u32 = 10;
 
-/// Moves needed to measure the usual overhead. Before, the option's value is assumed, at most 1/[`ASSUMED_SHARE`] of
-/// the clock.
+/// Moves needed to measure the usual overhead. Until then, the option's value is assumed, at most 1/[`ASSUMED_SHARE`]
+/// of the clock.
 const MIN_MOVES: usize = 3;
 const ASSUMED_SHARE: u32 = 200;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// Largest overhead to expect of one move; this much of the clock is never used.
+    /// Largest overhead to expect; this much of the clock is never used.
     pub margin: Duration,
-    /// Overhead to expect of each later move, usually much less.
+    /// Expected overhead of each later move, usually much less.
     pub cost: Duration,
 }
 
@@ -24,7 +24,7 @@ pub struct Overhead {
 pub struct TimedMove {
     pub clock: Duration,
     pub increment: Duration,
-    /// From `go` to `bestmove`, but at most the hard limit: time beyond it counts as overhead.
+    /// From `go` to `bestmove`, capped at the hard limit: the rest counts as overhead.
     pub time: Duration,
 }
 
@@ -35,8 +35,8 @@ pub struct OverheadEstimate {
 }
 
 impl OverheadEstimate {
-    /// The overhead is `clock − time + increment − next`, where `next` is the clock at the game's next `go`; a negative
-    /// one means a time control and is ignored.
+    /// The overhead is `clock − time + increment − next`, where `next` is the clock at the next `go`. A negative
+    /// overhead means a time control in between and is ignored.
     pub fn learn(&mut self, timed: TimedMove, next: Duration) {
         let cost = timed.clock.saturating_add(timed.increment).checked_sub(timed.time.saturating_add(next));
         if let Some(cost) = cost {
@@ -45,14 +45,14 @@ impl OverheadEstimate {
         }
     }
 
-    /// The second largest of the last 16, so that a single delay does not count.
+    /// The second largest of the last 16: a single delay does not count.
     pub fn largest(&self) -> Duration {
         let mut costs = self.costs;
         costs.sort_unstable();
         costs[MOVES - 2]
     }
 
-    /// The mean of the last 16 without the largest; `None` before three are known.
+    /// Mean of the last 16 without the largest; `None` before three are known.
     pub fn usual(&self) -> Option<Duration> {
         let known = self.moves.min(MOVES);
         let mut costs = self.costs;
@@ -62,8 +62,8 @@ impl OverheadEstimate {
         rest.iter().sum::<Duration>().checked_div(u32::try_from(rest.len()).ok()?)
     }
 
-    /// The margin is the option's value `set`, or the largest measured overhead if greater, up to a tenth of the clock.
-    /// The cost is the usual overhead; before that is known, `set`, up to 1/200 of the clock.
+    /// The margin is the option's value `set` or, if greater, the largest overhead, capped at a tenth of the clock. The
+    /// cost is the usual overhead or, before that is known, `set`, capped at 1/200 of the clock.
     pub fn on(&self, clock: Option<Duration>, set: Duration) -> Overhead {
         let Some(clock) = clock else { return Overhead { margin: set, cost: set } };
         let margin = self.largest().min(clock / MAX_SHARE).max(set);

@@ -13,12 +13,13 @@ pub struct TimeParams {
     pub spread: f64,
     /// Share of the increment, less the move's overhead, to spend; the rest covers unmeasured overheads.
     pub increment_share: f64,
-    /// At most this share of the clock's time, less the margin, is reserved for the overheads of later moves.
+    /// Largest share of the clock, less the margin, to reserve for overheads of later moves.
     pub cost_share: f64,
-    /// Margins to hold in reserve; below, proportionally less of the increment is spent. A busy machine may be later
-    /// than one.
+    /// If fewer margins than this are usable, proportionally less of the increment is spent: a busy machine may be late
+    /// by more than one margin.
     pub reserve: u32,
-    /// Largest share of the time left, less overheads to come, for a move that is not the last before the time control.
+    /// Largest share of the time left, less overheads to come, for one move that is not the last before the time
+    /// control.
     pub largest_share: f64,
     /// Share of the time left if the margin leaves nothing: a few dozen visits risk less than no search.
     pub emergency_share: f64,
@@ -26,11 +27,11 @@ pub struct TimeParams {
     pub max_factor: f64,
     /// Soft-limit factor for a best move without visits.
     pub visits_base: f32,
-    /// Decrease of that factor as the best move's share of visits grows from 0 to 1.
+    /// Decrease of this factor as the best move's share of visits grows from 0 to 1.
     pub visits_slope: f32,
     /// Adds `ln(1 + instability · recent changes of the best move)` to the factor.
     pub instability: f32,
-    /// Adds this to the factor per unit that Q (−1..1) fell since the previous move's search.
+    /// Increase of the factor per unit that Q (−1..1) fell since the previous move's search.
     pub falling: f32,
     pub falling_min: f64,
     pub falling_max: f64,

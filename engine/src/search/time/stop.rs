@@ -8,13 +8,13 @@ pub struct IterationStats {
     pub since_go: Duration,
     /// On the own clock, from `go` or `ponderhit`; `None` while pondering.
     pub elapsed: Option<Duration>,
-    /// The longest recent round, which is the delay until a stop takes effect.
+    /// The longest recent round: the delay until a stop takes effect.
     pub latency: Duration,
     pub visits: u64,
     /// Visits per second ([`SearchTrend::speed`](super::SearchTrend::speed)).
     pub speed: Option<f64>,
     pub choices: usize,
-    /// Visits of the most visited of `choices`; `second` likewise.
+    /// Visits of the most and the second most visited of `choices`.
     pub first: u64,
     pub second: u64,
     /// The best move's share of the root visits; `None` if moves are not chosen by visits.
@@ -26,12 +26,12 @@ pub struct IterationStats {
     pub mated: bool,
 }
 
-/// Never ends a search before its first visit, and while pondering only for a fulfilled `go mate`. Otherwise the hard
-/// limit ends it, and on a clock:
+/// Never stops before the first visit, nor while pondering, except for a fulfilled `go mate`. Otherwise the hard limit
+/// ends the search; on a clock, so does
 ///
 /// - a single root move that is not a proven loss,
 /// - from [`TimeParams::min_visits`] visits, the soft limit times [`soft_factor`],
-/// - from the same visits, a lead of the most visited move greater than [`visits_left`] (smart pruning, lc0
+/// - from the same visits, a lead of the most visited move above [`visits_left`] (smart pruning, lc0
 ///   `src/search/classic/stoppers/stoppers.cc`).
 pub fn should_stop(budget: &Budget, params: &TimeParams, now: &IterationStats) -> bool {
     if now.visits == 0 {
@@ -79,7 +79,7 @@ pub fn falling_factor(params: &TimeParams, now: &IterationStats) -> f64 {
     (1.0 + f64::from(params.falling) * now.fall).max(params.falling_min).min(params.falling_max)
 }
 
-/// Visits expected before time ends the search, divided by [`TimeParams::smart_pruning`]; a move further behind will
+/// Visits expected before time ends the search, divided by [`TimeParams::smart_pruning`]: a move further behind will
 /// not catch up. `None` if time does not end the search, the speed is unknown, or smart pruning is off.
 pub fn visits_left(budget: &Budget, params: &TimeParams, now: &IterationStats) -> Option<u64> {
     let (speed, elapsed) = (now.speed?, now.elapsed?);
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Checks a factor's values, and that each of its parameters matters.
+    /// Checks a factor's values, and that each parameter matters.
     fn factor_is(
         factor: fn(&TimeParams, &IterationStats) -> f64,
         values: &[(IterationStats, f64)],
@@ -183,7 +183,7 @@ mod tests {
         for other in others {
             assert_ne!(factors(other), defaults, "{other:?}");
         }
-        // The factor is a part of the whole.
+        // The factor is part of `soft_factor`.
         let neutral = soft_factor(&TimeParams::default(), &IterationStats::default());
         assert!((neutral - 1.0).abs() < 1e-9);
         for (now, expected) in values {

@@ -9,7 +9,7 @@ const VISITS_MEASURED: u64 = 512;
 /// Added to the measured visits, so that a single slow batch does not end a search early.
 const MARGIN: u64 = 32;
 
-/// Half-lives of best-move changes in the soft limit.
+/// Half-lives of the count of best-move changes per soft limit.
 const HALF_LIVES: u32 = 4;
 
 /// Speed, best-move changes and fall of Q, tracked round by round; all times are since `go`.
@@ -23,14 +23,14 @@ pub struct SearchTrend {
 }
 
 impl SearchTrend {
-    /// `soft` is the move's soft limit, `previous` the final Q of the game's previous search; without it, this search's
+    /// `soft` is the move's soft limit, `previous` the final Q of the game's previous search. Without it, this search's
     /// first Q is the reference.
     pub fn new(soft: Duration, previous: Option<f64>) -> SearchTrend {
         let half_life = (soft / HALF_LIVES).max(Duration::from_millis(1));
         SearchTrend { half_life, first: None, changes: 0.0, changed: Duration::ZERO, reference: previous }
     }
 
-    /// `visits` is the total. The measurement starts with the first round, to exclude start-up.
+    /// `visits` is the total. Measurement starts with the first round, to exclude start-up.
     pub fn round(&mut self, time: Duration, visits: u64) {
         self.first.get_or_insert((time, visits));
     }
@@ -61,7 +61,7 @@ impl SearchTrend {
     }
 }
 
-/// Workers' round times, the delay until a stop takes effect; `K` names a worker.
+/// Workers' round times: a stop takes effect within a round. `K` names a worker.
 #[derive(Clone, Debug)]
 pub struct RoundTimes<K> {
     last: HashMap<K, Duration>,
@@ -75,8 +75,8 @@ impl<K> Default for RoundTimes<K> {
 }
 
 impl<K: Eq + Hash> RoundTimes<K> {
-    /// Ends a worker's round, begun at its last call, and returns the longest recent round of any worker. That decays
-    /// by 1/8 per round of all workers, so that a single delay does not end a search early.
+    /// Ends a worker's round, begun at its last call. Returns the longest recent round of any worker, which decays by
+    /// 1/8 per round of all workers, so that a single delay does not end a search early.
     pub fn round(&mut self, worker: K, time: Duration) -> Duration {
         let last = self.last.insert(worker, time);
         let decayed = self.longest.mul_f64(1.0 - 1.0 / (8.0 * self.last.len() as f64));

@@ -29,11 +29,11 @@ impl MemoryBudget {
     }
 }
 
-/// A growing array of blocks of `N` entries that never move. Chunks are allocated on demand. `N` and the blocks per
+/// A growing array of blocks of `N` entries that never move, in chunks allocated on demand. `N` and the blocks per
 /// chunk are powers of two.
 pub(in crate::search) struct Arena<T, const N: usize> {
     chunks: Box<[OnceLock<Chunk<T, N>>]>,
-    /// A chunk has `1 << shift` blocks.
+    /// `1 << shift` blocks per chunk.
     shift: u32,
     /// Includes blocks skipped at the ends of chunks.
     used: CachePadded<AtomicU32>,
@@ -58,7 +58,7 @@ impl<T: Default, const N: usize> Arena<T, N> {
         }
     }
 
-    /// Takes adjacent blocks, at most a chunk's, and returns the first entry's id; contents are stale. `None` if the
+    /// Takes adjacent blocks, at most a chunk's, with stale contents. Returns the first entry's id; `None` if the
     /// memory is full.
     pub fn take(&self, blocks: u32, budget: &MemoryBudget) -> Option<u32> {
         let chunk = 1 << self.shift;

@@ -9,16 +9,13 @@ use crate::search::tree::node::Counter;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchCounters {
     pub playouts: u64,
-    /// Visits that were new evaluations.
     pub evaluations: u64,
     /// Visits that backed up a transposition's mean.
     pub transpositions: u64,
-    /// Visits that ended in a tablebase result.
     pub table_hits: u64,
     pub path_plies: u64,
     /// Greatest mean path length, in plies, rounded down.
     pub depth: u32,
-    /// In plies.
     pub longest_path: u32,
 }
 
@@ -82,7 +79,7 @@ impl Counters {
         self.total(|worker| &worker.playouts)
     }
 
-    /// The greatest mean path length seen by any call, in plies, rounded down.
+    /// Greatest mean path length at any call, in plies, rounded down.
     pub fn depth(&self) -> u32 {
         let playouts = self.playouts();
         if playouts > self.depth_counts_from {

@@ -1,5 +1,5 @@
-//! Complete lines of proven mates. A proof may lack moves, because the mate search expands no nodes and subtrees of
-//! proven nodes may be freed; [`MateSearch`] proves the missing parts again.
+//! Complete lines of proven mates. A proof may lack moves: the mate search expands no nodes, and subtrees of proven
+//! nodes may be freed. [`MateSearch`] then proves the missing parts again.
 
 use shakmaty::{Move, Position};
 
@@ -16,10 +16,10 @@ const REPORT_NODES: u64 = 100_000;
 /// Position limit per line.
 const STEPS: u32 = 5_000;
 
-/// Bytes of the mate search's table.
+/// Table bytes of the mate search.
 const TABLE: usize = 1 << 20;
 
-/// A shortened mate may reorder the root moves and so the lines shown; a report searches at most this often.
+/// Most passes per report: a shortened mate may reorder the root moves and so the lines shown.
 const PASSES: usize = 8;
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl MateLines {
 }
 
 impl Tree {
-    /// Finds lines for the best `lines` root moves that are proven mates. A shorter line lowers the tree's bound.
+    /// Finds lines for the proven mates among the best `lines` root moves. A shorter line lowers the tree's bound.
     pub(in crate::search) fn find_mate_lines(&self, lines: usize) {
         let mut search = None;
         let mut left = REPORT_NODES;
@@ -97,7 +97,7 @@ struct MateLineFinder<'a> {
     tree: &'a Tree,
     /// Allocated on first use.
     search: &'a mut Option<MateSearch>,
-    /// Budgets left: mate-search nodes, and positions of the line.
+    /// Nodes left for the mate search, and positions left for the line.
     nodes: u64,
     steps: u32,
 }
@@ -179,7 +179,6 @@ impl MateLineFinder<'_> {
         })
     }
 
-    /// Searches for a mate in at most `moves` moves of the side to move.
     fn prove(&mut self, game: &Game, moves: u16) -> Option<ForcedMate> {
         let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
         if self.nodes == 0 {

@@ -1,4 +1,4 @@
-//! The search tree (a directed acyclic graph with transpositions) and its invariant.
+//! The search tree, a directed acyclic graph with transpositions.
 
 pub(in crate::search) mod proof;
 pub(in crate::search) mod arena;
@@ -43,19 +43,19 @@ pub struct NodeView {
     pub value: Option<f32>,
 }
 
-/// Visits after tree reuse before the mean path length means anything.
+/// Visits after tree reuse until the mean path length means anything.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
 
-/// The search tree of one root position: data only, without clock, threads or random numbers. Methods on `&mut self`
+/// The search tree of one root position: data only, without clock, threads or randomness. Methods on `&mut self`
 /// require that no visit is in flight.
 ///
-/// **Invariant.** At rest, an expanded node's visits are those that ended in it (one, the evaluation, unless its moves
+/// **Invariant.** At rest, an expanded node's visits are those that ended in it (one, the evaluation; more if its moves
 /// were dropped meanwhile) plus those of its moves.
 ///
 /// **Transpositions** share a node if their [`Game::key`] is equal, which covers the fifty-move counter and the
 /// positions that can still be repeated. So a subtree depends on its node alone, and there are no cycles, because
-/// reversible moves increase the counter. The first visit along a new path to a node backs up the node's mean; later
-/// visits descend below.
+/// reversible moves increase the counter. The first visit along a new path to a node backs up its mean; later visits
+/// descend below.
 pub struct Tree {
     pub(in crate::search) params: Params,
     pub(in crate::search) neuralmateplay: Option<NeuralMatePlayTerms>,
@@ -137,9 +137,9 @@ impl Tree {
         self.moves.len() < self.game.legal_moves().len()
     }
 
-    /// Prepares a search by `workers` workers. Reuses the tree if it contains `game` and `params` allow it; otherwise
-    /// begins with an unevaluated root. Returns whether the tree was reused. Nodes that are not below the new root are
-    /// freed only when memory is needed.
+    /// Prepares a search. Reuses the tree if it contains `game` and `params` allow it; otherwise begins with an
+    /// unevaluated root. Returns whether the tree was reused. Nodes not below the new root are freed only when memory
+    /// is needed.
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
         let last_ply = self.game.ply();
         let kept = params.reuse
@@ -192,7 +192,6 @@ impl Tree {
         &self.moves
     }
 
-    /// Visits of this search.
     pub fn playouts(&self) -> u64 {
         self.counters.playouts()
     }
@@ -201,26 +200,25 @@ impl Tree {
         self.counters.sum()
     }
 
-    /// Greatest mean path length of this search, in plies, rounded down.
     pub fn depth(&self) -> u32 {
         self.counters.depth()
     }
 
-    /// The used memory in permille.
+    /// In permille.
     pub fn fullness(&self) -> u32 {
         self.nodes.fullness()
     }
 
-    /// Sets the most visits still to come; `None` if unknown. Root moves that cannot become the most visited get none.
+    /// `visits` bounds the visits to come. Root moves that cannot become the most visited within them get none.
     pub fn set_horizon(&self, visits: Option<u64>) {
         let hopeless_below = visits.map_or(0, |visits| self.lead().0.saturating_sub(visits));
-        // Stored only on change, because every descent reads this cache line.
+        // Stored only on change: every descent reads this cache line.
         if self.hopeless_below.load(Ordering::Relaxed) != hopeless_below as u32 {
             self.hopeless_below.store(hopeless_below as u32, Ordering::Relaxed);
         }
     }
 
-    /// Makes all visits take the root move with this index in [`Tree::children`]. Moves must first be taken in order.
+    /// Makes all visits take this root move, an index into [`Tree::children`]. Moves must first be taken in order.
     pub(in crate::search) fn force(&mut self, edge: Option<usize>) {
         self.forced = edge;
     }
@@ -260,7 +258,7 @@ impl Tree {
         view(node, node.visits(), node.in_flight(), 1.0)
     }
 
-    /// Root moves by falling prior (noise may change those of taken moves); empty before the root's evaluation.
+    /// Root moves by falling prior (noise does not reorder taken moves); empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
         self.children_of(self.root, &self.game)
     }

@@ -1,5 +1,5 @@
-//! NeuralMatePlay's optional selection terms, all off by default. Selection is compiled once with and once without
-//! them, so that they cost nothing when off.
+//! NeuralMatePlay's optional selection terms. Selection is compiled with and without them, so that they cost nothing
+//! when off.
 
 use crate::nets::eval::Wdl;
 use crate::search::params::Params;

@@ -1,6 +1,6 @@
-//! Entries of the tree's arrays. Workers change them without a lock, so a reader may see a visit in some fields before
-//! others; the next visit corrects values derived from them. Statistics are fixed-point sums, which to the last bit do
-//! not depend on the order of visits.
+//! Entries of the tree's arrays. Workers change them without locks, so a reader may see a visit in some fields before
+//! others; the next visit corrects derived values. Sums are fixed-point, so that not even their last bit depends on the
+//! order of visits.
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ const ONE: f64 = (1_u64 << 30) as f64;
 pub(in crate::search) trait Counter {
     type Value;
 
-    /// Returns the value before. Without `shared` only one thread may add, with a plain load and store.
+    /// Returns the value before. Without `shared`, only one thread may add: it uses a plain load and store.
     fn increase(&self, by: Self::Value, shared: bool) -> Self::Value;
 }
 
@@ -48,8 +48,8 @@ macro_rules! counters {
 
 counters!(AtomicU32: u32, AtomicU64: u64, AtomicI64: i64);
 
-/// A position with the statistics of its visits, in one cache line. The sums are for the side that moved *into* the
-/// node, so that a parent compares its children without a change of sign.
+/// A position's visit statistics, in one cache line. Sums are for the side that moved *into* the node, so that a parent
+/// compares children without a change of sign.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(in crate::search) struct Node {
@@ -70,7 +70,7 @@ pub(in crate::search) struct Node {
     moves: AtomicU16,
     links: AtomicU16,
     in_flight: AtomicU16,
-    /// Links to this node plus holds on it as root or base; saturates.
+    /// Links to this node, plus its use as root or base; saturates.
     pub references: AtomicU16,
 }
 
@@ -83,13 +83,13 @@ pub(in crate::search) struct SumError {
 }
 
 impl SumError {
-    /// For `visits` visits counted as draws whose result is `q` with draw probability `draw`.
+    /// Turns `visits` visits counted as draws into results `q` with draw probability `draw`.
     pub fn of_draws(visits: u32, q: f32, draw: f32) -> SumError {
         let (visits, q) = (f64::from(visits), f64::from(q));
         SumError { wins: visits * q, squares: visits * q * q, draws: visits * (f64::from(draw) - 1.0) }
     }
 
-    /// `share`: the share of the node's visits that came from this parent.
+    /// `share` of the node's visits came from this parent.
     pub fn for_parent(self, share: f64) -> SumError {
         SumError { wins: -self.wins * share, squares: self.squares * share, draws: self.draws * share }
     }
@@ -227,8 +227,7 @@ impl Node {
         self.visits.increase(results.visits, shared);
     }
 
-    /// The correction that makes the mean result `q`, for the side that moved into the node, and the mean draw
-    /// probability `draw`.
+    /// The correction to mean result `q`, for the side that moved into the node, and mean draw probability `draw`.
     pub fn error_against(&self, q: f32, draw: f32) -> SumError {
         let visits = f64::from(self.visits());
         let (q, draw) = (f64::from(q), f64::from(draw));
@@ -315,7 +314,7 @@ impl Node {
         usize::from(self.links.load(Ordering::Acquire) & !ADDING)
     }
 
-    /// Spins until this thread alone may add a link, and returns the number of links. [`Node::unlock`] ends it.
+    /// Spins until this thread alone may add a link, until [`Node::unlock`]. Returns the number of links.
     pub fn lock(&self) -> usize {
         loop {
             let links = self.links.load(Ordering::Relaxed) & !ADDING;
@@ -332,7 +331,7 @@ impl Node {
         self.links.store(links as u16, Ordering::Release);
     }
 
-    /// Drops moves and links; all visits now count as ended here.
+    /// All visits now count as ended here.
     pub fn forget_moves(&self) {
         self.moves.store(0, Ordering::Relaxed);
         self.links.store(0, Ordering::Relaxed);
@@ -341,8 +340,7 @@ impl Node {
         self.own.store(self.visits(), Ordering::Relaxed);
     }
 
-    /// Returns the proven result or else the mean, −1..1, for the side that moved into the node; 0 before the first
-    /// visit.
+    /// Proven result, else mean, −1..1, for the side that moved into the node; 0 before the first visit.
     #[inline]
     pub fn q(&self) -> f32 {
         match (self.fate(), self.visits()) {
@@ -360,7 +358,7 @@ impl Node {
         (square - mean * mean).max(0.0) as f32
     }
 
-    /// Returns the proven or else the mean WDL, for the side that moved into the node.
+    /// Proven, else mean, for the side that moved into the node.
     pub fn wdl_for_parent(&self) -> Wdl {
         if let Some(proof) = self.proof() {
             return proof.wdl().flipped();
@@ -468,9 +466,9 @@ pub(in crate::search) struct Link {
     q: AtomicU32,
 }
 
-/// A link's counts, read and changed in one access. From the lowest bit: 32 bits of visits along this link (the child
-/// may have more, through transpositions), 24 of visits in flight, then [`Known`]. A node's first head holds, in place
-/// of visits, the sum of the priors of its visited moves in units of 1/65535.
+/// A link's counts, accessed as one word. From the lowest bit: 32 bits of visits along this link (the child may have
+/// more, through transpositions), 24 of visits in flight, then [`Known`]. In a node's first head, the visits are
+/// instead the sum of its visited moves' priors in units of 1/65535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) struct LinkCounts(u64);
 
@@ -549,7 +547,7 @@ impl Link {
         f32::from_bits(self.q.load(Ordering::Relaxed))
     }
 
-    /// Sets the prior mass of visited moves, in units of 1/65535; for a node's first head.
+    /// For a node's first head: the prior mass of visited moves, in units of 1/65535.
     pub fn set_priors(&self, visited: u32) {
         self.counts.store(visited.into(), Ordering::Relaxed);
     }

@@ -5,7 +5,7 @@
 //! | nodes | a position with its statistics | 64 | 1 |
 //! | moves | a legal move with its prior | 4 | blocks of 16: a head and 15 moves |
 //! | links | a taken move: its child and edge statistics | 16 | blocks of 4: a head and 3 links |
-//! | index | hash table from position keys to nodes | 8 | 1, in a table of four times as many until all of it is in use |
+//! | index | hash table from position keys to nodes | 8 | 1 of 4 reserved; fewer once the table is full size |
 //!
 //! Workers add concurrently; freeing needs exclusive access. Moves are sorted by falling prior and first taken in that
 //! order, so link `i` belongs to move `i`. A block is one cache line; its head holds the id of the node's next block.
@@ -86,7 +86,7 @@ impl FreeChains {
     }
 }
 
-/// Blocks reserved at once. Processors prefetch adjacent cache lines, so workers should not write to neighbouring ones.
+/// Blocks reserved at once: processors prefetch adjacent cache lines, so workers should not write to neighbouring ones.
 const BLOCKS_AT_ONCE: u32 = 16;
 
 /// Blocks that a worker has reserved.
@@ -97,8 +97,8 @@ struct Stock {
 }
 
 impl Stock {
-    /// Takes a block, refilling from `arena` if the stock is empty, for one thread at a time. Calls `stocked` for each
-    /// block of a refill; entries keep stale contents.
+    /// Takes a block, refilling an empty stock from `arena`, for one thread at a time. Calls `stocked` for each block
+    /// of a refill; entries keep stale contents.
     #[inline]
     fn take<T: Default, const N: usize>(
         &self,
@@ -150,7 +150,7 @@ pub(in crate::search) struct NodeStore {
 }
 
 impl NodeStore {
-    /// Takes at most `memory` bytes, fewer if the system refuses; most of it is touched only when needed.
+    /// Takes at most `memory` bytes, fewer if the system refuses; most are touched only when needed.
     pub fn new(memory: usize) -> NodeStore {
         let mut memory = memory.max(MIN_MEMORY);
         let index = loop {
@@ -206,7 +206,7 @@ impl NodeStore {
         self.freed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Includes freed nodes, as [`NodeStore::ids`].
+    /// Like [`NodeStore::ids`], includes freed nodes.
     pub fn len(&self) -> usize {
         self.nodes.end() as usize
     }
@@ -242,8 +242,8 @@ impl NodeStore {
         self.nodes.get(id.0)
     }
 
-    /// Adds an unevaluated node with one reference; `None` if the memory is full. No two threads may use a worker
-    /// number at once.
+    /// Adds an unevaluated node with one reference; `None` if the memory is full. Threads need different worker
+    /// numbers.
     pub fn add(&self, worker: usize) -> Option<NodeId> {
         let taken = self.reuse(|freed| freed.nodes.pop());
         // Freeing scans all nodes, including those in stock, which must look unreferenced.
@@ -257,7 +257,7 @@ impl NodeStore {
         self.any_freed.load(Ordering::Relaxed).then(|| pop(&mut self.lock_freed())).flatten()
     }
 
-    /// Requires the [claim](Node::claim) on the node. Returns false, leaving it without moves, if the memory is full.
+    /// Requires the [claim](Node::claim) on the node. If the memory is full, returns false and leaves it without moves.
     pub fn set_moves(&self, worker: usize, id: NodeId, moves: &[MovePrior]) -> bool {
         let node = self.node(id);
         let mut next = NONE;
@@ -299,7 +299,7 @@ impl NodeStore {
         Chain::new(&self.links, &node.first_link, node.links())
     }
 
-    /// `each` gets edge, link id, link and move in order. Returns the first untaken move.
+    /// Calls `each` with edge, link id, link and move, in order. Returns the first untaken move.
     #[inline]
     pub fn for_each_taken<'a>(
         &'a self,
@@ -401,8 +401,8 @@ impl NodeStore {
         self.index.prefetch(key);
     }
 
-    /// Returns another worker's node if that registered the key first. In a full bucket the node stays unregistered and
-    /// misses its transpositions.
+    /// Returns another worker's node if that registered the key first. If the bucket is full, the node stays
+    /// unregistered and misses its transpositions.
     pub fn register(&self, id: NodeId, key: u64) -> Option<NodeId> {
         self.node(id).key.store(key, Ordering::Relaxed);
         let added = self.index.add(id, key, |other| self.has_key(other, key));
@@ -453,7 +453,7 @@ impl NodeStore {
     }
 }
 
-/// The id of entry `number`; heads are not counted.
+/// Id of entry `number`, heads not counted.
 #[inline]
 fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, number: usize) -> u32 {
     let mut block = first.load(Ordering::Relaxed);
@@ -463,7 +463,7 @@ fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, num
     block + 1 + (number % (N - 1)) as u32
 }
 
-/// Iterates over the entries of a chain without heads.
+/// Iterates over a chain's entries, without heads.
 pub(in crate::search) struct Chain<'a, T, const N: usize> {
     arena: &'a Arena<T, N>,
     block: std::slice::Iter<'a, T>,

@@ -4,7 +4,7 @@ use crate::nets::eval::Wdl;
 use crate::search::tree::Tree;
 use crate::search::tree::node::NodeId;
 
-/// The plies bound the distance to mate from above.
+/// Plies bound the distance to mate from above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     Win(u16),
@@ -12,7 +12,7 @@ pub enum Proof {
     Loss(u16),
 }
 
-/// Offset of the plies in tablebase results, which have no distance to mate; the rest bounds the plies to the next
+/// Added to the plies of tablebase results, which have no distance to mate: there they bound the plies to the next
 /// capture or pawn move.
 const TABLE: u16 = 20_000;
 
@@ -87,14 +87,13 @@ impl Proof {
 }
 
 impl Tree {
-    /// The proof that follows from the proofs of a node's children.
     pub(in crate::search) fn proof_by_moves(&self, id: NodeId) -> Option<Proof> {
         let never_taken = self.nodes.moves_of(id).len() > self.nodes.links_of(id).len();
         let proofs = self.nodes.links_of(id).map(|link| self.node(link.child()).proof());
         Proof::of_position(proofs.chain(never_taken.then_some(None)))
     }
 
-    /// A node is proven, but not by its children: the mate search or the tables did it.
+    /// Whether mate search or tables proved the node, not its children.
     pub(in crate::search) fn is_proven_outside(&self, id: NodeId) -> bool {
         let by_moves = self.proof_by_moves(id).map(Proof::wdl);
         self.node(id).proof().is_some_and(|proof| by_moves != Some(proof.wdl()))

@@ -1,9 +1,9 @@
 //! Frees tree memory in small steps.
 //!
-//! Unreferenced nodes go first. Then a clock hand passes over all nodes and drops the moves of those with few visits,
-//! which become leaves with their statistics and free their exclusive subtrees. The visit threshold adapts so that a
-//! round frees between an eighth and half of the nodes. This memory is cold, so nodes are processed in groups with
-//! prefetching.
+//! Unreferenced nodes go first. Then a clock hand passes over all nodes and drops the moves of those with few visits:
+//! they become leaves with their statistics, and their exclusive subtrees are freed. The visit threshold adapts so that
+//! a round frees between an eighth and half of the nodes. Nodes are processed in groups with prefetching, because this
+//! memory is cold.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use crate::search::tree::node::NodeId;
 /// Most nodes freed or passed per call: a few milliseconds.
 const NODES_PER_CALL: usize = 40_000;
 
-/// Limits of nodes and of their visits that lose their moves together, as their subtrees pile up until freed.
+/// Limits on the nodes, and on their visits, that lose their moves at once: their subtrees pile up until freed.
 const NODES_AT_ONCE: usize = 64;
 const VISITS_AT_ONCE: u32 = 256;
 
@@ -30,7 +30,7 @@ pub(in crate::search) struct Recycler {
     unreachable: Vec<NodeId>,
     dropping: Vec<NodeId>,
     children: Vec<NodeId>,
-    /// The next node to look at.
+    /// Next node of the clock hand.
     hand: u32,
     /// Nodes with fewer visits lose their moves.
     floor: u32,
@@ -63,7 +63,7 @@ impl Default for Recycler {
 impl Tree {
     pub(in crate::search) fn hold(&self, id: NodeId) {
         let references = &self.node(id).references;
-        // A saturated count stays, so that the node is never freed.
+        // A saturated count stays: the node is never freed.
         let _ = references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_add(1));
     }
 
@@ -75,7 +75,7 @@ impl Tree {
         }
     }
 
-    /// Whether the removed reference was the last; the caller must then unregister the node.
+    /// Removes a reference. Returns whether it was the last; the caller must then unregister the node.
     fn is_last_reference(&self, id: NodeId) -> bool {
         let references = &self.nodes.node(id).references;
         let count = references.load(Ordering::Relaxed);
@@ -107,7 +107,7 @@ impl Tree {
                         dropping.push(id);
                     }
                     Passed::EndOfRound => {
-                        // What is dropped now belongs to this round.
+                        // Moves dropped now belong to this round.
                         has_hope = !dropping.is_empty() || self.begin_round();
                         break;
                     }
@@ -125,7 +125,7 @@ impl Tree {
         true
     }
 
-    /// Calls so far, by which a worker sees whether another one has just freed memory.
+    /// Number of [`Tree::recycle`] calls: tells a worker whether another one has freed memory since.
     pub(in crate::search) fn recycled(&self) -> u64 {
         self.recycler.calls
     }

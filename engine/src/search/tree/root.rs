@@ -1,4 +1,4 @@
-//! How the root moves down the tree between searches, and edits of its moves.
+//! Moves the root down the tree between searches, and edits its moves.
 
 use std::cmp::Reverse;
 
@@ -12,8 +12,8 @@ use crate::search::tree::node::{Candidate, Fate, Link, MovePrior, NodeId, Result
 use crate::search::tree::proof::Proof;
 
 impl Tree {
-    /// Converts the priors of the new root, `plies` below the last one, and of its children to their new depth's
-    /// temperatures.
+    /// Converts the priors of the new root, `plies` below the last one, and of its children to the temperatures of
+    /// their new depths.
     pub(super) fn temper(&mut self, plies: usize) {
         let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } =
             self.params;
@@ -29,7 +29,7 @@ impl Tree {
 
     /// Makes `game`'s node the root if it is in the tree below the base and has all its moves.
     pub(super) fn advance(&mut self, game: &Game) -> bool {
-        // With an earlier root, more positions count as repetitions than are marked in the tree.
+        // From an earlier root, more positions are repetitions than the tree has marked.
         if game.ply() < self.game.ply() {
             return false;
         }
@@ -72,7 +72,7 @@ impl Tree {
         }
     }
 
-    /// Replaces the expanded root by a copy that has only the [root moves](Tree::root_moves) and shares their children.
+    /// Replaces the expanded root by a copy with only the [root moves](Tree::root_moves), which shares the children.
     /// The old root stays below the base. Returns false if the memory is full.
     pub(super) fn detach_root(&mut self) -> bool {
         let old = self.root;
@@ -115,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// Records a forced mate, found outside the tree. Returns false if its first move is not in the tree or the memory
+    /// Records a forced mate found outside the tree. Returns false if its first move is not in the tree or the memory
     /// is full.
     pub(in crate::search) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
         if matches!(self.root_proof(), Some(Proof::Win(plies)) if plies <= mate.plies_at_most) {
@@ -168,8 +168,8 @@ impl Tree {
         line
     }
 
-    /// Sorts the unvisited root's moves by falling `keys`, in the order of [`Tree::children`]; [`Tree::force`] must
-    /// then choose them.
+    /// Sorts the root's moves, none of them taken yet, by falling `keys`, given in the order of [`Tree::children`].
+    /// [`Tree::force`] must then choose the moves.
     pub(in crate::search) fn sort_root_moves(&mut self, keys: &[f32]) {
         debug_assert_eq!(self.nodes.links_of(self.root).len(), 0, "none has been taken");
         let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -179,8 +179,8 @@ impl Tree {
         moves.iter().zip(ordered).for_each(|(place, value)| place.set(value));
     }
 
-    /// Sets the expanded root's priors to `(1 − epsilon) · prior + epsilon · share`, in the order of
-    /// [`Tree::children`].
+    /// `(1 − epsilon) · prior + epsilon · share`, with shares in the order of [`Tree::children`]. The root must be
+    /// expanded.
     pub(in crate::search) fn mix_root_noise(&mut self, epsilon: f32, shares: &[f32]) {
         let mut shares = shares.iter();
         self.map_priors(self.root, |prior| {
@@ -201,7 +201,7 @@ impl Tree {
         for candidate in self.nodes.moves_of(id) {
             candidate.set(MovePrior::new(candidate.packed(), change(candidate.prior())));
         }
-        // Untaken moves are in order of falling prior.
+        // Untaken moves stay sorted by falling prior.
         let untaken = || self.nodes.moves_of(id).skip(self.nodes.links_of(id).len());
         let mut ordered: Vec<MovePrior> = untaken().map(Candidate::get).collect();
         ordered.sort_by_key(|value| Reverse(value.steps()));

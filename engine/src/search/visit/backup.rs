@@ -1,4 +1,4 @@
-//! Backup: results of visits as they are added to the sums of the nodes above.
+//! Adds the results of visits to the sums of the nodes above.
 
 use crate::nets::eval::Wdl;
 use crate::search::tree::Tree;
@@ -7,8 +7,8 @@ use crate::search::tree::node::{Results, SumError};
 use crate::search::visit::path::Path;
 
 impl Tree {
-    /// Ends a visit with a value for the side to move at the leaf: backs it up to the root, in a series only when the
-    /// nodes above are returned to.
+    /// Ends a visit with a value for the side to move at the leaf: backs it up to the root or, in a series, leaves it
+    /// pending until the path ascends.
     #[inline]
     pub(super) fn back_up(&self, path: &mut Path, value: Wdl, kind: VisitKind) {
         path.series[path.steps.len()].pending.add(&Results::of(1, value.q(), value.draw));
@@ -18,13 +18,13 @@ impl Tree {
         self.counters.add(path.worker, kind, path.steps.len());
     }
 
-    /// Backs up all pending results of the path to the root.
     #[inline]
     pub(super) fn back_up_pending(&self, path: &mut Path) {
         (0..path.series.len()).rev().for_each(|plies| self.back_up_edge(path, plies));
     }
 
-    /// Backs up the pending results of the node at depth `plies` by one edge, and removes their virtual loss from it.
+    /// Backs up the pending results of the node at depth `plies` by one edge, and removes their virtual loss from the
+    /// edge.
     #[inline]
     pub(super) fn back_up_edge(&self, path: &mut Path, plies: usize) {
         let mut results = std::mem::take(&mut path.series[plies].pending);
@@ -34,7 +34,7 @@ impl Tree {
         let child = self.node(path.steps.get(plies).map_or(path.leaf, |step| step.node));
         let step = path.steps[plies - 1];
         if let (true, Some(proof)) = (self.shared, child.proof()) {
-            // Another worker may have proven it meanwhile.
+            // Another worker may have proven the child meanwhile.
             results = Results::of(results.visits, proof.wdl().q(), proof.wdl().draw);
         }
         let in_flight = &mut path.series[plies].in_flight;
@@ -53,7 +53,7 @@ impl Tree {
         above.pending.add(&results.for_parent());
     }
 
-    /// Gives the [stale draws](Path::stale_draws) of the path's last edge the value of the leaf, in all sums above.
+    /// Replaces the [stale draws](Path::stale_draws) of the path's last edge by the leaf's value, in all sums above.
     pub(super) fn replace_stale_draws(&self, path: &Path, wdl: Wdl) {
         let mut error = SumError::of_draws(path.stale_draws, -wdl.q(), wdl.draw);
         let mut node = self.node(path.leaf);
@@ -67,10 +67,9 @@ impl Tree {
         }
     }
 
-    /// Sets the sums of the node at depth `plies` as if all its visits had had the result `q`, for the side that moved
-    /// into it, and corrects the sums of its ancestors on the path.
-    ///
-    /// Of a node with several parents only a share of the visits came along this path: that share is corrected.
+    /// Sets the sums of the node at depth `plies` as if all its visits had the result `q`, for the side that moved into
+    /// it, and corrects its ancestors on the path. Of a node with several parents, only the share of visits along this
+    /// path is corrected.
     pub(super) fn correct_sums(&self, path: &Path, plies: usize, q: f32, draw: f32) {
         let mut node = self.node(path.steps.get(plies).map_or(path.leaf, |step| step.node));
         let mut error = node.error_against(q, draw);

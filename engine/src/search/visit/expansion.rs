@@ -1,4 +1,4 @@
-//! What an evaluator answers, as it enters the tree.
+//! How the results of leaves enter the tree.
 
 use pulp::{Arch, Simd, WithSimd};
 use shakmaty::{Move, Position};
@@ -10,42 +10,40 @@ use crate::search::noise::Noise;
 use crate::search::tree::node::MovePrior;
 use crate::search::tree::proof::Proof;
 
-/// What is applied at a leaf.
 #[derive(Clone, Copy, Debug)]
 pub enum Leaf<'a> {
-    /// The game is over.
     Terminal(Proof),
-    /// The result by endgame tables.
+    /// By endgame tables.
     Table(TableResult),
-    /// A draw by repetition.
+    /// By repetition.
     Repeated {
         /// Plies since the position first occurred; `None` at threefold repetition.
         ago: Option<u16>,
     },
-    /// An evaluated position with its moves.
+    /// Evaluated, with its moves.
     Expanded(Wdl, &'a Expansion),
-    /// An evaluated position whose moves are not known yet.
+    /// Evaluated; its moves are not known yet.
     Valued(Wdl),
 }
 
-/// The moves of a position with their priors. The memory is used again and again.
+/// A position's moves with their priors. The memory is reused.
 #[derive(Clone, Debug, Default)]
 pub struct Expansion {
-    /// In the order of move generation.
+    /// In the order of move generation, as `priors`.
     moves: Vec<PackedMove>,
     priors: Vec<f32>,
     /// As the tree keeps them, highest prior first.
     sorted: Vec<MovePrior>,
-    // For sorting: a key of each move, and its place among all.
+    // Each move's sort key, and its place by falling key.
     keys: Vec<u32>,
     places: Vec<u32>,
 }
 
-/// The most keys that any machine compares at once.
+/// Most SIMD lanes of any machine.
 const LANES: usize = 16;
 
-/// Writes a key for each of the priors, and how many keys are greater: its place in falling order. For the few moves of a
-/// position, comparing all with all several at a time takes a third of the time of sorting them.
+/// Writes each prior's sort key and its place: the number of greater keys. For a position's few moves, comparing all
+/// pairs with SIMD takes a third of the time of sorting.
 struct CountGreater<'a> {
     priors: &'a [f32],
     keys: &'a mut [u32],
@@ -75,8 +73,8 @@ impl WithSimd for CountGreater<'_> {
     }
 }
 
-/// A key by which moves are sorted: the prior as the tree keeps it, then the complement of the move's number, so that equal
-/// priors stay in the order of move generation, which is the same on every machine.
+/// The prior as the tree keeps it, then the complement of the move's number: equal priors stay in the order of move
+/// generation, which is the same on every machine.
 #[inline(always)]
 fn sort_key(number: u32, prior: f32) -> u32 {
     const { assert!(u16::MAX as u32 <= u32::MAX >> NUMBER_BITS) };
@@ -84,11 +82,10 @@ fn sort_key(number: u32, prior: f32) -> u32 {
     MovePrior::steps_of(prior) << NUMBER_BITS | (last - number)
 }
 
-/// A list of moves has fewer than two to the power of this.
+/// Bits of a move's number in its list.
 const NUMBER_BITS: u32 = 9;
 
 impl Expansion {
-    /// `moves` with an evaluator's answer, its priors flattened by `temperature`.
     pub fn new(moves: &[Move], answer: &Answer, temperature: f32) -> Expansion {
         let mut expansion = Expansion::default();
         expansion.set(moves, &answer.priors, temperature);
@@ -108,7 +105,7 @@ impl Expansion {
         });
     }
 
-    /// Replaces the moves; `write` overwrites zeros with a prior for each, with the sum 1.
+    /// Replaces the moves. `write` overwrites zeros with a prior per move, of sum 1.
     pub(in crate::search) fn fill(&mut self, moves: &[Move], write: impl FnOnce(&mut [f32])) {
         self.moves.clear();
         self.moves.extend(moves.iter().copied().map(PackedMove::new));
@@ -133,9 +130,8 @@ impl Expansion {
         }
     }
 
-    /// Mixes noise into the priors.
     pub(in crate::search) fn mix(&mut self, noise: Noise) {
-        // A share for each of the sorted moves, as in a tree that is kept.
+        // Shares go to the sorted moves, as in a reused tree.
         let shares = noise.shares(self.moves.len());
         for (prior, place) in self.priors.iter_mut().zip(&self.places) {
             *prior = (1.0 - noise.epsilon) * *prior + noise.epsilon * shares[*place as usize];
@@ -143,22 +139,22 @@ impl Expansion {
         self.sort();
     }
 
-    /// The moves with their priors, highest first.
+    /// Highest prior first.
     pub(in crate::search) fn moves(&self) -> &[MovePrior] {
         &self.sorted
     }
 }
 
-/// Divides priors by their sum; if that is zero, they become equal.
+/// If the sum is zero, all become equal.
 fn normalise(priors: &mut [f32]) {
     let (total, count): (f32, _) = (priors.iter().sum(), priors.len() as f32);
     priors.iter_mut().for_each(|prior| *prior = if total > 0.0 { *prior / total } else { 1.0 / count });
 }
 
-/// The leaf if the game is over at `game`, which is `plies` from the root; `has_move`: there is a legal move.
+/// Returns a leaf if the game is over at `game`, `plies` below the root. `has_move`: there is a legal move.
 ///
-/// Besides the rules of chess, a position that has occurred since the root is a draw: a side that could avoid the
-/// repetition the first time can do so the second time.
+/// A second occurrence since the root is a draw too: a side that could avoid the repetition the first time can do so
+/// the second time.
 pub(in crate::search) fn finished(game: &Game, has_move: bool, plies: usize) -> Option<Leaf<'static>> {
     if !has_move {
         let proof = if game.position().is_check() { Proof::Loss(0) } else { Proof::Draw };
@@ -239,7 +235,6 @@ mod tests {
             expansion.set(&moves, &vec![0.25; count], 1.0);
             let found: Vec<PackedMove> = expansion.moves().iter().map(|m| m.packed()).collect();
             assert_eq!(found, moves.iter().copied().map(PackedMove::new).collect::<Vec<_>>(), "{count}");
-            // Each a little better than the one before.
             let rising: Vec<f32> = (0..count).map(|number| 1.0 + number as f32).collect();
             expansion.set(&moves, &rising, 1.0);
             let found: Vec<PackedMove> = expansion.moves().iter().map(|m| m.packed()).collect();
@@ -259,7 +254,7 @@ mod tests {
         let mut expansion = Expansion::new(&moves, &answer, 1.0);
         expansion.mix(Noise { epsilon: 0.5, alpha: 0.3, seed: 3 });
         assert!((expansion.priors.iter().sum::<f32>() - 1.0).abs() < 1e-4);
-        // As finely as the tree keeps them.
+        // Sorted at the tree's precision.
         let kept = expansion.moves();
         assert!(kept.is_sorted_by_key(|m| Reverse(m.steps())) && kept[0].prior() > 0.1);
     }

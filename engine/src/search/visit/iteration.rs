@@ -1,4 +1,4 @@
-//! The whole iteration: begin at the root, descend to a leaf, end with a value or cancel.
+//! A visit: begins at the root, descends to a leaf, ends with a value or is cancelled.
 
 use crate::chess::position::Game;
 use crate::chess::tables::TableResult;
@@ -24,12 +24,12 @@ pub enum Reached {
     Known {
         /// For the side to move.
         wdl: Wdl,
-        /// The value is the mean of a node that was first reached by another path.
+        /// The value is the mean of a node first reached by another path.
         transposition: bool,
     },
     /// A leaf that another visit is evaluating or expanding: [`Tree::cancel`] the visit.
     Collision,
-    /// A node for whose child there is no memory: [`Tree::cancel`] the visit.
+    /// The memory is full: [`Tree::cancel`] the visit.
     Full,
 }
 
@@ -38,13 +38,12 @@ pub enum Reached {
 pub enum Expanding {
     /// With its value.
     AtOnce,
-    /// At its second visit, by a second question to the evaluator.
+    /// At its second visit, by a second call of the evaluator.
     AtSecondVisit,
 }
 
 impl Tree {
-    /// Begins a visit at the root, where `game` must be. With `on_edges`, the descent leaves a virtual loss on each edge
-    /// that it follows.
+    /// `game` must be at the root. With `on_edges`, the descent leaves a virtual loss on each edge.
     #[inline]
     pub fn begin(&self, path: &mut Path, on_edges: bool) {
         path.steps.clear();
@@ -99,11 +98,10 @@ impl Tree {
         self.follow(path, &edge, prior as u16)
     }
 
-    /// Where the descent ends at a node without moves.
     #[inline]
     fn reach_leaf(&self, path: &mut Path, expanding: Expanding) -> Reached {
         let node = self.node(path.leaf);
-        // Another worker may have found it while this one waited here.
+        // Another worker may have found the value meanwhile.
         if let Some(wdl) = self.known_value(path.leaf).filter(|_| path.plies() > 0) {
             return Reached::Known { wdl, transposition: false };
         }
@@ -119,7 +117,7 @@ impl Tree {
     fn follow(&self, path: &mut Path, edge: &EdgeToChild, prior: u16) -> Option<Reached> {
         let mut series = Series::of(1);
         if path.in_series {
-            // The edge's visits: a transposition may have many by other paths.
+            // Counts the edge's visits: a transposition may have many by other paths.
             let visits = self.nodes.link(edge.link).visits();
             series.left = self.series_length(visits, path.series[path.plies()].left);
         }
@@ -141,14 +139,14 @@ impl Tree {
         self.known_value(path.leaf).map(|wdl| Reached::Known { wdl, transposition: false })
     }
 
-    /// The node repeats a position, but the first occurrence is before the current root: a draw in an earlier search, but
-    /// not in this one. `plies` counts from the root.
+    /// Whether the node was a draw by repetition in an earlier search, but its first occurrence is before the current
+    /// root. `plies` counts from the root.
     #[inline]
     fn is_stale_repetition(&self, id: NodeId, plies: usize) -> bool {
         matches!(self.node(id).fate(), Fate::Twofold(ago) if usize::from(ago) > plies)
     }
 
-    /// The value for the side to move, if it is known without an evaluation.
+    /// For the side to move, if known without an evaluation.
     #[inline]
     pub(super) fn known_value(&self, id: NodeId) -> Option<Wdl> {
         match self.node(id).fate() {
@@ -158,18 +156,16 @@ impl Tree {
         }
     }
 
-    /// Gives the path's last node its moves. Returns false if there is no memory for them; the node can then be claimed
-    /// again.
+    /// Returns false if the memory is full; the node can then be claimed again.
     pub fn expand(&self, path: &Path, expansion: &Expansion) -> bool {
         self.nodes.set_moves(path.worker, path.leaf, expansion.moves())
     }
 
-    /// Gives up the claim to expand the path's last node.
     pub fn give_up_expansion(&self, path: &Path) {
         self.node(path.leaf).set_moves(0);
     }
 
-    /// Ends a visit to a leaf with what was found there: backs up its value and, if it is one, its proof.
+    /// Ends a visit with the leaf's result: backs up its value and its proof, if any.
     pub fn apply(&self, path: &mut Path, leaf: Leaf<'_>) {
         let node = self.node(path.leaf);
         let (kind, wdl, proof) = match leaf {
@@ -184,12 +180,12 @@ impl Tree {
             }
             Leaf::Repeated { ago } => {
                 node.set_fate(ago.map_or(Fate::Threefold, Fate::Twofold));
-                // Another path to the position may have another distance.
+                // `ago` may differ by another path, so no other path may find the node.
                 self.nodes.unregister(path.leaf);
                 (VisitKind::Known, Wdl::DRAW, None)
             }
             Leaf::Expanded(wdl, expansion) => {
-                // Without memory it stays a leaf, which has its value.
+                // If the memory is full, the node stays a leaf with its value.
                 self.expand(path, expansion);
                 (VisitKind::Evaluation, wdl, None)
             }
@@ -210,7 +206,7 @@ impl Tree {
             self.back_up_pending(path);
             self.back_up_proof(path);
         }
-        // Last, so that no other visit takes the leaf for one to evaluate.
+        // Last, so that no other visit starts to evaluate the leaf.
         self.remove_virtual_loss(path);
     }
 
@@ -225,7 +221,7 @@ impl Tree {
         self.remove_virtual_loss(path);
     }
 
-    /// Cancels a visit: the statistics are as before it, in a series once [that has ended](Tree::end_series).
+    /// Undoes a visit; a series needs [`Tree::end_series`] too.
     pub fn cancel(&self, path: &Path) {
         self.remove_virtual_loss(path);
     }

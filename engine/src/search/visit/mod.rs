@@ -1,5 +1,4 @@
-//! A visit (iteration) of the search: down to a leaf, and its value back up. [`iteration`] reads from top to bottom; the
-//! other files are its steps.
+//! A visit: down to a leaf, and its value back up. Start reading at [`iteration`]; the other files are its steps.
 
 pub(in crate::search) mod expansion;
 pub(in crate::search) mod select;

@@ -5,7 +5,7 @@ use crate::search::tree::node::NodeId;
 use crate::search::visit::series::Series;
 use crate::search::visit::virtual_loss::VirtualLoss;
 
-/// The nodes and edges of a visit. A worker reuses its memory for every visit.
+/// A worker reuses one path for all its visits.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub(super) steps: Vec<Step>,
@@ -15,12 +15,12 @@ pub struct Path {
     pub(super) worker: usize,
     /// The worker's factor on exploration.
     pub(super) exploration: f32,
-    /// Earlier visits by the last edge, counted as draws by a repetition that is none below the current root.
+    /// Earlier visits along the last edge that counted as draws by repetition, but are none from the current root.
     pub(super) stale_draws: u32,
     pub(super) in_series: bool,
-    /// The series of the root and of the node after each step.
+    /// Of the root and of the node after each step.
     pub(super) series: Vec<Series>,
-    /// Snapshots of the game at these nodes, where their series is marked.
+    /// Snapshots of the game by depth, where the series is marked.
     pub(super) marks: Vec<GameMark>,
     pub(super) virtual_loss: VirtualLoss,
 }
@@ -35,7 +35,7 @@ pub(super) struct Step {
 }
 
 impl Path {
-    /// `worker` is a number below that of the tree's workers; no two threads may use the same one at once.
+    /// `worker` must be below the tree's number of workers; no two threads may use the same one at once.
     pub fn new(worker: usize) -> Path {
         Path {
             steps: Vec::with_capacity(64),
@@ -51,7 +51,6 @@ impl Path {
         }
     }
 
-    /// Plies from the root to the leaf.
     pub fn plies(&self) -> usize {
         self.steps.len()
     }

@@ -1,4 +1,4 @@
-//! The MCTS solver: proofs as they are backed up along a path.
+//! The MCTS solver: backs up proofs along a path.
 
 use shakmaty::Move;
 
@@ -9,7 +9,7 @@ use crate::search::tree::proof::Proof;
 use crate::search::visit::path::{Path, Step};
 
 impl Tree {
-    /// Backs up the leaf's proof as far as it proves its ancestors.
+    /// As far as the leaf's proof proves its ancestors.
     pub(super) fn back_up_proof(&self, path: &Path) {
         if !self.params.solver {
             return;
@@ -32,8 +32,8 @@ impl Tree {
         }
     }
 
-    /// Records that the side to move after a line from the root mates in `plies`, as found outside the tree. Does nothing
-    /// if the line has left the tree. No visit may be in flight.
+    /// Records a mate in `plies` of the side to move after `line`, found outside the tree. Does nothing if the line
+    /// leaves the tree.
     pub(in crate::search) fn prove_after(&mut self, line: &[Move], plies: u16) {
         let mut path = Path::new(0);
         self.begin(&mut path, false);

@@ -8,9 +8,8 @@ use crate::search::tree::node::{Candidate, Known, Link, LinkCounts, Node, NodeId
 use crate::search::visit::virtual_loss::{penalised, penalised_unvisited};
 
 impl Tree {
-    /// The move of an expanded node with the greatest Q + U, where `factor` scales U ([`Puct`](crate::search::Puct)).
-    /// Visits in flight count as visits in U and as losses in Q; the Q of an unvisited move is reduced by
-    /// [`fpu`](crate::search::Params::fpu).
+    /// Selects the move of an expanded node with the greatest Q + U, where `factor` scales U
+    /// ([`Puct`](crate::search::Puct)). Visits in flight count as visits in U and as losses in Q.
     ///
     /// Skips moves proven to lose while there is another, and root moves that cannot become the most visited within the
     /// [horizon](Tree::set_horizon).
@@ -41,7 +40,7 @@ impl Tree {
                 (best, choice) = (score, Some(Choice { edge, link: Some((link_id, link)), candidate }));
             }
         });
-        // Moves are in order of falling prior: of the unvisited ones the first has the greatest score.
+        // Moves are sorted by falling prior, so the first unvisited one has the greatest score.
         if let Some(candidate) = untaken
             && context.hopeless_below == 0
         {
@@ -62,30 +61,28 @@ impl Tree {
     }
 }
 
-/// The move that a visit follows next.
 #[derive(Clone, Copy)]
 pub(in crate::search) struct Choice<'a> {
-    /// Its index in the node's moves.
+    /// Index in the node's moves.
     pub edge: usize,
-    /// The id of its link and the link; `None` before its first visit.
+    /// Link id and link; `None` before the first visit.
     pub link: Option<(u32, &'a Link)>,
     pub candidate: &'a Candidate,
 }
 
-/// The terms of PUCT that are the same for all moves of a node.
+/// The PUCT terms shared by all moves of a node.
 pub(in crate::search) struct SelectionContext<'a, T> {
     tree: &'a Tree,
     terms: &'a T,
     virtual_loss: f32,
     /// U of an unvisited move with prior 1.
     exploration: f32,
-    /// Q of an unvisited move.
     pub unvisited_q: f32,
-    /// The terms' factor on the exploration of an unvisited move.
+    /// The factor of `terms` on an unvisited move's U.
     unvisited_factor: f32,
-    /// Only unproven moves of a proven node are of interest; a search may continue below a proven root.
+    /// A search may continue below a proven root, where only unproven moves matter.
     proven: bool,
-    /// Moves with fewer visits than this cannot become the most visited.
+    /// Moves with fewer visits cannot become the most visited.
     hopeless_below: u32,
 }
 
@@ -95,7 +92,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let params = &tree.params;
         let node = tree.node(id);
         let at_root = id == tree.root;
-        // Another worker may have counted its visit among the node's own and not yet here.
+        // Another worker may have counted its visit in `own` but not yet in `visits`.
         let below = node.visits().saturating_sub(node.own()) + node.in_flight();
         let visited_prior = match tree.nodes.head_of(id) {
             Some(head) => head.visits() as f32 * (1.0 / f32::from(u16::MAX)),
@@ -127,7 +124,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         self.tree.node(link.child())
     }
 
-    /// Nothing more can be found below a move that is proven to lose, or in a proven node below any proven move.
+    /// Whether nothing more can be found below a move: it is proven to lose or, in a proven node, proven at all.
     #[inline]
     fn is_settled(&self, counts: LinkCounts) -> bool {
         if counts.are_visits_alone() {
@@ -137,7 +134,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         known == Known::Lost || (self.proven && known != Known::Nothing)
     }
 
-    /// Q of a move with a link, for the side that makes it, with virtual loss.
+    /// For the side that makes the move, with virtual loss.
     #[inline]
     fn q(&self, link: &Link, counts: LinkCounts) -> f32 {
         let q = || self.terms.q(link.q(), || self.child(link));
@@ -151,14 +148,12 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         penalised(q(), visits, in_flight, self.virtual_loss)
     }
 
-    /// U of a move with a link.
     #[inline]
     pub fn u(&self, link: &Link, counts: LinkCounts, prior: f32) -> f32 {
         let started = (counts.visits() + counts.in_flight()) as f32;
         self.exploration * self.terms.exploration_factor(|| self.child(link)) * prior / (1.0 + started)
     }
 
-    /// U of an unvisited move.
     #[inline]
     pub fn unvisited_u(&self, prior: f32) -> f32 {
         self.exploration * self.unvisited_factor * prior

@@ -1,8 +1,8 @@
-//! Series: several visits of a node in a row before the node above it gets their results and selects again.
+//! Series: consecutive visits below a node before its parent gets their results and selects again.
 //!
-//! A node is visited once in a row, and once more for every [`SERIES_SHARE`] visits of its edge, at most
-//! [`Params::series`](crate::search::Params::series) times and not beyond the series of the node above: the choice among
-//! the moves above would hardly have changed meanwhile. A descent then starts from the node, not from the root.
+//! A node's series is one visit, plus one per [`SERIES_SHARE`] visits of its edge; at most
+//! [`Params::series`](crate::search::Params::series), and no longer than the parent's series. The parent's choice would
+//! hardly have changed meanwhile. Descents within a series start from its node, not from the root.
 
 use crate::chess::position::Game;
 use crate::search::params::Params;
@@ -11,13 +11,12 @@ use crate::search::tree::node::Results;
 use crate::search::visit::path::Path;
 use crate::search::visit::virtual_loss::VirtualLoss;
 
-/// One more visit per series for every 16 visits of the node.
+/// Visits of an edge per further visit in its series.
 pub(in crate::search) const SERIES_SHARE: u32 = 16;
 
-/// Visits of a node in a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Series {
-    /// Visits that remain. One that is under way remains until its result is backed up to the node.
+    /// Visits left, including one under way until its result is backed up to the node.
     pub left: u32,
     /// Visits counted as in flight on the edge to the node.
     pub in_flight: u32,
@@ -62,14 +61,14 @@ impl Tree {
         path.series[0].left = self.series_length(self.node(self.root).visits(), most);
     }
 
-    /// Visits in a row of a node with `visits` visits, at most `most`.
+    /// Length of the series at an edge with `visits` visits.
     #[inline]
     pub(super) fn series_length(&self, visits: u32, most: u32) -> u32 {
         (1 + visits / SERIES_SHARE).min(self.params.series.clamp(1, Params::MOST_SERIES)).min(most)
     }
 
-    /// Ascends from the leaf to the deepest node whose series has visits left, backing up on the way, and takes `game`
-    /// back to it. Returns its plies from the root; `None` if the series is over.
+    /// Ascends from the leaf, backing up, to the deepest node whose series has visits left, and rewinds `game` to it.
+    /// Returns its plies from the root; `None` if the series is over.
     pub fn next_in_series(&self, path: &mut Path, game: &mut Game) -> Option<usize> {
         while self.ascend(path) {
             let series = path.series[path.plies()];
@@ -87,7 +86,7 @@ impl Tree {
         None
     }
 
-    /// Ends a series before its last visit: backs up all results of the path and removes its virtual loss.
+    /// Ends a series early: backs up all results of the path and removes its virtual loss.
     pub fn end_series(&self, path: &mut Path) {
         while self.ascend(path) {}
     }

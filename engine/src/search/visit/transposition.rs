@@ -1,25 +1,24 @@
-//! The node behind an edge that is followed for the first time: a new one, or a transposition that the tree has already.
+//! The node behind an edge followed for the first time: new, or a transposition already in the tree.
 
 use crate::chess::position::Game;
 use crate::search::tree::Tree;
 use crate::search::tree::node::NodeId;
 use crate::search::visit::path::Path;
 
-/// An edge that a visit follows.
 pub(super) struct EdgeToChild {
     pub link: u32,
     pub child: NodeId,
-    /// The edge is new and leads to a node that other paths have reached before.
+    /// The edge is new, but other paths have reached its node before.
     pub transposition: bool,
 }
 
 impl Tree {
-    /// Adds the link of the first unvisited move, `edge`, of the path's last node; `game` is after the move. `None` if
-    /// the memory is full.
+    /// Adds the link of `edge`, the first untaken move of the path's last node; `game` is after the move. `None` if the
+    /// memory is full.
     pub(super) fn add_child(&self, path: &Path, edge: usize, game: &Game) -> Option<EdgeToChild> {
         let parent = path.leaf;
         let key = if self.params.transpositions { game.key() } else { 0 };
-        // A worker alone needs no lock.
+        // A lone worker needs no lock.
         let links = if self.shared { self.node(parent).lock() } else { self.node(parent).links() };
         if links > edge {
             // Another worker was faster.
@@ -35,7 +34,7 @@ impl Tree {
 
     fn add_child_locked(&self, path: &Path, edge: usize, key: u64) -> Option<EdgeToChild> {
         let parent = path.leaf;
-        // A node of the path has this key only if keys collide: it would close a cycle.
+        // A node of the path would close a cycle; it has this key only if keys collide.
         let usable = |id: &NodeId| *id != parent && path.steps.iter().all(|step| step.node != *id);
         if key != 0
             && let Some(child) = self.nodes.find(key).filter(usable)

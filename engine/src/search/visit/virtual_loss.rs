@@ -1,9 +1,7 @@
-//! Virtual loss: visits in flight, counted on the edges and nodes of their paths so that other visits avoid these.
+//! Virtual loss: visits in flight, counted on the edges and nodes of their paths so that other visits avoid them.
 //!
-//! A worker that evaluates one leaf at a time counts a visit on each edge as it descends; a batch counts it on the whole
-//! path once the leaf is known to be free. Edges and nodes keep the counts
-//! ([`Link::add_virtual_loss`](crate::search::tree::node::Link::add_virtual_loss)), selection reads them in U and, by
-//! [`penalised`], in Q.
+//! Without batches, a worker counts a visit on each edge as it descends; a batch counts it on the whole path once the
+//! leaf is known to be free. Selection reads the counts in U and, by [`penalised`], in Q.
 
 use crate::search::tree::Tree;
 use crate::search::visit::path::Path;
@@ -12,7 +10,7 @@ use crate::search::visit::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VirtualLoss {
     None,
-    /// On each edge from the moment it is followed, for all visits of the series below it.
+    /// On each edge when it is followed, for all visits of the series below it.
     Edges,
     EdgesAndLeaf,
     /// On all edges and nodes.
@@ -20,8 +18,8 @@ pub(super) enum VirtualLoss {
 }
 
 impl Tree {
-    /// Claims the leaf for this visit and counts the visit as in flight. If it returns false, another visit evaluates the
-    /// leaf, and this one must be [cancelled](Tree::cancel).
+    /// Claims the leaf and counts the visit as in flight. False if another visit evaluates the leaf: this one must then
+    /// be [cancelled](Tree::cancel).
     pub fn claim_leaf(&self, path: &mut Path) -> bool {
         let leaf = self.node(path.leaf);
         // Another visit may have ended here since the descent.
@@ -41,7 +39,7 @@ impl Tree {
         true
     }
 
-    /// Removes the visit's virtual loss, except from edges counted for a series: those lose it when the series ends.
+    /// Edges counted for a series keep their virtual loss until it ends.
     #[inline]
     pub(super) fn remove_virtual_loss(&self, path: &Path) {
         if matches!(path.virtual_loss, VirtualLoss::EdgesAndLeaf | VirtualLoss::Everywhere) {
@@ -56,7 +54,7 @@ impl Tree {
     }
 }
 
-/// Q of a visited move as if each visit in flight had lost by `virtual_loss` of the distance from `q` to −1.
+/// Q of a visited move as if each visit in flight lost `virtual_loss` of the distance from `q` to −1.
 #[inline]
 pub(super) fn penalised(q: f32, visits: f32, in_flight: f32, virtual_loss: f32) -> f32 {
     if in_flight == 0.0 {

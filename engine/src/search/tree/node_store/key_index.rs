@@ -1,6 +1,6 @@
-//! Hash table from position keys to nodes; a bucket is a cache line. It grows with the tree (linear hashing, Litwin
-//! 1980), so that a small tree touches few pages: all memory is reserved at first, and each new bucket takes part of an
-//! older one's entries.
+//! Hash table from position keys to nodes, with a cache line per bucket. All memory is reserved at first, but the table
+//! grows into it (linear hashing, Litwin 1980), so that a small tree touches few pages: each new bucket takes over part
+//! of an older one's entries.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use prefetch_index::prefetch_index;
 
 use crate::search::tree::node::NodeId;
 
-/// At most this many bytes of memory per entry; the number of buckets is rounded up to a power of two.
+/// Least memory per entry, in bytes; the number of buckets is rounded up to a power of two.
 const BYTES_PER_ENTRY: usize = 128;
 
 /// Entries per bucket: a cache line.
@@ -18,7 +18,7 @@ const BUCKET: usize = 8;
 /// Nodes per bucket in use while the table can grow.
 const NODES_PER_BUCKET: usize = 2;
 
-/// Buckets in use at first, a power of two that fits a core's own cache.
+/// Buckets in use at first: a power of two that fits a core's own cache.
 const FIRST: usize = 4096;
 
 /// Buckets added at once, a power of two.
@@ -36,7 +36,7 @@ pub(super) struct KeyIndex {
     buckets: usize,
     /// Buckets in use, a multiple of [`STEP`].
     used: AtomicUsize,
-    /// Held while entries move to new buckets or one is removed, so that no removed entry is moved.
+    /// Held while entries move to new buckets or one is removed, so that no removed entry moves.
     moving: Mutex<()>,
 }
 
@@ -88,8 +88,8 @@ impl KeyIndex {
         self.bucket(key).iter().find_map(known)
     }
 
-    /// Takes the first empty slot of the bucket, unless a node with the key comes first. A race (an equal key in a
-    /// later slot, or an entry added while its bucket moves) only loses a transposition.
+    /// Takes the first empty slot of the bucket, unless a node with the key comes first. Races (an equal key in a later
+    /// slot, an entry added while its bucket moves) only lose a transposition.
     pub fn add(&self, id: NodeId, key: u64, has_key: impl Fn(NodeId) -> bool) -> Added {
         let used = self.used.load(Ordering::Relaxed);
         if id.0 as usize / NODES_PER_BUCKET >= used && used < self.buckets {
@@ -158,8 +158,8 @@ impl KeyIndex {
     }
 }
 
-/// Uses the low bits of the key's upper half, which the entry stores. Between two powers of two, a bucket not yet in
-/// use is still part of the one without its highest bit.
+/// Uses the low bits of the key's upper half, which the entry stores. A bucket not yet in use is still part of the
+/// bucket without its highest bit.
 #[inline]
 fn bucket_of(key: u64, used: usize) -> usize {
     let most = used.next_power_of_two();
@@ -172,7 +172,6 @@ pub(super) enum Added {
     New,
     /// Another node has this key.
     Known(NodeId),
-    /// The bucket is full.
     NoRoom,
 }
 
