@@ -1,7 +1,6 @@
 //! Mates found per time on one core: `cargo bench -p engine --bench mates -- [SUITE.tsv …]`.
-//!
-//! A suite has a column `fen` and a column `dm`, the moves to mate; the default is the sample of the tests.
-//! Time is the processor's, so that other programs disturb little.
+//! A suite has columns `fen` and `dm` (moves to mate); the default is the sample of the tests. Times are of the
+//! processor, so that other programs disturb little.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use engine::chess::position::Game;
 const TABLE: usize = 16 << 20;
 const LIMITS: [u64; 4] = [1, 10, 50, 100];
 
-/// The thread's processor time; where the system does not report it, the time since `clock`.
+/// The thread's processor time or, where the system does not report it, the time since `clock`.
 fn on_processor(clock: Instant) -> Duration {
     // The kernel updates the count when a thread yields.
     std::thread::yield_now();

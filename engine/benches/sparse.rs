@@ -13,8 +13,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::MoveList;
 
-/// The processor time of `iterations` of `work`, so that other programs disturb little. Only Linux reports it
-/// per thread; elsewhere it is wall time.
+/// The processor time of `iterations` of `work`, so that other programs disturb little; wall time except on Linux.
 fn timed(iterations: u64, mut work: impl FnMut()) -> Duration {
     let on_processor = || {
         // The kernel updates the count when a thread yields.

@@ -1,4 +1,4 @@
-//! Writes files aside, then renames them: readers never see half a file, and a failed write keeps the old one.
+//! Writes a temporary file, then renames it: readers never see half a file, and a failed write keeps the old one.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     prefix.push(".");
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");
-    // As readable as other new files; the default is owner-only.
+    // As readable as other new files; the crate's default is owner-only.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -11,8 +11,8 @@ use signal_hook::flag;
 /// 128 plus the last signal's number; 0 before the first.
 static CODE: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// Returns a flag that the first SIGINT or SIGTERM sets; the second ends the program at once, which leaves no file
-/// incomplete, as they are renamed when written. SIGHUP is left to `nohup`.
+/// Returns a flag that the first SIGINT or SIGTERM sets. The second ends the program at once; no file is left
+/// incomplete, because files are renamed when written. SIGHUP is left to `nohup`.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -25,7 +25,7 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Returns 130 after a SIGINT or 143 after a SIGTERM that [`flag`] caught; otherwise 0 if `done`, else 1.
+/// 130 after a SIGINT, 143 after a SIGTERM that [`flag`] caught; otherwise 0 if `done`, else 1.
 pub fn exit_code(done: bool) -> ExitCode {
     match CODE.load(Ordering::Relaxed) {
         0 if done => ExitCode::SUCCESS,

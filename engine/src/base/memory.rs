@@ -1,14 +1,14 @@
-//! Large arrays in huge pages, because random reads miss the TLB with pages of 4 KiB. Linux grants them on request
-//! (`madvise`); other systems may not.
+//! Large arrays in huge pages: with 4 KiB pages, random reads miss the TLB. Linux grants them on request (`madvise`);
+//! other systems may not.
 
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use hugealloc::HugeAlloc;
 
-/// Huge pages from 2 MiB on, where alignment may waste up to 2 MiB.
+/// Huge pages from 2 MiB on; alignment may waste up to 2 MiB.
 pub(crate) type LargeArray<T> = Box<[T], HugeAlloc>;
 
-/// Panics if out of memory, or if the iterator misreports its length.
+/// Panics if the memory is full or the iterator misreports its length.
 pub(crate) fn large_copy<T>(values: impl ExactSizeIterator<Item = T>) -> LargeArray<T> {
     let mut copy = Vec::with_capacity_in(values.len(), HugeAlloc);
     copy.extend(values);

@@ -1,8 +1,8 @@
-//! The stdout of a command, whose reader may leave: `philidor perft 6 | head -1`.
+//! The stdout of a command whose reader may leave: `philidor perft 6 | head -1`.
 
 use std::io::{self, ErrorKind, Write};
 
-/// Remembers whether the reader has closed its end: the write error that ends the command then is no failure.
+/// Remembers whether the reader has closed its end: the write error that follows is no failure.
 #[derive(Debug)]
 pub struct CommandOutput<W> {
     inner: W,

@@ -11,13 +11,13 @@ impl Wdl {
     pub const DRAW: Wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
     pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
 
-    /// Expected result, −1 to 1.
+    /// −1 to 1.
     pub fn q(self) -> f32 {
         self.win - self.loss
     }
 
-    /// `centipawns` is for the mover. With `q` of [`q_of_centipawns`], win is `(1 + q)² / 4`, draw `(1 − q²) / 2`, loss
-    /// `(1 − q)² / 4`: two independent half points, each won with probability `(1 + q) / 2`.
+    /// For the mover. A game counts as two independent half points, each won with probability `(1 + q) / 2`; `q` is
+    /// that of [`q_of_centipawns`].
     pub fn of_centipawns(centipawns: i32) -> Wdl {
         let q = q_of_centipawns(centipawns);
         let both = |q: f32| (1.0 + q) * (1.0 + q) / 4.0;
@@ -38,17 +38,16 @@ impl Wdl {
 /// lc0's conversion of expected results to centipawns: `90 · tan(1.5637541897 · q)`.
 const CURVE: (f32, f32) = (90.0, 1.563_754_2);
 
-/// lc0's conversion, for stored games; users are shown `shown_centipawns`.
+/// lc0's conversion, for stored games; users see `shown_centipawns`.
 pub fn centipawns_of_q(q: f32) -> i32 {
     (CURVE.0 * (CURVE.1 * q.clamp(-1.0, 1.0)).tan()).round() as i32
 }
 
-/// Inverts [`centipawns_of_q`].
 pub fn q_of_centipawns(centipawns: i32) -> f32 {
     ((centipawns as f32 / CURVE.0).atan() / CURVE.1).clamp(-1.0, 1.0)
 }
 
-/// Converts logits to probabilities in place. Returns log-sum-exp.
+/// In place. Returns log-sum-exp.
 pub fn softmax(logits: &mut [f32]) -> f32 {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;

@@ -16,7 +16,7 @@ pub struct FileCard {
     pub policy: String,
     pub value: String,
     pub config: String,
-    /// Number of golden answers; 0 if they cannot be parsed.
+    /// 0 if the golden answers cannot be parsed.
     pub golden: usize,
     pub parameters: usize,
     pub bytes: usize,
@@ -31,7 +31,7 @@ pub enum CardReadError {
 }
 
 impl FileCard {
-    /// Names need not be known to this version.
+    /// Accepts names unknown to this version.
     pub fn read(bytes: &[u8]) -> Result<FileCard, CardReadError> {
         let contents = FileContents::read(bytes).map_err(CardReadError::NotOnnx)?;
         let get =

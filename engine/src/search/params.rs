@@ -71,7 +71,7 @@ pub struct Puct<T = f32> {
 /// The σ that leaves c unchanged.
 const TYPICAL_DEVIATION: f32 = 0.5;
 
-/// Visits that the typical σ counts in the estimate of a node's σ.
+/// Weight of the typical σ, in visits, when a node's σ is estimated.
 const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {

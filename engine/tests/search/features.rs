@@ -7,7 +7,7 @@ use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Pu
 
 use super::support::*;
 
-/// Returns which of two root moves the visit after the first `before` takes.
+/// Returns the root move that visit `before` + 1 takes.
 fn next(params: Params, script: &Scripted, before: usize) -> String {
     let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
     (0..before).for_each(|_| manual.visit());
@@ -88,7 +88,7 @@ fn moves_that_cannot_become_best_get_no_visit() {
 /// The most visited move is proven to lose late; its visits must not prune the others.
 #[test]
 fn the_visits_of_a_lost_move_are_no_lead() {
-    // After g2g4 Black mates in one; it gets all visits until one reaches the mate.
+    // g2g4, after which Black mates in one, gets all visits until one reaches the mate.
     let script = Scripted::default().prior("g2g4", 0.95).prior("a2a3", 0.05).prior("d8h4", 0.9);
     let fen = "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq - 0 2";
     let mut manual = ManualSearch::new(fen, "g2g4 a2a3", plain(), script);
@@ -117,7 +117,7 @@ fn the_last_visits_go_to_moves_that_can_still_become_best() {
 /// After a2a3 Black has only a8a7 and a8b8, and both h-pawns are blocked.
 const TWO_REPLIES: &str = "k7/8/2K5/7p/7P/8/P7/8 w - - 0 1";
 
-/// Returns the last move before the leaf of the visit after the first `before`; the search has one root move.
+/// Returns the last move before the leaf of visit `before` + 1.
 fn leaf_after(manual: &mut ManualSearch, before: usize) -> String {
     (0..before).for_each(|_| manual.visit());
     assert_eq!(manual.search.gather(1), 1);
@@ -133,8 +133,7 @@ fn the_replies_have_a_temperature_of_their_own() {
         let params = Params { reply_policy_temperature, ..plain() };
         leaf_after(&mut ManualSearch::new(TWO_REPLIES, "a2a3", params, script.clone()), 3)
     };
-    // With one visit of a8a7, 0.7/2 is more than 0.3, but 0.605/2 less than 0.395. (It goes on from a8a7 to a white
-    // move.)
+    // After one visit of a8a7, 0.7/2 > 0.3, so the next visit goes on below it; but 0.605/2 < 0.395.
     assert_ne!(fourth(1.0), "a8b8");
     assert_eq!(fourth(2.0), "a8b8");
 }

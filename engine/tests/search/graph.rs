@@ -40,7 +40,7 @@ fn shared_nodes_have_the_same_board_and_counter() {
     assert_eq!(keys.len(), boards.len(), "one key, two boards");
 }
 
-/// Three plies before the fifty-move rule applies, a rook ahead is a draw whatever the evaluator answers; ten plies
+/// Three plies before the fifty-move rule applies, a rook ahead is a draw whatever the evaluator answers; forty plies
 /// before it is not.
 #[test]
 fn transpositions_respect_the_fifty_move_counter() {

@@ -80,7 +80,7 @@ fn mates_are_whole(fen: &str, report: &Report) -> usize {
     mates
 }
 
-/// What the tree lacks of a proof is searched again.
+/// Parts of a proof that the tree lacks are searched again.
 #[test]
 fn a_proven_mate_has_its_whole_line() {
     for fen in ["8/8/8/1P2k2p/1K2q1p1/6PP/8/2r5 w - - 1 50", "1k6/1PP4R/8/4b3/1PK4p/5B1P/8/8 b - - 0 54"] {
@@ -90,7 +90,7 @@ fn a_proven_mate_has_its_whole_line() {
             let evaluator: Box<dyn Evaluator> = Box::new(SparseNetwork::embedded().evaluator());
             let report = search_with(Params::native(), vec![evaluator], &game, limits).report;
             mates_are_whole(fen, &report);
-            // The mate search only looks for what ends a search.
+            // A search of all moves has no mate search.
             let is_mated = matches!(report.lines[0].score, Score::Mate(..0));
             assert!(is_mated || all_moves, "{fen}: {:?}", report.lines[0]);
         }

@@ -100,7 +100,7 @@ fn batches(searches: usize) -> Vec<usize> {
     let sizes = Arc::<Mutex<Vec<usize>>>::default();
     let pool = MultiPool::new(vec![Box::new(Counting(Arc::clone(&sizes)))], Tables::default(), 32);
     let (sender, outcomes) = channel();
-    // Has higher priority than the others, and is slow enough to let them all arrive.
+    // Its higher priority makes the others wait until all have arrived.
     let gate = pool.start(task(POSITIONS[0], Limits::default(), 1), Box::new(Numbered(0, sender.clone())));
     for number in 0..searches {
         let task = task(POSITIONS[8], visits(100), 0);

@@ -50,8 +50,8 @@ fn a_virtual_loss_diverts_the_next_visit() {
     let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
     manual.visit();
     manual.visit(); // e2e4
-    // e2e4 0 + 0.6/2 = 0.3, d2d4 0 + 0.4: d2d4. While that is in flight, its Q falls by ½: 0.4·√2/2 − 0.5 < 0; e2e4 has
-    // 0.6·√2/2 = 0.42.
+    // e2e4 0.6/2 = 0.3 against d2d4 0.4: d2d4. In flight, its Q falls by ½: 0.4·√2/2 − 0.5 < 0, against e2e4's 0.6·√2/2
+    // = 0.42.
     assert_eq!(manual.search.gather(2), 2);
     assert_eq!((manual.child("e2e4").in_flight, manual.child("d2d4").in_flight), (1, 1));
     manual.search.cancel();
@@ -60,8 +60,8 @@ fn a_virtual_loss_diverts_the_next_visit() {
 
 #[test]
 fn an_in_flight_visit_counts_as_a_loss_in_q() {
-    // One move has two visits with mean 0 and one in flight: Q = (0 + 0 − 1)/3. The other is unvisited and has the
-    // parent's mean 0: without the loss 0 + 0.9·√3/4 = 0.39 beats 0.1·√3 = 0.17, with it 0.39 − 0.33 does not.
+    // e2e4 has two visits with mean 0 and one in flight: Q = (0 + 0 − 1)/3. d2d4 is unvisited and has the parent's mean
+    // 0. Without the loss 0.9·√3/4 = 0.39 beats 0.1·√3 = 0.17; with it, 0.39 − 0.33 does not.
     let script = Scripted::default().prior("e2e4", 0.9).prior("d2d4", 0.1);
     let choose = |virtual_loss: f32| {
         let params = Params { virtual_loss, ..plain() };

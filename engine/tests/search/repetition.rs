@@ -46,14 +46,14 @@ fn the_second_occurrence_is_a_draw_if_the_option_is_on() {
     assert!(with < without, "draws need no evaluation: {with}, {without}");
 }
 
-/// A position between the old root and the new one is not a repetition within the search.
+/// An occurrence between the old and the new root no longer makes a repetition.
 #[test]
 fn repetitions_before_a_new_root_are_taken_back() {
     let evaluator: Box<dyn Evaluator> = Box::new(WhiteWins);
     let mut pool = Pool::new(vec![evaluator], Params::default(), 64 << 20);
     let before = played(Some(ROOK_AHEAD), "");
     search_by(&mut pool, &before, visits(5_000));
-    // Rook and king can move back: the old root is one of the positions that would repeat.
+    // Rook and king can move back: the old root is among the positions that would repeat.
     let after = played(Some(ROOK_AHEAD), "a2b2 h8g8");
     let report = search_by(&mut pool, &after, visits(3_000)).report;
     assert!(report.lines.iter().map(|line| line.visits).sum::<u64>() > 3_000, "the tree was kept");
@@ -94,7 +94,7 @@ fn draws_that_are_taken_back_leave_the_sums() {
     let first = search_by(&mut pool, &played(Some(ROOK_AHEAD), ""), visits(100)).report;
     let (visited, drawn) = draw(&first, "a2b2");
     assert!(visited == 99 && drawn > 0.9, "{visited} visits, most of them repetitions: {drawn}");
-    // Now the first occurrence is before the root: no repetition, and every other value has 0.1 of a draw.
+    // Now the first occurrence is before the root: no repetition, and every other value has a draw probability of 0.1.
     let then = search_by(&mut pool, &played(Some(ROOK_AHEAD), "a2b2 h8g8"), visits(4)).report;
     let (visited, drawn) = draw(&then, "b2a2");
     assert!(visited > 90, "{visited}");

@@ -127,7 +127,7 @@ fn a_restricted_search_reuses_what_is_below_its_moves() {
     assert!(of_some > 0);
     let report = search_by(&mut pool, &game, some).report;
     assert_eq!((report.lines.len(), kept(&report)), (2, of_some));
-    // The search of all moves has its root back, with what was found below the two.
+    // The search of all moves has its root back, with the results below the two moves.
     let report = search_by(&mut pool, &game, visits(100)).report;
     assert_eq!((report.lines.len(), kept(&report)), (20, 999));
 }

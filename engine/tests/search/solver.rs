@@ -62,7 +62,7 @@ fn a_mate_within_the_tree_is_proven_with_its_distance() {
     }
 }
 
-/// The visits first prove a mate in six; a search of all moves finds the mate in three.
+/// The visits first prove a mate in six; a search of all moves goes on to the mate in three.
 #[test]
 fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
     let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
@@ -95,7 +95,7 @@ pub fn sample_of_mates(moves: RangeInclusive<u8>) -> Vec<(Game, u8)> {
     sample
 }
 
-/// After the first move of a mate in four or five, the mate search also probes the replies.
+/// After the first move of a mate in four or five, the mate search also probes replies.
 #[test]
 fn mates_after_the_most_visited_moves_are_proven() {
     let proven = |mates| {
@@ -167,7 +167,7 @@ fn a_win_by_tables_is_followed_by_its_mate() {
     assert_eq!(with.lines[0].pv.len(), 5);
 }
 
-/// When a node is proven lost, its earlier results leave its ancestors' sums.
+/// When a node is proven lost, its earlier results leave the sums of its ancestors.
 #[test]
 fn a_proof_corrects_the_sums_above_it() {
     // Black's mate d8h4 after g2g4 is found only after other replies: until then g2g4 looks good.

@@ -120,7 +120,7 @@ fn gumbel_assigns_visits_by_halving_and_improves_the_policy() {
         search
     };
     let search = run(1);
-    // One visit is the root's own. Of the other sixteen, two of four moves have two each, the better two six.
+    // One visit is the root's own. Of the other sixteen, two of four moves get two each, the better two six each.
     let mut counts: Vec<u64> =
         visits(&search).into_iter().map(|(_, visits)| visits).filter(|n| *n > 0).collect();
     counts.sort_unstable();

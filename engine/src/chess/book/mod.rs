@@ -28,7 +28,7 @@ pub enum BookError {
     Empty,
     #[error("not a Polyglot book: {0} bytes are not a whole number of entries")]
     Length(usize),
-    /// The first entry out of order.
+    /// Index of the first entry out of order.
     #[error("not a Polyglot book: entry {0} is out of order")]
     Unsorted(usize),
 }
@@ -63,7 +63,7 @@ impl Book {
         self.bytes.len() / ENTRY
     }
 
-    /// The book's moves in file order with their weights; illegal ones, from key collisions, are left out.
+    /// In file order, without illegal moves, which come from key collisions.
     pub fn moves(&self, game: &Game) -> Vec<(Move, u16)> {
         let key = key(game);
         let first = partition_point(self.entries(), |index| self.key(index) < key);
@@ -74,7 +74,7 @@ impl Book {
             .collect()
     }
 
-    /// Chooses at random by weight; `None` if no move has a weight.
+    /// Chooses by weight; `None` if no move has a weight.
     pub fn choose(&self, game: &Game, random: &mut SmallRng) -> Option<Move> {
         let moves = self.moves(game);
         let total: u64 = moves.iter().map(|&(_, weight)| u64::from(weight)).sum();
@@ -164,7 +164,7 @@ mod tests {
         book.moves(game).into_iter().map(|(m, weight)| (Game::uci(m, false), weight)).collect()
     }
 
-    /// The examples of the format's description.
+    /// Examples from the format's description.
     #[test]
     fn keys_are_polyglots() {
         for (moves, expected) in [

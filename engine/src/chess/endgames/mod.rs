@@ -1,6 +1,5 @@
-//! Progress in won endgames. Against a bare king a network's value is near 1 whether mate is near or not, so
-//! [`towards_mate`] adds the distances by which textbooks teach these mates: of the bare king from the edge, and
-//! between the kings.
+//! Progress in won endgames. Against a bare king, a network's value is near 1 however far the mate is. So
+//! [`towards_mate`] adds the distances that textbooks use: of the bare king from the edge, and between the kings.
 
 use shakmaty::{Color, Position};
 
@@ -15,8 +14,8 @@ pub fn is_bare_king(game: &Game) -> bool {
     bare_king(game).is_some()
 }
 
-/// Counts a part of a win against a bare king as a draw: `weight` times [`distance_to_mate`]. `wdl` is for the side to
-/// move; unchanged unless [`is_bare_king`].
+/// Turns a part of a win against a bare king into a draw: `weight` times [`distance_to_mate`]. `wdl` is for the side to
+/// move.
 pub fn towards_mate(game: &Game, wdl: Wdl, weight: f32) -> Wdl {
     let Some(bare) = bare_king(game) else { return wdl };
     let doubt = weight * distance_to_mate(game, bare);
@@ -35,7 +34,7 @@ fn bare_king(game: &Game) -> Option<Color> {
     (board.pawns().is_empty() && !position.has_insufficient_material(!bare)).then_some(bare)
 }
 
-/// From 0 at mate to 1: half by the bare king's distance from the edges, half by that between the kings.
+/// 0 at mate, at most 1: half by the bare king's distance from the edges, half by the distance between the kings.
 fn distance_to_mate(game: &Game, bare: Color) -> f32 {
     let board = game.position().board();
     let (Some(lone), Some(king)) = (board.king_of(bare), board.king_of(!bare)) else { return 0.0 };
@@ -54,7 +53,7 @@ mod tests {
         towards_mate(&Game::from_fen(fen).unwrap(), wdl, 0.5)
     }
 
-    /// Returns the part of a certain win that remains.
+    /// What remains of a certain win.
     fn won(fen: &str) -> f32 {
         let wdl = value(fen, Wdl::WIN);
         assert!((wdl.win + wdl.draw - 1.0).abs() < 1e-6 && wdl.loss == 0.0, "{wdl:?}");

@@ -3,7 +3,7 @@ use shakmaty::attacks::{
 };
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
 
-/// The squares from which each piece type of the side to move gives check.
+/// Squares from which each piece type of the side to move gives check.
 pub(super) struct CheckSquares {
     king: Square,
     occupied: Bitboard,
@@ -11,7 +11,7 @@ pub(super) struct CheckSquares {
     knight: Bitboard,
     bishop: Bitboard,
     rook: Bitboard,
-    /// Pieces that give a discovered check when they leave their line.
+    /// Pieces that give a discovered check by leaving their line.
     discoverers: Bitboard,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn flights(position: &Chess) -> u32 {
 }
 
 fn is_mate(position: &Chess) -> bool {
-    // The king nearly always has a flight square, so other replies are seldom generated.
+    // The king nearly always has a flight square, which saves generating all replies.
     flight_squares(position, position.turn()).next().is_none() && position.legal_moves().is_empty()
 }
 

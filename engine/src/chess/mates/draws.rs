@@ -5,16 +5,16 @@ use shakmaty::{Chess, Color, Move, Position};
 use super::numbers::MOST_MOVES;
 use crate::chess::position::{Game, scrambled};
 
-/// Positions that the attacker must not repeat: those that have occurred twice in the game.
+/// Positions that the attacker must not repeat: those that occurred twice in the game.
 ///
-/// Other repetitions need no care: a mate has a line whose distance falls with every move of the attacker, and that
-/// visits no position twice.
+/// Other repetitions need no care: some mating line gets shorter with every move of the attacker, so it visits no
+/// position twice.
 pub(super) struct HistoryDraws {
     /// By hash.
     repeated: Vec<u64>,
-    /// Whether the fifty-move rule can end the game before the mate; keys then include the counter.
+    /// The fifty-move rule can end the game before the mate; keys then include its counter.
     counter: bool,
-    /// Separates the keys of searches with different history or attacker.
+    /// Separates the keys of searches with different histories or attackers.
     salt: u64,
 }
 
@@ -47,7 +47,7 @@ impl HistoryDraws {
         self.keyed(hash, if m.is_zeroing() { 0 } else { position.halfmoves() + 1 })
     }
 
-    /// Whether the position occurs for the third time. It is not mate, or the game would have ended there.
+    /// Whether the position occurs for the third time. It cannot be mate: the game would have ended before.
     pub fn repeats(&self, hash: u64) -> bool {
         self.repeated.contains(&hash)
     }

@@ -6,8 +6,8 @@ use super::proof::{Allowance, Place, ProofSearch};
 
 impl ProofSearch {
     /// Returns the line of a mate within `moves` moves that begins with `first`; replies delay the mate as far as the
-    /// table knows. It stops early if results were replaced in the table and the allowance is too small to prove them
-    /// again.
+    /// table knows. The line is cut short where table entries were replaced and the allowance is too small to prove
+    /// them again.
     pub fn attack_line(
         &mut self,
         mut place: Place,
@@ -42,8 +42,8 @@ impl ProofSearch {
         line
     }
 
-    /// Returns the reply that delays the mate most and the moves to mate after it; `None` without a reply, or if a mate
-    /// is not found again.
+    /// Returns the reply that delays the mate most, and the moves to mate after it. `None` without a reply, or if a
+    /// mate is not found again.
     fn longest_reply(&mut self, place: &Place, moves: u8, allowance: &mut Allowance) -> Option<(Move, u8)> {
         let mut longest = None;
         for m in place.position.legal_moves() {
@@ -72,7 +72,7 @@ impl ProofSearch {
         if numbers.is_mate() { self.mating } else { None }
     }
 
-    /// The shortest known mate within `moves` moves: its first move and length.
+    /// First move and length of the shortest known mate within `moves` moves.
     pub fn known_mate(&self, place: &Place, moves: u8) -> Option<(Move, u8)> {
         if let Some(m) = mate_in_one(&place.position, &mut 0) {
             return Some((m, 1));

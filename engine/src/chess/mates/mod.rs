@@ -1,8 +1,8 @@
-//! Proofs of forced mates by depth-first proof-number search: df-pn (Nagai: Df-pn algorithm for searching AND/OR trees
-//! and its applications, 2002) with the 1 + ε trick (Pawlewicz and Lew: Improving depth-first PN-search, 2007).
+//! Proves forced mates by depth-first proof-number search: df-pn (Nagai: Df-pn algorithm for searching AND/OR trees and
+//! its applications, 2002) with the 1 + ε trick (Pawlewicz and Lew: Improving depth-first PN-search, 2007).
 //!
-//! A proof is exact: a move limit keeps it from resting on a repetition, and `draws` adds the game's history. The table
-//! outlives a search, so that another search of the position continues.
+//! Proofs are exact: a move limit keeps them from resting on a repetition, and `draws` adds the game's history. The
+//! table outlives a search, so that a later search of the position continues.
 
 mod checks;
 mod draws;
@@ -17,12 +17,12 @@ use crate::chess::position::{Game, Outcome};
 use numbers::{MOST_MOVES, NumberBounds, Numbers};
 use proof::{Allowance, Place, ProofSearch};
 
-/// Nodes beyond the limit for the line of a proven mate.
+/// Extra nodes to find the line of a proven mate.
 const LINE_NODES: u64 = 2000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MateLimits {
-    /// Most moves of the attacker, 1 to 31.
+    /// Of the attacker, 1 to 31.
     pub moves: u8,
     /// Approximate; a core searches 2 to 4 million nodes a second.
     pub nodes: u64,
@@ -31,7 +31,7 @@ pub struct MateLimits {
 }
 
 impl Default for MateLimits {
-    /// In the suite of mates in up to five, limits of 6 to 10 moves found about as many mates, a limit of 5 fewer.
+    /// In the suite of mates in up to five, limits of 6 to 10 found about as many mates, a limit of 5 fewer.
     fn default() -> MateLimits {
         MateLimits { moves: 8, nodes: u64::MAX, shorten: true }
     }
@@ -39,12 +39,12 @@ impl Default for MateLimits {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForcedMate {
-    /// Bounds the mate against any defence.
+    /// Holds against any defence.
     pub plies_at_most: u16,
-    /// Whether it is proven that no mate is shorter.
+    /// No shorter mate exists: proven.
     pub shortest: bool,
-    /// The attacker's moves of the proof, with replies that delay the mate. May be cut short, but if the side to move
-    /// mates, its first move is there.
+    /// The attacker's moves of the proof, with replies that delay the mate. May be cut short, but includes the mating
+    /// side's first move if that side is to move.
     pub line: Vec<Move>,
 }
 
@@ -52,12 +52,12 @@ pub struct ForcedMate {
 pub enum MateResult {
     Mate(ForcedMate),
     NoMate {
-        /// At least the limit.
+        /// At least [`MateLimits::moves`].
         moves: u8,
     },
     /// The node limit or `stop` ended the search.
     Unknown {
-        /// 0 if nothing is known.
+        /// 0 if unknown.
         no_mate_within: u8,
     },
 }
@@ -81,13 +81,13 @@ impl MateSearch {
         self.nodes
     }
 
-    /// Searches for a mate by the side to move until `stop`, called every 256 nodes (0.1 ms), returns true. One long
-    /// search or many short ones of a position do the same work.
+    /// Searches for a mate by the side to move until `stop`, called every 256 nodes (0.1 ms), returns true. Many short
+    /// searches of a position do the same work as a long one.
     pub fn search(&mut self, game: &Game, limits: MateLimits, stop: &mut dyn FnMut() -> bool) -> MateResult {
         self.run(game, game.turn(), limits, stop)
     }
 
-    /// Searches for a mate by the side not to move.
+    /// For a mate by the side not to move.
     pub fn search_defence(
         &mut self,
         game: &Game,
@@ -140,7 +140,7 @@ struct Root<'a> {
 impl Root<'_> {
     fn solve(&mut self, moves: u8, shorten: bool) -> MateResult {
         let mut no_mate_within = 0;
-        // Mates in one and two come first: a greater limit may take longer to find them.
+        // Mates in one and two come first: a greater limit may find them later.
         for limit in [1, 2.min(moves), moves] {
             let numbers = self.within(limit);
             if numbers.is_mate() {

@@ -1,7 +1,7 @@
-/// The proof number of a refuted and the disproof number of a proven position.
+/// Proof number of a refuted, disproof number of a proven position.
 pub(super) const INFINITE: u32 = (1 << 20) - 1;
 
-/// The greatest limit, in moves of the attacker.
+/// Greatest limit, in moves of the attacker.
 pub(super) const MOST_MOVES: u8 = 31;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Numbers {
     pub proof: u32,
     /// 0 if there is no mate within the limit.
     pub disproof: u32,
-    /// If proven, the mate takes at most this many moves; if disproven, there is none within them.
+    /// Of the attacker. If proven, the mate takes at most this many; if disproven, no mate exists within them.
     pub moves: u8,
 }
 
@@ -56,8 +56,8 @@ impl NumberBounds {
     }
 }
 
-/// Returns the number at which the search leaves the best child for the second: a quarter above the second's, so that
-/// it does not oscillate (Pawlewicz and Lew).
+/// The proof number at which the search leaves the best child: a quarter above the second best's, to avoid oscillation
+/// (Pawlewicz and Lew).
 pub(super) fn beyond(second: u32) -> u32 {
     (second + second / 4 + 1).min(INFINITE)
 }

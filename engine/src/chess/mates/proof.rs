@@ -6,7 +6,7 @@ use super::numbers::{INFINITE, MOST_MOVES, NumberBounds, Numbers, beyond};
 use super::table::MateTable;
 use crate::chess::position::{hash_after, hash_of};
 
-/// Added to the proof number of quiet moves: checks come first.
+/// Added to the proof numbers of quiet moves, so that checks come first.
 const QUIET: u32 = 12;
 
 /// Nodes between calls of `stop`: about 0.1 ms.
@@ -70,7 +70,7 @@ const NO_CHILD: (Next, u32, u32) = (Next::Nothing, INFINITE, 0);
 pub(super) struct ProofSearch {
     pub table: MateTable,
     pub draws: HistoryDraws,
-    /// A stack of the children of all positions on the path.
+    /// The children of all positions on the path, as a stack.
     children: Vec<ProofChild>,
     refutation: Option<Move>,
     /// The first move of the last proven mate.
@@ -111,7 +111,7 @@ impl ProofSearch {
         numbers
     }
 
-    /// As [`ProofSearch::attack`] with the defender to move, after which the attacker has `limit` ≥ 1 moves.
+    /// As [`ProofSearch::attack`], with the defender to move; the attacker then has `limit` ≥ 1 moves.
     pub fn defend(
         &mut self,
         place: &Place,
@@ -192,13 +192,13 @@ impl ProofSearch {
         self.choose(base, first, |numbers| (numbers.proof, numbers.disproof))
     }
 
-    /// Chooses by least disproof number, which excludes proven children, and sums the proof numbers.
+    /// Chooses by least disproof number, so never a proven child, and sums the proof numbers.
     fn choose_defence(&self, base: usize) -> (Next, u32, u32, u32) {
         self.choose(base, NO_CHILD, |numbers| (numbers.disproof, numbers.proof))
     }
 
     /// `pair` splits numbers into (first, second). Returns the child with the least first number, the two least first
-    /// numbers, and the sum of the second numbers. `first` is the result without children.
+    /// numbers, and the sum of the second numbers; without children, `first`.
     #[inline]
     fn choose(
         &self,
@@ -220,7 +220,7 @@ impl ProofSearch {
         (next, least, second, sum)
     }
 
-    /// Adds a move of the attacker to the children, unless it mates: then returns its numbers.
+    /// Adds a move of the attacker to the children, or returns its numbers if it mates.
     fn add_attack(
         &mut self,
         place: &Place,
@@ -275,7 +275,7 @@ impl ProofSearch {
             self.table.put(key, numbers, allowance.nodes - before);
             return numbers;
         }
-        // Few replies are refuted sooner, and the king's are the hardest. Of the weights tried, these solved most mates
+        // Few replies are refuted sooner, and the king's are the hardest to refute. These weights solved the most mates
         // within 50,000 nodes.
         let (all, king) = (replies.len() as u32, count_king_moves(&replies));
         Numbers::open(if check { all + 2 * king } else { QUIET + all / 2 + 6 * king }, 1)
@@ -353,7 +353,7 @@ impl ProofSearch {
         Numbers::open(1 + 3 * flights(&next) / 4, 1)
     }
 
-    /// Returns a mate if every reply allows mate in one.
+    /// A mate if every reply allows mate in one.
     fn defend_mate_in_one(
         &mut self,
         place: &Place,

@@ -1,4 +1,4 @@
-//! The fixed-size table of results.
+//! Fixed-size hash table of results.
 
 use prefetch_index::prefetch_index;
 
@@ -14,7 +14,7 @@ struct MateEntry {
 }
 
 impl MateEntry {
-    /// Returns the [generation](MateTable::generation) that wrote the entry; 0 if empty.
+    /// The [generation](MateTable::generation) that wrote the entry; 0 if empty.
     fn generation(self) -> u8 {
         (self.facts >> 55) as u8
     }
@@ -29,7 +29,7 @@ struct Facts {
     disproof: u32,
     /// Shortest mate found, in moves; 0 for none. 5 bits.
     mate: u8,
-    /// There is no mate within this many moves. 5 bits.
+    /// No mate exists within this many moves. 5 bits.
     no_mate: u8,
     /// Bit length of the nodes spent. 5 bits.
     effort: u8,
@@ -70,13 +70,13 @@ pub(super) struct MateTable {
 }
 
 impl MateTable {
-    /// Takes at most `bytes`, but at least one bucket.
+    /// At most `bytes`, but at least one bucket.
     pub fn new(bytes: usize) -> MateTable {
         let buckets = (bytes / size_of::<MateBucket>()).max(1);
         MateTable { buckets: vec![MateBucket::default(); buckets].into_boxed_slice(), generation: 1 }
     }
 
-    /// Starts a new generation. Entries are overwritten only every 255th time, which takes longer than many a search.
+    /// Starts a new generation. Overwrites the entries only every 255th time: that takes longer than many a search.
     pub fn clear(&mut self) {
         self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             self.buckets.fill(MateBucket::default());
@@ -88,8 +88,7 @@ impl MateTable {
         prefetch_index(&self.buckets, self.index(key));
     }
 
-    /// Returns a mate or a refutation that holds for `limit`. Otherwise returns the open numbers last stored, even if
-    /// they are for another limit.
+    /// Returns a mate or refutation that holds for `limit`, else the open numbers last stored, even for another limit.
     pub fn get(&self, key: u64, limit: u8) -> Option<Numbers> {
         let bucket = &self.buckets[self.index(key)];
         let entry =
@@ -106,7 +105,7 @@ impl MateTable {
         }
     }
 
-    /// `nodes` is the effort, which keeps an entry from being replaced.
+    /// `nodes` is the effort: entries of the least effort are replaced first.
     pub fn put(&mut self, key: u64, numbers: Numbers, nodes: u64) {
         let index = self.index(key);
         let generation = self.generation;

@@ -9,7 +9,7 @@ use shakmaty::san::San;
 
 use crate::chess::position::Game;
 
-/// ECO code, name and moves, one opening per line: the source's five tables, concatenated.
+/// One opening per line (ECO code, name, moves): the source's five tables, concatenated.
 static TABLE: &[u8] = include_bytes!("../../../data/eco.tsv.gz");
 
 static BOOK: LazyLock<Book> = LazyLock::new(|| Book::read(TABLE));
@@ -47,7 +47,7 @@ pub struct OpeningLine {
 
 struct Book {
     openings: HashMap<u64, Opening>,
-    /// By code, then by name, as in the table.
+    /// By code, then by name.
     lines: Vec<OpeningLine>,
 }
 

@@ -21,7 +21,7 @@ impl PastPosition {
     }
 }
 
-/// What the board does not show of the start position.
+/// Facts about the start position that its board does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartPosition {
     pub initial: bool,
@@ -41,7 +41,7 @@ struct Present {
     position: Chess,
     hash: u64,
     repetitions: u32,
-    /// 0 if the position is new.
+    /// Plies since the last occurrence; 0 if the position is new.
     recurrence: u32,
     /// Hash of the set of positions that can still be repeated.
     repeatable: u64,
@@ -92,7 +92,7 @@ impl Clone for Game {
         Game { start: self.start, present: self.present.clone(), past: self.past.clone() }
     }
 
-    /// Reuses the memory of `self`: searches copy their root often.
+    /// Reuses memory: searches copy their root often.
     fn clone_from(&mut self, source: &Game) {
         self.start = source.start;
         self.present.clone_from(&source.present);
@@ -117,8 +117,8 @@ impl Game {
         Game { start, present, past }
     }
 
-    /// Reads a FEN, X-FEN or Shredder-FEN; the counters may be missing. Drops castling rights without a rook and
-    /// en-passant squares without a pawn, which some GUIs write, and accepts unusual material and impossible checks.
+    /// Reads a FEN, X-FEN or Shredder-FEN, with or without counters. Drops castling rights without a rook and
+    /// en-passant squares without a pawn, which some GUIs write; accepts unusual material and impossible checks.
     pub fn from_fen(fen: &str) -> Result<Game, PositionError> {
         let setup = Fen::from_ascii(fen.trim().as_bytes())
             .map_err(|error| PositionError::Fen(format!("{error} in \"{fen}\"")))?
@@ -146,8 +146,7 @@ impl Game {
         Ok(game)
     }
 
-    /// Takes back all moves since `earlier`, an earlier stage of this game; much faster than copying it. Panics if
-    /// `earlier` has more plies.
+    /// Takes back all moves since `earlier`, an earlier stage of this game; much faster than copying it.
     pub fn rewind_to(&mut self, earlier: &Game) {
         assert!(self.past.len() >= earlier.past.len(), "a later position of the same game");
         self.past.truncate(earlier.past.len());
@@ -160,7 +159,7 @@ impl Game {
         GameMark { plies: self.past.len(), present: self.present.clone() }
     }
 
-    /// Takes back all moves since [`Game::mark`]. Panics if this game has fewer plies than the mark.
+    /// Takes back all moves since [`Game::mark`].
     #[inline]
     pub(crate) fn rewind_to_mark(&mut self, mark: &GameMark) {
         assert!(self.past.len() >= mark.plies, "a later position of the same game");
@@ -184,7 +183,7 @@ impl Game {
         self.present.last_move
     }
 
-    /// In shakmaty's order, which is the same on every machine.
+    /// In shakmaty's order, the same on every machine.
     pub fn legal_moves(&self) -> MoveList {
         self.present.position.legal_moves()
     }
@@ -273,14 +272,14 @@ impl Game {
         self.present.hash
     }
 
-    /// Hashes all that decides how the game can continue: position, fifty-move counter, positions that can still be
-    /// repeated.
+    /// Hashes all that decides how the game can continue: position, fifty-move counter, and the positions that can
+    /// still be repeated.
     pub fn key(&self) -> u64 {
         key_of(self.present.hash, self.present.position.halfmoves(), self.present.repeatable)
     }
 
     pub(crate) fn key_after(&self, m: Move, hash: u64) -> u64 {
-        // A move that changes castling rights has no `hash_after`.
+        // No change of castling rights: such a move has no `hash_after`.
         let halfmoves = if m.is_zeroing() { 0 } else { self.present.position.halfmoves().saturating_add(1) };
         key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing()))
     }
@@ -289,12 +288,12 @@ impl Game {
         if irreversible { 0 } else { self.present.repeatable.wrapping_add(scrambled(self.present.hash)) }
     }
 
-    /// [`Game::hash`] after a legal move; `None` for the few moves where playing it is as fast.
+    /// `None` for the few moves where playing is as fast.
     pub(crate) fn hash_after(&self, m: Move) -> Option<u64> {
         hash_after(&self.present.position, self.present.hash, m)
     }
 
-    /// The moves from here to `later`; `None` if that is no continuation.
+    /// `None` if `later` is no continuation.
     pub fn continuation(&self, later: &Game) -> Option<Vec<Move>> {
         let begun = later.past.get(..self.ply())?;
         if !begun.iter().zip(&self.past).all(|(theirs, ours)| theirs.hash == ours.hash) {
@@ -348,7 +347,7 @@ impl Game {
     }
 
     fn find_repetition(&mut self) {
-        // Equal positions have the same side to move and no irreversible move between; the latest has counted the
+        // Equal positions have the same side to move and no irreversible move between them. The latest has counted the
         // others.
         let reversible = self.present.position.halfmoves() as usize;
         let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);
@@ -383,7 +382,7 @@ pub(crate) fn hash_of(position: &Chess) -> u64 {
         .fold(shakmatys, |hash, rook| hash ^ scrambled(INNER_ROOK + rook as u64))
 }
 
-/// Rooks that may castle although another own rook stands further out.
+/// Castling rooks with another own rook further out.
 fn inner_castling_rooks(position: &Chess) -> Bitboard {
     let (castles, board) = (position.castles(), position.board());
     if castles.mode() == CastlingMode::Standard {
@@ -401,8 +400,8 @@ fn color_at(board: &Board, square: Square) -> Color {
     if board.white().contains(square) { Color::White } else { Color::Black }
 }
 
-/// [`hash_of`] after a legal move, from the hash before. `None` if the move changes castling rights, or in Chess960
-/// involves a rook while any castling right is left.
+/// [`hash_of`] after a legal move. `None` if the move changes castling rights, or in Chess960 involves a rook while any
+/// castling right is left.
 pub(crate) fn hash_after(position: &Chess, hash: u64, m: Move) -> Option<u64> {
     let castles = position.castles();
     let moves_rook = [Some(m.role()), m.capture(), m.promotion()].contains(&Some(Role::Rook));
@@ -551,7 +550,7 @@ mod tests {
                 }
             }
         }
-        // A rook that moves away and back has lost its right.
+        // A rook that moves away and back loses its right.
         let rounds = "g1g2 e8e7 g2g1 e7e8 g1g2 e8e7 g2g1 e7e8";
         let game = |rights| played(Some(&format!("4k3/8/8/8/8/8/8/R3K1RR w {rights} - 0 1")), rounds);
         assert_eq!(game("GA").repetitions(), 1);

@@ -1,5 +1,4 @@
-//! [`Game`], a shakmaty `Chess` with its history for repetition, the fifty-move rule and history planes, and
-//! [`PackedMove`].
+//! [`Game`], a shakmaty `Chess` with its history for repetitions and history planes, and [`PackedMove`].
 
 mod game;
 mod packed;

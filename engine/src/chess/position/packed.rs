@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Move, Position, Role, Square};
 
-/// A move as `from | to << 6 | promotion << 12`, as in `games/1` and the search tree. Promotion is 0 for none, 2 N, 3
-/// B, 4 R, 5 Q (shakmaty's role numbers). Castling is king takes rook, in standard chess too.
+/// `from | to << 6 | promotion << 12`, as in `games/1` and the search tree. Promotion is 0 for none, 2 N, 3 B, 4 R, 5 Q
+/// (shakmaty's role numbers). Castling is king takes rook, in standard chess too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PackedMove(pub u16);
@@ -35,7 +35,7 @@ impl PackedMove {
         }
     }
 
-    /// Unpacks a move that must be legal in `position`; much cheaper than [`PackedMove::to_move`].
+    /// The move must be legal in `position`; much cheaper than [`PackedMove::to_move`].
     pub fn to_legal_move(self, position: &Chess) -> Move {
         let (from, to, board) = (self.from(), self.to(), position.board());
         let role = board.role_at(from).unwrap_or(Role::Pawn);
@@ -49,7 +49,7 @@ impl PackedMove {
         }
     }
 
-    /// `None` if the move is illegal in `position`.
+    /// `None` if illegal in `position`.
     pub fn to_move(self, position: &Chess) -> Option<Move> {
         let promotion = self.promotion()?;
         UciMove::Normal { from: self.from(), to: self.to(), promotion }.to_move(position).ok().filter(|m| {

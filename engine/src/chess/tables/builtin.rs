@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use shakmaty_syzygy::filesystem::{Filesystem, OsFilesystem, RandomAccessFile, ReadHint};
 
 struct BuiltinTable {
-    /// Syzygy's name, as `KRvK`.
+    /// As `KRvK`.
     class: &'static str,
     wdl: &'static [u8],
     dtz: &'static [u8],
@@ -30,7 +30,7 @@ static TABLES: &[BuiltinTable] = builtin![
     "KBvKB" "KBvKN" "KBvKP" "KNvKN" "KNvKP" "KPvKP"
 ];
 
-/// Virtual folder of the built-in tables; a relative path, so that a real file of that name is unlikely.
+/// Virtual folder of the built-in tables. The path is relative, so that a real file is unlikely to have it.
 const FOLDER: &str = "<built in>";
 
 pub(super) fn count() -> usize {

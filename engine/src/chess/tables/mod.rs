@@ -1,7 +1,7 @@
-//! Syzygy endgame tables: [`Tables::wdl`] for positions in the search tree, [`Tables::root`] for the root's moves.
+//! Syzygy endgame tables: [`Tables::wdl`] for positions in the search tree, [`Tables::root`] for root moves.
 //!
-//! The tables of three and four men are built in; others are read from folders. With a missing or damaged table a
-//! position has no result, and [`Tables::warnings`] tells so once.
+//! Tables of three and four men are built in; others are read from folders. A position whose table is missing or
+//! damaged has no result, and [`Tables::warnings`] says so once.
 
 mod builtin;
 mod root;
@@ -23,11 +23,11 @@ pub use root::{RankedResult, TableMove, TableMoves};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRules {
-    /// Whether a win that takes more than fifty moves without capture or pawn move counts as a draw.
+    /// A win that takes more than fifty moves without capture or pawn move counts as a draw.
     pub fifty_moves: bool,
-    /// Most pieces, kings and pawns included, of a probed position; 0 probes none.
+    /// Most men of a probed position; 0 probes none.
     pub pieces: usize,
-    /// Least distance from the root, in plies, at which the search probes.
+    /// Least plies from the root at which the search probes.
     pub depth: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for ProbeRules {
     }
 }
 
-/// For the side to move, with best play.
+/// For the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableResult {
     Loss,
@@ -59,7 +59,7 @@ impl TableResult {
 pub enum TablesError {
     #[error("cannot read the tables' folder {path}: {1}", path = .0.display())]
     Folder(PathBuf, io::Error),
-    /// The second field is the first warning.
+    /// Folders, first warning.
     #[error("no Syzygy tables in {0}{reason}", reason = .1.as_ref().map_or(String::new(), |first| format!(": {first}")))]
     NoTables(String, Option<String>),
 }
@@ -121,12 +121,12 @@ impl Tables {
     }
 
     /// Finds the tables in folders separated by `;` or, except on Windows, `:`. Files are opened when first probed;
-    /// those of an impossible length are skipped with a warning.
+    /// files of an impossible length are skipped with a warning.
     pub fn open(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::default(), paths, rules)
     }
 
-    /// As [`Tables::open`], with the built-in tables, which take precedence over files.
+    /// With the built-in tables, which take precedence over files.
     pub fn open_beside_builtin(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         Tables::add_folders(Shared::builtin(), paths, rules)
     }
@@ -156,10 +156,10 @@ impl Tables {
         self.rules.pieces.min(self.shared.base.max_pieces())
     }
 
-    /// Probes a position in the search tree; mate and stalemate have results too.
+    /// For positions in the search tree; mate and stalemate have results too.
     ///
-    /// `None` with castling rights, too many pieces, or under the fifty-move rule unless the last move was a capture or
-    /// pawn move, because the tables assume a counter of zero.
+    /// `None` with castling rights, too many men, or under the fifty-move rule unless the last move was a capture or
+    /// pawn move: the tables assume a counter of zero.
     pub fn wdl(&self, game: &Game) -> Option<TableResult> {
         let position = game.position();
         if !self.covers(position) || (self.rules.fifty_moves && position.halfmoves() > 0) {
@@ -234,7 +234,7 @@ impl Shared {
                 };
                 self.note(format!("the {metric} table {material} {why}"));
             }
-            // Incomplete sets are common, so one warning covers all missing tables.
+            // Incomplete sets are common: one warning covers all missing tables.
             SyzygyError::MissingTable { .. } => {
                 self.note("some tables are missing: positions that need them are searched".to_owned());
             }

@@ -1,7 +1,8 @@
-//! The root moves that keep the best result, ranked like Stockfish's `root_probe`.
+//! Ranks root moves like Stockfish's `root_probe` and keeps those with the best result.
 //!
-//! The tables store DTZ, the distance to the next capture or pawn move, for a fifty-move counter of zero. It may be one
-//! ply too short ([`MaybeRounded`]), so a win is certain only if the game's counter leaves room for that ply.
+//! The tables store DTZ, the distance to the next capture or pawn move, for a fifty-move counter of zero. A stored DTZ
+//! may be one ply too short ([`MaybeRounded`]), so a win is certain only if the game's counter leaves room for that
+//! ply.
 
 use shakmaty::{Move, Position};
 use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError};
@@ -23,7 +24,7 @@ pub struct TableMove {
 pub struct TableMoves {
     /// For the mover.
     pub outcome: TableResult,
-    /// The moves that keep the result, best first: fastest win or longest defence. Never empty.
+    /// Best first: fastest win or longest defence. Never empty.
     pub moves: Vec<TableMove>,
     /// All legal moves, best first.
     pub all: Vec<RankedResult>,
@@ -89,11 +90,11 @@ struct RankedMove {
 impl Tables {
     /// Returns the moves that keep the best result reachable in this game, by DTZ.
     ///
-    /// All wins within the fifty-move rule are kept, but only the fastest once a position was repeated since the last
-    /// capture or pawn move, so that the winner makes progress. Of cursed wins only the fastest are kept, of blessed
-    /// losses only the slowest.
+    /// Of wins within the fifty-move rule all are kept, but only the fastest once a position was repeated since the
+    /// last capture or pawn move, so that the winner makes progress. Of cursed wins only the fastest are kept, of
+    /// blessed losses the slowest.
     ///
-    /// `None` without a legal move, with castling rights or too many pieces, or if a table is missing or damaged.
+    /// `None` without a legal move, with castling rights or too many men, or if a table is missing or damaged.
     pub fn root(&self, game: &Game) -> Option<TableMoves> {
         let legal = game.legal_moves();
         if legal.is_empty() || !self.covers(game.position()) {
@@ -167,7 +168,7 @@ fn clock(game: &Game) -> i32 {
     i32::try_from(game.position().halfmoves()).unwrap_or(FIFTY_MOVES)
 }
 
-/// Whether a position since the last capture or pawn move, the current one included, is a repetition.
+/// Whether a position since the last capture or pawn move, this one included, is a repetition.
 fn has_repeated(game: &Game) -> bool {
     let reversible = game.position().halfmoves() as usize;
     game.repetitions() > 0 || game.past().iter().rev().take(reversible).any(|past| past.repetitions > 0)

@@ -341,7 +341,7 @@ fn result_by_search(tables: &Tables, game: &Game) -> TableResult {
     }
 }
 
-/// Detects damaged or misnamed tables: each agrees with those of the positions after its moves.
+/// Detects damaged or misnamed tables: each result must follow from the results one ply deeper.
 #[test]
 fn the_built_in_tables_agree_with_a_search_of_one_ply() {
     // With the fifty-move rule, results depend on more than the position.
@@ -381,7 +381,7 @@ fn damaged_files_do_not_replace_built_in_tables() {
     assert!(matches!(missing, Err(TablesError::Folder(..))));
 }
 
-/// With any of the fastest wins, the distance shrinks with every move until the next capture or pawn move.
+/// With any fastest win, DTZ shrinks with every move until the next capture or pawn move.
 #[test]
 fn every_fastest_win_comes_closer() {
     let tables = Tables::builtin(ProbeRules::default());

@@ -11,8 +11,7 @@ use crate::chess::position::{Game, PositionError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     pub fen: String,
-    /// Parts that the scheme lacks; the FEN then has White to move, no rights, no en passant, and the clocks of a new
-    /// game.
+    /// Parts that the scheme lacks: the FEN has White to move, no rights, no en passant, clocks of a new game.
     pub assumed: Vec<&'static str>,
     /// Planes (`onehot832/1`: indices, `sparse/1`: features) that differ when the FEN is encoded without history.
     pub different: Vec<usize>,
@@ -47,7 +46,7 @@ enum Turned {
     Rotated,
 }
 
-/// A scheme whose first twelve planes are own P N B R Q K and the opponent's.
+/// A scheme whose first twelve planes are own P N B R Q K, then the opponent's.
 struct Layout {
     turned: Turned,
     /// The side-to-move plane, and the side for which it is all ones.
@@ -249,7 +248,6 @@ fn one_hot(tensor: &[f32]) -> Result<Board, DecodeError> {
     Ok(board)
 }
 
-/// Rights are own king side, own queen side, the opponent's king side, queen side.
 fn rights(us: Color, [own_king, own_queen, their_king, their_queen]: [bool; 4]) -> String {
     let (white, black) = match us {
         Color::White => ([own_king, own_queen], [their_king, their_queen]),

@@ -1,7 +1,7 @@
 //! `lc0-1858/1`: Leela's 1,858 moves, ranks mirrored for Black.
 //!
-//! First all moves of a queen or knight on an empty board, by origin, then by target (a1, b1 … h8); then promotions to
-//! queen, rook and bishop in the same order. A promotion to a knight has the plain move's index. Castling is king takes
+//! First all moves of a queen or knight on an empty board, by origin, then target (a1, b1 … h8); then promotions to
+//! queen, rook and bishop in the same order. A knight promotion has the plain move's index. Castling is king takes
 //! rook.
 
 use shakmaty::{Color, Move, Role};

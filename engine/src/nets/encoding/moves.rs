@@ -20,8 +20,7 @@ pub(super) fn joined(table: &[[u16; 64]; 64], from: Square, to: Square) -> Polic
     PolicyIndex(index)
 }
 
-/// Origin and target in all schemes but lc0's. Castling is the king's two-square step if king and rook are on the
-/// e-file and the a- or h-file, else king takes rook.
+/// Origin and target in all schemes but lc0's.
 pub(super) fn squares(m: Move) -> (Square, Square) {
     match m {
         Move::Castle { king, rook } if is_standard_castling(king, rook) => {
@@ -40,7 +39,7 @@ pub(super) fn king_takes_rook(m: Move) -> (Square, Square) {
     }
 }
 
-/// Mirrors ranks for Black, the mover's view.
+/// The mover's view: ranks are mirrored for Black.
 pub(super) fn seen_by(turn: Color, square: Square) -> Square {
     if turn.is_white() { square } else { square.flip_vertical() }
 }

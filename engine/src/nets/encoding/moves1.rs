@@ -1,5 +1,5 @@
-//! `moves/1`: two table rows for each legal move. Their sum times the position's hidden vector is the move's logit.
-//! Squares are in the mover's view and mirrored by the own king, as in [`sparse1`](super::sparse1).
+//! `moves/1`: two table rows per legal move. Their sum times the position's hidden vector is the move's logit. Squares
+//! are in the mover's view and mirrored by the own king, as in [`sparse1`](super::sparse1).
 //!
 //! - Row A is `2·t + exchange`, where `t` numbers the triples (piece, from, to): P N B R Q K, then origins, then
 //!   targets, ascending, as far as geometry allows (pawns from ranks 2 to 6: one step, two from rank 2, captures;
@@ -39,7 +39,7 @@ const IMPOSSIBLE: u16 = u16::MAX;
 
 type Table = [[[u16; 64]; 64]; 6];
 
-/// The number `t` of each (piece, from, to), and how many there are.
+/// The number `t` of each (piece, from, to), and their count.
 const TABLE: (Table, u16) = table();
 static TRIPLE: Table = TABLE.0;
 
@@ -153,7 +153,7 @@ struct Checks<'a> {
     king: Square,
     /// Targets from which each piece type gives check directly.
     targets: [u64; 6],
-    /// Own pieces that give a discovered check when they leave their line.
+    /// Own pieces that give a discovered check by leaving their line.
     uncovering: u64,
 }
 
@@ -171,7 +171,7 @@ impl Checks<'_> {
             diagonal | straight,
             0,
         ];
-        // Without own pieces nearest to the king on a line, the sliders behind them are found.
+        // Removing the own pieces nearest to the king reveals the sliders behind them.
         let near = (diagonal | straight) & view.by_side[OWN];
         let without = view.occupied & !near;
         let [bishops, rooks] = view.sliders(OWN);

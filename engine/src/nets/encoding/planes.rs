@@ -23,7 +23,7 @@ pub(super) fn boards(game: &Game) -> impl Iterator<Item = (&Board, u32)> {
     [(game.position().board(), game.repetitions())].into_iter().chain(past)
 }
 
-/// Whole planes of the mover's rights to castle to both `sides`, then the opponent's.
+/// Whole planes: the mover's rights to castle to both `sides`, then the opponent's.
 pub(super) fn castling(game: &Game, sides: [CastlingSide; 2]) -> [u64; 4] {
     let us = game.turn();
     let [first, second] = sides;

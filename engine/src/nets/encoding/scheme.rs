@@ -71,8 +71,7 @@ impl Input {
         }
     }
 
-    /// Passes the position's bit masks, and the values other than 0 and 1, to `read`; they are equal if and only if the
-    /// tensors are.
+    /// Passes bit masks and scalars to `read`; both are equal if and only if the tensors are.
     pub fn read<T>(self, game: &Game, read: impl FnOnce(&[u64], &[f32]) -> T) -> T {
         match self {
             Input::Planes72 => {

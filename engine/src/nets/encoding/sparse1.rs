@@ -94,7 +94,7 @@ impl View {
         features
     }
 
-    /// A piece's feature is three bits for its role and one each for side, attacked and defended.
+    /// Computes each feature from three bits of the role and one each for side, attacked and defended.
     #[inline(always)]
     fn push_pieces(&self, features: &mut Features) {
         let [own, theirs] = &self.pieces;

@@ -19,9 +19,9 @@ pub(super) struct Capture {
 }
 
 impl View {
-    /// Whether the SEE of the move is at least 0, when both sides capture on its target as long as that pays. The least
-    /// valuable piece captures first (of equal ones, that on the lowest square). X-rays join in, pins are ignored, a
-    /// king captures only undefended pieces, and recaptures do not promote.
+    /// Whether the SEE of the move is at least 0: both sides capture on its target as long as that pays, the least
+    /// valuable piece first (of equal ones, that on the lowest square). X-rays join in, pins are ignored, a king
+    /// captures only undefended pieces, and recaptures do not promote.
     #[inline(always)]
     pub(super) fn keeps_material(&self, first: Capture) -> bool {
         let to = 1u64 << first.to;

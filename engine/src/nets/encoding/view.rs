@@ -19,9 +19,9 @@ const FILE_H: u64 = FILE_A << 7;
 const RANK_1: u64 = 0xff;
 const RANK_8: u64 = RANK_1 << 56;
 
-/// A position as [`sparse1`](super::sparse1) sees it: the side to move plays up the board, and its king stands on files
-/// e to h. A seen square is `square ^ xor`, where `xor` contains 56 if Black moves and 7 if the king stands on files a
-/// to d. Bitboards have a1 = bit 0.
+/// A position as [`sparse1`](super::sparse1) sees it: the side to move plays up the board, with its king on files e to
+/// h. A seen square is `square ^ xor`, where `xor` has 56 if Black moves and 7 if the king stands on files a to d.
+/// Bitboards have a1 = bit 0.
 #[derive(Clone, Debug)]
 pub struct View {
     pub(super) xor: u8,
@@ -29,7 +29,7 @@ pub struct View {
     pub(super) pieces: [[u64; 6]; 2],
     pub(super) occupied: u64,
     pub(super) by_side: [u64; 2],
-    /// By side. Pins are ignored, own pieces are included.
+    /// By side, own pieces included, pins ignored.
     pub(super) attacks: [u64; 2],
     pub(super) their_slides: u64,
     /// Own towards the h-file, own towards the a-file, the opponent's towards h, towards a.

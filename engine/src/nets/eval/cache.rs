@@ -13,7 +13,7 @@ use crate::nets::encoding::Input;
 
 const ENTRY_OVERHEAD: usize = 96;
 
-/// Shared by all workers, bounded in bytes. The key covers what the encoder reads, the side to move and the requested
+/// Shared by all workers, bounded in bytes. The key covers the encoder's input, the side to move and the requested
 /// moves, so a hit equals the evaluator's answer.
 pub struct EvalCache {
     answers: Cache<u64, Arc<Answer>, Bytes, Identity>,
@@ -36,7 +36,6 @@ impl EvalCache {
         }
     }
 
-    /// Hits since the cache was created or cleared.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
@@ -99,7 +98,7 @@ impl<E> CachedEvaluator<E> {
     }
 }
 
-/// The material value needs no part of the key: it follows from board and side to move.
+/// The key need not cover the material value, which follows from board and side to move.
 fn key(input: Input, request: &Request<'_>) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     input.read(request.game, |masks, scalars| {

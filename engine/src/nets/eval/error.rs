@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// In one line.
+/// The text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("evaluation failed: {0}")]
 pub struct EvalError(pub String);

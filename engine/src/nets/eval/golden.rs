@@ -12,7 +12,7 @@ pub enum GoldenError {
     Wrong(String),
 }
 
-/// Compares the card's golden positions within [`Card::tolerance`].
+/// Checks the card's golden positions within [`Card::tolerance`].
 pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenError> {
     compare(evaluator, &card.golden, card.schemes.value, card.tolerance())
 }

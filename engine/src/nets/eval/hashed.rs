@@ -71,12 +71,12 @@ fn weight(seed: u64) -> u16 {
 }
 
 fn shares(weights: &[u16]) -> Vec<f32> {
-    // Sums stay far below 2^24, so they are exact as floats.
+    // Sums far below 2^24 are exact as floats.
     let sum: u32 = weights.iter().copied().map(u32::from).sum();
     weights.iter().map(|&weight| f32::from(weight) / sum as f32).collect()
 }
 
-/// Counts the nodes on the paths from the root to the evaluated positions.
+/// Counts the nodes on the paths from the root to evaluated positions.
 pub struct CountingEvaluator<E> {
     inner: E,
     nodes: Arc<AtomicU64>,

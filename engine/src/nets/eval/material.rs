@@ -27,8 +27,8 @@ pub fn for_white(board: &Board) -> i32 {
     sum(board, square_bonus)
 }
 
-/// Reads the table's rows as files, as the notebook's program does although it writes them as ranks; only for
-/// comparison with its numbers.
+/// Reads the table's rows as files, as the notebook's program does although it writes them as ranks; for comparison
+/// with its numbers.
 pub fn by_files_for_white(board: &Board) -> i32 {
     sum(board, |square| SQUARE_BONUS[square.file() as usize][square.rank() as usize])
 }

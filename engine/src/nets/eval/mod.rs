@@ -1,8 +1,8 @@
 //! The interface between search and networks.
 //!
 //! An [`Evaluator`] answers a batch of positions, each with a [`Wdl`] for the side to move and one prior per legal
-//! move; a [`SplitEvaluator`] gives either alone. A [`Card`] names a network's schemes, and [`golden`] checks the
-//! network against it.
+//! move; a [`SplitEvaluator`] gives either alone. A [`Card`] names a network's schemes and holds the golden answers
+//! that [`golden`] checks.
 
 mod error;
 mod precision;

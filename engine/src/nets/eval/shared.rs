@@ -1,4 +1,4 @@
-//! Shares one evaluator among workers: a GPU is fast only in large batches.
+//! Shares one evaluator among workers, because a GPU is fast only in large batches.
 
 use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,8 +11,8 @@ use shakmaty::Move;
 use super::{Answer, EvalError, Evaluator, Request};
 use crate::chess::position::Game;
 
-/// One worker's handle on an evaluator in its own thread. Requests that arrive while it is busy form its next batch.
-/// The thread ends when all handles are dropped.
+/// One worker's handle on an evaluator in its own thread, which ends with the last handle. Requests that arrive while
+/// it is busy form its next batch.
 pub struct SharedEvaluator {
     tasks: Sender<Task>,
     max_batch: usize,
@@ -30,14 +30,13 @@ impl Drop for Joined {
 
 type Answers = Result<Vec<Answer>, EvalError>;
 
-/// One worker's positions, with the moves whose priors it wants.
 struct Task {
     positions: Vec<(Game, Vec<Move>)>,
     answers: Sender<Answers>,
 }
 
 impl SharedEvaluator {
-    /// Returns one handle per worker. Panics if the operating system cannot start a thread.
+    /// Returns one handle per worker.
     pub fn share(evaluator: Box<dyn Evaluator>, workers: usize) -> Vec<SharedEvaluator> {
         let max_batch = evaluator.max_batch();
         let (sender, tasks) = unbounded();
@@ -66,7 +65,6 @@ impl Evaluator for SharedEvaluator {
     }
 }
 
-/// Answers all waiting tasks in batches, until all handles are dropped.
 fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
     let max_batch = evaluator.max_batch();
     let mut first = tasks.recv().ok();

@@ -1,6 +1,6 @@
-//! The centipawns shown to users, on the scale of classical engines, for which GUIs and bots have thresholds of
-//! adjudication and resignation. The other scale, lc0's [`centipawns_of_q`](super::centipawns_of_q), grows to a hundred
-//! pawns for a won queen; material is converted and self-play games are stored with it.
+//! Centipawns as shown to users, on the scale of classical engines, for which GUIs and bots have thresholds of
+//! adjudication and resignation. On lc0's scale ([`centipawns_of_q`](super::centipawns_of_q)) a won queen is a hundred
+//! pawns; it serves to convert material and to store self-play games.
 
 /// Centipawns per unit of `atanh(q)`; 347 in "Pawn Advantage, Win Percentage, and Elo" (Chess Programming Wiki).
 ///
@@ -17,7 +17,6 @@ pub fn shown_centipawns(q: f32) -> i32 {
     (SCALE * q.clamp(-1.0, 1.0).atanh()).clamp(-CERTAIN, CERTAIN).round() as i32
 }
 
-/// Inverts [`shown_centipawns`].
 pub fn q_of_shown_centipawns(centipawns: i32) -> f32 {
     match centipawns as f32 {
         shown if shown.abs() >= CERTAIN => shown.signum(),

@@ -24,7 +24,7 @@ fn list(tried: &[String]) -> String {
     if tried.is_empty() { "none was found".to_owned() } else { tried.join("; ") }
 }
 
-/// In one line. [`NetError::InFile`] names the file.
+/// The text is one line. [`NetError::InFile`] names the file.
 #[derive(Debug, Error)]
 pub enum NetError {
     #[error(transparent)]
@@ -58,7 +58,7 @@ pub enum NetError {
 }
 
 impl NetError {
-    /// Adds the network's file, unless the error is not about it.
+    /// Names the network's file, unless the error is not about it.
     pub fn in_file(self, path: &Path) -> NetError {
         match self {
             NetError::Runtime(_) | NetError::Gpu(_) => self,

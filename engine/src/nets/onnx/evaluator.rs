@@ -33,7 +33,7 @@ impl OnnxEvaluator {
     }
 
     /// Runs a recurrent network step by step on `batch`, whose tensors are in `self.input`. Settled positions leave the
-    /// batch to save time; positions do not affect one another.
+    /// batch to save time: positions do not affect one another.
     fn run_steps(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         let schemes = self.session.schemes();
         let (steps, epsilon) = (self.max_steps(), self.limits.epsilon);

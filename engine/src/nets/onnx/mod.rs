@@ -1,8 +1,8 @@
 //! ONNX Runtime behind the interface [`Evaluator`](crate::nets::eval::Evaluator).
 //!
-//! A [`Network`] is a checked file that makes evaluators; a [`NetworkPair`] chooses the faster of its two precisions,
-//! which the [`PrecisionCache`] remembers. An [`OnnxSession`] is unchecked, for measurements and comparing logits. An
-//! [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
+//! A [`Network`] is a checked file that makes evaluators. A [`NetworkPair`] chooses the faster of its two precisions
+//! and remembers it in the [`PrecisionCache`]. An [`OnnxSession`] is unchecked, for measurements and comparing logits.
+//! An [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
 
 mod error;
 mod runtime;

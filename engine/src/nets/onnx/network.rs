@@ -20,7 +20,7 @@ pub struct Network {
     device: Device,
     /// Steps in training, if recurrent.
     steps: Option<usize>,
-    /// The check's session, for the first caller that needs one.
+    /// The session of the check, for the first caller that needs one.
     checked: Arc<Mutex<Option<OnnxSession>>>,
 }
 

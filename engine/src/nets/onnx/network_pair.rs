@@ -72,8 +72,8 @@ impl NetworkPair {
         Network::from_file(bytes, path.clone(), self.device)
     }
 
-    /// Loads the `wanted` precision; for `None` the faster one for `batch` positions, measured once and stored in
-    /// `cache`, on a GPU fp32. The other one replaces a missing file, with a note.
+    /// Loads the `wanted` precision. `None` means fp32 on a GPU, else the faster one for `batch` positions, measured
+    /// once and stored in `cache`. If the file is missing, loads the other precision, with a note.
     pub fn choose(
         &self,
         wanted: Option<Precision>,

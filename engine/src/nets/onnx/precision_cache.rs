@@ -10,7 +10,7 @@ use crate::nets::eval::Precision;
 
 const VERSION: u32 = 2;
 
-/// A JSON file; an unreadable one counts as empty, and if it is unwritable the next start measures again. The default
+/// A JSON file. An unreadable file counts as empty; without a writable one, the next start measures again. The default
 /// has no file.
 #[derive(Clone, Debug, Default)]
 pub struct PrecisionCache {
@@ -90,7 +90,7 @@ fn write(file: &Path, contents: &CacheFile) -> std::io::Result<()> {
     write_aside(file, |out| out.write_all(&bytes))
 }
 
-/// Hashes both files, batch size, CPU and runtime. A release may change the hash and so measure again.
+/// Hashes both files, batch size, CPU and runtime. A new release may change the hash and so measure again.
 pub fn key(fp32: &[u8], int8: &[u8], batch: usize, runtime: &str) -> String {
     let mut hasher = DefaultHasher::new();
     (fp32, int8, batch, runtime, cpu()).hash(&mut hasher);

@@ -15,17 +15,17 @@ pub const MAX_STEPS: usize = 256;
 pub struct StepLimits {
     /// Most steps; 0 means as many as in training.
     pub steps: usize,
-    /// A position has settled when no probability (legal moves, WDL) changed by more in the last step. 0 never stops
+    /// Largest change of any probability (legal moves, WDL) at which a position has settled and stops. 0 never stops
     /// early.
     pub epsilon: f32,
 }
 
-/// The card's entries about a single-step file.
+/// Card entries of a single-step file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepCard {
     /// `y0`, `[d]`: the answer before the first step.
     first_answer: Vec<f32>,
-    /// Steps in training; the golden answers are those after as many.
+    /// Steps in training, after which the golden answers are taken.
     pub steps: usize,
 }
 
@@ -96,7 +96,7 @@ pub fn retain_rows(rows: &mut Vec<f32>, size: usize, keep: &[bool]) {
     rows.truncate(end);
 }
 
-/// Of a position's legal moves, then WDL if the network has a value.
+/// Probabilities of the legal moves, then WDL if the network has a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepProbabilities(Vec<f32>);
 

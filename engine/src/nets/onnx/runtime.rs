@@ -24,7 +24,7 @@ fn runtime() -> Result<&'static LoadedRuntime, RuntimeError> {
     RUNTIME.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
-/// The loaded library's file; its name usually has the version.
+/// The loaded file, whose name usually has the version.
 pub fn library() -> Result<PathBuf, RuntimeError> {
     let library = &runtime()?.library;
     Ok(dunce::canonicalize(library).unwrap_or_else(|_| library.clone()))
@@ -79,8 +79,8 @@ pub(super) const LIBRARY: &str = if cfg!(windows) {
     "libonnxruntime.so"
 };
 
-/// Libraries to try: `ORT_DYLIB_PATH` alone if set, else the files in [`folders`], then the system's search path, but
-/// not on Windows, which may have an older version.
+/// Libraries to try: `ORT_DYLIB_PATH` alone if set, else the files in [`folders`], then the system's search path; not
+/// on Windows, which may have an older version.
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         return vec![path.into()];

@@ -11,10 +11,10 @@ pub struct PrecisionTiming {
     pub int8_ms: f64,
 }
 
-/// Less is not worth int8's lower accuracy.
+/// A smaller speed-up is not worth int8's lower accuracy.
 const MIN_SPEEDUP: f64 = 1.1;
 
-/// Time to measure, unless batches take longer.
+/// Measuring time, unless batches take longer.
 const TIME: Duration = Duration::from_millis(60);
 
 const MIN_RUNS: usize = 3;

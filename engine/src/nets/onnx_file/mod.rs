@@ -24,7 +24,7 @@ pub(super) enum Values {
     F32(Vec<f32>),
     I16(Vec<i16>),
     I8(Vec<i8>),
-    /// The `TensorProto.DataType`, which no weight has.
+    /// A `TensorProto.DataType` that no weight has.
     Other(i32),
     /// Byte count of a tensor that ends within a number.
     Torn(usize),

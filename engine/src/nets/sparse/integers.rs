@@ -12,7 +12,7 @@ pub(super) struct Lanes(pub [i16; 32]);
 #[repr(C, align(64))]
 pub(super) struct Bytes<T>(pub [T; 64]);
 
-/// Pairs of 16-bit numbers in [`Lanes`], and units of the value's first layer computed together.
+/// Pairs of 16-bit numbers in [`Lanes`]; as many units of the value's first layer are computed together.
 pub(super) const UNITS: usize = 16;
 
 impl Lanes {

@@ -59,7 +59,6 @@ pub struct DepthSearch<'s, 'o> {
     method: FullWidthMethod,
     lines: usize,
     roots: ScoredMoves,
-    /// `None`: nothing ends the search early.
     stop_check: Option<&'s mut StopCheck<'o>>,
 }
 

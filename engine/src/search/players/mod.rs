@@ -54,8 +54,8 @@ impl Player {
         [Player::Random, Player::Minimax, Player::AlphaBeta, Player::Uct, Player::UctValue];
     pub const NAMES: [&'static str; 5] = ["random", "minimax", "alpha-beta", "uct", "uct-value"];
 
-    /// Searches until the task's limits, the observer or `stop` (within milliseconds) end it. The first depth or
-    /// rollout always completes, so that there is a move. Leaves [`SearchObserver::done`] to the caller.
+    /// Searches until the task's limits, the observer or `stop` end it, but completes the first depth or rollout, so
+    /// that there is a move. Leaves [`SearchObserver::done`] to the caller.
     pub fn think(
         self,
         task: &PlayerTask,

@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle};
 use super::{Player, PlayerTask};
 use crate::search::SearchObserver;
 
-/// Runs at most one classical player in the background; dropping it stops and joins the thread.
+/// Runs at most one classical player in the background.
 #[derive(Debug, Default)]
 pub struct PlayerThread {
     current: Option<(JoinHandle<()>, Arc<AtomicBool>)>,

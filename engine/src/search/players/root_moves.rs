@@ -46,7 +46,6 @@ pub struct ScoredMoves {
     game: Game,
     /// First the moves searched at the current depth, best first; then the others in the last depth's order.
     pub moves: Vec<ScoredMove>,
-    /// Moves made, root moves included.
     pub nodes: u64,
     /// Last completed, in plies.
     pub depth: u32,

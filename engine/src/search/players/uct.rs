@@ -27,7 +27,7 @@ impl Default for UctParams {
     }
 }
 
-/// A few milliseconds at most.
+/// At most a few milliseconds.
 const GAMES_PER_CHECK: u64 = 8;
 
 /// Without `rollout_plies`, rollouts go to the end of the game.
@@ -81,7 +81,7 @@ impl UctSearch {
         uct
     }
 
-    /// Shuffles the moves. Returns false if the memory is full.
+    /// Returns false if the memory is full.
     fn expand(&mut self, id: UctNodeId, mut moves: MoveList) -> bool {
         moves.shuffle(&mut self.rng);
         self.tree.expand(id, &moves)
@@ -243,7 +243,6 @@ mod tests {
                 uct.tree.node_mut(ROOT).add_result(wdl.flipped());
             }
         };
-        // Unvisited moves come first.
         count(&mut uct, a, &[Wdl::WIN, Wdl::WIN]);
         assert_eq!(uct.select(ROOT), b);
         count(&mut uct, b, &[Wdl::LOSS]);

@@ -59,7 +59,6 @@ impl UctTree {
         &mut self.nodes[id as usize]
     }
 
-    /// Empty before expansion.
     pub fn children(&self, id: UctNodeId) -> std::ops::Range<UctNodeId> {
         let node = self.node(id);
         node.first_child..node.first_child + UctNodeId::from(node.children)

@@ -1,8 +1,8 @@
-//! Simulates the cost of cache-line contention between many workers on a real tree.
+//! Simulates cache-line contention between many workers on a real tree.
 //!
-//! Each series runs on the real tree. Its accesses then go through a model of cache lines, in which a line written by
-//! another worker takes [`TRANSFER`] to fetch, for one worker at a time. Results become visible slightly too early, so
-//! workers follow the same moves more often than in reality.
+//! Each series runs on the tree. Its accesses then go through a model of cache lines: a line written by another worker
+//! takes [`TRANSFER`] to fetch, by one worker at a time. Results become visible slightly too early, so workers follow
+//! the same moves more often than in reality.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

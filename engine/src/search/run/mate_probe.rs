@@ -106,8 +106,8 @@ impl MateProbe {
         (self.finished, self.shortened) = (!self.enabled, !self.enabled);
     }
 
-    /// Spends the nodes of `visits` more visits. Returns the first mate found; a search for a mate also returns its
-    /// absence. `value` is the root's Q for its side to move, `most_visited` is [`Tree`](crate::search::Tree)'s method.
+    /// Spends the nodes of `visits` more visits. Returns the first mate found; in a search for a mate, also its
+    /// absence. `value` is the root's Q for its side to move, `most_visited` the tree's method.
     pub fn advance(
         &mut self,
         context: &SearchContext,

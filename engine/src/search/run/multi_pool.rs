@@ -17,7 +17,7 @@ use crate::search::run::worker::{GATHER_PASSES, GatherRound, WalkedRound, evalua
 
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Worker threads, each with an evaluator, that serve many searches at once; dropping the pool stops them.
+/// Worker threads, each with an evaluator, that serve many searches at once.
 ///
 /// A batch collects leaves of several searches, so that it is full although each adds few. A lone search gets all
 /// workers.
@@ -248,7 +248,7 @@ impl MultiWorker {
         MultiWorker { evaluator, number, workers, size, walker: Walker::new(number), batches: Vec::new() }
     }
 
-    /// Returns whether there was anything to do. If the evaluator fails, cancels this worker's visits.
+    /// Returns whether there was anything to do.
     fn round(&mut self, taken: &[Arc<Running>]) -> Result<bool, EvalError> {
         if let (Some(evaluator), [running]) = (self.evaluator.split(), taken) {
             self.walker.start(&running.search.context);

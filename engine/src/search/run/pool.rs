@@ -15,7 +15,7 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::worker::Worker;
 use crate::search::tree::Tree;
 
-/// Worker threads, each with an evaluator, for one search at a time. Dropping the pool stops and joins them.
+/// Worker threads, each with an evaluator, for one search at a time.
 pub struct Pool {
     params: Params,
     native: bool,
@@ -117,7 +117,6 @@ impl Pool {
         self.current.as_ref().is_some_and(|search| !search.is_finished())
     }
 
-    /// Reads the tree of the running or last search.
     pub fn read_tree<T>(&self, read: impl FnOnce(&Tree) -> T) -> Option<T> {
         self.current.as_ref().map(|search| read(&search.tree()))
     }

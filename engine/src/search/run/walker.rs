@@ -28,7 +28,7 @@ pub(in crate::search) struct WalkedPath {
     pub kept: usize,
 }
 
-/// Retries at a leaf that another worker evaluates or expands, until the visit is abandoned.
+/// Retries at a leaf that another worker evaluates or expands.
 const MAX_WAITS: u32 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

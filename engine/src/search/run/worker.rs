@@ -25,8 +25,7 @@ impl Worker {
         Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
     }
 
-    /// Returns why the search ended; `None` if it was ended elsewhere. If the evaluator fails, cancels this worker's
-    /// visits.
+    /// Returns why the search ended; `None` if it was ended elsewhere.
     pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
         if self.evaluator.split().is_some() {
             return Ok(self.walk(search));

@@ -65,7 +65,7 @@ impl GoLimits {
 pub struct Budget {
     /// From `go`; [`should_stop`](super::should_stop) scales it. Set only on a clock.
     pub soft: Option<Duration>,
-    /// From the start of the own clock.
+    /// Since the own clock started.
     pub hard: Option<Duration>,
 }
 
@@ -204,8 +204,8 @@ mod tests {
         }
     }
 
-    /// Every move takes its hard limit plus a real overhead. No flag falls in a game of any length if the increment
-    /// exceeds the overhead, nor in a game of usual length without increment.
+    /// Every move takes its hard limit plus a real overhead. The flag never falls if the increment exceeds the
+    /// overhead, nor in a game of usual length without increment.
     #[test]
     fn a_clock_survives_a_game_in_which_every_move_takes_all_it_may() {
         for (start, increment, togo, cost, moves) in [

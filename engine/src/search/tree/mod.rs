@@ -121,7 +121,7 @@ impl Tree {
         Tree::new(Game::new(), &[], Params::default(), memory)
     }
 
-    /// Empties the tree and frees the memory beyond an empty tree's.
+    /// Also frees the memory beyond an empty tree's.
     pub(in crate::search) fn emptied(mut self) -> Tree {
         self.nodes.shrink();
         Tree::in_store(self.nodes, Game::new(), &[], Params::default())
@@ -137,9 +137,8 @@ impl Tree {
         self.moves.len() < self.game.legal_moves().len()
     }
 
-    /// Prepares a search. Reuses the tree if it contains `game` and `params` allow it; otherwise begins with an
-    /// unevaluated root. Returns whether the tree was reused. Nodes not below the new root are freed only when memory
-    /// is needed.
+    /// Reuses the tree if it contains `game` and `params` allow it, and returns whether it did. Otherwise begins with
+    /// an unevaluated root. Nodes not below the new root are freed only when memory is needed.
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
         let last_ply = self.game.ply();
         let kept = params.reuse
@@ -294,7 +293,7 @@ impl Tree {
         self.nodes.node(id)
     }
 
-    /// Checks the invariant of [`Tree`] and that no visit is in flight; for tests.
+    /// For tests: checks the invariant of [`Tree`] and that no visit is in flight.
     pub fn check_at_rest(&self) -> Result<(), String> {
         let mut open = vec![self.root, self.base];
         let mut seen = std::collections::HashSet::new();

@@ -95,7 +95,6 @@ impl SumError {
     }
 }
 
-/// Sums over several visits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Results {
     pub visits: u32,
@@ -314,7 +313,7 @@ impl Node {
         usize::from(self.links.load(Ordering::Acquire) & !ADDING)
     }
 
-    /// Spins until this thread alone may add a link, until [`Node::unlock`]. Returns the number of links.
+    /// Spins for the sole right to add a link, held until [`Node::unlock`]. Returns the number of links.
     pub fn lock(&self) -> usize {
         loop {
             let links = self.links.load(Ordering::Relaxed) & !ADDING;
@@ -474,7 +473,6 @@ pub(in crate::search) struct LinkCounts(u64);
 
 const IN_FLIGHT: u64 = 1 << 32;
 
-/// The bit offset of [`Known`].
 const KNOWN: u32 = 56;
 
 impl LinkCounts {

@@ -22,7 +22,6 @@ impl Proof {
         Proof::Win(TABLE + plies.min(1000))
     }
 
-    /// As [`Proof::table_win`].
     pub fn table_loss(plies: u16) -> Proof {
         Proof::Loss(TABLE + plies.min(1000))
     }

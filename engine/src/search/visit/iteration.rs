@@ -1,4 +1,4 @@
-//! A visit: begins at the root, descends to a leaf, ends with a value or is cancelled.
+//! The steps of a visit, in their order.
 
 use crate::chess::position::Game;
 use crate::chess::tables::TableResult;
@@ -43,7 +43,7 @@ pub enum Expanding {
 }
 
 impl Tree {
-    /// `game` must be at the root. With `on_edges`, the descent leaves a virtual loss on each edge.
+    /// Begins a visit at the root. With `on_edges`, its descent leaves a virtual loss on each edge.
     #[inline]
     pub fn begin(&self, path: &mut Path, on_edges: bool) {
         path.steps.clear();
@@ -56,7 +56,7 @@ impl Tree {
         path.virtual_loss = if on_edges { VirtualLoss::Edges } else { VirtualLoss::None };
     }
 
-    /// Follows selection from the path's last node to a leaf, playing the moves in `game`.
+    /// Follows selection from the path's last node, where `game` must be, to a leaf.
     pub fn descend(&self, path: &mut Path, game: &mut Game, expanding: Expanding) -> Reached {
         loop {
             if let Some(reached) = self.step(path, game, expanding) {
@@ -65,7 +65,7 @@ impl Tree {
         }
     }
 
-    /// Follows selection by one ply. Returns where the descent ends, if it does.
+    /// Returns where the descent ends, if it does.
     #[inline]
     fn step(&self, path: &mut Path, game: &mut Game, expanding: Expanding) -> Option<Reached> {
         if !self.node(path.leaf).is_expanded() {
@@ -112,7 +112,7 @@ impl Tree {
         if node.claim() { Reached::Unexpanded } else { Reached::Collision }
     }
 
-    /// Appends an edge and its child to the path. Returns where the descent ends, if the child's value is known.
+    /// Returns where the descent ends, if the child's value is known.
     #[inline]
     fn follow(&self, path: &mut Path, edge: &EdgeToChild, prior: u16) -> Option<Reached> {
         let mut series = Series::of(1);

@@ -52,8 +52,7 @@ impl Path {
 }
 
 impl Tree {
-    /// Begins a series of at most `most` visits at the root, where `game` must be. [`Tree::next_in_series`] begins the
-    /// next visit after one has ended; [`Tree::end_series`] ends the series early.
+    /// Begins a series of at most `most` visits at the root. [`Tree::next_in_series`] begins each further visit.
     pub fn begin_series(&self, path: &mut Path, on_edges: bool, most: u64) {
         self.begin(path, on_edges);
         path.in_series = true;

@@ -170,7 +170,6 @@ fn bucket_of(key: u64, used: usize) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
     New,
-    /// Another node has this key.
     Known(NodeId),
     NoRoom,
 }
