@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Checks the canaries of `philidor-trainer evaluate canaries` with Stockfish.
 
-Every position and move must be legal. The expected moves must be Stockfish's best, and better by a margin than
-every other move, or mate sooner; moves to avoid must be worse by that margin; mates must be as short as expected;
-and bounds on win, draw and loss must hold for Stockfish's own WDL. Bounds on the policy are not checked. Failures
-are listed by line; the exit status is then 1.
+Every position and move must be legal. Expected moves must be better than all others by a margin, or mate sooner. Moves
+to avoid must be worse by that margin. Mates must be as short as expected, and bounds on win, draw and loss must hold
+for Stockfish's WDL. Bounds on the policy are not checked. Lists failures by line, and then exits with status 1.
 
 Examples:
   scripts/canaries.py
@@ -65,7 +64,7 @@ class Checker:
         return {"win": win, "draw": draw, "loss": loss, "q": win - loss, "total": win + draw + loss}
 
     def failures(self, row):
-        """What is wrong with a row."""
+        """Yields the faults of a row."""
         board, kind, expected = self.board(row["position"]), row["question"], row["expected"]
         if kind in ("plays", "finds", "avoids"):
             named = {board.parse_uci(move) for move in expected.split()}

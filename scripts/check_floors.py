@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that imports only go down: a floor uses the floors listed before it, a room the rooms listed before it.
+"""Checks the order of imports: a floor (a module of a crate) uses only the floors listed before it, a room (a module
+of a floor) only the rooms listed before it.
 
-The order is that of the `mod` lines: floors in a crate's `lib.rs`, rooms in a floor's `mod.rs`. Tests, which may use
-anything of their crate, and comments are left out. The rooms of `cli`, one for each command, stand side by side: a command
-and what libtorch adds to it name each other.
+The order is that of the `mod` lines: floors in a crate's `lib.rs`, rooms in a floor's `mod.rs`. Tests and comments are
+not checked. The rooms of `cli` have no order, because a command and its part with libtorch use each other.
 
 Usage: scripts/check_floors.py [CRATE_FOLDER ...]        (default: engine and trainer)
 """

@@ -2,9 +2,8 @@
 """Reads the clocks in the games of a match: how much of its time each player left unused.
 
 The PGN must hold the time left after every move, as fastchess writes it (`tl=0.996s`; scripts/match.py asks for it).
-For each player: the share of all the time that it was given (base and increments) which was left at the end of the
-games, the same as a share of the base alone, the lowest clock of any game, and the mean time left after each tenth of
-its moves.
+For each player it prints the time left at the end, as a share of base and increments and as a share of the base, the
+lowest clock of any game, and the mean time left after each tenth of its moves.
 
 Example: scripts/clocks.py runs/match.pgn
 """
@@ -29,7 +28,7 @@ def games(text):
 
 
 def clocks(text):
-    """By player: of each game, the base, the increment and the clock after every own move, in seconds."""
+    """Base, increment and the clock after every own move, in seconds, by player and game."""
     found = defaultdict(list)
     for tags, comments in games(text):
         control = re.fullmatch(r"([\d.]+)(?:\+([\d.]+))?", tags.get("TimeControl", ""))

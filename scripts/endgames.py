@@ -35,20 +35,20 @@ LONGEST = 200
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("tables", nargs="?", type=Path, help="folder of Syzygy tables, WDL and DTZ; the defender's")
+    add("tables", nargs="?", type=Path, help="the defender's folder of Syzygy tables (WDL and DTZ)")
     add("--defender", metavar="COMMAND", help="UCI engine that defends instead of the tables")
-    add("--defender-nodes", type=int, default=100_000, help="of a move of the defending engine (default: %(default)s)")
+    add("--defender-nodes", type=int, default=100_000, help="nodes per move of --defender (default: %(default)s)")
     add("--won", type=int, default=600, metavar="CP", help="score of a position that counts as won (default: %(default)s)")
     add("--classes", nargs="+", metavar="CLASS", help="default: all tables of three and four men")
-    add("--games", type=int, default=100, help="for each class (default: %(default)s)")
-    add("--visits", type=int, default=400, help="nodes of a move (default: %(default)s)")
+    add("--games", type=int, default=100, help="games per class (default: %(default)s)")
+    add("--visits", type=int, default=400, help="nodes per move of the engine (default: %(default)s)")
     add("--engine", default=str(match.ROOT / "target/release/philidor"), help="default: %(default)s")
     add("--engine-options", nargs="*", default=["Threads=1", "Hash=64"], metavar="NAME=VALUE",
         help="UCI options (default: Threads=1 Hash=64)")
     add("--min-dtz", type=int, default=1, metavar="PLIES",
-        help="only positions whose next capture, pawn move or mate is at least so far (default: %(default)s)")
-    add("--seed", type=int, default=1, help="of the positions (default: %(default)s)")
-    add("--failures", type=Path, help="write the positions that were not won to this file, a FEN with moves a line")
+        help="only positions whose next capture, pawn move or mate is at least this far away (default: %(default)s)")
+    add("--seed", type=int, default=1, help="seed of the positions (default: %(default)s)")
+    add("--failures", type=Path, help="write the positions that were not won to this file, one FEN with moves per line")
     arguments = parser.parse_args()
     if bool(arguments.tables) == bool(arguments.defender):
         parser.error("name either a folder of tables or a --defender")
@@ -144,7 +144,7 @@ def draw_position(chess, name, defender, min_dtz, chance):
 
 
 def play(board, engine, limit, defender):
-    """Plays a game out, the engine to move; returns its result for the engine, 1, 0 or -1."""
+    """Plays out a game with the engine to move. Returns 1, 0 or -1 for the engine."""
     side, token = board.turn, object()
     while True:
         if board.is_checkmate():

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """Does the units of work of `philidor-trainer rl --inbox` or `annotate --inbox` on many machines, with Ray.
 
-The inbox is a folder: wanted.json lists the units, files/ holds what they need by hash,
-results are put beside them. This driver hands each unit to a free core of the cluster,
-which runs `philidor-trainer work`, and writes what comes back aside, flushes and renames
-it. It remembers nothing: after a kill the same command goes on from what the inbox
-holds. Units that are lost with a machine are done again elsewhere; as a unit has the same
-result wherever it is done, doing it twice harms nobody. A machine that fails three times
-in a row, or sends results that are refused, is left out for a while and named with the reason.
+The inbox is a folder: wanted.json lists the units, files/ holds their input files by hash, and results lie
+beside them. This driver hands each unit to a free core of the cluster, which runs `philidor-trainer work`, and
+puts the result into the inbox. The driver keeps no state: after a kill, the same command continues from the
+inbox. Units that are lost with a machine are done again elsewhere, with the same result. A machine that fails
+three times in a row, or whose results are refused, is left out for a while and named with the reason.
 
-What follows `--` is the learner's command line, which runs beside the driver, on a GPU's
-machine where the cluster has one, and is started again with --resume when it is killed.
-Without it, a learner or annotate must be started by hand. The driver ends with it, or
-with --until-done when nothing is wanted any more.
+The command line after `--` is the learner's. The learner runs beside the driver, or on a machine with a GPU if
+the cluster has one, and is started again with --resume when it is killed. Without `--`, a learner or annotate
+must be started by hand. The driver ends with the learner, or with --until-done when nothing is wanted any more.
 
 Without --address, Ray is started on this machine alone. docs/scaling.md shows clusters.
 scripts/setup.sh fleet installs Ray.
@@ -48,22 +45,21 @@ except ImportError:
 from ray.exceptions import RayError, TaskCancelledError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-# Units that are handed out for each core: one that is being done, one that waits, which
-# Ray's autoscaler takes as demand.
+# Units handed out per core: one in progress, and one waiting, which Ray's autoscaler takes as demand.
 PENDING = 2
-# Failures of a unit after which it is given up, if they are of as many machines (or all there are) that work otherwise.
+# Failures after which a unit is given up, if it failed on as many machines (or all) that otherwise work.
 GIVEN_UP = 3
-# Failures in a row after which a machine is left out, and the most seconds that it is left out for.
+# Failures in a row after which a machine is left out, and its longest pause in seconds.
 LEFT_OUT, LONGEST_PAUSE = 3, 600.0
-# The machines that a report names at most.
+# Most machines that a report names.
 NAMED = 6
-# Seconds between looks at the inbox, at the machines, between reports, and until a result that was
-# put there and is wanted still is taken to have been refused.
+# Seconds between looks at the inbox, at the machines, between reports, and until a result that is
+# still wanted counts as refused.
 POLL, LOOK, REPORT, REFUSED = 0.2, 2.0, 10.0, 15.0
-# Seconds of results that the rate is counted from.
+# Seconds over which the rate is measured.
 RECENT = 300.0
-# A unit that takes this many times as long as the longest one so far, and as many seconds at
-# least, is handed out a second time: its machine may be cut off without Ray having noticed.
+# A unit that takes LATE times as long as the longest so far, and at least LATE_AT_LEAST seconds, is
+# handed out a second time: its machine may be cut off without Ray having noticed.
 LATE, LATE_AT_LEAST = 3, 30.0
 # Seconds to wait for a cluster that is starting.
 PATIENCE = 300.0
@@ -77,7 +73,7 @@ def say(text):
 
 
 def child(command, **more):
-    """A program that the kernel kills as soon as this process ends, however that happens."""
+    """Starts a program that the kernel kills when this process ends for any reason."""
     return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)], **more)
 
 
@@ -89,7 +85,7 @@ def cache():
 
 
 def write(path, data, mode=0o644):
-    """Aside, flushed, renamed: a file is there as a whole or not at all."""
+    """Writes aside, flushes and renames, so that a file is complete or absent."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(aside, "wb") as file:
@@ -104,7 +100,7 @@ def write(path, data, mode=0o644):
 
 
 def have(name, reference, mode=0o644):
-    """The path of a file by its hash, fetched once for each machine."""
+    """The path of a file, which is fetched once per machine."""
     path = cache() / name
     if not path.exists():
         write(path, ray.get(reference), mode)
@@ -113,7 +109,7 @@ def have(name, reference, mode=0o644):
 
 
 def sweep(folder):
-    """Removes what a killed process left, and files that no unit has used for a day."""
+    """Removes leftovers of killed processes, and files that no unit has used for a day."""
     for path in folder.iterdir():
         with contextlib.suppress(OSError):
             writer = path.name.split("-")[1] if path.name.startswith("work-") else None
@@ -127,7 +123,7 @@ def sweep(folder):
 
 @ray.remote(num_cpus=1, max_retries=-1)
 def work(unit, program, library, files):
-    """Does a unit: the node, and the bytes of its result, or None and what is wrong."""
+    """Does a unit. Returns the node, the result's bytes or None, and an error."""
     node = ray.get_runtime_context().get_node_id()
     try:
         sweep(cache())
@@ -138,7 +134,7 @@ def work(unit, program, library, files):
 
 
 def done(scratch, unit, program, library, files):
-    """The bytes of a unit's result, or None and what the program said."""
+    """Returns the result's bytes or None, and the program's error."""
     (scratch / "files").mkdir()
     for name, reference in files.items():
         (scratch / "files" / name).symlink_to(have(name, reference))
@@ -155,7 +151,7 @@ def done(scratch, unit, program, library, files):
 
 @ray.remote(max_restarts=-1, max_task_retries=-1)
 class Learner:
-    """The learner's process. A killed one is started again; so is this actor, by Ray."""
+    """Runs the learner's process and restarts it after a kill, as Ray restarts this actor."""
 
     def run(self, command, run, folder):
         short = 0
@@ -163,7 +159,7 @@ class Learner:
             begun = time.monotonic()
             resume = run and (Path(folder) / run / "state.json").exists() and "--resume" not in command
             status = child(resumed(command) if resume else command, cwd=folder).wait()
-            # One that resumes and ends at once may have met the last one, which is being killed.
+            # A resumed learner that ends at once may have met its predecessor, which is still being killed.
             short = short + 1 if resume and time.monotonic() - begun < 10 else 0
             if status in (0, 2) or (status > 0 and (short == 0 or short > 3)):
                 return status
@@ -172,7 +168,7 @@ class Learner:
 
 
 def resumed(command):
-    """The command that goes on with a run. Its configuration has every key of the preset, which is refused beside it."""
+    """The command that resumes a run, without --preset, which is refused beside the run's configuration."""
     if "--config" not in command:
         command = [word for before, word in zip(["", *command], command)
                    if before != "--preset" and word.split("=")[0] != "--preset"]
@@ -183,7 +179,7 @@ def resumed(command):
 
 
 class Machine:
-    """A node of the cluster, and how it fares; first it is left out for that many seconds."""
+    """A node of the cluster and its failures. `pause` is the first time in seconds that it is left out."""
 
     def __init__(self, node, pause):
         self.name = node["NodeManagerHostname"]
@@ -191,7 +187,7 @@ class Machine:
             self.name = node["NodeName"]
         self.address, self.cores = node["NodeManagerAddress"], node["Resources"].get("CPU", 0)
         self.pause = pause
-        # Failures since a result was accepted, how often it was left out since then, and until when.
+        # Failures and pauses since the last accepted result, and the end of the current pause.
         self.row, self.pauses, self.until = 0, 0, 0.0
         self.done, self.why = 0, ""
 
@@ -202,7 +198,7 @@ class Machine:
         return time.monotonic() < self.until
 
     def failed(self, why):
-        """Counts a failure, unless the machine is left out, when it fails units that it had been given before."""
+        """Counts a failure, except of units that the machine had when it was left out."""
         self.why = why
         if self.is_left_out():
             return
@@ -217,14 +213,14 @@ class Machine:
 
 
 class Machines:
-    """The nodes with cores, by their names in Ray."""
+    """The nodes with cores, by Ray's node IDs."""
 
     def __init__(self, pause):
         self.pause = pause
         self.there, self.gone, self.looked = {}, {}, 0.0
 
     def look(self):
-        """Tells which machines have joined or left."""
+        """Reports which machines have joined or left."""
         if time.monotonic() - self.looked < LOOK:
             return
         first, self.looked = not self.looked, time.monotonic()
@@ -245,7 +241,7 @@ class Machines:
         return self.there.get(node) or self.gone.get(node)
 
     def left_out(self):
-        """The names in Ray of the nodes that get nothing for now."""
+        """The IDs of the nodes that are left out."""
         return [name for name, machine in self.there.items() if machine.is_left_out()]
 
     def cores(self):
@@ -256,7 +252,7 @@ class Machines:
         return bool(self.there) and all(machine.pauses > 1 for machine in self.there.values())
 
     def report(self):
-        """The machines with the fewest results last, and those that are left out."""
+        """The machines with their results, most first; marks machines that are left out."""
         by_results = sorted(self.there.values(), key=lambda machine: -machine.done)
         said = [f"{machine.name} {machine.done}" + (" (left out)" if machine.is_left_out() else "") for machine in by_results]
         if len(said) > NAMED:
@@ -265,28 +261,27 @@ class Machines:
 
 
 class Driver:
-    """Hands out what is wanted and puts what comes back into the inbox."""
+    """Hands out wanted units and puts their results into the inbox."""
 
     def __init__(self, inbox, program, library, pause):
         self.inbox = inbox
         self.program = self.shipped(program)
         self.library = self.shipped(library) if library.exists() else None
-        # Files by name and units in progress, as Ray knows them; when a result was put there.
+        # Ray's objects by file name; units in progress by Ray's reference; the time of each result put into the inbox.
         self.references, self.pending, self.put = {}, {}, {}
         self.machines = Machines(pause)
-        # The nodes that a unit has failed on, one for each failure; which node made a
-        # result that was put there, and why an earlier one was refused.
+        # By unit: the nodes of its failures; the node of the result in the inbox, with the last refusal before.
         self.failures, self.made = {}, {}
         self.accepted, self.longest, self.recent = 0, 0.0, deque()
 
     @staticmethod
     def shipped(path):
-        """A file by its hash, as an object of Ray."""
+        """A file's name with its hash, and its content as an object of Ray."""
         data = path.read_bytes()
         return f"{path.name}-{hashlib.sha256(data).hexdigest()[:32]}", ray.put(data)
 
     def wanted(self):
-        """The list of units, by the file of their result, in order, and whether that is all for ever."""
+        """The wanted units by result file, in order, and whether no more will follow."""
         try:
             said = json.loads((self.inbox / "wanted.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -295,7 +290,7 @@ class Driver:
         return {entry["file"]: entry for entry in said["units"]}, finished
 
     def files(self, names):
-        """What a unit needs, as objects of Ray; None if it is not wanted any more."""
+        """A unit's input files as objects of Ray; None if the unit is not wanted any more."""
         try:
             for name in names:
                 if name not in self.references:
@@ -305,7 +300,7 @@ class Driver:
         return {name: self.references[name] for name in names}
 
     def is_given_up(self, name):
-        """True if the unit is at fault, not a machine: it fails on several that work otherwise."""
+        """True if the unit fails on several machines that otherwise work."""
         failures = self.failures.get(name, [])
         sound = {node for node in failures if (machine := self.machines.of(node)) and machine.row < LEFT_OUT}
         return len(failures) >= GIVEN_UP and len(sound) >= min(GIVEN_UP, max(1, len(self.machines.there)))
@@ -333,7 +328,7 @@ class Driver:
                 handed.append(name)
 
     def judge(self, wanted):
-        """Finds out what became of the results that were put into the inbox."""
+        """Finds out which results in the inbox were accepted or refused."""
         for name, (node, before) in list(self.made.items()):
             if (self.inbox / name).exists():
                 continue
@@ -352,14 +347,14 @@ class Driver:
             del self.made[name]
 
     def reason(self, name):
-        """Why a result of a unit was refused, and what tells the reason from an earlier one; None if none was."""
+        """An identity of the last refusal of a unit's result, and its text; None if none was refused."""
         with contextlib.suppress(FileNotFoundError):
             path = self.inbox / "refused" / f"{name}.txt"
             state = path.stat()
             return (state.st_ino, state.st_mtime_ns), path.read_text(encoding="utf-8", errors="replace")
 
     def fail(self, name, node, why):
-        """Notes that a unit has failed on a node, None where Ray does not tell which."""
+        """Notes that a unit has failed on a node (None if Ray does not tell)."""
         self.failures.setdefault(name, []).append(node)
         machine = self.machines.of(node)
         if machine is None or not machine.is_left_out():
@@ -370,14 +365,14 @@ class Driver:
             say(f"{name} is given up here after {len(self.failures[name])} failures; the learner does it")
 
     def despair(self):
-        """Ends the driver when nothing that the machines do is of use."""
+        """Ends the driver if no result was ever accepted and every machine failed again after a pause."""
         if not self.accepted and not self.made and self.machines.are_hopeless():
             machine = next(iter(self.machines.there.values()))
             sys.exit(f"fleet.py: stopped: nothing that a machine did was good, and each failed again after a pause. "
                      f"{machine}: {machine.why}")
 
     def call_off(self, wanted):
-        """Ends units that are not wanted any more, and forgets files that none of them names."""
+        """Cancels units that are not wanted any more, and forgets files that no unit needs."""
         for reference, (name, _, _) in list(self.pending.items()):
             if name not in wanted or (self.inbox / name).exists():
                 ray.cancel(reference, force=True)
@@ -431,7 +426,7 @@ class Driver:
 
 
 def one_line(text):
-    """What a program or Ray said, without line breaks and Ray's frames."""
+    """The output of a program or of Ray in one line, without Ray's frames."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if lines and "ray::" in text and len(lines) > 1:
         lines = [lines[0], lines[-1]]
@@ -439,14 +434,14 @@ def one_line(text):
 
 
 def span(seconds):
-    """A time to wait, as people say it."""
+    """A duration in words."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def start_learner(arguments):
-    """The learner's result, to come: on a GPU if the cluster has one, else beside the driver."""
+    """Starts the learner on a GPU if the cluster has one, else beside the driver. Returns the actor and its status."""
     command = [str(arguments.learner_program), *arguments.learner, "--inbox", str(arguments.inbox)]
     run = "runs/rl" if arguments.learner[0] == "rl" else None
     with contextlib.suppress(ValueError, IndexError):
@@ -470,11 +465,12 @@ def parse(argv):
     parser.add_argument("--cpus", type=int, help="without --address: cores to work on [default: all]")
     parser.add_argument("--program", type=Path, default=program,
                         help="the philidor-trainer that the machines run [default: %(default)s]")
-    parser.add_argument("--learner-program", type=Path, help="the one that learns [default: that of --program]")
+    parser.add_argument("--learner-program", type=Path,
+                        help="the philidor-trainer that the learner runs [default: that of --program]")
     parser.add_argument("--onnxruntime", type=Path, default=ROOT / ".deps/lib/libonnxruntime.so",
-                        help="the library that runs networks other than the family sparse, sent along if it is there")
+                        help="ONNX Runtime, for networks other than the family sparse; sent along if it exists")
     parser.add_argument("--pause", type=float, default=30, metavar="SECONDS",
-                        help="leave a machine that keeps failing out for so long at first [default: %(default)s]")
+                        help="first pause of a machine that keeps failing [default: %(default)s]")
     parser.add_argument("--until-done", action="store_true", help="end when nothing is wanted any more")
     arguments = parser.parse_args(argv[:end])
     arguments.learner = argv[end + 1:]
@@ -507,7 +503,7 @@ def connect(address):
 
 
 def start_here(cpus):
-    """Starts Ray on this machine, whatever runs here or was killed."""
+    """Starts a Ray of our own on this machine, even beside another head."""
     head = os.environ.pop("RAY_ADDRESS", None) or running_head()
     if head:
         say(f"a Ray head was started on this machine ({head}): --address {head} works there; this run starts its own")
@@ -529,7 +525,7 @@ def main():
         connect(arguments.address)
     else:
         start_here(arguments.cpus)
-    # What an earlier driver did not finish writing.
+    # Partial files of an earlier driver.
     for left in arguments.inbox.glob(".*.tmp"):
         left.unlink(missing_ok=True)
     driver = Driver(arguments.inbox, arguments.program, arguments.onnxruntime, arguments.pause)

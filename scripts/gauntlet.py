@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Rates Philidor on the scale of engines from outside whose ratings are known.
+"""Rates Philidor by games against other engines whose ratings are known.
 
-Philidor plays every engine that is named with its rating: pairs of games with reversed colours from a balanced book, one
-thread each, by fastchess. `philidor-trainer rate` then fits its rating with the others' kept as they are given. That number
-is a rating on the pool's scale at this limit and on this machine; it is no rating by the list that the others' come from.
+Philidor plays every named engine by fastchess: pairs of games with reversed colours from a balanced book, one thread
+each. `philidor-trainer rate` then fits Philidor's rating and keeps the given ratings. The result holds for this pool,
+limit and machine; it is not a rating of the list that the given ratings come from.
 
-The games of each opponent lie in a PGN of their own. The same command goes on where it was stopped, by Ctrl-C or a kill:
-finished pairs are counted, a lone game is played again.
+The games against each engine are in a PGN of their own. After Ctrl-C or a kill, the same command continues: finished
+pairs count, and a lone game is played again.
 
 Example:
   scripts/gauntlet.py --engine "Weiss 2.0=../weiss/src/weiss@3335" --engine "Stash 37=../stash/src/stash@3340" \\
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass
 class Opponent:
-    """An engine from outside with its rating on the list that the pool's scale is taken from."""
+    """Another engine with its known rating."""
 
     name: str
     command: str
@@ -68,7 +68,7 @@ def games_of(pgn):
 
 
 def keep_pairs(pgn):
-    """Drops what is not part of a whole pair from a PGN; returns the number of pairs left."""
+    """Drops games without a partner from a PGN; returns the number of pairs left."""
     rounds = {}
     for number, game in games_of(pgn):
         rounds.setdefault(number, []).append(game.strip())
@@ -131,7 +131,7 @@ def play(fastchess, us, them, arguments, folder):
 
 
 def rated(us, opponents, folder):
-    """What `philidor-trainer rate` says of all games, the opponents' ratings kept; None without a game."""
+    """The output of `philidor-trainer rate` on all games, with the opponents' ratings fixed; None without a game."""
     files = [file for file in sorted(folder.glob("*.pgn")) if games_of(file)]
     if not files:
         return None
@@ -172,7 +172,7 @@ def rows(us, opponents, result, commit, tc):
 
 
 def self_test():
-    """What needs no engine: reading, repairing and renumbering games."""
+    """Tests reading, repairing and renumbering games, without an engine."""
     game = '[Event "x"]\n[Round "{}"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n1. e4 {}\n\n'
     with tempfile.TemporaryDirectory() as name:
         pgn = Path(name) / "a.pgn"
@@ -200,7 +200,7 @@ def self_test():
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", action="append", type=opponent, default=[], metavar="NAME=PATH@RATING",
-                        help="an engine from outside with its rating; can be repeated")
+                        help="another engine with its rating; can be repeated")
     parser.add_argument("--philidor", default=str(ROOT / "target/release/philidor"), metavar="PATH",
                         help="the engine that is rated (default: target/release/philidor)")
     parser.add_argument("--options", nargs="*", default=[], metavar="NAME=VALUE", help="UCI options for Philidor")
@@ -234,7 +234,7 @@ def main():
     commit = (re.findall(r"\b[0-9a-f]{7,12}(?:-dirty)?\b", version) or ["unknown"])[0]
     us, folder = f"Philidor {commit}", Path(arguments.out).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    # The first that is not complete was interrupted: the others are not begun.
+    # An incomplete match was interrupted, so that the next ones are not begun.
     complete = all(play(fastchess, us, them, arguments, folder) for them in arguments.engine)
     result = rated(us, arguments.engine, folder)
     if not result:

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Our engine lists its options for tuning then, without which python-chess and fastchess do not set them.
+# Makes our engine list its tuning options, because python-chess and fastchess set only listed options.
 os.environ["PHILIDOR_TUNING"] = "1"
 NEED_CHESS = """this needs fastchess (in the PATH or .deps/bin, or named by FASTCHESS or --fastchess) or python-chess:
 run scripts/setup.sh, which puts the latter into .deps/python."""
@@ -76,8 +76,8 @@ def trainer():
 
 @dataclass
 class Report:
-    """Everything from one player's point of view. A pair's points are 0, ½, 1, 1½ or 2; an Elo
-    difference is None where it is infinite or unknown, an end of its interval where it is open."""
+    """One player's results. Pairs are counted by points: 0, ½, 1, 1½, 2. An Elo difference that is infinite or
+    unknown is None, and so is an open end of its interval."""
 
     wins: int = 0
     draws: int = 0
@@ -124,7 +124,7 @@ class Report:
 
 
 def rate(pgn):
-    """What `philidor-trainer rate --json` says of a PGN; None if no game in it was finished."""
+    """The output of `philidor-trainer rate --json` on a PGN; None without a finished game."""
     if not pgn.exists():
         return None
     done = subprocess.run([trainer(), "rate", "--json", pgn], capture_output=True, text=True)
@@ -286,7 +286,7 @@ def included(asked, present):
 
 
 def config_copy(template, folder):
-    """The copy of a configuration in `folder` that fastchess may change: made now, or that of a match that was begun."""
+    """The copy of a configuration in `folder`, which fastchess changes: made now, or by an earlier run of the match."""
     copy = folder / template.name
     settings = json.loads(template.read_text(encoding="utf-8"))
     if template.resolve() == copy.resolve():
@@ -324,7 +324,7 @@ def play_config(arguments):
 
 
 def self_test_config():
-    """A template stays as it is, and a begun match is told from another."""
+    """A template stays unchanged, and a begun match is not resumed with another configuration."""
     with tempfile.TemporaryDirectory() as folder:
         template, runs = Path(folder) / "match.json", Path(folder) / "runs"
         settings = {
@@ -337,7 +337,7 @@ def self_test_config():
         assert copy == runs / "match.json" and template.read_text() == text
         begun = json.loads(copy.read_text())
         assert (begun["config_name"], begun["pgn"]["file"]) == (str(copy), str(runs / "match.pgn"))
-        # What fastchess adds is no other match; a second player's other name is.
+        # Keys that fastchess adds do not make another match; another name of a player does.
         begun["engines"][0]["limit"]["plies"] = 0
         copy.write_text(json.dumps(begun))
         assert config_copy(template, runs) == copy and config_copy(copy, runs) == copy
@@ -466,7 +466,7 @@ class PythonMatch:
         self.write(number, white, black, start, moves, result, termination)
 
     def result(self, board):
-        """The result by rule, if the game has ended: draws are not waited to be claimed."""
+        """The result by the rules if the game has ended; draws need no claim."""
         outcome = board.outcome()
         if outcome:
             return outcome.result()
@@ -549,11 +549,11 @@ def parse():
     add("--tc", default="1+0.1", help="seconds for the game + seconds a move (default: %(default)s)")
     add("--nodes", type=int, help="this many nodes a move instead of a clock")
     add("--opponent-nodes", type=int,
-        help="the opponent's, where they differ: by their speeds, for equal time on a busy machine (default: --nodes)")
+        help="nodes a move of the opponent, to balance different speeds on a busy machine (default: --nodes)")
     add("--adjudicate", action="store_true",
         help="end games that both engines see as won (7 pawns, 5 moves) or drawn (after move 40); fastchess only")
     add("--max-moves", type=int, metavar="N", help="call a game drawn after N moves of each side (default: never)")
-    add("--chess960", action="store_true", help="Chess960; the book's positions are such; fastchess only")
+    add("--chess960", action="store_true", help="play Chess960, with a book of such positions; fastchess only")
     add("--strict", action="store_true",
         help="end the match at fastchess's first warning (a variation that is illegal or goes on past the end, …)")
     add("--games", type=int, default=40, help="an even number (default: %(default)s)")
@@ -563,8 +563,8 @@ def parse():
     add("--fastchess", default=os.environ.get("FASTCHESS", "fastchess"),
         help="the fastchess program; 'none' for python-chess (default: FASTCHESS, or the one in the PATH or .deps/bin)")
     add("--config", type=Path, metavar="JSON",
-        help="play this saved fastchess configuration from a copy in runs/, or resume it; options of engines, games and "
-        "clocks are its own; fastchess only")
+        help="play this saved fastchess configuration from a copy in runs/, or resume it; it sets engines, games and "
+        "clocks; fastchess only")
     add("--count", type=Path, metavar="PGN", help="play nothing, report on these games of --name")
     add("--self-test", action="store_true", help="check the statistics against numbers worked out by hand")
     arguments = parser.parse_args()
@@ -589,7 +589,7 @@ def main():
     arguments = parse()
     if arguments.self_test:
         return self_test()
-    # Before hours of games, not after them.
+    # A missing trainer must fail before hours of games, not after them.
     trainer()
     if arguments.count:
         name = arguments.name or Path(arguments.engine).stem
@@ -625,7 +625,7 @@ def main():
 
 
 def finish(status, pgn, us, them, how):
-    """Reports on the games, and ends the program: with a status if `us` forfeited a game."""
+    """Reports on the games and ends the program, with an error status if `us` forfeited a game."""
     report = count(pgn, us)
     if report is None:
         sys.exit("match.py: not one game was finished")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what a release page holds.
+# Makes the files of a release.
 set -euo pipefail
 
 usage() {
@@ -25,8 +25,8 @@ On two cores all of it takes about an hour (the Linux programs 10 minutes, the w
 Windows 20 each) and 3 GB in target, of which 574 MB are the files and their parts.
 
 With cargo-zigbuild and ziglang (pip) the Linux programs run on glibc 2.28 and newer,
-without on the glibc of this machine and newer; it says so. All that is missing is named
-at once, and how to get it. ONNX Runtime comes by pip, pinned in
+without on the glibc of this machine and newer; it says so. Missing programs are all named
+at once, with how to get them. ONNX Runtime comes by pip, pinned in
 scripts/deps-engine.txt and scripts/deps-windows.txt.
 
 The same commit gives the same bytes: times are the commit's, paths are left out.
@@ -51,10 +51,10 @@ die() {
     exit 1
 }
 
-# need PROGRAM HOW: notes in MISSING how to get a program that is not there.
+# need PROGRAM HOW: notes in MISSING how to get a missing program.
 need() { command -v "$1" >/dev/null || MISSING+=("$1: $2"); }
 
-# needs PART: notes what is missing for it.
+# needs PART: notes the programs that the part lacks.
 needs() {
     need python3 "apt install python3"
     [[ $1 == sbom || $1 == source ]] || need cargo-about "cargo install cargo-about --features cli"
@@ -108,14 +108,14 @@ build_linux() {
         say "no cargo-zigbuild: the programs will need this machine's glibc or a newer one"
         (cd "$ROOT" && cargo build "${arguments[@]}" --target "$TARGET") >&2
     fi
-    # Copies: the wheel's builder puts its own program there.
+    # Copied, because the wheel's builder puts its own program there.
     BIN=$WORK/bin
     rm -rf "$BIN"
     mkdir -p "$BIN"
     cp "$BUILD/$TARGET/dist"/{philidor,philidor-studio} "$BIN/"
 }
 
-# wheel PINS PLATFORM...: downloads the wheel that the file pins, prints its path.
+# wheel_of PINS PLATFORM...: downloads the wheel that the file PINS names, and prints its path.
 wheel_of() {
     local pins=$1 folder=$WORK/wheels/$(basename "$1" .txt) platforms=() platform
     shift
@@ -130,7 +130,7 @@ wheel_of() {
     compgen -G "$folder/onnxruntime-*.whl"
 }
 
-# unpack WHEEL FOLDER PREFIX...: those members of the wheel that begin so, without their folders.
+# unpack WHEEL FOLDER PREFIX...: unpacks the wheel's members with these prefixes, without their folders.
 unpack() {
     python3 - "$@" <<'PYTHON'
 import pathlib, sys, zipfile
@@ -145,11 +145,11 @@ PYTHON
 
 linux_runtime() { wheel_of "$ROOT/scripts/deps-engine.txt" manylinux_2_28_x86_64 manylinux_2_27_x86_64; }
 
-# licences FOLDER TARGET WHEEL CRATE: of that crate's program and all inside it.
+# licences FOLDER TARGET WHEEL CRATE: collects the licences of the crate's program and of all parts inside.
 licences() {
     local folder=$1 target=$2 wheel=$3 crate=$4 library
     mkdir -p "$folder"
-    # It reads the sources of all crates, also of those that this target does without.
+    # cargo-about reads the sources of all crates, even of those that this target does not use.
     (cd "$ROOT" && cargo fetch --quiet --locked) >&2
     cp "$ROOT/LICENSE" "$folder/philidor.txt"
     cp "$ROOT/packaging/attributions.txt" "$folder/"
@@ -171,7 +171,7 @@ nets() {
     cp "$ROOT"/nets/*.onnx "$ROOT"/nets/{philidor,resnet,mlp,linear,trm}.md "$1/"
 }
 
-# readme KIND: with the lines that are for this kind of package (tar, deb or zip).
+# readme KIND: prints the README for a kind of package (tar, deb or zip).
 readme() {
     sed -E "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/; s/^@([a-z,]*,)?$1(,[a-z,]*)?( |\$)//; /^@(tar|deb|zip)/d" \
         "$ROOT/packaging/README.txt"
@@ -184,7 +184,7 @@ manuals() {
     "$BIN/philidor-studio" --manual "$1"
 }
 
-# plain FOLDER: the modes that everybody may have, and the commit's time.
+# plain FOLDER: sets plain file modes and the commit's time.
 plain() {
     find "$1" -type d -exec chmod 755 {} +
     find "$1" -type f -exec chmod 644 {} +
@@ -192,7 +192,7 @@ plain() {
     find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 }
 
-# finished FILE: reports a file.
+# finished FILE: reports a file and its size.
 finished() { say "$(basename "$1"): $(($(stat -c %s "$1") / 1000)) kB"; }
 
 # --- The files ----------------------------------------------------------------
@@ -303,7 +303,7 @@ make_source() {
 
 make_windows() {
     local triple=x86_64-pc-windows-gnu name=philidor-$VERSION-windows-x86_64 wheel
-    # Debian's compiler with the sources of its library: no other has this target here.
+    # Only Debian's compiler, with the sources of its library, has this target here.
     say "building for Windows"
     (
         cd "$ROOT"
@@ -327,9 +327,9 @@ make_windows() {
     finished "$OUT/$name.zip"
 }
 
-# A program contains the crates that cargo knows of, and what is in the packages beside them or in the studio's page.
+# The components are the crates that cargo knows, ONNX Runtime in the packages, and the libraries in the studio's page.
 make_sbom() {
-    # It writes beside each manifest.
+    # cargo-cyclonedx writes beside each manifest.
     (cd "$ROOT" && cargo cyclonedx --quiet --format json --target "$TARGET" --override-filename philidor-sbom \
         --manifest-path engine/Cargo.toml --spec-version 1.5) >&2
     local runtime page
@@ -341,7 +341,8 @@ make_sbom() {
     rm -f "$ROOT"/{engine,trainer,studio}/philidor-sbom.json
 }
 
-# bill CRATE FILE: the crate's bill with what stdin names ("REGISTRY NAME VERSION LICENCE"), without this machine's paths.
+# bill CRATE FILE: writes the crate's bill of materials, with the components on stdin ("REGISTRY NAME VERSION LICENCE")
+# and without this machine's paths.
 bill() {
     python3 - "$ROOT" "$ROOT/$1/philidor-sbom.json" "$OUT/$2" 3<&0 <<'PYTHON'
 import json, os, pathlib, sys

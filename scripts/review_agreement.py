@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How often two judges of the same games agree: compares two PGN files that `philidor review` wrote.
+"""Compares two reviews of the same games, PGN files that `philidor review` wrote with different judges.
 
-Counts the moves that each marks ??, and of those the moves that the other marks ??, or with ? or ??.
+Counts the moves that each marks ??, and how many of those the other marks ??, or ? or ??.
 
 Example: scripts/review_agreement.py ours.pgn stockfish.pgn
 """
@@ -21,7 +21,7 @@ LEVELS = {chess.pgn.NAG_BLUNDER: 3, chess.pgn.NAG_MISTAKE: 2, chess.pgn.NAG_DUBI
 
 
 def win_probability(node):
-    """White's after the move, in per cent; none where there is no evaluation."""
+    """White's win probability after the move, in per cent; None without an evaluation."""
     score = node.eval()
     if score is None:
         return None

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Philidor is built, tested and matched with. Safe to repeat and to run
-# twice at once.
+# Installs the programs that building, testing and matches need. Safe to repeat and to run twice at once.
 set -euo pipefail
 
 usage() {
@@ -120,7 +119,7 @@ check_packages() {
         command -v pkg-config >/dev/null || missing+=(pkg-config)
         [[ -n ${HDF5_DIR:-} ]] || pkg-config --exists hdf5 2>/dev/null ||
             has_package libhdf5-dev || missing+=(libhdf5-dev)
-        # The review's page and the studio are tested in them.
+        # For the tests of the review's page and of the studio.
         command -v "${BROWSER:-chromium}" >/dev/null || missing+=(chromium)
         command -v node >/dev/null || missing+=(nodejs)
         command -v npm >/dev/null || missing+=(npm)
@@ -140,9 +139,8 @@ python_with_pip() {
     echo /usr/bin/python3
 }
 
-# fetch_wheels PINS: downloads what the file pins into $SCRATCH, sums checked.
-# A fixed Python and platform are asked for, since the sums are of those files;
-# the libraries inside don't care. No cache: pip would keep half a gigabyte.
+# fetch_wheels PINS: downloads the wheels that the file pins into $SCRATCH and checks their sums. Python and platform
+# are fixed, as the sums are; the libraries inside run with any. No cache: pip would keep half a gigabyte.
 fetch_wheels() {
     local pins=$1 python platforms=() tag
     for tag in _2_28 _2_27 _2_25 _2_17 2014; do
@@ -155,7 +153,7 @@ fetch_wheels() {
         die "pip could not fetch what $(basename "$pins") pins: is there a network, and a package index for pip?"
 }
 
-# unpack WHEEL FOLDER PREFIX...: those members of the wheel that begin so.
+# unpack WHEEL FOLDER PREFIX...: unpacks the wheel's members with these prefixes.
 unpack() {
     "$(command -v python3 || echo /usr/bin/python3)" - "$@" <<'PYTHON'
 import sys, zipfile
@@ -166,8 +164,7 @@ with zipfile.ZipFile(wheel) as archive:
 PYTHON
 }
 
-# Everything is made in a folder of its own and renamed into place, so that an
-# interrupted run leaves nothing half done.
+# Everything is made in a scratch folder and renamed into place, so that an interrupted run leaves nothing half done.
 scratch() {
     rm -rf "$DEPS"/setup.?????? # of a run that was killed; the lock is ours
     SCRATCH=$(mktemp -d "$DEPS/setup.XXXXXX")
@@ -255,8 +252,7 @@ have_chess() {
     cmp -s "$ROOT/scripts/deps-tests.txt" "$DEPS/python/chess.pins" && [[ -s $DEPS/python/chess/__init__.py ]]
 }
 
-# There is no wheel of it, and pip runs an archive's setup.py even to download it:
-# with the setuptools that is pinned, not with whatever is newest.
+# python-chess has no wheel, and pip runs an archive's setup.py even to download it: with the pinned setuptools.
 get_chess() {
     say "fetching python-chess (about 6 MB)"
     scratch
@@ -279,7 +275,7 @@ have_browser_driver() {
     cmp -s "$ROOT/studio/package-lock.json" "$ROOT/studio/node_modules/lock.pins"
 }
 
-# npm empties the folder first; the copy of the lock file says that everything is there.
+# npm empties the folder first, so a copy of the lock file marks a complete installation.
 get_browser_driver() {
     say "fetching what the browser tests need by npm (about 40 MB)"
     (cd "$ROOT/studio" && retried npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) ||
@@ -290,7 +286,7 @@ get_browser_driver() {
 
 have_ray() { cmp -s "$ROOT/scripts/deps-fleet.txt" "$DEPS/fleet/ray.pins" && [[ -x $DEPS/fleet/bin/ray ]]; }
 
-# A virtual environment cannot be renamed: the copy of the pins says that everything is there.
+# A virtual environment cannot be renamed, so a copy of the pins marks a complete installation.
 get_ray() {
     say "fetching Ray (about 80 MB, 285 MB unpacked)"
     local python pins=$ROOT/scripts/deps-fleet.txt checked=(--require-hashes)
@@ -327,7 +323,7 @@ install_hooks() {
     say "Git checks the messages of commits: $hook"
 }
 
-# once NAME: gets it unless it is there, one run at a time.
+# once NAME: gets a part unless it is there, in one run at a time.
 once() {
     local name=$1
     if "have_$name"; then
@@ -354,7 +350,7 @@ check_opponents() {
     if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "opponents: already there"; fi
 }
 
-# scripts/match.py looks for it in FASTCHESS, the PATH and .deps/bin.
+# scripts/match.py looks for fastchess in FASTCHESS, the PATH and .deps/bin.
 check_fastchess() {
     local path
     path=$(command -v "${FASTCHESS:-fastchess}" || true)

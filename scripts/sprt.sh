@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plays a sequential test of two versions of the engine by fastchess.
+# Plays a sequential test of two versions of the engine with fastchess.
 set -euo pipefail
 
 usage() {
@@ -12,8 +12,8 @@ a commit, with UCI options if wanted: COMMIT or COMMIT:NAME=VALUE,NAME=VALUE. Th
 commit . is the program in target/release as it is. Other commits are built once
 into runs/builds.
 
-  --elo0 N          the hypothesis that B is not weaker than so much (default: 0)
-  --elo1 N          the hypothesis that A is stronger by so much (default: 5)
+  --elo0 N          H0: A is stronger than B by N Elo (default: 0)
+  --elo1 N          H1: A is stronger than B by N Elo (default: 5)
   --alpha P         probability of accepting elo1 where elo0 is true (default: 0.05)
   --beta P          probability of accepting elo0 where elo1 is true (default: 0.05)
   --nodes N         nodes a move; without, a clock
@@ -39,7 +39,7 @@ TEXT
 
 ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 
-# The engine lists its options for tuning then, without which fastchess does not set them.
+# Makes the engine list its tuning options, because fastchess sets only listed options.
 export PHILIDOR_TUNING=1
 
 say() { printf 'sprt: %s\n' "$*" >&2; }
@@ -100,7 +100,7 @@ build() {
         mkdir -p "$folder.new/target/release"
         git -C "$ROOT" archive "$commit" | tar -x -C "$folder.new"
         # One target folder for all, so that dependencies are built once.
-        # The archive is no repository: git must not tell the program of the one around it.
+        # The archive is no repository: the build must not read the commit of the one around it.
         (cd "$folder.new" && GIT_CEILING_DIRECTORIES=$ROOT/runs/builds PHILIDOR_COMMIT=${commit:0:12} \
             CARGO_TARGET_DIR=$ROOT/runs/builds/target cargo build --quiet --release --locked -p engine --bin philidor) >&2
         cp "$ROOT/runs/builds/target/release/philidor" "$folder.new/target/release/"
@@ -134,7 +134,7 @@ for player in "${players[@]}"; do
     built=$(build "${player%%:*}")
     own=
     [[ $player != *:* ]] || own=${player#*:}
-    # What is set twice counts as set last.
+    # Of an option that is set twice, the last value counts.
     engine "$player" "$built" "$options${own:+,$own}"
     arguments+=("${engine[@]}")
     names+=("$player")
@@ -157,7 +157,7 @@ else
     arguments+=(-config "outname=$state")
 fi
 
-# Of what fastchess says: its reports, and what went wrong.
+# Shows only fastchess's reports and errors.
 cd "$folder"
 "$program" "${arguments[@]}" 2>&1 </dev/null |
     grep --line-buffered -E '^(Results of|Elo:|LLR:|LOS:|Games:|Ptnml|SPRT|Fatal|Error|Warning)|loses on time|disconnect|stalls' ||

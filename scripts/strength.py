@@ -2,14 +2,13 @@
 """Measures Philidor's UCI_Elo on the scale of Stockfish's UCI_Elo.
 
 Each level plays a match (scripts/match.py) against Stockfish limited to the same
-rating; if that is too one-sided to tell anything (below 10 % or above 90 %), another
-one against a Stockfish 300 points weaker or stronger, and so on.
+rating. If the score is below 10 % or above 90 %, it plays another match against a
+Stockfish 300 points weaker or stronger, and so on.
 
-Stockfish has a lowest rating (1350 in Stockfish 15): a level far below it plays
-against our own next level instead, which was measured before, and the errors of the
-two add up (as squares). The table goes to stdout, the games to a folder; a match whose
-games exist already is counted, not played again. `philidor-trainer rate` does the
-arithmetic of every match.
+A level far below Stockfish's lowest rating (1350 in Stockfish 15) plays against our
+next level instead, which was measured before; the squares of both errors add up. The
+table goes to stdout, the games to a folder. A match whose games exist already is
+counted, not played again. `philidor-trainer rate` does the arithmetic of every match.
 
 Examples:
   scripts/strength.py --quick
@@ -99,8 +98,8 @@ def play(arguments, level, stockfish, opponent_name, above):
         command += ["--opponent-name", opponent_name, "--opponent-options", *theirs]
         command += ["--tc", arguments.tc, "--games", str(arguments.games), "--pgn", str(pgn)]
         command += ["--concurrency", str(arguments.concurrency)]
-        # The table takes the place of its report; its progress goes to stderr. A match with forfeits ends
-        # with a status of its own, and counts all the same.
+        # The table replaces match.py's report; progress goes to stderr. A match with forfeits ends with an error
+        # status, but counts.
         subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     report = match.count(pgn, name)
     if report is None:
@@ -163,7 +162,7 @@ def main():
     arguments = parse()
     if arguments.self_test:
         return self_test()
-    # Before hours of games, not after them.
+    # A missing trainer must fail before hours of games, not after them.
     match.trainer()
     if not arguments.out:
         arguments.out = match.ROOT / time.strftime("runs/strength-%Y%m%d-%H%M%S")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads the studio and prints what it needs: a run of a million lines, idle CPU, fifty tabs.
+"""Measures the studio under load: a run of a million lines, idle CPU, fifty tabs.
 
 Tabs are streams of events, each of which shows one board of a match.
 
@@ -78,7 +78,7 @@ class Tab(threading.Thread):
 
 
 def million(folder, lines):
-    """A run of so many lines, as `train` writes them."""
+    """Writes a run with this many lines, like `train`."""
     folder.mkdir()
     (folder / "config.json").write_text('{"samples": 100000000}')
     with open(folder / "metrics.jsonl", "w", encoding="utf-8") as file:

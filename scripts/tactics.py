@@ -2,7 +2,7 @@
 """Counts the positions of test suites that a UCI engine solves.
 
 A suite is a tab-separated table with a header line: `fen`, and the solution: `bm` (best moves) or `am` (moves to
-avoid), both as UCI moves, or `dm` (the engine must report a mate in at most so many moves). Other columns are ignored.
+avoid), both as UCI moves, or `dm` (the engine must report a mate in at most so many). Other columns are ignored.
 The table goes to stdout, progress to stderr.
 
 Examples:

@@ -26,7 +26,7 @@ scripts/setup.sh all
 [[ $part == quick ]] || scripts/setup.sh fleet
 PATH=$PATH:${CARGO_HOME:-${HOME:-/nonexistent}/.cargo}/bin
 
-# Properties are tried on the same random cases everywhere; without this, on others each time.
+# Fixes the random cases of property tests, which otherwise change with every run.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 
 SCRATCH=$(mktemp -d)
@@ -43,8 +43,7 @@ step() {
 # seconds FROM TO: the difference, with two decimals.
 seconds() { awk -v from="$1" -v to="$2" 'BEGIN { printf "%.2f", to - from }'; }
 
-# The test harness prints times only where unstable options are allowed. It is asked when it runs, not when it is
-# compiled: nothing is built differently.
+# The test harness prints times only with unstable options, which this allows when it runs, not when it is compiled.
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 export "CARGO_TARGET_$(tr a-z- A-Z_ <<<"$HOST")_RUNNER=env RUSTC_BOOTSTRAP=1"
 
@@ -78,14 +77,15 @@ step npm --prefix studio run types
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo clippy --locked --workspace --no-default-features --all-targets -- -D warnings
 step tests --no-default-features --test without_libtorch --test sparse --test units
-# Last, as what follows runs the programs with libtorch. Testing builds no program of a crate without integration tests.
+# Last, because the next steps run the programs with libtorch. Testing builds no program of a crate without integration
+# tests.
 step tests
-# With the tests, whose dependencies' features are those built already: alone, cargo would choose others and build again.
+# With --tests, dependencies keep the features that are built already; without, cargo would build them again.
 step cargo build --locked --workspace --bins --tests
 step timeout 900 python3 tests/docs/commands.py
 # The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
 step timeout 900 npm --prefix studio test
-# Statistics are those of the philidor-trainer that was just built.
+# The self-tests use the philidor-trainer that was just built.
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test
 step python3 scripts/gauntlet.py --self-test

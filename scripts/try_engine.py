@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tries an installed engine as GUIs and bots do, wherever it runs: by python-chess over pipes.
 
-Starts it, prints the times to `uciok` and to the first move, lets it play games against itself by a clock (standard
-chess and Chess960 in turn, with pondering announced as lichess-bot does it), and checks the rest of what is
-asked for. A lost game by time, an illegal move or a closed pipe ends with exit code 1.
+Starts it, prints the times to `uciok` and to the first move, and lets it play games against itself by a clock (standard
+chess and Chess960 in turn, with pondering announced as lichess-bot does it). A loss on time, an illegal move, a closed
+pipe or a missing --expect text leads to exit code 1.
 
 Usage: scripts/try_engine.py [--games N] [--tc S+S] [--ponder] [--option NAME=VALUE]... [--expect TEXT]... -- COMMAND...
 """
@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("--ponder", action="store_true", help="let the engine think on the other's time")
     parser.add_argument("--crlf", action="store_true", help="also speak UCI with CRLF line ends")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="a UCI option")
-    parser.add_argument("--expect", action="append", default=[], metavar="TEXT", help="must be said on the way (--crlf)")
+    parser.add_argument("--expect", action="append", default=[], metavar="TEXT", help="text to appear; implies --crlf")
     parser.add_argument("command", nargs="+", help="the engine's command")
     return parser.parse_args()
 
@@ -49,7 +49,7 @@ def first_minutes(command, options):
 
 
 def speak_crlf(command, options, expected):
-    """A dialogue with CRLF, as text; returns what is wrong."""
+    """Holds a dialogue with CRLF line ends; returns the errors."""
     lines = ["uci", *(f"setoption name {name} value {value}" for name, value in options.items())]
     lines += ["isready", "position startpos moves e2e4", "go nodes 200", ""]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -71,7 +71,7 @@ def speak_crlf(command, options, expected):
 
 
 def play(engines, board, seconds, increment, ponder, margin):
-    """Plays a game; the termination, and what is wrong."""
+    """Plays a game; returns the termination, the slowest move in seconds, and whether it was an error."""
     clocks = [seconds, seconds]
     slowest = 0.0
     while not board.is_game_over(claim_draw=True) and board.ply() < 400:
@@ -115,7 +115,7 @@ def main():
         print(f"game {number}, {kind}: {end} after {board.ply()} plies, slowest move {1000 * slowest:.0f} ms", flush=True)
         if forfeit:
             wrong.append(f"game {number}: {end}")
-    # At once: Wine's services, which the first engine starts, hold its pipes until the last one has gone.
+    # All at once, because Wine's services, which the first engine starts, hold its pipes until the last one ends.
     with ThreadPoolExecutor() as pool:
         list(pool.map(chess.engine.SimpleEngine.quit, engines))
     for line in wrong:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries what scripts/package.sh made, each file where nothing else is installed.
+# Tries the files of scripts/package.sh, each where nothing else is installed.
 set -euo pipefail
 
 usage() {
@@ -39,7 +39,7 @@ need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
 
 file_of() { compgen -G "$FROM/$1" | head -n 1 || die "there is no $1 in $FROM: run scripts/package.sh"; }
 
-# system NAME: a copy of a bare system, in $SYSTEM.
+# system NAME: makes a copy of a bare system in $SYSTEM.
 system() {
     ((EUID == 0)) || die "a bare system needs root"
     need debootstrap "apt install debootstrap"
@@ -55,7 +55,7 @@ system() {
     say "$1 in Debian $(cat "$SYSTEM/etc/debian_version"), $(chroot "$SYSTEM" ldd --version | head -n 1)"
 }
 
-# measured COMMAND...: with its time.
+# measured COMMAND...: runs a command and prints its time.
 measured() {
     local start end
     start=$(date +%s%N)
@@ -64,7 +64,7 @@ measured() {
     echo "(${*: -1} … took $(((end - start) / 1000000)) ms)"
 }
 
-# once PROGRAM: checks that the network is inside it once; of a constant, compilers make copies.
+# once PROGRAM: checks that the program contains the network only once, because compilers may copy a constant.
 once() {
     python3 - "$1" "$ROOT/nets/philidor.int8.onnx" <<'PYTHON'
 import pathlib, sys
@@ -97,7 +97,7 @@ try_tar() {
     trap - EXIT
 }
 
-# files SYSTEM: all files but those that apt and dpkg themselves change.
+# files SYSTEM: lists all files except those that apt and dpkg themselves change.
 files() {
     (cd "$1" && find . -xdev ! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' \
         ! -path './var/lib/apt/*' ! -path './proc/*' ! -path './tmp/*' | sort)
@@ -147,7 +147,7 @@ try_wheel() {
     echo "uninstalled"
 }
 
-# windows_path PATH: as programs under Wine name it.
+# windows_path PATH: prints the path's name under Wine.
 windows_path() { printf 'Z:%s' "$1" | tr / '\\'; }
 
 try_windows() {
@@ -169,7 +169,7 @@ C
     x86_64-w64-mingw32-gcc-posix -shared -o "$folder/bcryptprimitives.dll" "$SYSTEMS/bcryptprimitives.c" -ladvapi32
     export WINEPREFIX=$SYSTEMS/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
     local engine=("$wine" "$folder/philidor.exe") nets tables missing
-    # ONNX Runtime's kernels for int8 use the processor's tiles (AMX), for which Linux wants to be asked; Wine does not.
+    # ONNX Runtime's int8 kernels use AMX tiles, which a program must request from Linux; Wine does not.
     if grep -qw amx_tile /proc/cpuinfo; then
         cat >"$SYSTEMS/tiles.c" <<'C'
 #include <sys/syscall.h>
@@ -223,7 +223,7 @@ try_cpu() {
     done
 }
 
-# The files of the commit, from another folder and target folder, as somebody else would build them.
+# Builds the commit's files from another folder and target folder, as somebody else would.
 try_again() {
     local file folder=$SYSTEMS/again commit again different=0
     file=$(file_of 'philidor-*-linux-x86_64.tar.gz')

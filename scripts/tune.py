@@ -61,11 +61,11 @@ import match
 
 # Spall's exponents; A as a share of the steps.
 ALPHA, GAMMA, STABILITY = 0.602, 0.101, 0.1
-# Both players' scores beyond or below which a game is ended: centipawns, moves of each; and the longest game.
+# Adjudication: both scores in centipawns for this many moves of each, draws from a ply on; longest game in plies.
 WON, WON_MOVES = 700, 4
 DRAWN, DRAWN_MOVES, DRAWN_FROM = 8, 8, 80
 LONGEST = 400
-# With units: a side resigns when its search's Q was below minus this so many moves running.
+# With units, a side resigns after RESIGN_MOVES moves in a row with its Q below -RESIGN.
 RESIGN, RESIGN_MOVES = 0.93, 4
 # Seconds that a move of fixed nodes, or any answer but a move, may take.
 PATIENCE = 120.0
@@ -102,8 +102,8 @@ class Parameter:
         return Parameter(name, start, low, high, c)
 
     def settle(self, options):
-        """Takes the option's type from the engine's `options`, and refuses bounds that the engine would clamp: beyond its
-        range it would play with the nearest bound, whatever the value."""
+        """Takes the option's type from the engine's `options`. Refuses bounds outside the option's range, to which the
+        engine would clamp every value."""
         option = options.get(self.name)
         if option is None:
             sys.exit(f"tune.py: the engine has no option {self.name}")
@@ -132,7 +132,7 @@ def gains(step, steps, rate):
 
 
 def direction(seed, step, count):
-    """The signs of a step's perturbation: the same whenever they are asked for."""
+    """The signs of a step's perturbation, which depend only on seed and step."""
     chance = random.Random(f"{seed}:{step}")
     return [chance.choice((-1, 1)) for _ in range(count)]
 
@@ -154,8 +154,7 @@ def moved(parameters, values, signs, c, r, result):
 
 @dataclass
 class State:
-    """What a tuning has found so far. `finished` counts steps; steps that were begun and not finished are `open` and
-    begin again."""
+    """The progress of a tuning. `finished` counts steps; `open` lists begun steps, which a resumption plays again."""
 
     setting: dict
     values: list
@@ -191,7 +190,7 @@ def sum_of(path):
 
 
 def setting(arguments, engine):
-    """What must not change between the beginning and a resumption."""
+    """The settings that must not change when a tuning is resumed."""
     units = {"batch": arguments.batch, "network": sum_of(arguments.network)} if arguments.inbox else {}
     return units | {
         "params": [p.__dict__ for p in arguments.param],
@@ -202,7 +201,7 @@ def setting(arguments, engine):
 
 
 def table(state):
-    """The parameters with what became of them, and the options to play with."""
+    """The parameters with their changes, and the options to play with."""
     parameters = [Parameter(**p) for p in state.setting["params"]]
     half = state.setting["steps"] // 2
     lines = [f"{'parameter':24} {'start':>10} {'now':>10} {'mean':>10} {'change/C':>9}   range"]
@@ -222,7 +221,7 @@ def table(state):
 
 
 class EngineError(Exception):
-    """An engine that does not answer, or not as it should."""
+    """The engine did not answer, or answered wrongly."""
 
 
 @dataclass
@@ -235,8 +234,8 @@ class Option:
 
 
 def read_options(lines):
-    """The options by name. A spin has its range in its line, a decimal number, which is a string in UCI, in a line
-    `info string option NAME takes LOW to HIGH`, as `philidor uci --tuning` writes it."""
+    """The options by name. The line of a spin has its range. That of a decimal number, a string in UCI, is in a line
+    `info string option NAME takes LOW to HIGH`, which `philidor uci --tuning` writes."""
     options = {}
     for line in lines:
         if line.startswith("option name ") and " type " in line:
@@ -259,7 +258,7 @@ class Engine:
             [command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1,
             # Ctrl-C is for this script alone, which lets a game end.
             start_new_session=True,
-            # As `uci --tuning` does, also through a script that starts the engine.
+            # Does what `uci --tuning` does, even if a script starts the engine.
             env=os.environ | {"PHILIDOR_TUNING": "1"},
         )
         self.lines = queue.SimpleQueue()
@@ -415,7 +414,7 @@ class Tuning:
                 engine.close()
 
     def take(self):
-        """A step that nobody plays."""
+        """A step that no worker plays yet."""
         with self.lock:
             state = self.state
             for step in state.open:
@@ -498,7 +497,7 @@ class Tuning:
 
     def interrupt(self, *_):
         if self.stopping.is_set():
-            # What was finished is written.
+            # Finished steps are saved.
             print("tune.py: ended; the same command goes on", file=sys.stderr, flush=True)
             os._exit(130)
         print("tune.py: ending after the games that are being played; again to end at once", file=sys.stderr)
@@ -517,8 +516,8 @@ class Tuning:
 
 
 class UnitTuning(Tuning):
-    """The same by units of work, a batch of steps from the same values at a time: philidor-trainer compare publishes
-    them, checks results, plays what nobody else does, and keeps what is finished of a batch."""
+    """Tunes by units of work, in batches of steps from the same values. philidor-trainer compare publishes the units,
+    checks results, plays units that nobody else takes, and keeps the finished part of a batch."""
 
     def __init__(self, arguments, state):
         self.arguments, self.state = arguments, state
@@ -529,7 +528,7 @@ class UnitTuning(Tuning):
         self.began = self.shown = time.monotonic()
 
     def plan(self, steps):
-        """What is played for these steps; with each step its direction and gains."""
+        """Each step's direction and gains, and the plan of their matches for philidor-trainer compare."""
         arguments, setting = self.arguments, self.state.setting
         common = [option.split("=", 1) for option in arguments.options]
         directions, matches = [], []
@@ -550,7 +549,7 @@ class UnitTuning(Tuning):
         }
 
     def interrupt(self, *_):
-        # The first one ends the trainer, too, after what it has admitted; the second one at once.
+        # The first interrupt lets the trainer finish its begun work; the second ends it at once.
         self.stopping = True
         if self.process:
             self.process.send_signal(signal.SIGINT)
@@ -565,7 +564,7 @@ class UnitTuning(Tuning):
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
             arguments = self.arguments
-            # Ctrl-C is for this script, which passes it on; the trainer ends with it, however that happens.
+            # Ctrl-C is for this script, which passes it on. The kernel ends the trainer with this script.
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", match.trainer(), "compare", self.folder / "plan.json",
                  "--out", self.folder, "--inbox", arguments.inbox, "--patience", str(arguments.patience),
@@ -662,7 +661,7 @@ def parse():
     add = parser.add_argument
     add("--param", action="append", type=Parameter.parse, default=[], metavar="NAME=START:LOW:HIGH[:C]",
         help="an option to tune; give it once for each")
-    add("--state", type=Path, metavar="JSON", help="the state to begin or to go on from; every step is added to its .tsv")
+    add("--state", type=Path, metavar="JSON", help="the state's file, made or resumed; every step is added to its .tsv")
     add("--show", action="store_true", help="play nothing, show the parameters of --state")
     add("--steps", type=int, default=2000, help="steps in all (default: %(default)s)")
     add("--pairs", type=int, default=1, help="pairs of games a step (default: %(default)s)")
@@ -670,12 +669,12 @@ def parse():
         help="r at the last step; fishtest has 0.002 for tens of thousands of games (default: %(default)s)")
     add("--engine", default=str(match.ROOT / "target/release/philidor"), help="the engine (default: %(default)s)")
     add("--options", nargs="*", metavar="NAME=VALUE",
-        help="options of both players that stay (default: Threads=1 Hash=32; with --inbox none)")
+        help="fixed options of both players (default: Threads=1 Hash=32; with --inbox none)")
     add("--nodes", type=int, help="this many nodes a move instead of a clock")
     add("--tc", default="1+0.01", help="seconds for the game + seconds a move (default: %(default)s)")
     add("--book", default=str(match.ROOT / "tests/data/openings.pgn"), help=".pgn or .epd (default: %(default)s)")
-    add("--seed", type=int, default=1, help="of directions and the order of openings (default: %(default)s)")
-    add("--concurrency", type=int, default=1, help="pairs, with --inbox own threads, at once (default: %(default)s)")
+    add("--seed", type=int, default=1, help="seed of directions and of the openings' order (default: %(default)s)")
+    add("--concurrency", type=int, default=1, help="pairs at once, with --inbox own threads (default: %(default)s)")
     add("--inbox", type=Path, metavar="DIR",
         help="let others play: units of work are listed in DIR/wanted.json, their results are taken from DIR")
     add("--patience", type=int, default=60,

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Drives the built engine as GUIs and bots written with python-chess do.
 
-python-chess checks on its own that moves and variations are legal, that options have the values it
-is given, and that the protocol's states follow one another; an engine that breaks a rule makes it
-raise. What it doesn't check is asserted here.
+python-chess itself checks the legality of moves and variations, the values of options and the order of the
+protocol's states, and raises if the engine breaks a rule. The tests assert the rest.
 
 Example: tests/clients/python_chess.py [--engine target/debug/philidor] [TEST...]
 """
@@ -45,7 +44,7 @@ class Client:
         return result
 
     def play_out(self, board, limit, most):
-        """The engine plays both sides, to the end or so many plies."""
+        """The engine plays both sides, for at most `most` plies."""
         while not board.is_game_over(claim_draw=True) and most:
             board.push(self.play(board, limit, game=board.root()).move)
             most -= 1
@@ -55,9 +54,9 @@ class Client:
         options = self.engine.options
         for name in ("Hash", "Threads", "Move Overhead", "SyzygyPath", "UCI_ShowWDL", "OwnBook", "Ponder"):
             self.assertIn(name, options)
-        # lichess-bot's own.
+        # The options that lichess-bot sets.
         self.engine.configure({"Hash": 32, "Threads": 1, "Move Overhead": 100, "UCI_ShowWDL": True})
-        # What python-chess doesn't manage itself can be set to what is advertised.
+        # Options that python-chess does not manage itself can be set to their defaults.
         self.engine.configure({
             name: option.default
             for name, option in options.items()
@@ -185,7 +184,7 @@ class Uniform(Client, unittest.TestCase):
     storm = 400
 
     def test_the_fifty_move_rule_spoils_no_table_win(self):
-        """Without a network the engine shuffles; what the tables keep makes it mate in time."""
+        """Without a network the engine shuffles; the tables make it mate in time."""
         self.engine.configure({"SyzygyPath": str(TABLES)})
         with chess.syzygy.open_tablebase(str(TABLES)) as tables:
             for fen in ("8/8/8/3k4/8/8/8/KQ6 w - - 0 1", "8/8/8/3k4/8/8/8/KR6 w - - 60 90"):

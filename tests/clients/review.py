@@ -32,7 +32,7 @@ WIDTHS = (1280, 390)
 # Far more than a browser takes on a busy machine.
 PATIENCE = 120
 
-# The page in frames of each width; what is measured there becomes the harness's own text.
+# Shows the page in frames of each width, and writes the measurements into the harness's text.
 HARNESS = """<!DOCTYPE html><meta charset="utf-8"><body>{frames}<pre id="measured"></pre><script>
 addEventListener("load", () => {{
     const measured = [...document.querySelectorAll("iframe")].map(frame => {{
@@ -76,7 +76,7 @@ class Review(unittest.TestCase):
                 self.assertEqual(node.eval() is None, node.board().is_checkmate(), node)
 
     def compare(self, old, new):
-        """Everything of a node and of those below it is kept."""
+        """Checks that everything of a node and its descendants is kept."""
         self.assertLessEqual(old.nags, new.nags)
         for part in (old.comment, old.starting_comment):
             self.assertIn(part.strip(), " ".join([new.comment, new.starting_comment]))

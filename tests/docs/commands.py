@@ -4,9 +4,10 @@
 Usage: tests/docs/commands.py [--programs FOLDER] [--only TEXT] [--keep]
 
 Every block of shell commands runs in one scratch folder, page by page, with our own engine in place of Stockfish. Long
-commands are shortened on the way (tests/docs/small.py): fewer games, samples, visits. What cannot run says so before the
-block, in the page: `<!-- not run: reason -->`; these are listed and counted. A block of JSON after `<!-- file: NAME -->`
-is written to that file, and every other block of JSON must parse. Links between the pages are checked as well.
+commands are shortened on the way (tests/docs/small.py): fewer games, samples, visits. A block that cannot run has
+`<!-- not run: reason -->` before it in the page; these blocks are listed and counted. A block of JSON after
+`<!-- file: NAME -->` is written to that file, and every other block of JSON must parse. Links between the pages are
+checked as well.
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ sys.path.insert(0, str(ROOT / ".deps/python"))
 import chess  # noqa: E402
 import chess.pgn  # noqa: E402
 
-# The tutorial first: others use what it makes.
+# The tutorial comes first, because other pages use its files.
 PAGES = ["docs/training.md", "README.md", "CONTRIBUTING.md", "docs/*.md", "docs/results/*.md", "nets/*.md", "packaging/*.md"]
 BLOCK = re.compile(r"^(?:<!-- (not run|file): ([^\n]*?) -->\n+)?```(\w+)\n(.*?)^```", re.M | re.S)
 SECONDS = 100
@@ -89,7 +90,7 @@ def zstd(data):
 
 
 def prepare(folder, programs):
-    """Programs, networks and games as the pages expect them."""
+    """Prepares programs, networks and games as the pages expect them."""
     (folder / "bin").mkdir()
     for name in ("philidor", "philidor-trainer", "stockfish"):
         (folder / "bin" / name).symlink_to(ROOT / "tests/docs/small.py")
@@ -117,7 +118,7 @@ def environment(folder, programs):
 
 
 def run(script, folder, values):
-    """Runs a block; returns what was wrong, or None."""
+    """Runs a block; returns an error text or None."""
     process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=values, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                start_new_session=True)
@@ -173,7 +174,7 @@ def help_examples(programs, values):
                 yield " ".join(command), line
 
 
-# What examples of `--help` name.
+# Files that examples of `--help` name.
 HELP_SETUP = """
 mkdir -p nets data runs/second
 printf '%s' '{"sources": [{"name": "masters", "paths": ["data/masters-*.h5"]}], "model": {"filters": 8, "blocks": 1}}' >config.json
@@ -188,7 +189,7 @@ CHANGING = ("data", "runs")
 
 
 def cleared(line):
-    """What must not be there yet when an example runs."""
+    """A command that removes files which must not exist when an example runs."""
     words = line.split()
     if words[1] in ("mine", "self-play", "import"):
         return "find data -mindepth 1 ! -name 'masters-*' -delete\n"
@@ -235,7 +236,7 @@ def main():
             failures += links(page)
             if arguments.only not in name and name not in ("docs/training.md", "README.md"):
                 continue
-            # README begins with nothing, as the tutorial; others with what the tutorial has made.
+            # README and the tutorial begin without files, other pages with the tutorial's.
             if name == "README.md":
                 keep("tutorial")
                 shutil.rmtree(folder / "kept/tutorial/runs/rl", ignore_errors=True)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Stands in for `philidor`, `philidor-trainer` and `stockfish` where tests/docs/commands.py runs the documents' commands.
 
-It runs the program of its name from the folder PHILIDOR_PROGRAMS with smaller numbers: what takes hours in a document
-takes a second. Options keep their meaning; only their values, and settings of training, change. For Stockfish it starts
-our own engine.
+Runs the program of its name from the folder PHILIDOR_PROGRAMS with smaller numbers, so that hours become a second. Only
+values of options and settings of training change. For Stockfish it starts our own engine.
 """
 import json
 import os
@@ -11,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-# Greatest values, by subcommand. Where an option is not given, a value in brackets is added.
+# Greatest values of options, by subcommand. An option with its value in brackets is added if it is not given.
 LIMITS = {
     "analyse": {}, "review": {"--nodes": [20]}, "explain": {"--nodes": [20]}, "bench": {"--visits": [10]},
     "backendbench": {"--time-ms": [20], "--repeats": [1]}, "perft": {}, "doctor": {},
@@ -22,7 +21,7 @@ LIMITS = {
     "train": {}, "rl": {"--iterations": [1]}, "evaluate": {"--positions": 40, "--nodes": 2},
     "export": {}, "quantise": {"--positions": 40},
 }
-# An hour is over before the first iteration.
+# Time limits, which might end before the first iteration.
 DROPPED = {"train": ["--minutes"], "rl": ["--hours"]}
 SMALL_LEARNER = {"samples": 512, "batch": 32, "report_every": 4, "validate_every": 8}
 SMALL = {
@@ -38,7 +37,7 @@ def value_of(words, option):
 
 
 def settings(words):
-    """The settings of a training run as it was asked for: of its preset, its file or its folder."""
+    """The settings of a training run, from its configuration file or its folder."""
     found = {}
     for file in (value_of(words, "--config"), "--resume" in words and f"{value_of(words, '--run')}/config.json"):
         if file and Path(file).exists():

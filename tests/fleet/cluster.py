@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three nodes of Ray on this machine play three iterations of a tiny run: the games are those of one process alone.
+"""Three nodes of Ray on this machine play three iterations of a tiny run, with the same games as a single process.
 
 Usage: tests/fleet/cluster.py [PROGRAM]        (default: target/debug/philidor-trainer)
 Needs scripts/setup.sh fleet; takes about a minute.
@@ -31,7 +31,7 @@ def main():
             fleet = [
                 sys.executable, runs.ROOT / "scripts/fleet.py", "--address", cluster.address, "--inbox", folder / "inbox",
                 "--program", program, "--", "rl", *runs.SHORT, "--run", folder / "run", "--iterations", str(ITERATIONS),
-                # Everything is to be played by the nodes.
+                # The nodes must play everything.
                 "--patience", "100000",
             ]
             subprocess.run(list(map(str, fleet)), check=True, timeout=500)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A run on three machines (network namespaces of this one) to which all goes wrong ends with the games of a run alone.
+"""A run on three machines (network namespaces of this one) has the games of a single process, whatever goes wrong.
 
 While it plays, a raylet, a worker, the driver and the learner are killed by SIGKILL, a machine's link is down for 30
 seconds, one machine sends rubbish, and somebody sends an older network's games and results twice.
 
 Usage: tests/fleet/faults.py [PROGRAM]         (default: target/release/philidor-trainer)
-FAULTS_ALONE names the folder of an earlier run alone, FAULTS_FOLDER where files go, FAULTS_LIMIT the most seconds.
+FAULTS_ALONE names the folder of an earlier single-process run, FAULTS_FOLDER that of all files, FAULTS_LIMIT the most
+seconds.
 Needs root (ip, unshare), scripts/setup.sh fleet, about 4 GB of memory and some minutes. It ends what it has started.
 """
 
@@ -57,7 +58,7 @@ class Machine:
         self.inside("ip", "address", "add", f"{self.address}/24", "dev", "eth0").wait()
         self.inside("ip", "link", "set", "eth0", "up").wait()
         self.inside("ip", "link", "set", "lo", "up").wait()
-        # Programs find their own address by it.
+        # Programs find their own address by this route.
         self.inside("ip", "route", "add", "default", "via", BRIDGE).wait()
 
     def inside(self, *command, **more):
@@ -74,7 +75,7 @@ class Machine:
         place = ["--head", "--port=6379", "--include-dashboard=false", "--temp-dir=/tmp/ray"] if self.index == 0 else ["--address=10.77.0.1:6379"]
         words = [RAY, "start", "--block", *place, f"--node-ip-address={self.address}", "--num-cpus=1",
                  f"--object-store-memory={256 << 20}", "--disable-usage-stats"]
-        # As a service manager would: a node that the head has given up ends, and comes back.
+        # Restarts the node like a service manager, because a node ends when the head has given it up.
         again = " ".join(map(str, words))
         log = open(self.folder / "node.log", "ab")
         self.node = self.inside("sh", "-c", f"while true; do {again}; sleep 2; done", stdout=log, stderr=log)
@@ -99,7 +100,7 @@ class Machine:
         return found
 
     def kill(self, *words):
-        """Kills one of them; whether there was one."""
+        """Kills one of `processes(*words)`; returns whether there was one."""
         pids = self.processes(*words)
         if pids:
             os.kill(random.choice(pids), signal.SIGKILL)
@@ -122,7 +123,7 @@ class Machine:
 
 
 class Trial:
-    """The run, and all that happens to it."""
+    """The run and its faults."""
 
     def __init__(self, folder, program):
         self.folder, self.program = folder, program
@@ -143,7 +144,7 @@ class Trial:
         self.driver = self.machines[0].inside(*words, stdout=log, stderr=log)
 
     def until(self, what, happened):
-        """Waits until something is so."""
+        """Waits until `happened()` is true."""
         while not happened():
             assert time.monotonic() - self.begun < LIMIT, f"no {what} in time"
             assert self.driver is None or self.driver.poll() in (None, 0), "the driver has failed"
@@ -156,12 +157,12 @@ class Trial:
             return 0
 
     def after(self, iterations):
-        """Waits for these iterations, and then for units that are being done."""
+        """Waits until these iterations are done and another unit is in progress."""
         self.until(f"iteration {iterations + 1}", lambda: self.iteration() >= iterations)
         self.until("unit in progress", lambda: any(m.processes("philidor-trainer", " work ") for m in self.machines))
 
     def spoil_program(self, machine):
-        """The machine's program writes rubbish, three times."""
+        """Makes the machine's program write rubbish three times."""
         folder = machine.folder / f"philidor-fleet-{os.getuid()}"
         self.until("program on the machine", lambda: list(folder.glob("philidor-trainer-*")))
         program = next(folder.glob("philidor-trainer-*"))

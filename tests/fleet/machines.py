@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A fleet with a machine whose disk is full plays the games of a run alone; a program that damages all stops it.
+"""A fleet with a machine whose disk is full plays the games of a single process; rubbish from every machine stops it.
 
 Three nodes of Ray on this machine: the work folder of one is a file system of 1 MB (as root; else the program fails
 there with the same words). The driver leaves it out, names it with the reason, gives no unit up, and leaves no
-partial file. Then a program that writes rubbish makes the driver stop with the reason. A configuration that is missing
-is told before Ray starts; where a head runs already, the driver starts its own.
+partial file. Then a program that writes rubbish makes the driver stop with the reason. A missing configuration is
+reported before Ray starts. Beside a head that runs already, the driver starts its own.
 
 Usage: tests/fleet/machines.py [PROGRAM]        (default: target/debug/philidor-trainer)
 Needs scripts/setup.sh fleet; takes about half a minute.
@@ -23,7 +23,7 @@ import runs
 
 Cluster = runs.cluster_class()
 
-# One iteration of as few units as three failures in a row need: how networks are judged is cluster.py's.
+# One iteration with just enough units for three failures in a row; cluster.py tests the arena.
 ITERATIONS = 1
 SETTINGS = [*runs.SHORT, "--set", "games_per_iteration=24", "--set", "play.max_plies=40", "--set", "play.visits=8"]
 PAUSE = 2
@@ -38,7 +38,7 @@ def script(path, lines):
 
 
 def fleet(program, learner, cluster, folder, *more):
-    """The driver's status and what it said."""
+    """The driver's status and messages."""
     words = [sys.executable, runs.ROOT / "scripts/fleet.py", "--inbox", folder / "inbox", "--program", program,
              "--learner-program", learner, "--pause", PAUSE, *(["--address", cluster.address] if cluster else []), *more]
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=500)
@@ -52,10 +52,10 @@ def learner(folder, iterations):
 
 
 def full_disk(program, cluster, small, folder):
-    """A machine that fails every unit costs none."""
+    """A machine that fails every unit loses none."""
     alone = folder / "alone"
     runs.alone(program, alone, ITERATIONS, SETTINGS)
-    # A script, which fits the small disk; what it needs then does not.
+    # The script fits on the small disk; the files that it then writes do not.
     wrapper = script(folder / "program", [
         f'case "$TMPDIR" in {small}) echo "Error: cannot write: {FULL}" >&2; exit 1;; esac' if os.geteuid() else "",
         f'case "$TMPDIR" in {small}) head -c 2000000 /dev/zero >"$4" || exit 1;; esac',
@@ -71,7 +71,7 @@ def full_disk(program, cluster, small, folder):
 
 
 def rubbish(program, cluster, folder):
-    """The driver stops when nothing that comes back is of use."""
+    """The driver stops if every result is refused."""
     wrapper = script(folder / "program", ['head -c 5000 /dev/urandom >"$4"'])
     status, said = fleet(wrapper, program, cluster, folder, *learner(folder, ITERATIONS))
     assert status == 1 and "stopped: nothing that a machine did was good" in said and "is refused" in said, (status, said)
@@ -93,7 +93,7 @@ def missing_configuration(program, folder):
 
 
 def small_disk(folder):
-    """A folder that 1 MB fits in; whether it is to be unmounted."""
+    """A folder, which holds 1 MB if we are root."""
     small = folder / "small"
     small.mkdir()
     if os.geteuid() == 0:

@@ -1,4 +1,4 @@
-"""What the trials of the fleet share: a short run of rl, and what its folder must hold."""
+"""Shared by the fleet's tests: a short run of rl, and checks of its folder."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ SHORT = [
 
 
 def cluster_class():
-    """Ray's clusters on one machine. Runs the program again by the Python that has Ray, if this one has not."""
+    """Ray's class of clusters on one machine. If this Python has no Ray, runs the program again by the one that has."""
     python = ROOT / ".deps/fleet/bin/python"
     try:
         from ray.cluster_utils import Cluster
@@ -32,7 +32,7 @@ def cluster_class():
 
 
 def own_home(folder):
-    """Gives Ray, which keeps a token in the home folder, another one than the user's."""
+    """Gives Ray another home folder than the user's, because it keeps a token there."""
     home = Path(folder) / "home"
     home.mkdir()
     os.environ["HOME"] = str(home)
@@ -43,7 +43,7 @@ def trainer(program, *arguments, **more):
 
 
 def alone(program, run, iterations, settings=SHORT):
-    """A run in one process, undisturbed; returns its seconds."""
+    """Runs rl in one process; returns its seconds."""
     begun = time.monotonic()
     trainer(program, "rl", *settings, "--run", run, "--iterations", iterations)
     return time.monotonic() - begun
@@ -66,12 +66,12 @@ def lines(run):
 
 
 def learnt(run):
-    """What a run has learnt from its games, and how its networks were judged."""
+    """The games, losses and arena results of a run's iterations."""
     return [(line["iteration"], line["play"]["games"], line["learn"]["policy_loss"], line.get("arena")) for line in lines(run)]
 
 
 def check(program, run, inbox, single, iterations):
-    """A run by the fleet against the same run alone: the same games, each iteration once, nothing half done."""
+    """Compares a fleet's run with the same run in one process: equal games, each iteration once, nothing half done."""
     assert [line["iteration"] for line in lines(run)] == list(range(1, iterations + 1)), "each iteration once"
     ours, theirs = games(program, run), games(program, single)
     assert ours == theirs, f"{len(ours - theirs)} other games, {len(theirs - ours)} missing, of {len(theirs)}"
