@@ -1,14 +1,13 @@
 //! Games: imported, generated, labelled, stored, and turned into batches of samples.
 
-/// A game with its evaluations and searches.
 pub mod record;
-/// Games from PGN and puzzle tables: parsing, filters, repairs.
+/// Games from PGN and puzzle tables.
 pub mod import;
-/// Games on disk in the HDF5 schema `games/1`.
+/// Games on disk: the HDF5 schema `games/1`.
 pub mod dataset;
-/// Games and evaluations from UCI engines, and games downloaded from the web.
+/// Games and evaluations by UCI engines, and games from the web.
 pub mod datagen;
-/// Positions of games as training samples: inputs and targets.
+/// Training samples: inputs and targets.
 pub mod samples;
-/// Shuffled, mixed and batched samples, prefetched for training.
+/// Shuffles, mixes, batches and prefetches samples.
 pub mod loader;

@@ -1,10 +1,8 @@
-//! Reads measures from the lines of a run's `metrics.jsonl`.
-
 use serde_json::Value;
 
-/// The measure `key`; `None` where it was not measured.
+/// Returns the measure `key` of a line of `metrics.jsonl`; `None` if not measured.
 ///
-/// If no position had a policy target, newer runs write null for policy loss and accuracies; older ones wrote zeros,
+/// If no position had a policy target, newer runs write null for policy loss and accuracies. Older runs wrote zeros,
 /// which no network has all at once.
 pub fn measured(measures: &Value, key: &str) -> Option<f64> {
     let number = |key: &str| measures[key].as_f64().filter(|number| number.is_finite());

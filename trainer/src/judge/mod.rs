@@ -1,8 +1,6 @@
-//! Export, verification, quantisation, comparison and plots of networks.
-
 mod metrics_line;
 
-/// ONNX files with their card, verified against the model; quantisation; conversion of lc0 networks.
+/// ONNX files with their card, verification, quantisation, conversion of lc0 networks.
 pub mod export;
 /// Accuracy, tactics and canaries of several networks side by side.
 pub mod evaluate;

@@ -1,4 +1,4 @@
-//! An engine's evaluations for existing games.
+//! Labels existing games with an engine's evaluations.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -22,20 +22,20 @@ pub const DAMAGED: &str = "damaged";
 
 #[derive(Clone, Debug)]
 pub struct Annotate {
-    /// Files of games (`games/1`) or PGN.
+    /// `games/1` or PGN.
     pub files: Vec<PathBuf>,
     /// The position to which an evaluation in a PGN belongs.
     pub eval: EvalSide,
     pub keep_known: bool,
-    /// Number of best moves recorded per position, with WDL, as in a search record.
+    /// Best moves recorded per position as a search record with WDL; 0 for none.
     pub best_moves: usize,
     /// Per position.
     pub limit: Limit,
 }
 
 impl Annotate {
-    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports the omitted games
-    /// and files and, with `warn`, logs them.
+    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports omitted games and
+    /// files, and logs them if `warn`.
     pub fn each_game(
         &self,
         stop: &AtomicBool,
@@ -94,8 +94,7 @@ impl Annotate {
         }
     }
 
-    /// Evaluates a game's positions from ply `done` on. On an error, including a set `stop`, earlier plies are
-    /// complete.
+    /// Evaluates positions from ply `done` on. After an error or a set `stop`, the plies before `done` are complete.
     fn annotate(
         &self,
         game: &mut GameRecord,
@@ -191,7 +190,7 @@ fn each_stored_game(
 }
 
 fn is_hdf5(path: &Path) -> anyhow::Result<bool> {
-    // A pipe can be read only once; it is taken as PGN.
+    // Counts as PGN, because a pipe can be read only once.
     if !is_regular(path) {
         return Ok(false);
     }

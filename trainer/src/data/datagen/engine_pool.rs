@@ -1,4 +1,5 @@
-//! A pool of UCI engines with one thread each. One more thread queues the games; results are stored in order of number.
+//! A pool of UCI engines, with one thread each and one that queues games. Results are stored in the order of game
+//! numbers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,24 +17,24 @@ use crate::data::record::GameRecord;
 
 /// Consecutive failures at one ply after which an engine is not restarted.
 const MAX_FAILURES: u32 = 3;
-/// Interval at which the collector checks the time and the stop flag.
+/// How often the collector checks the time and the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Error)]
 pub enum TaskError {
-    /// The engine failed, or the stop flag was set.
+    /// The engine failed, or the stop flag is set.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A failure that restarting the engine does not mend.
+    /// A failure that a restart of the engine does not mend.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
 }
 
 pub trait EngineTask: Sync {
-    /// The advance of the progress bar for a finished game.
+    /// By how much a finished game advances the progress bar.
     fn progress_of(&self, game: &GameRecord) -> u64;
 
-    /// Sends the games from number `from` on, except `held`, in order until none is left or `send` returns false.
+    /// Sends the games from number `from` on, except `held`, in order until `send` returns false.
     fn queue(
         &self,
         from: u64,
@@ -42,8 +43,8 @@ pub trait EngineTask: Sync {
         send: &mut dyn FnMut(PendingGame) -> bool,
     ) -> anyhow::Result<()>;
 
-    /// Works on a game until it is finished; `pending.done` counts finished plies. On an error, including a set `stop`,
-    /// `pending` has the progress and can be continued.
+    /// Finishes a game; `pending.done` counts finished plies. After an error or a set `stop`, `pending` can be
+    /// continued.
     fn process(
         &self,
         pending: &mut PendingGame,
@@ -59,8 +60,8 @@ pub struct DatagenSummary {
     pub stopped: bool,
 }
 
-/// Runs a task on `engines` engines at once and stores the games. Setting `stop` ends the run soon: unfinished games
-/// are stored as they are. Finished games are stored even if the run fails.
+/// Runs a task on `engines` engines at once and stores the games, also if the run fails. Setting `stop` ends the run
+/// soon, and unfinished games are stored as they are.
 pub fn run_tasks(
     task: &impl EngineTask,
     (command, engines): (&EngineCommand, usize),
@@ -115,7 +116,7 @@ fn engine_worker(
     }
 }
 
-/// Works on a game and restarts the engine when it fails; returns without an error when `halt` is set.
+/// Works on a game and restarts the engine when it fails. Returns without an error when `halt` is set.
 fn process_with_restarts(
     task: &impl EngineTask,
     command: &EngineCommand,

@@ -1,5 +1,3 @@
-//! Games that an engine plays against itself.
-
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -16,11 +14,11 @@ use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, Search
 
 pub enum MinedMoves {
     Engine(MoveChoice),
-    /// Moves along the trees of Philidor's own searches.
+    /// Random paths through Philidor's own search trees.
     TreePaths(TreePaths),
 }
 
-/// Generates games: engine self-play, or paths through Philidor's search trees with the engine's evaluations.
+/// Generates games by engine self-play, or along search trees with the engine's evaluations.
 pub struct Mine {
     /// Includes games already in the files.
     pub games: u64,
@@ -35,12 +33,12 @@ pub struct Mine {
 }
 
 impl Mine {
-    /// Plays game `number` from the last position of `game` to its end. A new game begins with the last moves before
-    /// its start, which have no evaluation and no policy target.
+    /// Plays game `number` on to its end. A new game begins with the last moves before its start position, which have
+    /// no evaluation and no policy target.
     ///
-    /// Draws are claimed at the third repetition and after fifty moves. The evaluation is that of the best move,
-    /// whichever is played. Games along trees have no result. On an error, including a set `stop`, `game` has the moves
-    /// so far and can be continued.
+    /// Draws are claimed at the third repetition and after fifty moves. The evaluation is the best move's, whichever
+    /// move is played. Games along trees have no result. After an error or a set `stop`, `game` has the moves so far
+    /// and can be continued.
     fn play(
         &self,
         number: u64,
@@ -57,7 +55,7 @@ impl Mine {
         }
         // Moves before the start have no evaluation.
         let unlabelled = game.evals.iter().take_while(|eval| **eval == NO_EVAL).count();
-        // Without a search record every move is a policy target, which the moves before the start must not be.
+        // If no ply had a search record, the moves before the start would be policy targets.
         let record_best = self.record_best || unlabelled > 0;
         if record_best && game.searches.is_empty() {
             game.searches = vec![SearchRecord::default(); unlabelled];
@@ -84,7 +82,7 @@ impl Mine {
                 return Ok(());
             }
             let best = engine.best(&position, self.limit, moves.wanted(), stop)?;
-            // The random numbers of ply 0 were used for the start position.
+            // Ply 0's random numbers chose the start position.
             let mut rng = game_rng(self.seed, number, game.moves.len() as u64 + 1);
             let m = match &mut moves {
                 Moves::Engine(choice) => best[choice.draw(best.len(), &mut rng)].m,
@@ -111,7 +109,7 @@ impl Moves<'_> {
     fn wanted(&self) -> usize {
         match self {
             Moves::Engine(choice) => choice.moves(),
-            // Only for the evaluation.
+            // For the evaluation only.
             Moves::Path(_) => 1,
         }
     }

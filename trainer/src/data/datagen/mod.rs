@@ -1,6 +1,5 @@
-//! Games and evaluations from UCI engines, and games from the web. [`Mine`] plays a [`UciEngine`] against itself,
-//! [`Annotate`] evaluates existing games; [`run_tasks`] runs either on several engines. [`fetch`] downloads a player's
-//! games.
+//! Games and evaluations by UCI engines, and games from the web. [`Mine`] plays a [`UciEngine`] against itself,
+//! [`Annotate`] evaluates existing games; [`run_tasks`] runs either on several engines.
 
 mod move_choice;
 mod walk;
@@ -26,11 +25,11 @@ pub use move_choice::MoveChoice;
 pub use start_positions::{FirstPositions, StartError, StartPositions, StartRules};
 pub use tree_paths::TreePaths;
 
-/// Temperature of the policy target, in expected score: a move this much worse than the best gets 1/e of its share.
+/// Policy temperature in expected score: a move worse by this much gets 1/e of the best move's share.
 const SHARE_SCALE: f32 = 0.05;
 
-/// Records a position's best moves as a search: WDL of the first move, softmax of expected scores as policy, and the
-/// scores. Omits moves without a score; is empty if the first move has none.
+/// Packs an engine's best moves as a search: WDL of the first move, softmax of expected scores as policy, and the
+/// scores. Moves without a score are left out; without a first score the record is empty.
 fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     let Some(Some([win, draw, loss])) = best.first().map(|first| wdl_for_mover(first, mover)) else {
         return SearchRecord::default();
@@ -46,7 +45,7 @@ fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     SearchRecord::scored(win - loss, draw, moves)
 }
 
-/// The engine's WDL of a move, else that of [`wdl_of_eval`].
+/// The engine's WDL of a move, or else that of [`wdl_of_eval`].
 fn wdl_for_mover(scored: &EngineMove, mover: Color) -> Option<[f32; 3]> {
     match scored.wdl {
         Some(wdl) => Some(wdl.map(|thousandths| f32::from(thousandths) / 1000.0)),
@@ -58,7 +57,7 @@ fn wdl_for_mover(scored: &EngineMove, mover: Color) -> Option<[f32; 3]> {
     }
 }
 
-/// A move's score as in `games/1`: centipawns from White's point of view, or mate in plies.
+/// As in `games/1`: centipawns for White, or a mate in plies.
 fn stored_eval(scored: &EngineMove, mover: Color) -> i16 {
     let limit = i32::from(MAX_CENTIPAWNS);
     match scored.score {
@@ -90,7 +89,7 @@ mod tests {
             score: Some(Score::Cp(40 * index as i32 - 100)),
             wdl: Some(wdl),
         };
-        // Expected scores 0.70, 0.65 and 0.20: shares of 1, 1/e and e^-10.
+        // Expected scores 0.70, 0.65 and 0.20, so weights of 1, 1/e and e^-10.
         let best = [scored(4, [600, 200, 200]), scored(2, [500, 300, 200]), scored(0, [100, 200, 700])];
         let record = search_record(&best, Color::White);
         let shares: Vec<(PackedMove, f32)> =

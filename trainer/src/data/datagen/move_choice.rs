@@ -1,4 +1,4 @@
-//! Chooses at random which of an engine's best moves is played.
+//! Chooses among an engine's best moves at random.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use fastrand::Rng;
 
-/// Unnormalised weights of the best, second best … move. The last existing move gets the weights of missing ones.
+/// Weights of the best, second best … move, not normalised. With fewer moves the last gets the remaining weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveChoice(Vec<f64>);
 
 impl Default for MoveChoice {
-    /// As in the lesson on imitation learning.
+    /// From the lesson on imitation learning.
     fn default() -> MoveChoice {
         MoveChoice(vec![80.0, 15.0, 5.0])
     }

@@ -20,18 +20,17 @@ use super::{EngineError, Limit, UciEngine, UciPosition};
 use crate::data::import::{Filters, ReadOptions, games_of_text, read_text, start_position};
 use crate::data::record::game_rng;
 
-/// Engine limit for a non-random move of [`StartRules::careless`], which is one of the three best: the best alone would
-/// make all openings alike.
+/// Engine limit of careless play, whose non-random moves are among the three best. Only the best would make all
+/// openings alike.
 const CARELESS_LIMIT: Limit = Limit::Nodes(600);
-/// Shares of random moves in careless play, drawn per game. Games with the lowest share (half of all) also lose a
-/// piece.
+/// Share of random moves, drawn per game. Games with the lowest share also lose a piece.
 const RANDOM_SHARES: [f64; 6] = [FEW, FEW, FEW, 0.1, 0.25, 0.5];
 const FEW: f64 = 0.05;
 const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
-/// Plies of careless play after a piece is removed, so that the labelled positions have a history.
+/// So that labelled positions have a history after a piece is removed.
 const PLIES_AFTER_REMOVAL: u32 = 8;
 const TRIES: u32 = 1000;
-/// Attempts with one book position before the next is taken: in some, random moves always end the game.
+/// Attempts per book position before the next. From some positions, random moves always end the game.
 const TRIES_EACH: u32 = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +39,9 @@ pub enum FirstPositions {
     Initial,
     /// EPD, FEN or the final positions of a PGN's games.
     Book(PathBuf),
-    /// Random positions of the training games of files (`games/1`).
+    /// Random positions of training games in `games/1` files.
     Games(Vec<PathBuf>),
-    /// One of the 960 positions of Chess960, drawn for each game.
+    /// One of the 960, drawn per game.
     Chess960,
     /// One of the 960 for each side.
     DoubleChess960,
@@ -53,7 +52,7 @@ pub struct StartRules {
     pub first: FirstPositions,
     pub random_plies: u32,
     /// Then 6 to 60 plies, of which a share is random and the rest is one of the engine's three best moves at 600
-    /// nodes. In half of the games few moves are random and a piece is removed.
+    /// nodes. Half of the games have few random moves and lose a piece.
     pub careless: bool,
 }
 
@@ -61,12 +60,12 @@ pub struct StartRules {
 pub enum StartError {
     #[error("cannot read the book {}: {}", .0.display(), .1)]
     Unreadable(PathBuf, std::io::Error),
-    /// Files of games in which no game can begin.
+    /// No game can begin in these files.
     #[error("{0:#}")]
     Games(anyhow::Error),
     #[error("the book {} holds no position", .0.display())]
     Empty(PathBuf),
-    /// A line is no position in which a game can begin.
+    /// No game can begin in this line's position.
     #[error("{}:{line}: {why}", book.display())]
     Unusable {
         book: PathBuf,
@@ -76,13 +75,12 @@ pub enum StartError {
     },
 }
 
-/// Start positions by number, a function of the seed. A book position whose random continuations keep ending the game
-/// is skipped.
+/// Start positions by number, determined by the seed. Skips a book position if random moves keep ending the game.
 #[derive(Clone, Debug)]
 pub struct StartPositions {
     rules: StartRules,
     seed: u64,
-    /// Shuffled; the initial position alone if there is no book.
+    /// Shuffled. `[None]` without a book.
     book: Vec<Option<String>>,
     games: Option<Arc<StoredPositions>>,
 }
@@ -103,7 +101,7 @@ impl StartPositions {
         Ok(StartPositions { rules, seed, book, games })
     }
 
-    /// The start of game `number`, where the game is not over, with the moves before it. Only careless play asks the
+    /// The start of game `number`, in which the game is open, with the moves before it. Only careless play uses the
     /// engine.
     pub fn start(
         &self,
@@ -126,7 +124,7 @@ impl StartPositions {
         Err(none_found().into())
     }
 
-    /// Start FEN of game `number`, `None` for the initial position. Must not be called with careless play.
+    /// Start FEN of game `number`, `None` for the initial position. Careless play is not supported.
     pub fn without_engine(&self, number: u64) -> anyhow::Result<Option<String>> {
         Ok(self.walk(number)?.fen())
     }
@@ -152,7 +150,7 @@ impl StartPositions {
     }
 }
 
-/// Chess960 setups of White and Black (`None`: the same), with all castling rights. Returns `None` for the initial
+/// FEN of Chess960 setups by number, with all castling rights; Black's is White's by default. `None` is the initial
 /// position.
 fn chess960(white: u32, black: Option<u32>) -> Option<String> {
     let [white, black] = [white, black.unwrap_or(white)].map(Board::chess960);
@@ -169,7 +167,7 @@ fn none_found() -> anyhow::Error {
     anyhow!("no start position found after random moves in {TRIES} tries")
 }
 
-/// Plays random moves; returns whether the game is still open.
+/// Returns whether the game is still open.
 fn play_random(walk: &mut Walk, plies: u32, rng: &mut Rng) -> bool {
     for _ in 0..plies {
         let Some(m) = rng.choice(walk.position.game.legal_moves()) else { return false };
@@ -178,7 +176,7 @@ fn play_random(walk: &mut Walk, plies: u32, rng: &mut Rng) -> bool {
     walk.position.game.outcome().is_none()
 }
 
-/// Continues with careless play; returns whether the game is still open.
+/// Returns whether the game is still open.
 fn play_carelessly(
     walk: &mut Walk,
     engine: &mut UciEngine,
@@ -238,14 +236,14 @@ fn read_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
     if starts.is_empty() { Err(StartError::Empty(path.to_owned())) } else { Ok(starts) }
 }
 
-/// The FEN of a FEN or EPD line, without EPD operations.
+/// Drops EPD operations.
 fn fen_of(line: &str) -> String {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let counters = fields.get(4..6).is_some_and(|two| two.iter().all(|field| field.parse::<u32>().is_ok()));
     fields[..fields.len().min(if counters { 6 } else { 4 })].join(" ")
 }
 
-/// A position as the start of a stored game.
+/// The start as stored, if the game is not over.
 fn check_start(fen: &str) -> anyhow::Result<Option<String>> {
     let (start, position) = start_position(fen)?;
     match Game::from_position(position).outcome() {
@@ -254,7 +252,7 @@ fn check_start(fen: &str) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Final positions of a PGN's games, without broken games and those over by rule.
+/// Final positions of a PGN's games. Broken games and those over by rule are left out.
 fn read_pgn_book(path: &Path, text: &[u8]) -> Vec<Option<String>> {
     let filters = Filters { unknown_results: true, ..Filters::default() };
     let options = ReadOptions { filters, ..ReadOptions::default() };
@@ -330,7 +328,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("two.h5");
         let mut chunk = Chunk::new("a test");
-        // Every move ends the first game by the fifty-move rule; the second begins.
+        // In the first game every move draws by the fifty-move rule, so the second is used.
         for (fen, uci) in [(Some("8/8/8/4k3/8/4K3/4R3/8 w - - 99 80"), "e2e1"), (None, "e2e4")] {
             let game = Game::from_fen(fen.unwrap_or(INITIAL_FEN)).unwrap();
             let m = game.legal_moves().into_iter().find(|m| Game::uci(*m, false) == uci).unwrap();
@@ -395,7 +393,7 @@ mod tests {
                 assert_eq!(walk.position.game.outcome(), None);
             }
         }
-        // After seven random moves from here White has often mated or been stalemated.
+        // After seven random moves White has often mated or stalemated.
         let fen = Some("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1".to_owned());
         let over = (0..50)
             .filter(|number| !play_random(&mut Walk::new(fen.clone()), 7, &mut game_rng(7, *number, 0)));

@@ -8,13 +8,13 @@ use super::walk::Walk;
 use crate::data::dataset::{self, Chunk};
 use crate::data::record::{Split, split};
 
-/// Uniformly distributed positions of the training games in files, without puzzles.
+/// Positions of training games in files, equally likely; no puzzles.
 #[derive(Clone, Debug)]
 pub struct StoredPositions {
     chunks: Vec<Chunk>,
-    /// Chunk and number in it.
+    /// Chunk, and index in the chunk.
     games: Vec<(usize, usize)>,
-    /// Cumulative number of plies up to each game's end.
+    /// Cumulative plies up to each game's end.
     ends: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ impl StoredPositions {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Draws a random position in which the game is open, with the moves before it. Fails after `tries` finished ones.
+    /// Draws a position in which the game is open, with the moves before it. Fails after `tries` finished games.
     pub fn draw(&self, tries: u32, rng: &mut Rng) -> Result<Walk> {
         let drawn = |rng: &mut Rng| {
             let ply = rng.usize(..self.count());
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::data::record::{FLAG_PUZZLE, GameRecord, game_rng};
 
-    /// Always plays the move with index `seed` modulo the number of moves.
+    /// At each ply, plays the move that `seed` and ply determine.
     fn game(seed: usize, plies: usize) -> GameRecord {
         let (mut replay, mut record) = (Game::new(), GameRecord::default());
         for ply in 0..plies {

@@ -1,4 +1,4 @@
-//! Random paths through Philidor's own search trees, which reach the positions that a search meets.
+//! Random paths through Philidor's own search trees, which reach positions that a search meets.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -20,20 +20,20 @@ const MEMORY: usize = 32 << 20;
 
 pub struct TreePaths {
     network: Box<dyn Backend>,
-    /// Idle evaluators, kept since some networks take long to open one.
+    /// Kept because some networks take long to open an evaluator.
     idle: Mutex<Vec<Box<dyn Evaluator>>>,
     visits: u64,
     params: Params,
 }
 
 impl TreePaths {
-    /// Loads the network of a file, or `embedded`, for trees of `visits` visits; also returns the network's
-    /// fingerprint. The network must have a value head.
+    /// Loads a network file, or `embedded`, for trees of `visits` visits, and returns its fingerprint too. The network
+    /// needs a value head.
     pub fn load(file: &Path, visits: u64) -> Result<(TreePaths, u64)> {
         let network = load_network(file)?;
         ensure!(network.has_value(), "{}: a network without a value cannot search", file.display());
         let fingerprint = network.fingerprint();
-        // Every search makes all of its visits, in its own tree.
+        // Every search makes all of its visits in a new tree.
         let params = if network.is_exact() { Params::native() } else { Params::default() };
         let params = Params { reuse: false, smart_pruning: 0.0, ..params };
         Ok((TreePaths { network: Box::new(network), idle: Mutex::default(), visits, params }, fingerprint))
@@ -49,7 +49,7 @@ impl TreePaths {
 
 pub struct PathFollower<'a> {
     paths: &'a TreePaths,
-    /// Returned to the pool at the end.
+    /// Returned to the pool on drop.
     evaluator: Option<Box<dyn Evaluator>>,
     search: SteppedSearch,
     /// Moves of the current path not yet played.
@@ -57,8 +57,8 @@ pub struct PathFollower<'a> {
 }
 
 impl PathFollower<'_> {
-    /// Returns the next move of the current path, or the first move of a new path from a new tree at this position. The
-    /// previous move must have been played. Panics if the game is over.
+    /// Returns the next move of the current path, or the first move of a path through a new tree. The previous move
+    /// must have been played. Panics if the game is over.
     pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move> {
         if self.ahead.is_empty() {
             self.search(game)?;
@@ -83,8 +83,8 @@ impl Drop for PathFollower<'_> {
     }
 }
 
-/// Draws a path from the root to the node of a random visit. A node's first visit evaluated the node and ends the path;
-/// the others continued with a move. Visits that ended at a proven result count only for the moves above it.
+/// Draws a path from the root to the node of a random visit. A node's first visit evaluated the node and so ends the
+/// path; its others continued with a move. Visits that ended at a proven result count only for the moves above.
 fn draw_path(tree: &Tree, rng: &mut Rng) -> Vec<Move> {
     let mut path = Vec::new();
     while let Some(stats) = tree.stats_after(&path) {
@@ -130,7 +130,7 @@ mod tests {
             let found = share(&|path| path[0] == edge.m);
             assert!((found - expected).abs() < 0.015, "{}: {found} {expected}", edge.m);
         }
-        // One visit of the best move is its own evaluation; the others belong to the replies.
+        // The best move's first visit is its own evaluation; the others belong to the replies.
         let best = &first[0];
         let replies: u64 = tree.stats_after(&[best.m]).unwrap().iter().map(|edge| edge.visits).sum();
         assert!(replies > 20, "{replies}");

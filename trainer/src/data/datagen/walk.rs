@@ -1,4 +1,4 @@
-//! The moves to the position where a generated game begins.
+//! The moves to a generated game's start position.
 
 use engine::chess::position::PackedMove;
 use shakmaty::Move;
@@ -7,19 +7,19 @@ use super::{UciPosition, position_after};
 use crate::data::import::start_position;
 
 /// Plies stored before the first labelled position. Networks read recent moves and repetitions, so a label needs the
-/// history that a search would give.
+/// history that a search would see.
 const HISTORY: usize = 8;
 
-/// A position with the moves that led to it.
+/// A position and the moves to it.
 #[derive(Clone, Debug)]
 pub struct Walk {
-    /// A FEN, `None` for the initial position.
+    /// FEN, `None` for the initial position.
     start: Option<String>,
     moves: Vec<PackedMove>,
     pub position: UciPosition,
 }
 
-/// The beginning of a stored game: from `fen` (`None` for the initial position) by `moves`, which are no labels.
+/// A stored game's beginning, from `fen` (`None` for the initial position). `moves` are no labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GameStart {
     pub fen: Option<String>,
@@ -27,12 +27,11 @@ pub struct GameStart {
 }
 
 impl Walk {
-    /// The start must have been checked.
+    /// `start` must have been checked.
     pub fn new(start: Option<String>) -> Walk {
         Walk::along(start, &[])
     }
 
-    /// Follows the moves of a stored game from its start.
     pub fn along(start: Option<String>, moves: &[PackedMove]) -> Walk {
         let position = position_after(start.as_deref(), moves.iter().copied());
         Walk { start, moves: moves.to_vec(), position }
@@ -43,12 +42,12 @@ impl Walk {
         self.position.play(m);
     }
 
-    /// The position as a FEN, `None` for the initial position.
+    /// FEN, `None` for the initial position.
     pub fn fen(&self) -> Option<String> {
         start_position(&self.position.game.fen()).expect("a position that was reached").0
     }
 
-    /// The start [`HISTORY`] plies before the position, and the moves from there.
+    /// Keeps only the last [`HISTORY`] plies.
     pub fn game_start(self) -> GameStart {
         let before = self.moves.len().saturating_sub(HISTORY);
         if before == 0 {

@@ -8,7 +8,7 @@ use crate::data::record::{
     MATE_SCORE, NO_EVAL, SearchColumns, SearchView,
 };
 
-/// Games as columns of `games/1`, with one entry per game or per ply. The plies of all games follow one another.
+/// Games as columns of `games/1`, with one entry per game or per ply, in the order of games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     pub source: String,
@@ -20,12 +20,12 @@ pub struct Chunk {
     pub(super) date: Vec<u32>,
     pub(super) flags: Vec<u16>,
     pub(super) start: Vec<u32>,
-    // FENs; the first is the initial position.
+    // The first is the initial position.
     pub(super) starts: Vec<String>,
     // One entry per ply.
     pub(super) moves: Vec<u16>,
     pub(super) evals: Vec<i16>,
-    // One entry per ply if any game has searches, else empty.
+    // One entry per ply if any game has searches, or empty.
     pub(super) searches: SearchColumns,
 }
 
@@ -82,7 +82,7 @@ impl Chunk {
         self.evals.resize(self.moves.len(), NO_EVAL);
     }
 
-    /// A view of a game without a copy. Panics if there is no such game.
+    /// Panics if there is no such game.
     pub fn replay(&self, index: usize) -> GameView<'_> {
         let first = self.first_ply[index] as usize;
         let range = first..first + usize::from(self.plies[index]);
@@ -97,7 +97,7 @@ impl Chunk {
         }
     }
 
-    /// The searches of a game: of self-play games always, of others only if a ply has one (an engine's best moves).
+    /// Self-play games always have searches, other games only if a ply has one (an engine's best moves).
     fn searches_of(&self, index: usize, range: Range<usize>) -> SearchView<'_> {
         let recorded = self.searches.len.get(range.clone());
         let is_recorded = recorded.is_some_and(|lens| lens.iter().any(|len| *len > 0));
@@ -108,7 +108,7 @@ impl Chunk {
         }
     }
 
-    /// A copy of a game. Panics if there is no such game.
+    /// Panics if there is no such game.
     pub fn game(&self, index: usize) -> GameRecord {
         let replay = self.replay(index);
         GameRecord {
@@ -124,7 +124,7 @@ impl Chunk {
         }
     }
 
-    /// The hash of a game's start and moves; see [`record::identity`].
+    /// See [`record::identity`].
     pub fn identity(&self, index: usize) -> u64 {
         let replay = self.replay(index);
         record::identity(replay.start.unwrap_or(INITIAL_FEN), replay.moves.iter().copied())

@@ -16,11 +16,10 @@ use crate::data::record::SearchColumns;
 /// Entries per compressed block, the unit of decompression.
 const BLOCK: usize = 1 << 16;
 
-/// zlib's best compression, since files are written once and read often.
+/// Best compression: files are written once and read often.
 const DEFLATE: u8 = 9;
 
-/// Bytes of a text attribute. Variable-length texts would be stored without checksums and crash the library when
-/// damaged.
+/// Bytes of a text attribute. Texts of variable length would have no checksums, and damage in them crashes HDF5.
 const TEXT: usize = 1000;
 type Text = FixedUnicode<TEXT>;
 
@@ -31,7 +30,7 @@ pub enum ChunkError {
     /// Not HDF5, truncated, or unreadable.
     #[error("{}: cannot be read, damaged or truncated: {}", .0.display(), .1)]
     Unreadable(PathBuf, String),
-    /// HDF5, but not `games/1`, or of an unknown version.
+    /// HDF5, but not `games/1` or of an unknown version.
     #[error("{}: not games/1: {}", .0.display(), .1)]
     Foreign(PathBuf, String),
     /// `games/1` with inconsistent contents.
@@ -39,17 +38,16 @@ pub enum ChunkError {
     Damaged(PathBuf, String),
     #[error("{}: cannot be written: {}", .0.display(), .1)]
     Unwritable(PathBuf, String),
-    /// Another process writes files of that name.
     #[error("{0}")]
     InUse(String),
 }
 
-/// Writes a chunk under a temporary name, flushes it to disk and renames it. A failure leaves `path` unchanged.
+/// Writes a chunk under a temporary name, flushes and renames it. A failure leaves `path` unchanged.
 pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
     let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), cause(error));
     let file = files::temporary(path).map_err(|error| unwritable(&error))?;
     write_file(chunk, file.path()).map_err(|error| unwritable(&error))?;
-    // HDF5 can lose data on a full disk without an error, so the file is read back before it replaces another.
+    // On a full disk HDF5 can lose data without an error, so the file is read back.
     let mut written =
         read(file.path()).map_err(|_| unwritable(&"it cannot be read back, is the disk full?"))?;
     written.source.clone_from(&chunk.source);
@@ -60,7 +58,7 @@ pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
 }
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
-    // HDF5 1.10's format also has checksums for its structures. Times are omitted, so that equal games give equal
+    // HDF5 1.10's format has checksums for its structures too. Times are left out, so that equal games make equal
     // files.
     let mut options = File::with_options();
     options.with_fapl(|access| unlocked(access).libver_v110());
@@ -118,8 +116,8 @@ fn open(path: &Path) -> hdf5::Result<File> {
     File::with_options().with_fapl(unlocked).open(path)
 }
 
-/// Disables HDF5's file locks: a child process inherits an open file's lock, so that the file could not be reopened
-/// while the child lives. Files are written under a temporary name and never changed, so no lock is needed.
+/// Disables HDF5's file locks. A child process inherits the lock of an open file, which then could not be reopened
+/// while the child lives. No lock is needed, because files are renamed into place and never changed.
 fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
     access.file_locking(false)
 }
@@ -133,11 +131,11 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
     let block = data.len().min(BLOCK);
     let dataset =
         builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name)?;
-    // The destructor also writes the cache, but ignores errors.
+    // The destructor would flush too, but ignore errors.
     dataset.flush()
 }
 
-/// Reads a file and checks checksums, lengths and ranges; does not replay moves.
+/// Checks checksums, lengths and ranges, but does not replay moves.
 pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
@@ -176,7 +174,7 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     Ok(chunk)
 }
 
-/// Like [`read`], but replays every game, since another program may have written illegal moves.
+/// Like [`read`], but replays every game: other programs may write illegal moves.
 pub fn read_replayed(path: &Path) -> Result<Chunk, ChunkError> {
     let chunk = read(path)?;
     for index in 0..chunk.games() {
@@ -222,7 +220,7 @@ fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
 pub(super) const SEARCH_DATASETS: [&str; 6] =
     ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
 
-/// The dataset of an engine's scores of its best moves, only in files that have such scores.
+/// An engine's scores of its best moves; only in files that have such scores.
 pub(super) const SCORES: &str = "policy/eval";
 
 /// In the order of [`Chunk`]'s columns.
@@ -245,11 +243,11 @@ pub struct DatasetLayout {
     pub name: &'static str,
     pub kind: String,
     pub shape: Vec<usize>,
-    /// The bytes have checksums, which are checked on reading.
+    /// Whether the bytes have checksums.
     pub checksums: bool,
 }
 
-/// Describes how a file stores its datasets. Fails if one is missing.
+/// Fails if a dataset is missing.
 pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
     let described = open(path).and_then(|file| {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
@@ -272,7 +270,7 @@ fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
     file.dataset(name)?.read_raw()
 }
 
-/// A dataset of texts, fixed or, as h5py writes them, of variable length.
+/// Fixed-length texts, or of variable length as h5py writes them.
 fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
     fn read<T: H5Type>(file: &File, name: &str, text: fn(&T) -> &str) -> hdf5::Result<Vec<String>> {
         Ok(get::<T>(file, name)?.iter().map(|value| text(value).to_owned()).collect())
@@ -283,7 +281,7 @@ fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
         .or_else(|_| read::<FixedUnicode<100>>(file, name, |fen| fen.as_str()))
 }
 
-/// The operating system's cause if the error names one, else the first line of the error.
+/// The operating system's error message if there is one, or the error's first line.
 fn cause(error: &dyn Display) -> String {
     let text = error.to_string();
     let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
@@ -353,7 +351,7 @@ mod tests {
                 file.delete_attr(name).unwrap();
                 file.new_attr::<T>().create(name).unwrap().write_scalar(&text(value)).unwrap();
             }
-            // h5py writes Python's numbers so.
+            // As h5py writes Python's numbers.
             for (name, value) in [("version", i64::from(VERSION)), ("games", 2), ("positions", 3)] {
                 file.delete_attr(name).unwrap();
                 file.new_attr::<i64>().create(name).unwrap().write_scalar(&value).unwrap();
@@ -400,7 +398,7 @@ mod tests {
         assert_eq!(back, both);
         assert_eq!((back.game(2), back.game(2).searches.len()), (game.clone(), 2));
         assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
-        // An engine's best moves are recorded in games that are not self-play.
+        // An engine's best moves are kept without the self-play flag.
         let labelled = GameRecord { flags: 0, ..game };
         let mut chunk = both.clone();
         chunk.push(&labelled);
@@ -410,7 +408,6 @@ mod tests {
         write(&both, &path).unwrap();
         let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
         assert_eq!(names[11..], SEARCH_DATASETS);
-        // An engine's scores add a dataset.
         let judged =
             SearchRecord::scored(0.3, 0.4, [(moves[0], 1.0, 25), (PackedMove(11 | 27 << 6), 0.0, -310)]);
         let mut chunk = both.clone();

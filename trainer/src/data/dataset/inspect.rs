@@ -11,7 +11,7 @@ use crate::data::record::{
     self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
 };
 
-/// Describes a file's games and datasets. With `replay`, every game is replayed first.
+/// With `replay`, replays every game first.
 pub fn describe(path: &Path, replay: bool) -> anyhow::Result<String> {
     let chunk = read(path)?;
     let inspection = inspect(&chunk, replay).with_context(|| format!("{}: damaged", path.display()))?;
@@ -58,7 +58,7 @@ fn ranges(chunk: &Chunk) -> Vec<String> {
     ranges
 }
 
-/// Minimum, maximum and number of missing values, which equal `missing`.
+/// Minimum, maximum, and the count of values equal to `missing`.
 fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> String {
     let known = || values.iter().filter(|value| Some(**value) != missing);
     let range = match (known().min(), known().max()) {
@@ -87,16 +87,16 @@ pub struct Inspection {
     puzzles: usize,
     self_play: usize,
     searched: usize,
-    /// Moves of recorded policies that an engine has scored.
+    /// Moves of recorded policies that have a score.
     scored: usize,
     own_start: usize,
     longest: u16,
-    /// Games by opening family ([`Opening::family`]); only with `replayed`.
+    /// Games by [`Opening::family`]; only if `replayed`.
     openings: BTreeMap<&'static str, usize>,
     replayed: bool,
 }
 
-/// Describes a chunk. With `replay`, every game is replayed first.
+/// With `replay`, replays every game first.
 pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     let mut found = Inspection {
         source: chunk.source.clone(),
@@ -137,7 +137,7 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
 /// Rounding error of a sum of shares: half a unit for each of at most 218 moves.
 const ROUNDING: u32 = 110;
 
-/// Replays a stored game, checks its searches, and returns its opening.
+/// Replays a game, checks its searches, and returns its opening.
 pub fn replay_game(chunk: &Chunk, index: usize) -> anyhow::Result<Option<&'static Opening>> {
     let stored = chunk.replay(index);
     let mut game = stored.initial().with_context(|| format!("game {index}"))?;
@@ -222,7 +222,7 @@ impl fmt::Display for Inspection {
     }
 }
 
-/// A split is an index of [`Inspection::splits`].
+/// [`Split`] is an index of [`Inspection::splits`].
 const _: () = assert!(Split::Train as usize == 0 && Split::Test as usize == 2);
 
 #[cfg(test)]

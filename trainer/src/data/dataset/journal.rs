@@ -1,4 +1,4 @@
-//! The journal: an append-only file of finished games not yet in a game file, so that a save costs only what is new.
+//! An append-only file of finished games that no game file has yet, so that a save costs only the new games.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,11 +10,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::store::PendingGame;
 use crate::base::files::write_file;
 
-/// Bytes before a save's games: compressed length (4) and hash (8).
+/// Before each save: compressed length (4 bytes) and hash (8).
 const HEAD: usize = 12;
 const LEVEL: i32 = 3;
 
-/// Each save has its length, its hash and its games as zstd-compressed lines of JSON.
+/// A save is a length, a hash, and games as zstd-compressed lines of JSON.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads the games at `path`, which need not exist. Ignores an interrupted last save.
+    /// Reads the games at `path`, which may be missing. Ignores an incomplete last save.
     pub fn open(path: PathBuf) -> anyhow::Result<(Journal, Vec<PendingGame>)> {
         let mut bytes = Vec::new();
         if path.exists() {
@@ -39,7 +39,7 @@ impl Journal {
         Ok((Journal { path, end }, games))
     }
 
-    /// Appends lines written by [`line`] as a save and flushes it to disk. A failure leaves the journal unchanged.
+    /// Appends lines of [`line`] as a save and flushes to disk. A failure leaves the journal unchanged.
     pub fn append(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         self.try_append(lines).with_context(|| format!("cannot write {}", self.path.display()))
     }
@@ -55,7 +55,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Replaces the journal's games, or removes the file if there are none. A failure leaves the journal unchanged.
+    /// Replaces the journal's contents, or removes the file if there are no games. A failure leaves the journal
+    /// unchanged.
     pub fn replace(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         if lines.is_empty() {
             if self.path.exists() {
@@ -91,7 +92,7 @@ fn save(lines: &[u8]) -> io::Result<Vec<u8>> {
     Ok(save)
 }
 
-/// The first save's games and the bytes after it; `None` if incomplete.
+/// The first save's games and the remaining bytes; `None` if incomplete.
 fn first_save(bytes: &[u8]) -> Option<(Vec<PendingGame>, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (hash, rest) = rest.split_first_chunk::<8>()?;

@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-/// Finds the files of source `name` by patterns with the wildcards `*` and `?`, sorted by name within each pattern. A
-/// pattern without a match is an error.
+/// Finds files by patterns with the wildcards `*` and `?`, sorted within each pattern. A pattern without a match is an
+/// error that names the source `name`.
 pub fn matching(name: &str, patterns: &[String]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for pattern in patterns {

@@ -16,7 +16,7 @@ use crate::data::record::GameRecord;
 
 const FORMAT: &str = "philidor-hands/1";
 
-/// A game not yet in the files: unfinished, or finished before an earlier one.
+/// A game not yet in the game files: unfinished, or finished before an earlier game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingGame {
     pub number: u64,
@@ -25,7 +25,7 @@ pub struct PendingGame {
     pub finished: bool,
 }
 
-/// The file beside the game files: the run's settings, and the games that are neither in the files nor in the journal.
+/// `NAME.json`: the run's settings, and the games in neither the game files nor the journal.
 #[derive(Serialize, Deserialize)]
 struct RunFile {
     format: String,
@@ -41,14 +41,14 @@ pub struct StoreOptions {
     pub chunk_size: usize,
     pub save_every: Duration,
     pub resume: bool,
-    /// Numbers of the games for the files; later games are kept for later.
+    /// Numbers of the games for the files; later games stay pending.
     pub numbers: Range<u64>,
 }
 
-/// Writes finished games to files in order of their numbers and holds the others back.
+/// Writes finished games to files in the order of their numbers and holds the others back.
 ///
-/// A game file can only be written whole: when it is full, when it would double, and at the end. In between, finished
-/// games are appended to `NAME.journal`, so that the total cost of saves is linear in the games.
+/// A game file can only be rewritten whole, which happens when it is full, when it would double, and at the end. In
+/// between, finished games are appended to `NAME.journal`. So the total cost of saves is linear in the games.
 #[derive(Debug)]
 pub struct Store {
     writer: ChunkWriter,
@@ -58,17 +58,17 @@ pub struct Store {
     save_every: Duration,
     numbers: Range<u64>,
     next: u64,
-    /// Finished games waiting for earlier ones, and unfinished games of a previous run.
+    /// Finished games that wait for earlier ones, and unfinished games of a previous run.
     held: BTreeMap<u64, PendingGame>,
     /// Games finished since the last save, as journal lines.
     fresh: Vec<u8>,
-    /// The contents of the file at `path`; empty if there is none.
+    /// Contents of the file at `path`; empty if missing.
     run_file: String,
 }
 
 impl Store {
-    /// Opens the files `NAME-00000.h5` …, with `NAME.json` (settings) and `NAME.journal` (games not yet in the files).
-    /// Existing files are an error unless `options.resume` is set and the settings are equal.
+    /// Opens the files `NAME-00000.h5` …, `NAME.json` (settings) and `NAME.journal`. Existing files are an error unless
+    /// `options.resume` is set and the settings are equal.
     pub fn open(options: &StoreOptions, name: &str, source: &str, settings: Value) -> anyhow::Result<Store> {
         let path = options.folder.join(format!("{name}.json"));
         let begun = path.exists();
@@ -93,9 +93,9 @@ impl Store {
             let run = parse(&path, &run_file)?;
             let changes = differences(&run.settings, &settings);
             ensure!(changes.is_empty(), "{}: begun with other settings: {changes}", path.display());
-            // The journal is newer: the same game may be unfinished in the run's file.
+            // The journal is newer: a game in it may still be unfinished in `NAME.json`.
             held = run.pending.into_iter().chain(finished).map(|pending| (pending.number, pending)).collect();
-            // A game that is already in the files is outdated here.
+            // Games that are already in the files are outdated here.
             held.retain(|number, _| *number >= next);
         } else {
             let journal = journal.path();
@@ -125,17 +125,17 @@ impl Store {
         self.save_every
     }
 
-    /// Numbers of the games that are begun or finished, but not in the files.
+    /// Games that are begun or finished but not in the files.
     pub fn held(&self) -> BTreeSet<u64> {
         self.held.keys().copied().collect()
     }
 
-    /// Numbers of the finished games that wait for earlier ones.
+    /// Finished games that wait for earlier ones.
     pub fn waiting(&self) -> impl Iterator<Item = u64> {
         self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
 
-    /// Whether a game is finished, in the files or waiting for earlier ones.
+    /// Whether a game is finished, in the files or not.
     pub fn has(&self, number: u64) -> bool {
         (self.numbers.start..self.next).contains(&number)
             || self.held.get(&number).is_some_and(|pending| pending.finished)
@@ -145,7 +145,7 @@ impl Store {
         self.held.values().filter(|pending| !pending.finished).cloned().collect()
     }
 
-    /// Takes a game; it is written once it and all earlier ones are finished.
+    /// Takes a game, which is written as soon as it and all earlier games are finished.
     pub fn push(&mut self, pending: PendingGame) -> anyhow::Result<()> {
         if pending.finished {
             journal::line(&pending, &mut self.fresh);
@@ -154,7 +154,7 @@ impl Store {
         self.settle()
     }
 
-    /// Moves finished games to the files in order.
+    /// Moves finished games to the writer in order.
     fn settle(&mut self) -> anyhow::Result<()> {
         while self.next < self.numbers.end
             && let Some(entry) = self.held.first_entry()
@@ -167,12 +167,12 @@ impl Store {
         Ok(())
     }
 
-    /// Saves everything, so that a later interruption loses none of these games.
+    /// Saves everything, so that a later interruption loses nothing.
     pub fn save(&mut self) -> anyhow::Result<()> {
         if self.is_new() {
             self.write_run_file(|_| true)?;
         }
-        // Finished games are saved first: the run's file may hold outdated copies.
+        // Finished games come first, because `NAME.json` may hold outdated copies.
         let [saved, new] = self.writer.saved_and_new();
         if new > 0 && new >= saved {
             self.writer.save()?;
@@ -188,7 +188,7 @@ impl Store {
         self.write_run_file(|pending| !pending.finished)
     }
 
-    /// Saves for the last time, without a journal. Returns the number of files.
+    /// Final save, without a journal. Returns the number of files.
     pub fn close(mut self) -> anyhow::Result<usize> {
         self.writer.save()?;
         self.write_run_file(|_| true)?;
@@ -196,7 +196,7 @@ impl Store {
         Ok(self.writer.finish()?)
     }
 
-    /// Writes the run's file with the games that satisfy `keep`, unless it is unchanged.
+    /// Writes `NAME.json` with the games that satisfy `keep`, unless unchanged.
     fn write_run_file(&mut self, keep: impl Fn(&PendingGame) -> bool) -> anyhow::Result<()> {
         let pending = self.held.values().filter(|pending| keep(pending)).cloned().collect();
         let run = RunFile { format: FORMAT.to_owned(), settings: self.settings.clone(), pending };
@@ -252,7 +252,7 @@ mod tests {
             };
             Store::open(&out, "x", "test", json!({ "seed": 1 }))
         };
-        // The second game is finished but not the first: no game file is written.
+        // Game 1 is finished before game 0, so no game file is written.
         let pending = |number, finished| PendingGame { number, finished, ..PendingGame::default() };
         let mut store = open(false).unwrap();
         store.push(pending(1, true)).unwrap();
@@ -311,7 +311,6 @@ mod tests {
             store.save().unwrap();
             rewritten += if games() != before { games() } else { 0 };
             appended += u64::from(size("x.journal") > journal);
-            // Without new games nothing is written.
             let (json, journal) = (size("x.json"), std::fs::read(at.join("x.journal")).ok());
             store.save().unwrap();
             assert_eq!((size("x.json"), std::fs::read(at.join("x.journal")).ok()), (json, journal));
@@ -329,7 +328,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
         let open = || Store::open(&options(at, 0..u64::MAX), "x", "test", json!(0)).unwrap();
-        // Out of order, with game 7 at the end; a file holds 62 games.
+        // Out of order, with game 7 last. A file holds 62 games.
         let numbers: Vec<u64> = (0..150).filter(|number| *number != 7).chain([7]).collect();
         for (count, number) in numbers.iter().enumerate() {
             let mut store = open();

@@ -13,13 +13,13 @@ pub struct ChunkWriter {
     chunk_size: usize,
     current: Chunk,
     written: usize,
-    /// Games of `current` that its file already has.
+    /// Games of `current` that are in its file.
     saved: usize,
     _lock: Lock,
 }
 
 impl ChunkWriter {
-    /// Starts new files and creates the folder if needed. Existing files of that name are an error.
+    /// Creates the folder if needed. Existing files of that name are an error.
     pub fn new(
         folder: &Path,
         name: &str,
@@ -35,7 +35,7 @@ impl ChunkWriter {
         Ok(writer)
     }
 
-    /// Before the first file, with the lock `FOLDER/NAME.lock`.
+    /// Takes the lock `FOLDER/NAME.lock` and begins before the first file.
     fn locked(folder: &Path, name: &str, source: &str, chunk_size: usize) -> Result<ChunkWriter, ChunkError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| ChunkError::Unwritable(folder.to_owned(), error.to_string()))?;
@@ -52,8 +52,8 @@ impl ChunkWriter {
         })
     }
 
-    /// Continues existing files, filling the last one first, or starts new ones. Also returns the number of games in
-    /// them.
+    /// Continues existing files, filling the last first, or starts new files. Also returns the number of existing
+    /// games.
     pub fn resume(
         folder: &Path,
         name: &str,
@@ -74,7 +74,7 @@ impl ChunkWriter {
         Ok((writer, games))
     }
 
-    /// Rewrites the current file if there are new games. Later games are still added to it.
+    /// Rewrites the current file if there are new games. The file still takes further games.
     pub fn save(&mut self) -> Result<(), ChunkError> {
         if self.current.games() > self.saved {
             write(&self.current, &self.path(self.written))?;
@@ -83,18 +83,18 @@ impl ChunkWriter {
         Ok(())
     }
 
-    /// Games that the current file has, and those still to be saved.
+    /// Games in the current file, and those not yet saved.
     pub fn saved_and_new(&self) -> [usize; 2] {
         [self.saved, self.current.games() - self.saved]
     }
 
-    /// Adds a game; writes the file when it has enough positions.
+    /// Writes the file when it has enough positions.
     pub fn push(&mut self, game: &GameRecord) -> Result<(), ChunkError> {
         self.current.push(game);
         if self.current.positions() >= self.chunk_size { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the last file if it has games. Returns the number of files.
+    /// Returns the number of files.
     pub fn finish(mut self) -> Result<usize, ChunkError> {
         self.save()?;
         Ok(self.written + usize::from(self.current.games() > 0))
@@ -149,7 +149,7 @@ mod tests {
         new("y").unwrap();
         drop(first);
         assert!(!folder.path().join("x.lock").exists());
-        // A killed process leaves its name, but the system has released its lock.
+        // A killed process's lock file still names the process, but the system released the lock.
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         std::fs::write(folder.path().join("x.lock"), format!("process 4194305 on {host}")).unwrap();
         if !host.is_empty() {

@@ -1,4 +1,4 @@
-//! Splits files into blocks of whole games: decompresses, splits between games, counts lines.
+//! Decompresses files and splits their text into blocks of whole games, with line numbers.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,14 +11,13 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::puzzles::PuzzleColumns;
 
-/// Bytes of text per block: some hundred games, to amortise the cost of a block.
+/// Bytes per block: hundreds of games, to amortise the overhead.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Limit on the bytes of a table's first line.
+/// Most bytes of a table's first line.
 const LONGEST_HEADER: u64 = 1 << 16;
-/// Limit on a game's bytes, so that a non-PGN file does not fill the memory.
+/// Most bytes of a game, so that a non-PGN file does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
 const HEAD: u64 = 64;
-/// The path that means standard input.
 const STANDARD_INPUT: &str = "-";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ impl Compression {
     }
 }
 
-/// Explains the format of a file without game text, from its first bytes.
+/// Explains what a file without game text is, from its first bytes.
 fn explained(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x89, b'H', b'D', b'F', ..] => Some(
@@ -64,12 +63,12 @@ fn explained(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether the path can be read more than once: no pipe and not standard input.
+/// Whether the path can be read repeatedly: neither a pipe nor standard input.
 pub(crate) fn is_regular(path: &Path) -> bool {
     path != Path::new(STANDARD_INPUT) && path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
-/// The decompressed text of a file; `-` is standard input.
+/// Decompressed text of a file; `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     open(path, Arc::default())?.read_to_end(&mut text)?;
@@ -85,7 +84,7 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
         Box::new(File::open(path)?)
     };
     let mut counted = CountingReader { inner, bytes: bytes_read };
-    // A pipe may deliver its bytes one by one.
+    // A pipe may deliver single bytes.
     let mut head = Vec::new();
     counted.by_ref().take(HEAD).read_to_end(&mut head)?;
     if let Some(why) = explained(&head) {
@@ -99,15 +98,15 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
-            // Archives use windows beyond the decoder's default limit of 128 MiB.
+            // The decoder's default limit is 128 MiB, but archives have larger windows.
             decoder.window_log_max(31)?;
             Box::new(decoder)
         }
     })
 }
 
-/// The first line of a file, as far as it can be decompressed; empty for a pipe, which can be read only once. Files
-/// that are damaged further on are reported when they are read.
+/// The first line of a file; empty for a pipe, which can be read only once. Damage in the file is left for the later
+/// reading to report.
 pub(crate) fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     if is_regular(path) {
@@ -135,7 +134,7 @@ impl<R: Read> Read for CountingReader<R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {
     Pgn,
-    /// A table with one puzzle per line.
+    /// One puzzle per line.
     Puzzles(PuzzleColumns),
 }
 
@@ -146,7 +145,7 @@ impl TextFormat {
         Ok(columns.map_or(TextFormat::Pgn, TextFormat::Puzzles))
     }
 
-    /// The last offset that splits a text between whole games.
+    /// Last offset at which the text splits between whole games.
     fn last_start(self, text: &[u8]) -> Option<usize> {
         match self {
             TextFormat::Pgn => last_game_start(text),
@@ -169,10 +168,10 @@ pub(crate) struct TextBlocks<R> {
     file: usize,
     next_line: u64,
     rest: Vec<u8>,
-    /// End of the converted line endings in `rest`.
+    /// Line endings in `rest` are converted up to here.
     converted: usize,
     ended: bool,
-    /// Unknown until the first text has been read.
+    /// Unknown until the first text is read.
     format: Option<TextFormat>,
 }
 
@@ -181,9 +180,8 @@ impl<R: Read> TextBlocks<R> {
         TextBlocks { reader, file, next_line: 1, rest: Vec::new(), converted: 0, ended: false, format: None }
     }
 
-    /// Returns the next block, `None` at the end. Fails on unreadable data or a game over 64 MiB; the next call then
-    /// returns the complete text before the fault as the last block, so that a truncated archive is read as far as
-    /// possible.
+    /// Returns the next block, `None` at the end. After an error (unreadable data, a game over 64 MiB) the next call
+    /// returns the games before the fault as the last block, so that a truncated archive is read as far as possible.
     pub fn next(&mut self) -> io::Result<Option<TextBlock>> {
         let mut wanted = BLOCK_BYTES;
         while !self.ended {
@@ -274,7 +272,7 @@ mod tests {
         assert!(blocks.next().unwrap().is_none());
     }
 
-    /// Delivers its bytes one by one, as a pipe may.
+    /// Delivers single bytes, as a pipe may.
     struct Slow<R>(R);
 
     impl<R: Read> Read for Slow<R> {

@@ -1,5 +1,4 @@
-//! Games from PGN and puzzle tables: [`read_games`] reads files in parallel, as a stream of games, and counts those
-//! that it excludes.
+//! Games from PGN and puzzle tables. [`read_games`] reads files in parallel.
 
 mod blocks;
 mod pgn;

@@ -1,4 +1,4 @@
-//! Replays games of PGN text: each becomes a record, is excluded by a filter, or is broken.
+//! Replays the games of a PGN text. Each becomes a record, is excluded by a filter, or is broken.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -17,15 +17,14 @@ use crate::data::record::{
     find_eval,
 };
 
-/// Limit on the bytes of a start FEN in `games/1`.
+/// Most bytes of a start FEN in `games/1`.
 pub(crate) const LONGEST_FEN: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GameError {
-    /// The start is no legal position, or too long for `games/1`.
+    /// The start is illegal or too long for `games/1`.
     #[error("{0}")]
     Start(String),
-    /// A move or the text of a game cannot be read.
     #[error("{0}")]
     Pgn(PgnError),
     #[error("illegal or ambiguous move {0}")]
@@ -40,7 +39,7 @@ pub enum GameError {
 }
 
 impl GameError {
-    /// The kind of error, by which broken games are counted.
+    /// Category by which broken games are counted.
     pub fn kind(&self) -> &'static str {
         match self {
             GameError::Start(_) => "unusable start position",
@@ -56,7 +55,7 @@ impl GameError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenGame {
-    /// The line where the game starts, from 1.
+    /// From 1.
     pub game_line: u64,
     pub line: u64,
     pub error: GameError,
@@ -66,20 +65,18 @@ pub struct BrokenGame {
 pub enum Exclusion {
     /// Neither standard chess nor Chess960.
     Variant,
-    /// The rating of a player or of the puzzle is out of bounds.
+    /// A rating of a player or the puzzle is out of bounds.
     Rating,
-    /// A player without a rating, with [`Filters::rated_only`].
+    /// A rating is unknown, with [`Filters::rated_only`].
     Unrated,
-    /// Too few plies, or none.
     TooShort,
     TooLong,
-    /// A draw, with [`Filters::draws`] off.
     Drawn,
-    /// `*` or no result, without [`Filters::unknown_results`].
+    /// Without [`Filters::unknown_results`].
     NoResult,
     Unpopular,
     Untried,
-    /// The same start and moves as an earlier game.
+    /// Same start and moves as an earlier game.
     Duplicate,
 }
 
@@ -144,13 +141,13 @@ struct TagValues {
 #[derive(Default)]
 struct ParserState {
     game: GameRecord,
-    /// The score of the current position, if a comment has already given it.
+    /// Score of the current position, if a comment already gave it.
     next_eval: Option<i16>,
     lichess: bool,
     evals: EvalCounts,
 }
 
-/// Tags that only Lichess writes, into its broadcasts and studies.
+/// Only Lichess writes these tags, in its broadcasts and studies.
 const LICHESS_TAGS: [&[u8]; 5] =
     [b"BroadcastURL", b"BroadcastName", b"StudyName", b"ChapterName", b"ChapterURL"];
 
@@ -280,7 +277,7 @@ impl ParserState {
         self.evals.count(side);
     }
 
-    /// Takes the result behind the moves; returns false if the tag names another.
+    /// Takes the result after the moves; false if the tag has another result.
     fn agrees(&mut self, outcome: shakmaty::Outcome) -> bool {
         let shakmaty::Outcome::Known(outcome) = outcome else { return true };
         let written = match outcome {
@@ -292,7 +289,7 @@ impl ParserState {
     }
 }
 
-/// A start as stored (`None` for the initial position) and as a position.
+/// Parses a start. The stored form is `None` for the initial position.
 pub(crate) fn start_position(fen: &str) -> Result<(Option<String>, Chess), GameError> {
     let start = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
     let fen = start.fen();
@@ -315,7 +312,7 @@ fn elo(value: &[u8]) -> u16 {
     std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Parses `2017.06.24` or `1996.??.??` to yyyymmdd; `None` if the year is unknown.
+/// From `2017.06.24` or `1996.??.??` to yyyymmdd; `None` if the year is unknown.
 fn date(value: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(value).ok()?;
     let mut parts = text.trim().split(['.', '-', '/']);

@@ -1,4 +1,4 @@
-//! Puzzle tables, one puzzle per line: Lichess's CSV, and tables with tabs or commas.
+//! Puzzle tables, separated by tabs or commas, one puzzle per line; among them Lichess's CSV.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use crate::data::record::{EvalCounts, FLAG_PUZZLE, GameRecord, NO_EVAL};
 pub(super) struct PuzzleColumns {
     delimiter: u8,
     quoted: bool,
-    /// The first move of a line is the opponent's; the puzzle begins after it.
+    /// A line's first move is the opponent's, and the puzzle begins after that move.
     set_up: bool,
     header: bool,
     fen: usize,
@@ -28,14 +28,14 @@ pub(super) struct PuzzleColumns {
 const LICHESS_COLUMNS: [&str; 6] =
     ["puzzleid", "ratingdeviation", "nbplays", "gameurl", "gameid", "openingtags"];
 
-/// The error for a puzzle of a table without Lichess's column names that may be Lichess's.
+/// The error if a table without Lichess's column names may nevertheless be Lichess's.
 const SET_UP_UNNAMED: &str = "an even number of moves, where the solver's is the first and the last: if the opponent's \
                               is the first, as in Lichess's table, the header must name one of its columns, such as \
                               PuzzleId";
 
 impl PuzzleColumns {
-    /// Detects a table's columns from its first line, by name and in any order; `None` if it is no puzzle table. In
-    /// Lichess's table, recognised by its column names, the first move of a line is the opponent's.
+    /// Detects a table's columns by their names in the first line; `None` if this is no puzzle table. Lichess's column
+    /// names imply `set_up`.
     pub fn detect(line: &[u8]) -> Result<Option<PuzzleColumns>, String> {
         let Ok(line) = std::str::from_utf8(line) else { return Ok(None) };
         let line = line.trim_end().to_ascii_lowercase();
@@ -66,7 +66,7 @@ impl PuzzleColumns {
         }
     }
 
-    /// The columns of Lichess's older tables, which have no header.
+    /// Lichess's older tables have no header.
     fn without_header(delimiter: char, values: &[&str]) -> Result<Option<PuzzleColumns>, String> {
         let is_fen = |value: &&str| value.split(' ').count() == 6 && value.matches('/').count() == 7;
         match values.iter().position(is_fen) {
@@ -106,11 +106,10 @@ pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &F
     records.collect()
 }
 
-/// A puzzle as a game that begins with the solver's move; its rating is stored for both players.
+/// Makes a game that begins with the solver's move.
 ///
-/// The start has no counters, so that a puzzle is the same game whichever table it is from. The result is unknown, so
-/// that a puzzle has a policy target only: with results a network would learn to expect a win in every position that
-/// looks like a puzzle.
+/// The start has no counters, so that a puzzle is the same game in every table. The result is unknown, so that puzzles
+/// have no value target: otherwise a network would expect a win in every position that looks like a puzzle.
 fn parse_puzzle(
     record: &csv::ByteRecord,
     columns: PuzzleColumns,
@@ -143,7 +142,7 @@ fn parse_puzzle(
         packed.push(PackedMove::new(m));
         position.play_unchecked(m);
     }
-    // Every puzzle ends with the solver's move, so an even number of moves means that the first one is the opponent's.
+    // A puzzle ends with the solver's move, so an even number of moves begins with the opponent's.
     if !columns.set_up && !packed.is_empty() && packed.len().is_multiple_of(2) {
         return Err(GameError::Text(SET_UP_UNNAMED.to_owned()));
     }
@@ -162,7 +161,7 @@ fn parse_puzzle(
     Ok(ParsedGame::Game(game, EvalCounts::default()))
 }
 
-/// The position with the solver to move, after the opponent's move `set_up` if any.
+/// The position after the opponent's move `set_up`, if any.
 fn puzzle_start(fen: &str, set_up: Option<&str>) -> Result<(Option<String>, Chess), GameError> {
     let mut game = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
     if let Some(text) = set_up {
@@ -174,7 +173,7 @@ fn puzzle_start(fen: &str, set_up: Option<&str>) -> Result<(Option<String>, Ches
     start_position(without_counters)
 }
 
-/// The number in a column; `None` if the column or its value is missing.
+/// `None` if the column or its value is missing.
 fn number<T: FromStr>(
     record: &csv::ByteRecord,
     column: Option<usize>,
@@ -197,7 +196,7 @@ mod tests {
 bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\tcrushing
 08oBe\t1900\t60\t12\tr2q1rk1/1p2nppp/p1n1p2b/3p4/3P4/P1NQ1N2/1PB2PPP/R4RK1 w - -\td3h7\tmateIn1
 ";
-    /// The first puzzle of [`TABLE`] in Lichess's table.
+    /// The first puzzle of [`TABLE`] in Lichess's form.
     const LICHESS: &str = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags
 00ymq,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g3 f2g3 f5c2,1500,77,93,3396,crushing,https://lichess.org/x#57,
 ";
@@ -257,7 +256,7 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
         assert_eq!(fault("8/8"), (2, "no column \"moves\"".to_owned()));
         assert!(fault("8/8,e2e4,").1.starts_with("not a FEN") || fault("8/8,e2e4,").1.contains("impossible"));
         assert_eq!(fault("8/8,e2e4,high").1, "rating is not a number in range");
-        // Lichess's puzzle in a table with none of its names.
+        // Lichess's puzzle in a table without Lichess's names.
         let values: Vec<&str> = LICHESS.lines().last().unwrap().split(',').collect();
         assert_eq!(fault(&values[1..4].join(",")), (2, SET_UP_UNNAMED.to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Reads games from files: one thread decompresses and splits the text, the others replay; the order is kept.
+//! Reads games from files. One thread decompresses and splits the text, others replay games; the order is kept.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -18,18 +18,17 @@ use crate::data::record::{EvalCounts, EvalSide, GameRecord, GameResult};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filters {
-    /// Minimum rating of both players (or of the puzzle), where known.
+    /// For both players, or for the puzzle. Unknown ratings pass.
     pub min_elo: u16,
-    /// Maximum rating, where known.
     pub max_elo: u16,
-    /// Excludes games in which a player's rating is unknown.
+    /// Excludes games with an unknown rating.
     pub rated_only: bool,
-    /// Minimum plies; games without a move are never kept.
+    /// Games without a move are never kept.
     pub min_plies: usize,
     pub max_plies: usize,
     pub draws: bool,
     pub unknown_results: bool,
-    /// Minimum popularity of a puzzle, −100 to 100.
+    /// −100 to 100, for puzzles.
     pub min_popularity: i16,
     pub min_plays: u32,
 }
@@ -52,7 +51,7 @@ impl Default for Filters {
 }
 
 impl Filters {
-    /// Returns why ratings (0 for unknown) exclude a game, if they do.
+    /// 0 is an unknown rating.
     pub(super) fn exclude_ratings(&self, white: u16, black: u16) -> Option<Exclusion> {
         let out = |elo: u16| elo != 0 && !(self.min_elo..=self.max_elo).contains(&elo);
         if out(white) || out(black) {
@@ -64,7 +63,6 @@ impl Filters {
         }
     }
 
-    /// Returns why its length excludes a game, if it does.
     pub(super) fn exclude_length(&self, plies: usize) -> Option<Exclusion> {
         if plies < self.min_plies.max(1) {
             Some(Exclusion::TooShort)
@@ -75,7 +73,6 @@ impl Filters {
         }
     }
 
-    /// Returns why length or result exclude a game, if they do.
     pub(super) fn exclude(&self, game: &GameRecord) -> Option<Exclusion> {
         self.exclude_length(game.moves.len()).or(match game.result {
             GameResult::Draw if !self.draws => Some(Exclusion::Drawn),
@@ -95,7 +92,6 @@ pub struct ReadOptions {
 }
 
 impl Default for ReadOptions {
-    /// Everything, on all processors.
     fn default() -> ReadOptions {
         ReadOptions {
             evals: EvalSide::Auto,
@@ -113,9 +109,9 @@ pub struct ReadReport {
     pub excluded: BTreeMap<Exclusion, u64>,
     pub broken: BTreeMap<&'static str, u64>,
     pub evals: EvalCounts,
-    /// Files that could not be read completely, and why.
+    /// Files that could not be read completely, with the reasons.
     pub damaged_files: Vec<(PathBuf, String)>,
-    /// Reading ended early, by the stop flag or the maximum number of games.
+    /// Ended early, by the stop flag or the maximum number of games.
     pub stopped: bool,
 }
 
@@ -145,7 +141,7 @@ impl ReadReport {
 pub enum ReadEvent<'a> {
     Game(GameRecord),
     Broken(&'a Path, &'a BrokenGame),
-    /// A block is done; this many compressed bytes of all files have been read.
+    /// A block is done; so many compressed bytes of all files are read.
     Bytes(u64),
 }
 
@@ -153,18 +149,16 @@ pub enum ReadEvent<'a> {
 pub enum ImportError<E> {
     #[error("cannot read {}: {}", .0.display(), .1)]
     Open(PathBuf, io::Error),
-    /// A file is neither PGN nor a puzzle table with known columns.
+    /// Neither PGN nor a puzzle table with known columns.
     #[error("{}: {}", .0.display(), .1)]
     Format(PathBuf, String),
     #[error("{0}")]
     Receiver(E),
 }
 
-/// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and passes those that are kept to
-/// `receive` in file order, whatever the number of threads. A game with the start and moves of an earlier one is
-/// excluded.
-///
-/// Broken games are skipped, and truncated files are read as far as possible. Setting `stop` ends reading soon.
+/// Replays the games of files (PGN or puzzles; plain, .gz, .zst, .bz2) and passes those kept to `receive`, in file
+/// order for any number of threads. Skips broken games and games with the start and moves of an earlier game. Reads
+/// truncated files as far as possible. Setting `stop` ends reading soon.
 pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
@@ -212,7 +206,7 @@ pub fn read_games<E>(
     })
 }
 
-/// The games of a PGN text in order, and errors for broken ones, without filtered and duplicate games.
+/// The games of a PGN text in order, with errors for broken ones. Filtered and duplicate games are left out.
 pub(crate) fn games_of_text(text: &[u8], options: &ReadOptions) -> Vec<Result<GameRecord, BrokenGame>> {
     let text = unix_lines(text).into_owned();
     let block = TextBlock { file: 0, format: TextFormat::Pgn, first_line: 1, text };
@@ -289,7 +283,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Receives the results in order of number.
+    /// Receives results in order of their numbers.
     fn collect<E>(
         &mut self,
         results: &Receiver<(u64, Done)>,

@@ -1,48 +1,47 @@
 use engine::nets::encoding::PolicyIndex;
 use serde::{Deserialize, Serialize};
 
-/// Source of a sample, and its number among that source's samples.
+/// A sample's source, and its number among that source's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin(pub u8, pub u64);
 
-/// A batch of `n` training samples, row-major. Inputs are bit masks (about 600 bytes per sample of `planes72/1`),
+/// `n` training samples, row-major. Inputs stay bit masks (about 600 bytes per sample of `planes72/1`) until they are
 /// expanded on the device. All samples have the same number of words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     pub size: usize,
-    /// `[n, words]`: the input's bit masks; for `planes72/1` 73 words, the rows of
+    /// `[n, words]`: the input's bit masks; for `planes72/1` the 73 words of
     /// [`engine::nets::encoding::planes72::Planes72`].
     pub masks: Vec<u64>,
-    /// `[n, scalars]`: input values that are neither 0 nor 1; 3 for `planes72/1`, none for most others.
+    /// `[n, scalars]`: input values other than 0 and 1; 3 for `planes72/1`, none for most others.
     pub scalars: Vec<f32>,
     /// `[n, words]`: legal moves, one bit per policy index: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// `[n]`: the policy index of the move played; with shares, of the move with the largest one.
+    /// `[n]`: policy index of the move played; with shares, of the move with the largest share.
     pub policy: Vec<u16>,
-    /// `[n, 3]`: target WDL for the side to move; all zero without a value target.
+    /// `[n, 3]`: WDL target for the side to move; all zero if none.
     pub wdl: Vec<f32>,
-    /// `[n, 3]`: WDL for the side to move by the game's result alone; all zero where unknown.
+    /// `[n, 3]`: game result as WDL for the side to move; all zero if unknown.
     pub results: Vec<f32>,
     pub source: Vec<u8>,
-    /// `[n]`: the sample's number among those drawn from its source.
+    /// `[n]`: the sample's number among those of its source.
     pub draw: Vec<u64>,
     /// `[n]`: whether the move played captures, promotes or gives check.
     pub tactical: Vec<bool>,
     pub shares: PolicyShares,
-    /// `[n]`: the game phase, an index of [`crate::data::samples::Phase::ALL`].
+    /// `[n]`: index of [`crate::data::samples::Phase::ALL`].
     pub phase: Vec<u8>,
-    /// Only with a teacher.
     pub teacher_targets: Option<TeacherTargets>,
 }
 
-/// Policy targets of more than one move each, from searches.
+/// Policy targets of searches, which have several moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyShares {
-    /// `[n]`: number of a sample's entries in `indices` and `shares`; 0 if the target is the move played.
+    /// `[n]`: entries of the sample in `indices` and `shares`; 0 if the target is the move played.
     pub lengths: Vec<u8>,
-    /// `[entries]`: policy indices.
+    /// `[entries]`
     pub indices: Vec<u16>,
-    /// `[entries]`: shares, which sum to one per sample.
+    /// `[entries]`: sum to one per sample.
     pub shares: Vec<f32>,
 }
 
@@ -65,14 +64,12 @@ impl PolicyShares {
     }
 }
 
-/// A teacher's policy and value for the samples of a batch.
+/// A teacher's policy and value for a batch. The first three columns have an entry per legal move of each sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TeacherTargets {
-    /// Per legal move of each sample: the sample's row in the batch.
+    /// The sample's row in the batch.
     pub rows: Vec<u32>,
-    /// Per legal move: its policy index.
     pub indices: Vec<u16>,
-    /// Per legal move: its probability.
     pub probabilities: Vec<f32>,
     /// `[n, 3]`: WDL for the side to move.
     pub wdl: Vec<f32>,
@@ -99,13 +96,13 @@ impl Batch {
         self.shares.push(&other.shares.of(row).collect::<Vec<_>>());
     }
 
-    /// The part of sample `row` in a column with equally many numbers per sample.
+    /// Row `row` of a column with equally many numbers per sample.
     pub fn row_of<'a, T>(&self, numbers: &'a [T], row: usize) -> &'a [T] {
         let width = numbers.len() / self.size;
         &numbers[row * width..][..width]
     }
 
-    /// Appends the samples of a batch of the same schemes.
+    /// Both batches must have the same schemes.
     pub fn append(&mut self, other: Batch) {
         let rows = self.size as u32;
         self.size += other.size;

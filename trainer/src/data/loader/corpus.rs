@@ -1,4 +1,4 @@
-//! Games in a temporary file: two bytes per ply, four with evaluations, plus about twenty per game. Memory has only one
+//! Games in a temporary file: two bytes per ply, four with evaluations, plus about twenty per game. Memory holds only a
 //! number per [`STEP`] positions; the operating system caches the files.
 
 use std::fs::File;
@@ -9,20 +9,20 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::record::{self, GameView, INITIAL_FEN, NO_EVAL, SearchColumns};
 
-/// Bytes of a record before its start FEN: plies (2), result, flags, FEN length.
+/// Bytes before a record's start FEN: plies (2), result, flags, FEN length.
 const HEAD: usize = 5;
 const ENTRY: usize = 16;
-/// Interval of positions whose game is kept in memory.
+/// Positions per entry of [`Corpus::steps`].
 const STEP: u64 = 256;
 const HAS_EVALS: u8 = 1;
 const PUZZLE: u8 = 2;
-/// Evaluations are followed by q, d and policy move count of every ply, then by the moves with their shares.
+/// After the evaluations come q, d and policy move count of every ply, then the moves with their shares.
 const HAS_SEARCHES: u8 = 4;
 
 #[derive(Debug)]
 pub struct Corpus {
     records: File,
-    /// Each game's record offset and number of preceding positions; then the end offset and the total of positions.
+    /// Per game: record offset and number of preceding positions. Last: end offset and total positions.
     index: File,
     /// The game of every [`STEP`]-th position.
     steps: Vec<u64>,
@@ -43,14 +43,14 @@ pub struct CorpusBuilder {
 }
 
 impl CorpusBuilder {
-    /// Opens unnamed temporary files in `folder`, which are deleted with the corpus.
+    /// Opens unnamed temporary files in `folder`, which vanish with the corpus.
     pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
         let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
         let (records, index, steps) = (file()?, file()?, Vec::new());
         Ok(CorpusBuilder { records, index, steps, end: 0, games: 0, positions: 0, digest: 0 })
     }
 
-    /// Adds a game, unless it has no targets.
+    /// Leaves out games without targets.
     pub fn push(&mut self, game: &GameView<'_>) -> io::Result<()> {
         let moves = &game.moves[..game.moves.len().min(usize::from(u16::MAX))];
         if moves.is_empty() || game.targets() == 0 {
@@ -115,7 +115,7 @@ impl CorpusBuilder {
     }
 }
 
-/// A reusable buffer for a game read from a [`Corpus`].
+/// Reusable buffer for a game of a [`Corpus`].
 #[derive(Clone, Debug, Default)]
 pub struct GameBuffer {
     bytes: Vec<u8>,
@@ -129,17 +129,17 @@ impl Corpus {
         self.games
     }
 
-    /// The number of target positions.
+    /// Target positions.
     pub fn positions(&self) -> u64 {
         self.positions
     }
 
-    /// A hash of all games in order: starts, moves and numbers of positions.
+    /// Hash of all games in order: starts, moves and numbers of positions.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Reads the game of target `position` into `buffer`; also returns the position's number among the game's targets.
+    /// Reads the game of target `position` into `buffer`. Also returns the position's number among the game's targets.
     /// Panics if there is no such position.
     pub fn at<'a>(&self, position: u64, buffer: &'a mut GameBuffer) -> io::Result<(usize, GameView<'a>)> {
         assert!(position < self.positions, "position {position} of {}", self.positions);

@@ -1,6 +1,5 @@
-//! Shuffled, mixed and prefetched batches. Batch `k` is a pure function of games, source weights, seed and `k`, so any
-//! thread can make it and an interrupted run continues exactly. A pass takes each position of a source once, in random
-//! order. Games are in temporary files, not in memory.
+//! Shuffled, mixed and prefetched batches. Batch `k` depends only on games, source weights, seed and `k`, so any thread
+//! can make it and an interrupted run continues exactly. A pass takes each position of a source once.
 
 mod batch;
 mod corpus;

@@ -12,10 +12,10 @@ use super::teacher::Teacher;
 use crate::data::record::DamagedGame;
 use crate::data::samples::{Phase, Sample, SampleOptions};
 
-/// Period of the interleaving of sources, in samples; sets the precision of their weights.
+/// Samples after which the interleaving of sources repeats; sets the precision of their weights.
 const PERIOD: usize = 1024;
 
-/// Attempts to replace a sample of a damaged game. Import validates games, so repeated damage is no accident.
+/// Attempts to replace a sample of a damaged game. Games are validated at import, so repeated damage is no accident.
 const MAX_REPLACEMENTS: u64 = 64;
 
 pub(super) const DAMAGED: &str = "the games are damaged: `philidor-trainer inspect` names the file";
@@ -27,14 +27,14 @@ pub struct Source {
     pub weight: f64,
 }
 
-/// The order of all samples: a pure function of the sources, the seed and a sample's number.
+/// The order of all samples, determined by the sources, the seed and a sample's number.
 #[derive(Clone, Debug)]
 pub struct SampleOrder {
     sources: Vec<Source>,
     options: SampleOptions,
     seed: u64,
     batch: usize,
-    /// Source of each of [`PERIOD`] consecutive samples, and the sample's rank within that source.
+    /// For [`PERIOD`] consecutive samples: the source, and the sample's rank within that source.
     schedule: Vec<(u8, u32)>,
     /// Samples per source in a period.
     shares: Vec<u64>,
@@ -59,7 +59,7 @@ impl SampleOrder {
         Ok(SampleOrder { sources, options, seed, batch, schedule, shares })
     }
 
-    /// Batch `k` with its number of replaced damaged games, and with targets if there is a teacher.
+    /// Batch `k` and its number of replaced damaged games. A teacher adds its targets.
     pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> anyhow::Result<(Batch, usize)> {
         let n = self.batch as u64;
         let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.origin(number)).collect();
@@ -88,7 +88,7 @@ impl SampleOrder {
         let mut buffer = GameBuffer::default();
         let mut games = Vec::new();
         for &Origin(source, draw) in origins {
-            // A sample of a damaged game is replaced by the permutation's next position.
+            // A damaged game's sample is replaced by the permutation's next position.
             let mut attempts = draw..draw + MAX_REPLACEMENTS;
             let sample = loop {
                 let Some(draw) = attempts.next() else { bail!(DAMAGED) };
@@ -123,7 +123,7 @@ impl SampleOrder {
         Origin(source, number / PERIOD as u64 * self.shares[usize::from(source)] + u64::from(rank))
     }
 
-    /// Sample number `draw` of a source. Every pass takes each position once, in another order.
+    /// Sample number `draw` of a source. Every pass takes each position once, in a new order.
     fn sample(
         &self,
         source: usize,
@@ -142,7 +142,7 @@ impl SampleOrder {
     }
 }
 
-/// The error for repeating a sample whose source the run no longer has.
+/// The error for repeating a sample of a source that the run no longer has.
 fn missing_source() -> io::Error {
     io::Error::other("a source is gone that the run began with: name it again, or begin a new run")
 }
@@ -163,7 +163,7 @@ fn interleave(ratios: &[f64]) -> (Vec<(u8, u32)>, Vec<u64>) {
     (schedule, counts)
 }
 
-/// A hash of two numbers (the finaliser of SplitMix64).
+/// Hash of two numbers by SplitMix64's finaliser.
 fn mix(a: u64, b: u64) -> u64 {
     let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x2545_f491_4f6c_dd1d);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -197,7 +197,7 @@ mod tests {
     use engine::chess::position::{Game, PackedMove};
     use std::collections::HashSet;
 
-    /// `games` games of a few moves each, with distinct first moves where possible.
+    /// Games of a few moves, with distinct first moves if possible.
     fn corpus(games: usize, plies: usize, result: i8) -> Arc<Corpus> {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for number in 0..games {
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(damaged, 0);
         let of = |source| batch.source.iter().filter(|s| **s == source).count();
         assert_eq!((of(0), of(1), of(2)), (48, 16, 0));
-        // Sources differ by their games' result: for the side to move decisive or drawn.
+        // The games of source 1 are drawn, those of source 0 decisive.
         for (source, wdl) in batch.source.iter().zip(batch.wdl.as_chunks::<3>().0) {
             assert_eq!(wdl[1] == 1.0, *source == 1);
         }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_pass_takes_every_position_once() {
-        // Games of one to nine plies, which begin with different moves.
+        // Games of one to nine plies with different first moves.
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         let games: Vec<Vec<u16>> = (0..9).map(|number| random_game(number, number + 1)).collect();
         games.iter().for_each(|moves| builder.push(&GameView { moves, ..GameView::default() }).unwrap());

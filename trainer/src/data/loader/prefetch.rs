@@ -16,10 +16,10 @@ use super::teacher::{OpenEvaluator, Teacher};
 /// Finished batches that wait per thread.
 const AHEAD: usize = 4;
 
-/// Batch number, and the batch with its number of replaced damaged games.
+/// Batch number; batch and its number of replaced damaged games.
 type NumberedBatch = (u64, anyhow::Result<(Batch, usize)>);
 
-/// An endless ordered stream of batches, made by threads that end when it is dropped.
+/// An endless ordered stream of batches. Its threads end when it is dropped.
 pub struct Prefetch {
     order: Arc<SampleOrder>,
     teacher: Option<Teacher>,
@@ -31,13 +31,13 @@ pub struct Prefetch {
 }
 
 impl Prefetch {
-    /// Starts `threads` threads (at least one) at batch number `first`.
+    /// Starts at batch number `first`, with at least one thread.
     pub fn new(order: Arc<SampleOrder>, first: u64, threads: usize) -> Prefetch {
         let teachers = (0..threads.max(1) + 1).map(|_| None).collect();
         Prefetch::start(order, first, teachers)
     }
 
-    /// [`Prefetch::new`] with a teacher for every thread.
+    /// Like [`Prefetch::new`], with a teacher per thread.
     pub fn with_teacher(
         order: Arc<SampleOrder>,
         first: u64,
@@ -48,7 +48,7 @@ impl Prefetch {
         Ok(Prefetch::start(order, first, teachers.collect::<Result<_, _>>()?))
     }
 
-    /// The first teacher is for [`Prefetch::again`], the others for one thread each.
+    /// The first teacher is for [`Prefetch::again`], the others are for the threads.
     fn start(order: Arc<SampleOrder>, first: u64, mut teachers: Vec<Option<Teacher>>) -> Prefetch {
         let teacher = teachers.swap_remove(0);
         let (sender, receiver) = bounded(teachers.len() * AHEAD);
@@ -80,7 +80,7 @@ impl Prefetch {
         Ok(self.order.collect(origins, self.teacher.as_mut())?.0)
     }
 
-    /// The number of the next batch, with which a resumed run continues.
+    /// The next batch's number, at which a resumed run continues.
     pub fn position(&self) -> u64 {
         self.next
     }

@@ -1,4 +1,4 @@
-//! A teacher for distillation: an existing network whose policy and value are targets.
+//! Distillation targets from an existing network's policy and value.
 
 use anyhow::Context;
 use engine::chess::position::Game;
@@ -24,7 +24,7 @@ impl Teacher {
         Teacher(evaluator)
     }
 
-    /// Policy (in the scheme `policy`) and value for `games`, one sample each.
+    /// Policy (in the scheme `policy`) and value of each game's current position.
     pub fn targets(&mut self, games: &[Game], policy: Policy) -> anyhow::Result<TeacherTargets> {
         let mut targets = TeacherTargets::default();
         let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();
@@ -59,7 +59,7 @@ mod tests {
     use crate::data::record::GameView;
     use crate::data::samples::SampleOptions;
 
-    /// The more legal moves there are, the more it prefers the first.
+    /// Prefers the first legal move. The outputs depend on the number of legal moves.
     struct First;
 
     impl Evaluator for First {
@@ -110,7 +110,7 @@ mod tests {
         ];
         let games = fens.map(|fen| Game::from_fen(fen).unwrap());
         let targets = Teacher::from_evaluator(Box::new(First)).targets(&games, Policy::Az4672).unwrap();
-        // King and pawn have six moves, for Black as for White by the mover's view; the king alone has three.
+        // King and pawn have six moves for either side, the king alone three.
         let row = |row: u32| {
             let own = targets.rows.iter().zip(targets.indices.iter().zip(&targets.probabilities));
             own.filter(|(of, _)| **of == row).map(|(_, (index, p))| (*index, *p)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Scores in `[%eval …]` comments. Conventions differ in the scored position and in the unit of mate distances.
+//! Scores in `[%eval …]` comments. Conventions differ in the position scored and in the unit of mate distances.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use clap::ValueEnum;
 use shakmaty::Color;
 
 pub const NO_EVAL: i16 = i16::MIN;
-/// Scores in centipawns are clamped to ± this.
+/// Centipawns are clamped to ± this.
 pub const MAX_CENTIPAWNS: i16 = 29_000;
 /// A mate in n plies is ±(this − n).
 pub const MATE_SCORE: i16 = 30_000;
 /// Longer mates count as this many plies.
 pub const MATE_LIMIT: u32 = 999;
 
-/// The position and the point of view of the `[%eval]` after a move.
+/// To which position the `[%eval]` after a move belongs, and from whose point of view it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EvalSide {
     /// `after` in games whose tags name Lichess, and for scores in ChessBase's form (centipawns and a depth); else
@@ -68,19 +68,19 @@ impl fmt::Display for EvalCounts {
     }
 }
 
-/// A score of a comment, from White's point of view.
+/// From White's point of view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum EvalComment {
     Centipawns(i16),
     Mate {
         winner: Color,
-        /// In plies or moves, by convention.
+        /// Plies or moves, by convention.
         count: u32,
     },
 }
 
-/// The valid score in a comment, if any, and whether it has ChessBase's form: integer centipawns and a depth. Others
-/// write decimal pawns.
+/// The valid score in a comment, if any. The flag says whether the score has ChessBase's form, integer centipawns and a
+/// depth; other programs write decimal pawns.
 pub(crate) fn find(comment: &[u8]) -> Option<(EvalComment, bool)> {
     const MARK: &[u8] = b"[%eval";
     let start = memchr::memmem::find(comment, MARK)? + MARK.len();
@@ -111,7 +111,7 @@ fn parse(text: &str) -> Option<EvalComment> {
     Some(EvalComment::Mate { winner, count: digits.parse().ok()? })
 }
 
-/// The stored score of a mate in `plies` by `winner`.
+/// Score as in `games/1`.
 pub(crate) fn mate(winner: Color, plies: u32) -> i16 {
     let distance = i16::try_from(plies.min(MATE_LIMIT)).expect("at most 999");
     winner.fold_wb(MATE_SCORE - distance, distance - MATE_SCORE)
@@ -125,8 +125,8 @@ impl EvalComment {
         }
     }
 
-    /// The stored score of the position before the commented move. `#0` does not name the winner and is no score,
-    /// unless the move mates: then the mover wins in one ply.
+    /// Score of the position before the commented move. `#0` does not name the winner and so is no score, except after
+    /// a mating move, which is a mate in one ply for the mover.
     pub(crate) fn before(self, mover: Color, gives_mate: bool) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -136,7 +136,7 @@ impl EvalComment {
         }
     }
 
-    /// The stored score of the position after the commented move, where `turn` is to move.
+    /// Score of the position after the commented move. `turn` is to move there.
     pub(crate) fn after(self, turn: Color) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -149,8 +149,8 @@ impl EvalComment {
     }
 }
 
-/// Writes a stored score as a comment: pawns for White (for `turn` with [`EvalSide::Mover`]), or `#n` for a mate, in
-/// moves with [`EvalSide::After`], else in plies. `turn` is to move. Returns `None` without a score.
+/// Formats a score as a comment: pawns for White (with [`EvalSide::Mover`] for the side to move, `turn`), or `#n` for a
+/// mate, in moves with [`EvalSide::After`], otherwise in plies. `None` without a score.
 pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     if eval == NO_EVAL {
         return None;
@@ -168,15 +168,13 @@ pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     Some(format!("#{}{count}", winner.fold_wb("", "-")))
 }
 
-/// The centipawns of [`wdl_of_eval`] at which P(win) = ½. Both constants were fitted by maximum likelihood to 2.4
-/// million evaluated positions of engine games at long time controls: log-loss 0.531, against 0.937 for the base rates
-/// alone.
+/// Centipawns at which [`wdl_of_eval`] has P(win) = ½. This and [`SCALE`] are maximum-likelihood fits to 2.4 million
+/// evaluated positions of engine games at long time controls: log-loss 0.531, base rates alone 0.937.
 const HALF_WON: f32 = 146.0;
-/// The centipawns of [`wdl_of_eval`] that change the odds by a factor of e.
+/// Centipawns that change the odds by a factor of e.
 const SCALE: f32 = 60.0;
 
-/// WDL for White at a score of `eval` (`games/1`: centipawns, or a mate). `P(win) = σ((cp − 146)/60)`, `P(loss) =
-/// σ((−cp − 146)/60)`.
+/// WDL for White at a score as in `games/1`. `P(win) = σ((cp − 146)/60)`, `P(loss) = σ((−cp − 146)/60)`.
 pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
     if eval >= MATE {
         return [1.0, 0.0, 0.0];
@@ -190,7 +188,7 @@ pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
     [win, 1.0 - win - loss, loss]
 }
 
-/// Larger or equal absolute values are mates: ±(30000 − plies).
+/// Scores from ±this on are mates.
 const MATE: i16 = 29_001;
 
 #[cfg(test)]
@@ -244,7 +242,7 @@ mod tests {
                 let read = |text: Option<String>| Some(find(format!("[%eval {}]", text?).as_bytes())?.0);
                 let before = read(write(eval, EvalSide::Before, turn)).unwrap();
                 assert_eq!(before.before(turn, false), eval, "{eval} before");
-                // Plies to a mate are odd for the side that gives it, even for the other.
+                // Plies to mate are odd for the winner to move, even for the loser.
                 let winner = if eval > 0 { Color::White } else { Color::Black };
                 if eval.abs() <= MAX_CENTIPAWNS || (MATE_SCORE - eval.abs()) % 2 == i16::from(winner == turn)
                 {

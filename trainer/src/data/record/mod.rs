@@ -1,6 +1,4 @@
-//! A game with its evaluations and searches, as in `games/1`: a [`GameRecord`] owns it, a [`GameView`] borrows it from
-//! a file's columns. [`write_pgn`] writes games, [`opening`] names openings, [`game_rng`] gives random numbers per game
-//! and ply.
+//! Games as in `games/1`: [`GameRecord`] owns a game, [`GameView`] borrows one from a file's columns.
 
 mod evals;
 mod search;
@@ -27,37 +25,37 @@ pub use view::{DamagedGame, GameView};
 
 pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/// Bit 0 of [`GameRecord::flags`]: played by the rules of Chess960.
+/// Bit 0 of [`GameRecord::flags`]: Chess960 rules.
 pub const FLAG_CHESS960: u16 = 1;
-/// Bit 1: a puzzle, of which plies 0, 2, 4 … are targets.
+/// Bit 1: a puzzle, whose plies 0, 2, 4 … are targets.
 pub const FLAG_PUZZLE: u16 = 2;
-/// Bit 2: played by a network against itself.
+/// Bit 2: a network played itself.
 pub const FLAG_SELF_PLAY: u16 = 4;
 pub const FLAG_ADJUDICATED: u16 = 8;
 pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG_ADJUDICATED;
 
-/// A game whose moves are all legal.
+/// The moves are legal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
-    /// The start as a FEN in shakmaty's notation, at most 100 bytes; `None` is the initial position.
+    /// FEN as shakmaty writes it, at most 100 bytes; `None` is the initial position.
     pub start: Option<String>,
     pub moves: Vec<PackedMove>,
-    /// `[plies]`: the score of the position before each move, in centipawns for White, mates as ±([`MATE_SCORE`] −
-    /// plies), [`NO_EVAL`] for none.
+    /// `[plies]`: score before each move, in centipawns for White; mates are ±([`MATE_SCORE`] − plies), [`NO_EVAL`] is
+    /// none.
     pub evals: Vec<i16>,
     pub result: GameResult,
     pub white_elo: u16,
     pub black_elo: u16,
-    /// yyyymmdd, unknown parts 0.
+    /// yyyymmdd; unknown parts are 0.
     pub date: u32,
     pub flags: u16,
-    /// `[plies]`: the search before each move, by self-play or an engine; else empty.
+    /// `[plies]`: search before each move, by self-play or an engine; or empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchRecord>,
 }
 
 impl GameRecord {
-    /// The start as a FEN, also for the initial position.
+    /// Also for the initial position.
     pub fn start_fen(&self) -> Cow<'_, str> {
         self.start.as_deref().map_or(Cow::Borrowed(INITIAL_FEN), Cow::Borrowed)
     }
@@ -71,8 +69,7 @@ impl GameRecord {
     }
 }
 
-/// xxh3-64 of the start FEN's bytes ([`INITIAL_FEN`] for the initial position) followed by the packed moves, two bytes
-/// each, low byte first.
+/// xxh3-64 of the start FEN's bytes (also of [`INITIAL_FEN`]) and the packed moves, each two bytes, low byte first.
 pub fn identity(start_fen: &str, moves: impl Iterator<Item = u16>) -> u64 {
     let mut bytes = Vec::with_capacity(512);
     bytes.extend_from_slice(start_fen.as_bytes());
@@ -82,14 +79,14 @@ pub fn identity(start_fen: &str, moves: impl Iterator<Item = u16>) -> u64 {
     hasher.digest()
 }
 
-/// The use of a game. The split is by game, never by position.
+/// Use of a game in training. Positions of a game are never split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
     /// 98 of 100 games.
     Train,
-    /// Games with [`identity`] modulo 100 equal to 98; the best checkpoint is chosen on them.
+    /// [`identity`] modulo 100 is 98. These games choose the best checkpoint.
     Validation,
-    /// Modulo 100 equal to 99: for the final evaluation.
+    /// Modulo 100 is 99. For the final evaluation only.
     Test,
 }
 
@@ -97,8 +94,7 @@ pub fn split(identity: u64) -> Split {
     split_at(identity, 1)
 }
 
-/// Like [`split`], but holds out `validation` of 100 games (1 to 98). The additional ones come from the training games,
-/// so that games held out by [`split`] stay held out.
+/// Like [`split`], but holds out `validation` of 100 games (1 to 98). All games that [`split`] holds out stay held out.
 pub fn split_at(identity: u64, validation: u64) -> Split {
     match identity % 100 {
         99 => Split::Test,
@@ -137,7 +133,7 @@ mod tests {
         let mut game = GameRecord::default();
         assert_eq!(game.identity(), xxhash_rust::xxh3::xxh3_64(INITIAL_FEN.as_bytes()));
         game.moves = vec![packed(12, 28), packed(52, 36)];
-        // 1. e4 e5: a different hash would move games between training and validation.
+        // After 1. e4 e5. Another hash would move games between training and validation.
         assert_eq!(game.identity(), IDENTITY_E4_E5);
         assert_eq!(split(game.identity()), Split::Train);
         game.start = Some("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".to_owned());

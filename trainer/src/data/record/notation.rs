@@ -1,4 +1,4 @@
-//! Games as text: moves in SAN, whole games as PGN.
+//! Moves as SAN and games as PGN.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ pub struct PlayedMove {
     pub mover: Color,
     /// As in `Nbd7+`.
     pub san: String,
-    /// The score of the position before the move, as in `games/1`.
+    /// Score before the move, as in `games/1`.
     pub eval: i16,
     pub after: Game,
 }
@@ -37,7 +37,7 @@ pub fn played_moves(game: &GameRecord) -> anyhow::Result<Vec<PlayedMove>> {
     Ok(played)
 }
 
-/// A score for display: pawns for White, or the moves to a mate; empty without a score.
+/// For display: pawns for White, or moves to a mate; empty without a score.
 pub fn eval_text(eval: i16, turn: Color) -> String {
     match evals::write(eval, EvalSide::After, turn) {
         Some(text) if text.starts_with(['-', '#']) => text,
@@ -70,9 +70,8 @@ impl GameResult {
 /// Writes a game as PGN with its opening and evaluations, followed by an empty line. An illegal move is
 /// [`io::ErrorKind::InvalidData`].
 ///
-/// `event` and `round` are the tags of that name, `players` are White and Black. With [`EvalSide::After`] a move's
-/// comment is the score of the position after it, as Lichess writes it and most programs read it; else that of the
-/// position before it, as in `games/1`, which loses nothing.
+/// `players` are White and Black. A move's comment is the score before the move, as in `games/1`, which loses nothing;
+/// with [`EvalSide::After`] the score after the move, as in Lichess's files and most programs.
 pub fn write_pgn(
     game: &GameRecord,
     event: &str,
@@ -121,7 +120,7 @@ pub fn write_pgn(
     pgn.write(&Additions::default(), out)
 }
 
-/// A date `yyyymmdd` in PGN; unknown parts are question marks.
+/// From `yyyymmdd` to PGN; unknown parts become question marks.
 pub fn date(date: u32) -> String {
     let part = |number: u32, width: usize| {
         if number == 0 { "?".repeat(width) } else { format!("{number:0width$}") }

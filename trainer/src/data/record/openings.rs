@@ -3,7 +3,7 @@ use engine::chess::position::Game;
 
 use super::GameRecord;
 
-/// The opening of a game, also of one from its own start: that of its last position that has one.
+/// The opening of the game's last position that has a name, also for games from another start.
 pub fn opening(game: &GameRecord) -> Option<&'static Opening> {
     let mut replay = Game::from_fen(&game.start_fen()).ok()?;
     let mut found = opening_of(&replay);
@@ -40,12 +40,12 @@ mod tests {
         let najdorf = "B90 Sicilian Defense: Najdorf Variation";
         let moves = "e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6";
         assert_eq!(name(moves), najdorf);
-        // The positions after it have no name.
+        // The positions after these moves have no name.
         assert_eq!(
             name(&format!("{moves} h2h3 h7h6 h3h4")),
             najdorf.replace("Variation", "Variation, Adams Attack")
         );
-        // Another order of moves to the same position.
+        // The same position by another order of moves.
         assert_eq!(name("d2d4 d7d5 c2c4 e7e6"), name("c2c4 e7e6 d2d4 d7d5"));
         assert!(name("d2d4 d7d5 c2c4 e7e6").starts_with("D30 Queen's Gambit Declined"));
     }

@@ -1,4 +1,4 @@
-//! Random numbers that depend only on a seed, a game and a ply: equal runs generate equal games.
+//! Random numbers that depend only on seed, game and ply, so that equal runs generate equal games.
 
 use fastrand::Rng;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -8,28 +8,28 @@ pub fn game_rng(seed: u64, number: u64, ply: u64) -> Rng {
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
 }
 
-/// Purposes of random numbers, each with an independent stream; [`game_rng`] has that of UCI engine games.
+/// Purposes with independent random numbers. [`game_rng`] is the stream of UCI engine games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RngStream {
-    /// Self-play: the noise of a search.
+    /// Self-play: a search's noise.
     Search,
-    /// Self-play: the choice among visited moves.
+    /// Self-play: choice among visited moves.
     Move,
     /// Self-play: whether a lost game is played on.
     PlayedOn,
-    /// Self-play: the choice of the network.
+    /// Self-play: choice of the network.
     Network,
-    /// A match: the choices of a classical player.
+    /// Match: choices of a classical player.
     Classical,
-    /// Reinforcement learning: the games of the run.
+    /// RL: games of the run.
     Games,
-    /// Reinforcement learning: the samples of an iteration.
+    /// RL: samples of an iteration.
     Samples,
-    /// Reinforcement learning: the matches of an iteration.
+    /// RL: matches of an iteration.
     Matches,
-    /// Reinforcement learning: the choice of the older opponent.
+    /// RL: choice of the older opponent.
     Older,
-    /// The choice of the search of a unit that is repeated as a check.
+    /// Choice of the search that is repeated to check a unit.
     Recheck,
 }
 

@@ -1,4 +1,4 @@
-//! The searches of a game's positions.
+//! Searches of a game's positions.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use super::NO_EVAL;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchRecord {
-    /// The expected result for the side to move, times 32767.
+    /// Expected result (−1 to 1) for the side to move, times 32767.
     pub q: i16,
     /// P(draw), times 65535.
     pub d: u16,
-    /// Moves with their share of the policy target, times 65535. Empty if the search was too small.
+    /// Policy target: moves with shares, times 65535. Empty if the search was too small for a target.
     pub shares: Vec<(PackedMove, u16)>,
     /// An engine's scores of these moves, as in [`GameRecord::evals`](super::GameRecord::evals). Empty for Philidor's
     /// own searches.
@@ -23,13 +23,13 @@ pub struct SearchRecord {
 }
 
 impl SearchRecord {
-    /// Packs an expected result (−1 to 1), P(draw), and shares that sum to one.
+    /// `q` is −1 to 1; the shares sum to one.
     pub fn new(q: f32, draw: f32, shares: impl IntoIterator<Item = (PackedMove, f32)>) -> SearchRecord {
         let shares = shares.into_iter().map(|(m, share)| (m, word(share))).filter(|(_, s)| *s > 0).collect();
         SearchRecord { shares, ..SearchRecord::of_value(q, draw) }
     }
 
-    /// Like `new`, for moves scored by an engine. Moves with a share too small to store stay, with share 0.
+    /// Like `new`, for moves scored by an engine. Keeps moves whose share rounds to 0.
     pub fn scored(
         q: f32,
         draw: f32,
@@ -51,12 +51,11 @@ impl SearchRecord {
     }
 }
 
-/// The stored form of a fraction.
 fn word(share: f32) -> u16 {
     (share.clamp(0.0, 1.0) * 65535.0).round() as u16
 }
 
-/// WDL for the side to move from a stored q (times 32767) and d (times 65535).
+/// WDL for the side to move, from stored q and d.
 pub fn wdl_of_search(q: i16, d: u16) -> [f32; 3] {
     let (q, draw) = (f32::from(q) / 32767.0, f32::from(d) / 65535.0);
     // Rounding may make these negative.
@@ -65,18 +64,18 @@ pub fn wdl_of_search(q: i16, d: u16) -> [f32; 3] {
     [of(1.0), draw, of(-1.0)].map(|share| share / total)
 }
 
-/// The [`SearchRecord`]s of a game, borrowed from columns: one entry per ply, or nothing.
+/// A game's [`SearchRecord`]s, borrowed from columns: one entry per ply, or nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchView<'a> {
     pub q: &'a [i16],
     pub d: &'a [u16],
-    /// `policy/first`: the index of a ply's first entry in `moves` and `shares`.
+    /// `policy/first`: index of the ply's first entry in `moves` and `shares`.
     pub first: &'a [u64],
-    /// `policy/len`: the ply's number of entries; 0 means not recorded.
+    /// `policy/len`: the ply's number of entries; 0 is not recorded.
     pub len: &'a [u8],
     pub moves: &'a [u16],
     pub shares: &'a [u16],
-    /// `policy/eval`: one per entry of `moves`, or empty if no move of the file has a score.
+    /// `policy/eval`, parallel to `moves`; empty if the file has no such scores.
     pub scores: &'a [i16],
 }
 
@@ -92,13 +91,13 @@ impl<'a> SearchView<'a> {
         self.len.get(ply).is_some_and(|len| *len > 0)
     }
 
-    /// The packed moves of a ply with their shares, times 65535.
+    /// Packed moves of a ply and their shares, times 65535.
     pub fn shares(&self, ply: usize) -> impl Iterator<Item = (u16, u16)> + use<'a> {
         let range = self.range(ply);
         self.moves[range.clone()].iter().copied().zip(self.shares[range].iter().copied())
     }
 
-    /// The scores of a ply's moves; empty if no engine has judged them.
+    /// Empty if no engine scored the ply's moves.
     pub fn scores(&self, ply: usize) -> &'a [i16] {
         let scores = self.scores.get(self.range(ply)).unwrap_or_default();
         if scores.iter().all(|score| *score == NO_EVAL) { &[] } else { scores }
@@ -109,7 +108,7 @@ impl<'a> SearchView<'a> {
         self.first.get(ply).map_or(0..0, |first| *first as usize..*first as usize + len)
     }
 
-    /// WDL for the side to move at a recorded ply.
+    /// For the side to move.
     pub fn wdl(&self, ply: usize) -> Option<[f32; 3]> {
         if !self.is_recorded(ply) {
             return None;
@@ -123,7 +122,7 @@ impl<'a> SearchView<'a> {
     }
 }
 
-/// The columns of [`SearchView`], growing ply by ply; `first` counts from the first ply pushed.
+/// Columns of [`SearchView`] that grow ply by ply. `first` counts from the first ply pushed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchColumns {
     pub q: Vec<i16>,
@@ -136,16 +135,15 @@ pub struct SearchColumns {
 }
 
 impl SearchColumns {
-    /// Adds a ply whose moves have no scores.
+    /// Adds a ply without scores.
     pub fn push(&mut self, q: i16, d: u16, shares: impl Iterator<Item = (u16, u16)>) {
         self.push_scored(q, d, shares.map(|(m, share)| (m, share, NO_EVAL)));
     }
 
-    /// Adds a ply: its moves with their shares and scores.
     pub fn push_scored(&mut self, q: i16, d: u16, moves: impl Iterator<Item = (u16, u16, i16)>) {
         let before = self.moves.len();
         for (m, share, score) in moves.take(usize::from(u8::MAX)) {
-            // The column begins with the first score.
+            // The column begins with the first score, padded for the moves before.
             if score != NO_EVAL || !self.scores.is_empty() {
                 self.scores.resize(self.moves.len(), NO_EVAL);
                 self.scores.push(score);
@@ -159,12 +157,12 @@ impl SearchColumns {
         self.len.push((self.moves.len() - before) as u8);
     }
 
-    /// Adds plies without a search until there are `plies`.
+    /// Adds plies without a search up to `plies` plies.
     pub fn pad(&mut self, plies: usize) {
         (self.len.len()..plies).for_each(|_| self.push(0, 0, std::iter::empty()));
     }
 
-    /// The plies in `range`; none if no ply was ever pushed.
+    /// Nothing if no ply was ever pushed.
     pub fn get(&self, range: Range<usize>) -> SearchView<'_> {
         if self.len.is_empty() {
             return SearchView::NONE;
@@ -180,7 +178,7 @@ impl SearchColumns {
         }
     }
 
-    /// Checks that the columns are consistent and have `plies` plies.
+    /// Checks that the columns have consistent lengths, for `plies` plies.
     pub fn check(&self, plies: usize) -> anyhow::Result<()> {
         if self.len.is_empty() && self.moves.is_empty() && self.q.is_empty() {
             return Ok(());

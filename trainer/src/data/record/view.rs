@@ -1,4 +1,4 @@
-//! A stored game, borrowed from the columns of a file.
+//! A stored game, borrowed from a file's columns.
 
 use engine::chess::position::{Game, PackedMove, PositionError};
 use shakmaty::Position;
@@ -8,13 +8,12 @@ use super::search::SearchView;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameView<'a> {
-    /// The start as a FEN; `None` is the initial position.
+    /// FEN; `None` is the initial position.
     pub start: Option<&'a str>,
-    /// Packed as in `games/1`.
     pub moves: &'a [u16],
-    /// `[plies]`, as in `games/1`; empty for a game without evaluations.
+    /// `[plies]`; empty for a game without evaluations.
     pub evals: &'a [i16],
-    /// White's result: 1, 0, −1, or 2 for unknown.
+    /// For White: 1, 0, −1, or 2 for unknown.
     pub result: i8,
     /// In a puzzle only the solver's moves, plies 0, 2, 4 …, are targets.
     pub puzzle: bool,
@@ -28,11 +27,11 @@ impl Default for GameView<'_> {
     }
 }
 
-/// A game that cannot be replayed; `import` writes none.
+/// A game that cannot be replayed; `import` never writes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no legal move at ply {ply}")]
 pub struct DamagedGame {
-    /// The ply without a legal move, or 0 if the start is no legal position.
+    /// 0 also if the start is not a legal position.
     pub ply: usize,
 }
 
@@ -41,7 +40,7 @@ impl GameView<'_> {
         self.start.map_or_else(|| Ok(Game::new()), Game::from_fen)
     }
 
-    /// Replays the game and checks its moves and those of its searches.
+    /// Checks that all moves, and those of the searches, are legal.
     pub fn check_moves(&self) -> Result<(), DamagedGame> {
         let mut position = self.initial().map_err(|_| DamagedGame { ply: 0 })?.position().clone();
         for (ply, packed) in self.moves.iter().enumerate() {

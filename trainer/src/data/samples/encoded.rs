@@ -1,4 +1,4 @@
-//! A position as a network's input, before its expansion to a tensor.
+//! A network's input before its expansion to a tensor.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::{Input, planes72};
@@ -9,19 +9,19 @@ use shakmaty::Move;
 pub struct EncodedInput {
     /// Bit masks, a1 = bit 0 in the scheme's orientation.
     pub masks: Vec<u64>,
-    /// The values that are neither 0 nor 1.
+    /// Values other than 0 and 1.
     pub scalars: Vec<f32>,
 }
 
 impl EncodedInput {
-    /// Encodes the current position of `game`, whose legal moves are `moves`. `boards` limits the previous boards.
+    /// `moves` are the legal moves of `game`. `boards` limits the previous boards.
     pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> EncodedInput {
         let keep = |masks: &[u64], scalars: &[f32]| EncodedInput {
             masks: masks.to_vec(),
             scalars: scalars.to_vec(),
         };
         match scheme {
-            // Some planes are made of the legal moves, which need not be generated twice.
+            // Some planes come from the legal moves, which are already known.
             Input::Planes72 => {
                 let mut planes = planes72::encode_given(game, moves);
                 if let Some(boards) = boards {

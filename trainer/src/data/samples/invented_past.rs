@@ -1,13 +1,13 @@
-//! Invents moves that may have led to a position: a history for puzzles, which have none.
+//! Invents moves that may have led to a position, as a history for puzzles.
 
 use fastrand::Rng;
 use shakmaty::{
     Bitboard, Board, Chess, Color, EnPassantMode, Move, Piece, Position, Role, Setup, Square, attacks,
 };
 
-/// Share of captures among invented moves, about that in games.
+/// Share of captures among invented moves, about that of games.
 const CAPTURES: f64 = 0.25;
-/// Captured pieces, drawn uniformly.
+/// Drawn uniformly.
 const CAPTURED: [Role; 10] = [
     Role::Pawn,
     Role::Pawn,
@@ -20,7 +20,7 @@ const CAPTURED: [Role; 10] = [
     Role::Rook,
     Role::Queen,
 ];
-/// Attempts to find a move that can be taken back.
+/// Attempts per move.
 const TRIES: usize = 16;
 
 pub(super) struct Past {
@@ -28,7 +28,7 @@ pub(super) struct Past {
     pub moves: Vec<Move>,
 }
 
-/// Takes back up to `plies` plausible moves, but no castling or promotion. The side not to move is never in check,
+/// Takes back up to `plies` plausible moves, without castling or promotion. The side not to move is never in check,
 /// castling rights stay, and an en-passant square makes the last move the double push.
 pub(super) fn invent(position: &Chess, plies: usize, rng: &mut Rng) -> Past {
     let mut start = position.to_setup(EnPassantMode::Legal);
@@ -75,7 +75,7 @@ fn normal(role: Role, from: Square, to: Square, capture: Option<Role>) -> Move {
     Move::Normal { role, from, capture, to, promotion: None }
 }
 
-/// The pieces that may have moved: not a king and rook that may still castle.
+/// Without a king and rooks that may still castle.
 fn movable(after: &Setup, mover: Color) -> Bitboard {
     let own = after.board.by_color(mover);
     let rooks = after.castling_rights & own;
@@ -92,7 +92,7 @@ fn may_be_added(board: &Board, role: Role, color: Color) -> bool {
     (board.by_role(role) & board.by_color(color)).count() < most
 }
 
-/// The empty squares from which a piece on `to` may have come.
+/// Empty squares from which a piece on `to` may have come.
 fn origins_of(board: &Board, role: Role, mover: Color, to: Square, capture: bool) -> Bitboard {
     let free = !board.occupied();
     if role != Role::Pawn {

@@ -18,18 +18,18 @@ pub use value::ValueTarget;
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub input: EncodedInput,
-    /// The legal moves, one bit per policy index: index `64·w + b` is bit `b` of word `w`.
+    /// Legal moves, one bit per policy index: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// The move played; with shares, the move with the largest one.
+    /// The move played; with shares, the move with the largest share.
     pub policy: PolicyIndex,
-    /// The policy target of a search: moves with shares that sum to one. Empty if the target is the move played.
+    /// A search's policy target: moves with shares that sum to one. Empty if the target is the move played.
     pub shares: Vec<(PolicyIndex, f32)>,
     /// Whether the move played captures, promotes or gives check.
     pub tactical: bool,
     pub game: Game,
-    /// Target WDL for the side to move; all zero without a value target.
+    /// WDL target for the side to move; all zero if none.
     pub wdl: [f32; 3],
-    /// The game's result as WDL for the side to move; all zero if unknown.
+    /// Game result as WDL for the side to move; all zero if unknown.
     pub result: [f32; 3],
 }
 
@@ -38,13 +38,12 @@ pub struct SampleOptions {
     pub input: Input,
     pub policy: Policy,
     pub target: ValueTarget,
-    /// Share of samples with only none, one or two of the three previous boards, as shortly after a start from a FEN.
-    /// It applies to inputs with those boards. Otherwise only puzzles would lack history, and a network would learn to
-    /// expect tactics without it.
+    /// Share of samples with only none, one or two of the three previous boards, if the input has them. Otherwise only
+    /// puzzles would lack history, and a network would expect tactics without history.
     pub history_dropout: f64,
 }
 
-/// The schemes of residual networks: `planes72/1` and `az4672/1`.
+/// Schemes of residual networks: `planes72/1` and `az4672/1`.
 impl Default for SampleOptions {
     fn default() -> Self {
         let target = ValueTarget::default();
@@ -53,7 +52,7 @@ impl Default for SampleOptions {
 }
 
 impl GameView<'_> {
-    /// Makes the sample of the position before `ply`, with random numbers from `seed`. Panics if there is no such ply.
+    /// Sample of the position before `ply`, with random numbers from `seed`. Panics if there is no such ply.
     pub fn sample(&self, ply: usize, options: &SampleOptions, seed: u64) -> Result<Sample, DamagedGame> {
         let mut rng = Rng::with_seed(seed);
         let initial = match self.start {
@@ -91,7 +90,7 @@ impl GameView<'_> {
         Ok(Sample { input, legal, policy, shares, tactical, game, wdl, result })
     }
 
-    /// The policy target of the search at `ply`, whose position is that of `game`.
+    /// Policy target of the search at `ply`, where `game` is.
     fn shares(
         &self,
         ply: usize,
@@ -181,7 +180,7 @@ mod tests {
     fn recorded_positions_of_self_play_are_targets_with_shares_and_values() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6");
         let mut columns = crate::data::record::SearchColumns::default();
-        // Of the four, the second and the fourth are recorded; the move played is not the most visited one.
+        // Only plies 1 and 3 have a search. The move played is not the most visited.
         let [d7d5, e7e5, b8c6] = [51 | 35 << 6, 52 | 36 << 6, 57 | 42 << 6];
         columns.pad(1);
         columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());
@@ -201,7 +200,7 @@ mod tests {
         let [first, second] = sample.shares[..] else { panic!("two moves") };
         assert_eq!((first.0, second.0), (index("d7d5"), index("e7e5")));
         assert!((first.1 - 0.6).abs() < 1e-4 && (second.1 - 0.4).abs() < 1e-4);
-        // A draw with probability one half, and q of −0.5 for Black: no wins.
+        // Draw probability one half and q −0.5 for Black: no wins.
         for (got, expected) in sample.wdl.into_iter().zip([0.0, 0.5, 0.5]) {
             assert!((got - expected).abs() < 1e-3, "{:?}", sample.wdl);
         }

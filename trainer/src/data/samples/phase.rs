@@ -1,9 +1,7 @@
 use shakmaty::Board;
 
-/// A game phase, by the number of pieces other than pawns and kings: 14 in the initial position.
-///
-/// The bounds are those of Lichess (`Divider` in scalachess), which also considers how mixed both sides' pieces are.
-/// Here the material alone decides.
+/// A game phase, by the number of pieces other than pawns and kings (14 in the initial position). The bounds are
+/// Lichess's (`Divider` in scalachess), which also considers how mixed the pieces are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// 11 pieces or more.
@@ -23,7 +21,7 @@ impl Phase {
         Phase::of_pieces(pieces.count() as u32)
     }
 
-    /// Pawns and kings are not counted.
+    /// Without pawns and kings.
     pub fn of_pieces(pieces: u32) -> Phase {
         match pieces {
             11.. => Phase::Opening,

@@ -1,4 +1,4 @@
-//! Counters and history for stored puzzles, which have neither.
+//! Counters and history for puzzles, which are stored without both.
 
 use std::num::NonZeroU32;
 
@@ -9,16 +9,16 @@ use shakmaty::{Position, fen::Fen};
 
 use super::invented_past::{self, Past};
 
-/// Plies of history that a puzzle gets: as many as the input holds.
+/// Plies of history: as many as the input holds.
 const PAST: usize = planes72::HISTORY - 1;
 
-/// Returns a puzzle's position with history and counters like those of a game. Otherwise a network could recognise
-/// puzzles by move 1 and missing history, and would expect tactics there and nowhere else.
+/// Gives a puzzle history and counters like those of a game. Otherwise a network could recognise puzzles by move 1 and
+/// missing history, and would expect tactics there only.
 ///
-/// The last moves are [invented](invented_past); if no move can have led to the position, the puzzle has no history,
-/// like samples whose history is dropped. The bounds of the move number are linear fits to its first and last decile
-/// over the number of captured pieces, in 2,500 master games. The half-move clock at the start of the history is
-/// geometric, with a mean that puts the clock's mean at the puzzle near theirs.
+/// The last moves are [invented](invented_past). If no move can have led to the position, the puzzle has no history,
+/// like samples whose history is dropped. The move number is uniform between linear fits, over the number of captured
+/// pieces, to its first and last decile in 2,500 master games. The half-move clock at the start of the history is
+/// geometric; its mean gives about these games' mean at the puzzle.
 pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let stored = Game::from_fen(fen)?;
     if !fen.ends_with(" 0 1") {
@@ -38,11 +38,11 @@ pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionErr
         Ok(game)
     };
     let game = with_history(PAST)?;
-    // An invented double pawn push may allow an en-passant capture that the puzzle does not have.
+    // An invented double push may allow an en-passant capture that the puzzle does not have.
     if game.hash() == stored.hash() { Ok(game) } else { with_history(0) }
 }
 
-/// Draws from the geometric distribution on 0, 1, 2 … with this mean.
+/// Geometric distribution on 0, 1, 2 … with this mean.
 fn geometric(mean: f64, rng: &mut Rng) -> u32 {
     let uniform = 1.0 - rng.f64();
     (uniform.ln() / (mean / (1.0 + mean)).ln()) as u32
@@ -53,7 +53,6 @@ mod tests {
     use super::*;
     use shakmaty::Board;
 
-    /// Means of move number and half-move clock.
     fn means(fen: &str) -> [f64; 2] {
         let mut rng = Rng::with_seed(1);
         let sums = (0..2000).fold([0.0; 2], |[numbers, clocks], _| {
@@ -74,7 +73,7 @@ mod tests {
         assert_eq!(clock, 0.0);
     }
 
-    /// Various positions: in check, in double check, with castling rights, with en passant.
+    /// Among them positions in check, in double check, with castling rights, with en passant.
     const PUZZLES: [&str; 7] = [
         "Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - - 0 1",
         "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1",

@@ -1,4 +1,4 @@
-//! Value targets: the game's result mixed with an evaluation by engine or search.
+//! Value targets: game result mixed with an evaluation by engine or search.
 
 use shakmaty::Color;
 
@@ -6,7 +6,7 @@ use crate::data::record::{NO_EVAL, wdl_of_eval};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueTarget {
-    /// Weight of the game result against the evaluation. At 1 evaluations are never used, not even for unknown results.
+    /// Weight of the game result. At 1 evaluations are never used, even for unknown results.
     pub lambda: f32,
 }
 
@@ -19,15 +19,14 @@ impl Default for ValueTarget {
 impl ValueTarget {
     pub const RESULT: ValueTarget = ValueTarget { lambda: 1.0 };
 
-    /// The target WDL for `mover`. `result` is White's (1, 0, −1; 2 for unknown), `eval` the score for White as in
-    /// `games/1`. Without an evaluation the target is the result, without a result the evaluation; without either there
-    /// is none.
+    /// WDL target for `mover`. `result` is White's (1, 0, −1; 2 for unknown), `eval` the score for White as in
+    /// `games/1`. If one is missing, the target is the other.
     pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> Option<[f32; 3]> {
         let eval = eval.filter(|eval| *eval != NO_EVAL).map(wdl_of_eval);
         self.blended(result, eval).map(|wdl| for_side(mover, wdl))
     }
 
-    /// [`ValueTarget::for_mover`] with a search's WDL for `mover` instead of a score.
+    /// Like [`ValueTarget::for_mover`], with a search's WDL for `mover`.
     pub fn for_mover_searched(&self, mover: Color, result: i8, searched: [f32; 3]) -> Option<[f32; 3]> {
         self.blended(result, Some(for_side(mover, searched))).map(|wdl| for_side(mover, wdl))
     }
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn lambda_mixes_result_and_evaluation() {
-        // A drawn game, a mate for White on the board: λ of the draw, the rest a win.
+        // A drawn game, but a mate for White on the board: λ draw, the rest win.
         let target = ValueTarget { lambda: 0.25 };
         assert_eq!(target.for_mover(Color::White, 0, Some(29_990)), Some([0.75, 0.25, 0.0]));
         assert_eq!(target.for_mover(Color::Black, 0, Some(29_990)), Some([0.0, 0.25, 0.75]));

@@ -1,4 +1,4 @@
-//! How well networks predict the moves and results of held-out games.
+//! How well networks predict the moves and results of games.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ const MEASURES: [&str; 7] = [
     "top-1, all outputs",
     "top-5, all outputs",
 ];
-/// Measures that are always printed. Those among all outputs are printed only where measured.
+/// Measures that are always printed; the others need `--raw`.
 const ALWAYS: usize = 5;
 const ENTROPY: usize = 4;
 
@@ -96,7 +96,7 @@ pub fn measure(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
     Game,
-    /// Best move and WDL of the recorded search. Positions without one are skipped.
+    /// Best move and WDL of the recorded search. Positions without a search are skipped.
     Search,
 }
 
@@ -127,7 +127,7 @@ fn measure_batch(
     Ok(())
 }
 
-/// Excludes the opponent's moves of a puzzle.
+/// In a puzzle, excludes the opponent's moves.
 fn is_measured(game: &GameRecord, ply: usize, judge: Judge) -> bool {
     match judge {
         Judge::Game => game.flags & FLAG_PUZZLE == 0 || ply.is_multiple_of(2),
@@ -141,7 +141,7 @@ fn positions(set: &GameSet, judge: Judge) -> usize {
     set.games.iter().map(measured).sum()
 }
 
-/// Calls `take` with `count` of the set's positions, evenly spaced over all games.
+/// Calls `take` with `count` positions, evenly spaced over all games of the set.
 fn visit(
     set: &GameSet,
     judge: Judge,
@@ -195,7 +195,7 @@ fn result(stored: &GameRecord, game: &Game) -> Option<[f32; 3]> {
 }
 
 impl Accuracy {
-    /// Markdown: one row per set, phase and measure, one column per network and one for the base rates' WDL loss.
+    /// Markdown: a row per set, phase and measure; a column per network, and one for the base rates' WDL loss.
     pub fn table(&self) -> String {
         let mut head: Vec<String> = ["games", "phase", "positions", "measure"].map(str::to_owned).into();
         head.extend(self.networks.iter().cloned());
@@ -246,7 +246,7 @@ impl Accuracy {
         self.parts().into_iter().map(part).collect()
     }
 
-    /// Every set by phase and as a whole, with each network's counts. Empty phases are omitted.
+    /// Every set by phase and in all, with each network's counts. Empty phases are left out.
     fn parts(&self) -> Vec<(&str, &'static str, Vec<AccuracyCounts>)> {
         let mut parts = Vec::new();
         for (source, counts) in &self.sets {
@@ -291,7 +291,7 @@ mod tests {
         GameSet { source: "two games".into(), games: vec![first, second] }
     }
 
-    /// Prefers e2e4 and e7e5, and predicts that White wins.
+    /// Prefers e2e4 and e7e5, and predicts a win for White.
     struct KingsPawn;
 
     impl Evaluator for KingsPawn {
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!((kings_pawn.positions, kings_pawn.decided), (10, 10));
         assert_eq!(kings_pawn.measures()[0], Some(0.2), "e2e4 and e7e5 of the first game");
         assert_eq!(uniform.measures()[..2], [Some(0.0); 2], "behind its ties");
-        // Of ten positions two were won, two lost and six drawn. The network predicts no draw.
+        // Two of ten positions were won, two lost and six drawn. The network never predicts a draw.
         let entropy = -(0.2f64 * 0.2f64.ln() * 2.0 + 0.6 * 0.6f64.ln());
         assert!((kings_pawn.base_loss().unwrap() - entropy).abs() < 1e-12);
         assert!((kings_pawn.measures()[3].unwrap() - 0.6 * nats(0.0)).abs() < 1e-6);
@@ -374,7 +374,7 @@ mod tests {
         let mut networks = [JudgedNetwork::new("p", Box::new(KingsPawn), None)];
         let counts = all(&measure(&[set], Judge::Search, &mut networks, 100).unwrap())[0];
         assert_eq!((counts.positions, counts.measures()[0]), (1, Some(1.0)), "one search, e2e4 best");
-        // A certain win is predicted; the search says win 0.65, draw 0.2, loss 0.15.
+        // The network predicts a certain win, the search win 0.65, draw 0.2, loss 0.15.
         let expected = 0.35 * nats(0.0);
         assert!((counts.measures()[3].unwrap() - expected).abs() < 1e-3 * expected);
         let entropy: f64 = [0.65f64, 0.2, 0.15].iter().map(|share| -share * share.ln()).sum();
@@ -394,8 +394,7 @@ mod tests {
             "{table}"
         );
         assert!(rows[5].ends_with("|   8.289 |      0.950 |"), "{table}");
-        // All moves are equally likely, so the loss is the logarithm of their number: 20 in the initial position, about
-        // 30 later.
+        // All moves are equally likely, so the entropy is ln(number of moves): 20 initially, about 30 later.
         assert!(
             rows[6].contains("| policy entropy |   3.") && rows[6].ends_with("|            |"),
             "{table}"

@@ -1,4 +1,4 @@
-//! The best network of many runs, by the validations in their `metrics.jsonl`.
+//! The best of many runs, by the validations in their `metrics.jsonl`.
 
 use std::fs;
 use std::io;
@@ -22,18 +22,18 @@ pub enum BestMeasure {
     Top1,
 }
 
-/// The moves in the softmax of a run's policy loss. Losses over different moves are not comparable: over all outputs,
-/// illegal moves take probability, which raises the loss.
+/// The moves in the softmax of a run's policy loss. Losses over all outputs are higher, because illegal moves take
+/// probability, so losses of different kinds are not comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossOver {
     Legal,
     AllOutputs,
-    /// The run has no readable `config.json`.
+    /// `config.json` is missing or unreadable.
     Unknown,
 }
 
 impl LossOver {
-    /// Reads the run's `config.json`. `sparse` networks have outputs for legal moves only.
+    /// `sparse` networks have outputs for legal moves only.
     fn of_run(folder: &Path) -> LossOver {
         let text = fs::read_to_string(folder.join("config.json")).ok();
         match text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
@@ -62,7 +62,7 @@ pub struct BestOfRun {
     /// Mean cross-entropy in nats; `None` without a value head.
     pub wdl_loss: Option<f64>,
     pub top1: Option<f64>,
-    /// The run's `best` checkpoint, else its last.
+    /// The run's `best` checkpoint, or else its last.
     pub network: Option<PathBuf>,
 }
 
@@ -77,8 +77,8 @@ impl BestOfRun {
     }
 }
 
-/// Returns the best validation of each run in and below `folders` (at least one), best run first. Runs without this
-/// measure are omitted. By policy loss, runs are grouped by [`LossOver`].
+/// The best validation of each run in and below `folders`, best run first; at least one. Runs without this measure are
+/// left out. By policy loss, runs are grouped by [`LossOver`].
 pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
     let mut files = Vec::new();
     for folder in folders {
@@ -104,7 +104,7 @@ pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRu
     Ok(runs.into_iter().map(|(_, run)| BestOfRun { network: network(&run.folder), ..run }).collect())
 }
 
-/// Adds the `metrics.jsonl` of `folder` and of folders up to `depth` below it.
+/// Adds the `metrics.jsonl` of `folder` and of folders up to `depth` levels below.
 fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let metrics = folder.join("metrics.jsonl");
     if metrics.is_file() {
@@ -113,7 +113,7 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()>
     let mut below: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     below.sort();
-    // Links are not followed, since they could form a cycle.
+    // Links could form a cycle.
     for path in below.iter().filter(|path| depth > 0 && path.is_dir() && !path.is_symlink()) {
         find(path, depth - 1, files)?;
     }
@@ -135,7 +135,7 @@ fn validation(folder: &Path, loss_over: LossOver, line: &str) -> Option<BestOfRu
     })
 }
 
-/// `checkpoints/best.safetensors`, else the last checkpoint by name.
+/// `checkpoints/best.safetensors`, or else the last checkpoint by name.
 fn network(folder: &Path) -> Option<PathBuf> {
     let checkpoints = folder.join("checkpoints");
     let mut all: Vec<PathBuf> = fs::read_dir(&checkpoints)
@@ -200,8 +200,7 @@ mod tests {
         assert!(best_of_runs(&[root.path().join("missing")], BestMeasure::Top1).is_err());
     }
 
-    /// An untrained network guesses among 30 legal moves: 3.4 nat, less than the loss of a trained one over all
-    /// outputs.
+    /// An untrained network guesses among 30 legal moves: 3.4 nat, less than a trained network's loss over all outputs.
     #[test]
     fn losses_over_other_moves_are_ranked_apart() {
         let root = tempfile::tempdir().unwrap();

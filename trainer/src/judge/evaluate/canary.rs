@@ -1,8 +1,9 @@
 //! Canaries: built-in positions that show, by category, what a network has learnt.
 //!
-//! `trainer/data/canaries.tsv` has the category, a name, the position as in UCI (with preceding moves where history
-//! planes matter), the kind of question ([`Criterion`]), the expected answer, and the other position of a comparison.
-//! The positions come from self-play games of a weakened Stockfish and from random endgames, and some were composed by
+//! Columns of `trainer/data/canaries.tsv`: category, name, position as in UCI (with preceding moves if history
+//! matters), kind of [`Criterion`], expected answer, other position of a comparison. The positions come from self-play
+//! of a weakened Stockfish, from random endgames, and from composition; no training data contains them.
+//! `scripts/canaries.py` checks them with Stockfish.
 //! hand; no training data contains them. `scripts/canaries.py` checks them with Stockfish.
 
 use anyhow::{Context, Result};
@@ -50,7 +51,7 @@ pub const CATEGORIES: [Category; 26] = [
     Category { name: "history", weight: 1 },
 ];
 
-/// Returns 0 for an unknown category.
+/// 0 for an unknown category.
 pub fn weight(name: &str) -> u32 {
     CATEGORIES.iter().find(|category| category.name == name).map_or(0, |category| category.weight)
 }
@@ -70,7 +71,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<TestPosition>> {
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// Returns also the index of the category.
+/// Also returns the index of the category.
 fn canary(row: &TableRow<'_>) -> Result<(usize, TestPosition)> {
     let group = row.get("category");
     let place = CATEGORIES.iter().position(|category| category.name == group);

@@ -1,4 +1,4 @@
-//! Sums over positions of how well a network predicts moves and results.
+//! Sums, over positions, of measures of a network's predictions.
 
 use engine::nets::eval::Wdl;
 use shakmaty::Move;
@@ -15,17 +15,18 @@ pub struct AccuracyCounts {
     entropy: f64,
     wdl_loss: f64,
     with_wdl: usize,
-    /// Positions ranked among all outputs; those with the right move ranked first; those with it among the first five.
+    /// Positions ranked among all outputs; those whose right move ranks first; those whose right move is in the first
+    /// five.
     raw: [usize; 3],
-    /// Sums of the outcomes: for game results, the positions won, drawn and lost by the side to move.
+    /// Sums of outcomes. For game results: positions won, drawn and lost by the side to move.
     outcomes: [f64; 3],
 }
 
 impl AccuracyCounts {
-    /// `outcome` is the WDL for the side to move, of a search or of the game's result (1 for what happened).
+    /// `outcome` is WDL for the side to move: of a search, or 1 for the game's result.
     pub fn add(&mut self, prediction: &Prediction, right: Move, outcome: Option<[f32; 3]>) {
         let prior = prediction.policy.iter().find(|(m, _)| *m == right).map_or(0.0, |(_, prior)| *prior);
-        // The right move ranks behind its ties.
+        // In ties the right move ranks last.
         let rank = prediction.policy.iter().filter(|(_, other)| *other >= prior).count();
         self.positions += 1;
         self.top1 += usize::from(rank <= 1);
@@ -45,7 +46,7 @@ impl AccuracyCounts {
         }
     }
 
-    /// Adds the played move's rank among all outputs, legal or not: from 1, behind ties; 0 for a NaN logit.
+    /// `rank` is the move's rank among all outputs, from 1, last in ties; 0 for a NaN logit.
     pub fn add_raw(&mut self, rank: usize) {
         self.raw[0] += 1;
         self.raw[1] += usize::from(rank == 1);
@@ -67,7 +68,7 @@ impl AccuracyCounts {
         }
     }
 
-    /// Top-1 and top-5 accuracy, mean policy and WDL loss (nats).
+    /// Top-1 and top-5 accuracy, mean policy and WDL loss in nats.
     pub fn measures(&self) -> [Option<f64>; 4] {
         let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
         [
@@ -101,7 +102,7 @@ fn sum(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-/// Cross-entropy of an outcome predicted with this probability, in nats.
+/// Cross-entropy in nats of an outcome predicted with this probability.
 pub fn nats(probability: f32) -> f64 {
     -f64::from(probability.max(1e-9)).ln()
 }

@@ -1,4 +1,4 @@
-//! Criteria: which answers to a test position are right.
+//! Criteria for right answers to test positions.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +13,30 @@ use super::tsv;
 
 #[derive(Clone, Debug)]
 pub enum Criterion {
-    /// Plays one of these moves: the most probable one without search, the best one with it.
+    /// Plays one of these moves: the most probable without search, the best with search.
     Plays(Vec<Move>),
     Avoids(Vec<Move>),
-    /// Plays one of these moves after a search. Not graded without one.
+    /// Plays one of these moves after a search; not graded without search.
     Finds(Vec<Move>),
-    /// Reports mate in at most this many moves after a search. Without search it must play one of the moves, if any are
+    /// Reports mate in at most this many moves after a search. Without search, plays one of the moves, if any are
     /// given.
     Mates(u32, Vec<Move>),
     Says(Vec<Bound>),
-    /// All bounds hold for the difference of the predictions here and in another position.
+    /// The bounds hold for the predictions here minus those in another position.
     Differs(Box<Game>, Vec<Bound>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     quantity: Quantity,
-    /// The quantity must be above the bound, otherwise below.
+    /// Whether the quantity must be above or below the bound.
     above: bool,
     bound: f32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
-    /// P(win) for the side to move. Between two positions, this and all up to `Top` are differences, here minus there.
+    /// P(win) for the side to move. Between two positions, quantities up to `Top` are differences, here minus there.
     Win,
     Draw,
     Loss,
@@ -44,14 +44,14 @@ enum Quantity {
     Q,
     /// Win plus draw plus loss.
     Total,
-    /// The effective number of moves: the exponential of the policy's entropy.
+    /// Effective number of moves: e to the policy's entropy.
     Choices,
     Top,
-    /// Only between two positions: total variation distance of the policies by index.
+    /// Between two positions: total variation distance of the policies by index.
     Policy,
-    /// Only between two positions: largest difference in win, draw or loss.
+    /// Between two positions: largest difference in win, draw or loss.
     Wdl,
-    /// Only between positions with different sides to move: |Q here + Q there|, which is 0 if they agree.
+    /// Between positions with different sides to move: |Q here + Q there|, 0 if they agree.
     Opposed,
 }
 
@@ -69,7 +69,7 @@ const NAMES: [(&str, Quantity); 10] = [
 ];
 
 impl Criterion {
-    /// Parses a criterion for `game`. `other` is the other position or "".
+    /// `other` is the other position or "".
     pub fn parse(game: &Game, kind: &str, expected: &str, other: &str) -> Result<Criterion> {
         let moves = |text: &str| {
             let moves = tsv::moves(game, text)?;

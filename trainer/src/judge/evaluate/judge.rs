@@ -1,5 +1,3 @@
-//! Grades every network on every test position.
-
 use anyhow::Result;
 use engine::chess::position::Game;
 use shakmaty::Move;
@@ -20,17 +18,17 @@ pub struct TestPosition {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GradedAnswer {
-    /// Grade without search; `None` if the criterion does not apply.
+    /// Without search; `None` if the criterion does not apply.
     pub alone: Option<bool>,
-    /// Grade after search; `None` without one or if the criterion does not apply.
+    /// After a search; `None` without search or if the criterion does not apply.
     pub search: Option<bool>,
-    /// The most probable move, its prior and Q.
+    /// Most probable move, its prior, and Q.
     pub network_text: String,
-    /// The search's best move, Q and mate.
+    /// Best move, Q and mate.
     pub search_text: String,
 }
 
-/// Returns grades as `[items][networks]`.
+/// Grades every network on every position: `[items][networks]`.
 pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
     let bar = progress((items.len() * networks.len()) as u64, 0, Counted::Positions);
     let mut columns = Vec::new();
@@ -78,7 +76,7 @@ pub mod tests {
     use crate::judge::evaluate::tsv;
     use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 
-    /// Prefers the alphabetically first legal move, and expects to win.
+    /// Prefers the alphabetically first legal move and expects to win.
     #[derive(Clone, Copy)]
     struct Alphabetical;
 

@@ -1,5 +1,3 @@
-//! A network under evaluation, with its predictions and searches.
-
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -22,11 +20,11 @@ const TREE_MEMORY: usize = 64 << 20;
 pub struct Prediction {
     /// For the side to move.
     pub wdl: Wdl,
-    /// Without a value head, the engine estimates the WDL from material.
+    /// If false, `wdl` is the engine's estimate from material.
     pub has_value: bool,
     /// Legal moves with their priors, most probable first.
     pub policy: Vec<(Move, f32)>,
-    /// Priors by `az4672/1` index in the same order. A position and its mirror image have the same indices.
+    /// The same priors by `az4672/1` index, which a position and its mirror image share.
     pub indices: Vec<(PolicyIndex, f32)>,
 }
 
@@ -48,13 +46,13 @@ pub struct JudgedNetwork {
 }
 
 impl JudgedNetwork {
-    /// `searcher` is an evaluator for searches and their visits.
+    /// `searcher` is an evaluator for searches, and visits per search.
     pub fn new(
         name: &str,
         evaluator: Box<dyn Evaluator>,
         searcher: Option<(Box<dyn Evaluator>, u64)>,
     ) -> JudgedNetwork {
-        // Positions are unrelated, so no tree is reused.
+        // Positions are unrelated.
         let params = Params { reuse: false, ..Params::default() };
         let search =
             searcher.map(|(evaluator, nodes)| (Pool::new(vec![evaluator], params, TREE_MEMORY), nodes));
@@ -72,7 +70,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value: network.has_value(), ..judged })
     }
 
-    /// Loads a network into ONNX Runtime even if its family has native kernels. It does not search.
+    /// Runs in ONNX Runtime even if the family has native kernels. Cannot search.
     pub fn load_in_onnx(net: &Path) -> Result<JudgedNetwork> {
         let name = format!("{}, ONNX Runtime", net.display());
         let bytes = match net == Path::new("embedded") {
@@ -87,8 +85,8 @@ impl JudgedNetwork {
         Ok(JudgedNetwork::new(&name, Box::new(evaluator), None))
     }
 
-    /// Loads a network with [ranks](JudgedNetwork::raw_ranks) among all outputs; it does not search. `sparse` networks
-    /// have outputs for legal moves only, hence no such ranks.
+    /// Can [rank](JudgedNetwork::raw_ranks) moves among all outputs, but not search. `sparse` networks have no ranks,
+    /// because they have outputs for legal moves only.
     pub fn load_raw(net: &Path) -> Result<JudgedNetwork> {
         let raw = match load_network(net)? {
             LoadedNet::Onnx(network) => Some(network.session()?),
@@ -103,7 +101,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { raw, ..JudgedNetwork::load(net, 0)? })
     }
 
-    /// Loads a recursive network to run with `steps` steps. It does not search.
+    /// Runs a recursive network with `steps` steps. Cannot search.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
         let limits = StepLimits { steps, ..StepLimits::default() };
         let network = load_network(net)?.onnx("--think-steps")?;
@@ -113,8 +111,8 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value, ..judged })
     }
 
-    /// Ranks of the played moves among all outputs, legal or not: from 1, behind ties, 0 for NaN. Empty unless loaded
-    /// by [`load_raw`](JudgedNetwork::load_raw).
+    /// Ranks of the played moves among all outputs, from 1, last in ties, 0 for NaN. Empty unless loaded by
+    /// [`load_raw`](JudgedNetwork::load_raw).
     pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>> {
         let Some(session) = &mut self.raw else { return Ok(Vec::new()) };
         let Schemes { input, policy, .. } = session.schemes();

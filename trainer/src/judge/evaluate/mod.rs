@@ -1,9 +1,8 @@
-//! The strength of networks, side by side.
+//! Compares networks side by side.
 //!
-//! A [`JudgedNetwork`] answers alone, with policy and WDL, and by a search. `accuracy` compares it with the moves and
-//! results of held-out games, and `value` with the values of deep searches. A [`TestPosition`] has a [`Criterion`] for
-//! right answers: those of tactics suites (`suite`) and the canaries (`canary`), built-in positions by weighted
-//! category. `judge` grades every network on every position, `report` prints the grades as a table.
+//! A [`JudgedNetwork`] answers with policy and WDL alone, and by a search. `accuracy` compares the answers with the
+//! moves and results of games, `value` with the values of deep searches. A [`TestPosition`] of a tactics suite or a
+//! canary has a [`Criterion`] for right answers.
 
 mod judged_network;
 mod tsv;

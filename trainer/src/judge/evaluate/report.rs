@@ -7,15 +7,15 @@ pub struct EvaluationReport<'a> {
     pub items: &'a [TestPosition],
     /// `[items][networks]`, from [`judge`](super::judge::judge).
     pub graded: &'a [Vec<GradedAnswer>],
-    /// Names with visits per search.
+    /// Names and visits per search.
     pub networks: Vec<(String, u64)>,
     pub kind: &'static str,
-    /// A group's weight in the total. `None`: every answer counts the same.
+    /// Weight of a group in the total; `None` if every answer counts the same.
     pub weight: Option<fn(&str) -> u32>,
 }
 
 impl EvaluationReport<'_> {
-    /// Markdown: one row per group and the total; one column per network alone and one with search.
+    /// Markdown: a row per group and the total; a column per network alone, and one per network with search.
     pub fn table(&self) -> String {
         let columns = self.columns();
         let mut head = vec![self.kind.to_owned()];
@@ -126,7 +126,7 @@ impl EvaluationReport<'_> {
         of_group.filter_map(|(_, graded)| right(&graded[column.network])).collect()
     }
 
-    /// The weighted mean over the groups with answers in this column.
+    /// Weighted mean over the groups that have answers in this column.
     fn total(&self, column: &Column) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
         for group in self.groups() {
@@ -147,7 +147,7 @@ struct Column {
     search: bool,
 }
 
-/// The share of right answers; `None` without answers.
+/// `None` without answers.
 fn share(answers: &[bool]) -> Option<f64> {
     let right = answers.iter().filter(|right| **right).count();
     (!answers.is_empty()).then(|| right as f64 / answers.len() as f64)
@@ -157,7 +157,7 @@ pub fn per_cent(share: Option<f64>) -> String {
     share.map_or("–".into(), |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// A Markdown table with the first column left-aligned and the others right-aligned.
+/// Markdown; the first column is left-aligned, the others are right-aligned.
 pub fn markdown(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).set_header(head).add_rows(rows);
@@ -195,8 +195,8 @@ mod tests {
             kind: "group",
             weight: Some(weight),
         };
-        // Right answers of the network alone: 1 of 4 in group b, none graded in a. With search: 2 of 2 in b (weight
-        // 3) and 1 of 2 in a (weight 1), so the total is (3 · 1 + 1 · 0.5) / 4.
+        // Without search: 1 of 4 right in group b, none graded in a. With search: 2 of 2 in b (weight 3) and 1 of 2 in
+        // a (weight 1), so the total is (3 · 1 + 1 · 0.5) / 4.
         assert_eq!(
             report.table(),
             "| group | weight | positions |    one | one, 100 nodes |\n\

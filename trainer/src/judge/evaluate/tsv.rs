@@ -5,7 +5,7 @@ use engine::chess::position::Game;
 use shakmaty::Move;
 
 pub struct TableRow<'a> {
-    /// Line number in the file, from 1.
+    /// From 1.
     pub line: usize,
     head: &'a str,
     cells: &'a str,
@@ -19,7 +19,7 @@ impl<'a> TableRow<'a> {
     }
 }
 
-/// The lines after the header, without empty ones and `#` comments. The column `needed` must exist.
+/// Skips empty lines and `#` comments. The column `needed` must exist.
 pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<'a>>> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (first, head) = lines.next().unwrap_or((0, ""));
@@ -28,7 +28,7 @@ pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<
     Ok(lines.map(|(index, cells)| TableRow { line: index + 1, head, cells }).collect())
 }
 
-/// Parses a FEN or `startpos`, optionally with `moves` and moves, as in UCI. The game must not be over.
+/// Parses a FEN or `startpos`, optionally with `moves …`, as in UCI. The game must not be over.
 pub fn position(text: &str) -> Result<Game> {
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
     let fen = Some(start.trim()).filter(|start| *start != "startpos");

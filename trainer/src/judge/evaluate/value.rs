@@ -1,10 +1,11 @@
 //! Compares a network's expected points with those of deep searches.
 //!
-//! A truth file is tab-separated: a kind, a FEN, the moves from there to the position in UCI notation, the expected
-//! points of the side to move (0 to 1). Further columns and `#` lines are ignored. Networks get the moves as history,
-//! as in a search.
+//! Columns of a truth file, separated by tabs: kind, FEN, the moves from there in UCI notation, expected points of the
+//! side to move (0 to 1). Further columns and `#` lines are ignored. Networks see the moves as history.
 //!
-//! A flat value may order positions as well as a sharp one, and the search's constants suit one sharpness. So each
+//! A flat value may order positions as well as a sharp value, while the search's constants suit only one sharpness. So
+//! each network is also judged after raising win, draw and loss to the power that fits the truth best
+//! ([`fitted_power`]).
 //! network is also judged after raising win, draw and loss to the power that fits the truth best ([`fitted_power`]).
 
 use std::path::Path;
@@ -21,10 +22,10 @@ use crate::data::samples::Phase;
 
 #[derive(Clone, Debug)]
 pub struct TruthPosition {
-    /// The first column, which groups positions.
+    /// First column; groups positions.
     pub kind: String,
     pub game: Game,
-    /// Expected points of the side to move, 0 to 1.
+    /// Of the side to move, 0 to 1.
     pub points: f64,
 }
 
@@ -55,7 +56,7 @@ fn parse(line: &str) -> Result<TruthPosition> {
 #[derive(Clone, Debug)]
 pub struct ValueReport {
     networks: Vec<String>,
-    /// For each network, the power of WDL that fits all positions best.
+    /// Per network: the power of WDL that fits all positions best.
     powers: Vec<f64>,
     parts: Vec<Part>,
 }
@@ -71,15 +72,15 @@ struct Part {
 struct PartOfNetwork {
     /// Mean squared error of the expected points.
     error: f64,
-    /// The error under the power that fits this part best, and that power.
+    /// The error with the power that fits this part best.
     fitted: f64,
     power: f64,
-    /// Kendall's rank correlation τ-b.
+    /// Kendall's τ-b.
     rank: f64,
 }
 
-/// Evaluates every position with every network. Parts are each kind, each phase, and whether a capture wins material
-/// for the side to move.
+/// Measures every network on every part: all positions, each kind, each phase, and each kind by whether a capture wins
+/// material for the side to move.
 pub fn measure(positions: &[TruthPosition], networks: &mut [JudgedNetwork]) -> Result<ValueReport> {
     let games: Vec<Game> = positions.iter().map(|position| position.game.clone()).collect();
     let mut answers = Vec::new();
@@ -194,11 +195,11 @@ fn error(wdl: &[Wdl], points: &[f64], chosen: &[usize], power: f64) -> f64 {
     chosen.iter().map(square).sum::<f64>() / chosen.len() as f64
 }
 
-/// The power of WDL, 1/8 to 8, that minimises the squared error of expected points. Above 1, the values are flatter
-/// than the truth, below 1 sharper.
+/// The power of WDL, 1/8 to 8, that minimises the squared error of expected points. If above 1, the values are flatter
+/// than the truth; if below, sharper.
 fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     let at = |log: f64| error(wdl, points, chosen, log.exp2());
-    // A coarse scan first, since the error can have several minima.
+    // A coarse scan first, because the error can have several minima.
     let coarse = (-12..=12).map(|step| f64::from(step) / 4.0);
     let middle = coarse.min_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap_or(0.0);
     let (mut low, mut high) = (middle - 0.25, middle + 0.25);
@@ -209,7 +210,7 @@ fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     f64::midpoint(low, high).exp2()
 }
 
-/// Kendall's τ-b: concordant minus discordant pairs, divided by the geometric mean of each side's untied pairs.
+/// Kendall's τ-b: concordant minus discordant pairs, over the geometric mean of both sides' untied pairs.
 fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let (mut agreement, mut untied_a, mut untied_b) = (0.0, 0.0, 0.0);
     for i in 0..a.len() {
@@ -224,7 +225,7 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     agreement / f64::sqrt(untied_a * untied_b)
 }
 
-/// Whether a capture takes a more valuable piece, or one that cannot be recaptured.
+/// Whether a capture takes a more valuable piece, or a piece that cannot be recaptured.
 fn can_win_material(game: &Game) -> bool {
     let value = |role| match role {
         Role::Pawn => 1,
@@ -273,7 +274,7 @@ mod tests {
         assert!(read(&file).unwrap_err().to_string().contains("holds no position"));
     }
 
-    /// Values that are the truth to the power 1/2 are corrected by the power 2.
+    /// Values that are the truth to the power 1/2 need the power 2.
     #[test]
     fn the_power_that_made_values_flat_is_found() {
         let truth = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.05, 0.15, 0.8], [0.4, 0.5, 0.1]];
@@ -291,9 +292,9 @@ mod tests {
 
     #[test]
     fn rank_correlation_counts_pairs() {
-        // Of three pairs, two have the same order and one the opposite.
+        // Two of three pairs have the same order.
         assert!((rank_correlation(&[1.0, 2.0, 3.0], &[1.0, 9.0, 4.0]) - 1.0 / 3.0).abs() < 1e-12);
-        // With a tie on one side, two pairs agree, of two and three untied ones.
+        // With a tie in `a`: two pairs agree, of two untied in `a` and three in `b`.
         assert!((rank_correlation(&[1.0, 1.0, 2.0], &[1.0, 2.0, 3.0]) - 2.0 / 6f64.sqrt()).abs() < 1e-12);
         assert_eq!(rank_correlation(&[1.0, 2.0], &[5.0, 4.0]), -1.0);
     }
@@ -302,7 +303,7 @@ mod tests {
     fn captures_that_win_are_found() {
         for (fen, wins) in [
             ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", false),
-            // A pawn takes a knight; a rook takes a defended pawn; a rook takes a loose one.
+            // A pawn takes a knight; a rook takes a defended pawn; a rook takes a loose pawn.
             ("4k3/8/4p3/3n4/4P3/8/8/4K3 w - - 0 1", true),
             ("4k3/8/4p3/3p4/8/8/8/3RK3 w - - 0 1", false),
             ("4k3/8/8/3p4/8/8/8/3RK3 w - - 0 1", true),

@@ -10,7 +10,7 @@ pub struct CardFields<'a> {
     pub name: &'a str,
     pub family: &'a str,
     pub schemes: Schemes,
-    /// JSON configuration of its training or conversion.
+    /// JSON configuration of the training or conversion.
     pub config: &'a str,
     pub golden: &'a [Golden],
 }
@@ -31,8 +31,8 @@ pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
     entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
 }
 
-/// Writes the network file `out` and loads it as the engine does, which checks card, shapes and golden outputs. `bytes`
-/// makes the contents for the network's name, by default the file stem.
+/// Writes a network file and loads it as the engine does, which checks card, shapes and golden outputs. `bytes` makes
+/// the contents for the network's name, by default the file stem.
 pub fn write_network(
     out: &Path,
     name: Option<&str>,

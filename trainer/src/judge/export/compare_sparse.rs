@@ -12,7 +12,7 @@ pub const INTEGER_TOLERANCE: f32 = 0.03;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SparseDifference {
     pub policy: f32,
-    /// The largest difference of P(win), P(draw) or P(loss).
+    /// Largest difference of P(win), P(draw) or P(loss).
     pub wdl: f32,
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use crate::judge::export::{OnnxStorage, TOLERANCE, built_in_positions, sparse_onnx};
     use crate::learn::sparse::SparseShape;
 
-    /// Random weights, with rows as large as after training so that priors differ.
+    /// Rows are as large as after training, so that priors differ.
     fn model(seed: u64) -> SparseModel {
         let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
         let mut model = SparseModel::new(shape, seed);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn onnx_runtime_and_the_engines_kernels_give_the_models_answers() {
-        // Rounding to integers hurts random weights more than trained ones.
+        // Rounding hurts random weights more than trained ones.
         const RANDOM: f32 = 2.5 * INTEGER_TOLERANCE;
         let (model, positions) = (model(5), built_in_positions(200));
         let file = sparse_onnx("test", &model, "{}", OnnxStorage::Float);

@@ -12,7 +12,7 @@ const IR_VERSION: i64 = 8;
 #[derive(Clone, Debug)]
 pub struct GraphValue(String);
 
-/// A graph under construction. Every shape starts with the batch axis.
+/// Every shape starts with the batch axis.
 #[derive(Default)]
 pub struct GraphBuilder {
     graph: GraphProto,
@@ -31,7 +31,7 @@ fn ints(name: &str, ints: &[i64]) -> AttributeProto {
 }
 
 impl GraphBuilder {
-    /// An input of shape `[batch] + dims`.
+    /// Input of shape `[batch] + dims`.
     pub fn input(&mut self, name: &str, dims: &[i64]) -> GraphValue {
         self.graph.input.push(value_info(name, dims));
         GraphValue(name.into())
@@ -60,7 +60,7 @@ impl GraphBuilder {
         GraphValue(name)
     }
 
-    /// An fp32 constant, row-major.
+    /// fp32 constant, row-major.
     pub fn floats(&mut self, dims: &[i64], data: &[f32]) -> GraphValue {
         debug_assert_eq!(dims.iter().product::<i64>(), data.len() as i64);
         self.constant(dims, FLOAT, data.iter().flat_map(|x| x.to_le_bytes()).collect())
@@ -83,7 +83,7 @@ impl GraphBuilder {
         GraphValue(name)
     }
 
-    /// The weight is `[out, in, kernel, kernel]`; stride 1, and padding keeps the board's size.
+    /// The weight is `[out, in, kernel, kernel]`. Stride 1; padding keeps the board's size.
     pub fn conv(
         &mut self,
         x: &GraphValue,
@@ -104,7 +104,7 @@ impl GraphBuilder {
         self.node("Gemm", &[x, weight, bias], vec![int("transB", 1)])
     }
 
-    /// Multiplies over the last two axes.
+    /// Over the last two axes.
     pub fn matmul(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("MatMul", &[a, b], Vec::new())
     }
@@ -121,7 +121,7 @@ impl GraphBuilder {
         self.node("Concat", values, vec![int("axis", axis)])
     }
 
-    /// Repeats `x` of shape `dims` for each sample of `batch`; the result is `[batch] + dims`.
+    /// Repeats `x` of shape `dims` for each sample of `batch`: `[batch] + dims`.
     pub fn repeat_for_batch(&mut self, batch: &GraphValue, x: &GraphValue, dims: &[i64]) -> GraphValue {
         let size = self.node("Shape", &[batch], vec![int("start", 0), int("end", 1)]);
         let dims = self.integers(dims);
@@ -141,7 +141,7 @@ impl GraphBuilder {
         self.node("Sigmoid", &[x], Vec::new())
     }
 
-    /// The form `½ · x · (1 + erf(x/√2))`, which ONNX Runtime fuses into one operator.
+    /// `½ · x · (1 + erf(x/√2))`, a form that ONNX Runtime fuses into one operator.
     pub fn gelu(&mut self, x: &GraphValue) -> GraphValue {
         let root = self.floats(&[1], &[std::f32::consts::SQRT_2]);
         let one = self.floats(&[1], &[1.0]);
@@ -160,12 +160,12 @@ impl GraphBuilder {
         self.mul(x, &gate)
     }
 
-    /// Averages each channel: `[batch, c, 8, 8]` to `[batch, c, 1, 1]`.
+    /// Mean of each channel: `[batch, c, 8, 8]` to `[batch, c, 1, 1]`.
     pub fn global_average(&mut self, x: &GraphValue) -> GraphValue {
         self.node("GlobalAveragePool", &[x], Vec::new())
     }
 
-    /// Normalises `[batch, c, …]` per sample and channel, then scales and shifts.
+    /// Normalises `[batch, c, …]` per sample and channel.
     pub fn instance_norm(
         &mut self,
         x: &GraphValue,
@@ -176,7 +176,7 @@ impl GraphBuilder {
         self.node("InstanceNormalization", &[x, scale, shift], vec![float("epsilon", epsilon as f32)])
     }
 
-    /// Normalises over the last axis, then scales and shifts.
+    /// Normalises over the last axis.
     pub fn layer_norm(
         &mut self,
         x: &GraphValue,
@@ -198,7 +198,7 @@ impl GraphBuilder {
 
     /// Reshapes to `[batch] + dims`; one dimension may be −1 (inferred).
     pub fn reshape(&mut self, x: &GraphValue, dims: &[i64]) -> GraphValue {
-        // A dimension of 0 keeps the batch axis.
+        // 0 keeps the batch axis.
         let shape: Vec<i64> = std::iter::once(0).chain(dims.iter().copied()).collect();
         let shape = self.integers(&shape);
         self.node("Reshape", &[x, &shape], Vec::new())
@@ -210,7 +210,7 @@ impl GraphBuilder {
         self.node("Gather", &[x, &index], vec![int("axis", axis)])
     }
 
-    /// Takes the elements `indices` of an axis, which is kept.
+    /// Takes the elements `indices` of an axis.
     pub fn select(&mut self, x: &GraphValue, axis: i64, indices: &[i64]) -> GraphValue {
         let indices = self.integers(indices);
         self.node("Gather", &[x, &indices], vec![int("axis", axis)])

@@ -1,5 +1,4 @@
-//! ONNX files with their card: export of checkpoints, verification against libtorch, conversion of lc0 networks, 8-bit
-//! quantisation.
+//! ONNX files: export of checkpoints, verification, conversion of lc0 networks, quantisation to int8.
 
 #[cfg_attr(not(feature = "libtorch"), expect(dead_code, reason = "operators of trained networks only"))]
 mod graph;

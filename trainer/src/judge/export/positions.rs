@@ -8,8 +8,8 @@ use engine::chess::position::{Game, PackedMove};
 use super::golden::golden_games;
 use crate::data::dataset;
 
-/// Largest difference: absolute for probabilities, relative to max(|logit|, 1) for logits, since those of illegal moves
-/// can be large.
+/// Largest difference: absolute for probabilities; relative to max(|logit|, 1) for logits, which can be large for
+/// illegal moves.
 pub const TOLERANCE: f32 = 1e-4;
 
 /// Takes up to `count` positions spread over the games of a file.
@@ -33,7 +33,7 @@ pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
     Ok(positions)
 }
 
-/// The golden positions and their successors by a deterministic choice of moves.
+/// Golden positions and their successors, always the same.
 pub fn built_in_positions(count: usize) -> Vec<Game> {
     let mut positions = Vec::with_capacity(count);
     let mut starts = golden_games().into_iter().cycle();

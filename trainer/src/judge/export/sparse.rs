@@ -12,15 +12,14 @@ use crate::learn::sparse::{SparseModel, SparseTensor};
 use engine::nets::onnx_file::proto::{self, FLOAT, INT8, INT64};
 
 const INT16: i32 = 5;
-/// The operator set of every network that the trainer writes.
+/// As in every network that the trainer writes.
 const OPSET: i64 = 17;
 const IR_VERSION: i64 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnnxStorage {
     Float,
-    /// The engine's integers, 16 bits for the bodies and 8 for the move rows: a third of the size. The card says
-    /// `int8`.
+    /// The engine's integers: 16 bits for the bodies, 8 for the move rows. A third of the size; the card says `int8`.
     Integer,
 }
 
@@ -74,7 +73,7 @@ fn golden(network: &SparseModel) -> Vec<Golden> {
     golden_games().into_iter().zip(&POSITIONS).map(answer).collect()
 }
 
-/// The steps per 1.0 and the data type of a table that is stored as integers.
+/// Steps per 1.0 and data type of a table that is stored as integers.
 fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
     match tensor.name {
         "policy_embedding" | "policy_bias" | "value_embedding" | "value_bias" => Some((255.0, INT16)),
@@ -83,7 +82,7 @@ fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
     }
 }
 
-/// The network with its weights rounded as [`OnnxStorage::Integer`] stores them.
+/// Rounds the weights as [`OnnxStorage::Integer`] stores them.
 fn rounded(network: &SparseModel) -> SparseModel {
     let mut network = network.clone();
     for tensor in network.tensors_mut() {
@@ -94,7 +93,6 @@ fn rounded(network: &SparseModel) -> SparseModel {
     network
 }
 
-/// A graph under construction. Tensors are referred to by name.
 struct GraphWriter {
     graph: proto::GraphProto,
     storage: OnnxStorage,
@@ -183,7 +181,7 @@ impl GraphWriter {
         self.constant(name, dims, INT64, numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
     }
 
-    /// Adds a tensor's weights, with a row of zeros for padding if `padded`. Vectors have one axis.
+    /// Adds a tensor, with a row of zeros for padding if `padded`. Vectors have one axis.
     fn weights(&mut self, tensor: &SparseTensor, padded: bool) {
         let mut numbers = tensor.plain(&tensor.w);
         if padded {
@@ -233,7 +231,7 @@ impl GraphWriter {
         });
     }
 
-    /// `value` in fp32. In integer storage its unit is the step of the table `tensor`.
+    /// `value` in fp32. In integer storage its unit is one step of `tensor`.
     fn scaled(&mut self, value: String, tensor: &SparseTensor) -> String {
         let (OnnxStorage::Integer, Some((steps, _))) = (self.storage, steps(tensor)) else { return value };
         let float = self.node("Cast", &[&value], vec![int("to", i64::from(FLOAT))]);
@@ -242,14 +240,14 @@ impl GraphWriter {
         self.node("Mul", &[&float, &step], vec![])
     }
 
-    /// The table's rows `[batch, n, width]` at the input `indices`.
+    /// Rows `[batch, n, width]` of the table at the input `indices`.
     fn gathered(&mut self, table: &SparseTensor, indices: &str) -> String {
         self.weights(table, true);
         let rows = self.node("Gather", &[table.name, indices], vec![int("axis", 0)]);
         self.scaled(rows, table)
     }
 
-    /// The biases `[batch, n]` at the input `indices`.
+    /// Biases `[batch, n]` at the input `indices`.
     fn biases(&mut self, table: &SparseTensor, indices: &str) -> String {
         self.weights(table, true);
         self.node("Gather", &[table.name, indices], vec![int("axis", 0)])

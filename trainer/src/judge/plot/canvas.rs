@@ -9,7 +9,7 @@ use embedded_graphics::prelude::*;
 use embedded_graphics::primitives::{PrimitiveStyle, Rectangle};
 use embedded_graphics::text::{Baseline, Text};
 
-/// Height of a line of text with its spacing, in pixels.
+/// Pixels per line of text, with spacing.
 pub const LINE: u32 = 12;
 
 /// In pixels.
@@ -24,7 +24,6 @@ const ABOVE: Rgb888 = Rgb888::new(178, 24, 43);
 const NOTHING: Rgb888 = Rgb888::new(208, 208, 208);
 const INK: Rgb888 = Rgb888::new(32, 32, 32);
 
-/// Starts white.
 pub struct Canvas {
     size: Size,
     pixels: Vec<u8>,
@@ -35,8 +34,7 @@ impl Canvas {
         Canvas { size: Size::new(width, height), pixels: vec![255; (width * height * 3) as usize] }
     }
 
-    /// Fills a square with the colour of `value`: white for 0, full red from 1 up, full blue from −1 down, grey for
-    /// `None`.
+    /// Fills a square by `value`: white for 0, full red from 1 up, full blue from −1 down, grey for `None`.
     pub fn square(&mut self, [x, y]: [u32; 2], side: u32, value: Option<f32>) {
         let colour = value.map_or(NOTHING, colour);
         self.fill(Rectangle::new(point(x, y), Size::new(side, side)), PrimitiveStyle::with_fill(colour));
@@ -47,7 +45,7 @@ impl Canvas {
         self.fill(area, PrimitiveStyle::with_stroke(INK, 1));
     }
 
-    /// Writes a line of ASCII text with its upper left corner at `x`, `y`.
+    /// `x`, `y` is the upper left corner. ASCII only.
     pub fn text(&mut self, [x, y]: [u32; 2], text: &str) {
         let style = MonoTextStyle::new(&FONT_6X10, INK);
         let drawn = Text::with_baseline(text, point(x, y), style, Baseline::Top).draw(self);

@@ -12,10 +12,10 @@ use crate::base::files::write_file;
 /// Width and height in pixels.
 const PANEL: (u32, u32) = (480, 340);
 
-/// Curves with fewer points are drawn with dots and fitted in full.
+/// Curves with fewer points get dots, and axes that fit all points.
 const MANY: usize = 20;
 
-/// Colour-blind safe (Okabe and Ito 2008). They repeat from the ninth curve on.
+/// Colour-blind safe (Okabe and Ito 2008); the ninth curve repeats the first colour.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -31,13 +31,13 @@ const COLOURS: [RGBColor; 8] = [
 pub struct Curve {
     /// Shown in the legend unless empty.
     pub label: String,
-    /// (x, y) in drawing order. A y that is not finite leaves a gap.
+    /// (x, y) in drawing order; a y that is not finite leaves a gap.
     pub points: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axes {
-    /// The curves' range. Long curves count without their first twentieth.
+    /// Fits the curves, the long ones without their first twentieth.
     #[default]
     Fitted,
     LogX,
@@ -148,7 +148,7 @@ fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition
     }
 }
 
-/// The ranges of x and y. The first twentieth of long curves does not count for y, since losses are far higher there.
+/// Ranges of x and y. Losses are far higher at the start, so long curves count for y without their first twentieth.
 fn ranges(curves: &[Vec<(f64, f64)>]) -> [Range<f64>; 2] {
     let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
     let x = reach(curves.iter().flatten().filter(finite).map(|point| point.0));

@@ -11,14 +11,14 @@ use super::canvas::{Canvas, LINE, width_of};
 use crate::base::network::load_network;
 
 const BATCH: usize = 64;
-/// Space between boards, in pixels.
+/// Pixels between boards.
 const GAP: u32 = 12;
 /// Share of the weights within the colour scale; outliers are clipped.
 const IN_SCALE: f64 = 0.995;
 
-/// Excludes biases.
+/// Without biases.
 pub struct LinearWeights {
-    /// Of shape `[832, 1968]`.
+    /// `[832, 1968]`.
     weights: Vec<f32>,
 }
 
@@ -29,7 +29,7 @@ pub struct WeightTerm {
 }
 
 impl LinearWeights {
-    /// Reads the weights of a network file of any precision, as the logits of each unit vector minus those of the zero
+    /// Reads the weights of a network file of any precision: the logits of each unit vector minus those of the zero
     /// vector. The network must be linear, with the schemes `onehot832/1` and `uci1968/1`.
     pub fn load(path: &Path) -> Result<LinearWeights> {
         let network = load_network(path)?.onnx("a heat map of weights")?;
@@ -54,14 +54,14 @@ impl LinearWeights {
         Ok(LinearWeights { weights })
     }
 
-    /// The weight of `piece` (`None`: empty) on `square` for the logit of `m`.
+    /// Weight of `piece` (`None`: empty) on `square` for the logit of `m`.
     fn weight(&self, piece: Option<Piece>, square: Square, m: Move) -> f32 {
         let state = piece.map_or(0, |Piece { color, role }| color.fold_wb(0, 6) + role as usize);
         let row = square.flip_vertical() as usize * onehot832::STATES + state;
         self.weights[row * Policy::Uci1968.size() + Policy::Uci1968.index(Color::White, m).offset()]
     }
 
-    /// The weights for `m` of every piece, and of an empty square, on every square.
+    /// Weights for `m` of every state of every square.
     pub fn of_move(&self, m: Move) -> Vec<WeightTerm> {
         let term = |piece: Option<Piece>| {
             Square::ALL.map(|square| WeightTerm {
@@ -72,7 +72,7 @@ impl LinearWeights {
         states().into_iter().flat_map(term).collect()
     }
 
-    /// The weights of a piece on each square for its moves from there.
+    /// Weights of a piece on each square for its moves from there.
     pub fn of_piece(&self, piece: Piece) -> Vec<WeightTerm> {
         let mut terms = Vec::new();
         for from in Square::ALL {
@@ -85,7 +85,7 @@ impl LinearWeights {
     }
 }
 
-/// The states of a square in input order: empty, White's pieces, Black's.
+/// States of a square in input order: empty, White's pieces, Black's.
 fn states() -> Vec<Option<Piece>> {
     let of = |color: Color| Role::ALL.map(move |role| Some(Piece { color, role }));
     [None].into_iter().chain(of(Color::White)).chain(of(Color::Black)).collect()
@@ -101,7 +101,7 @@ fn name(piece: Option<Piece>) -> String {
     }
 }
 
-/// The policy scheme's move between two squares; for a pawn to the last rank, the queen promotion.
+/// The policy scheme's move between two squares; a pawn's to the last rank is the queen promotion.
 fn joining(role: Role, from: Square, to: Square) -> Option<Move> {
     let queens = attacks::queen_attacks(from, shakmaty::Bitboard::EMPTY);
     let is_last = (from.rank(), to.rank()) == (Rank::Seventh, Rank::Eighth)
@@ -142,7 +142,7 @@ fn scale(weights: impl Iterator<Item = f32>) -> f32 {
     sizes.get(within).copied().unwrap_or(0.0).max(f32::MIN_POSITIVE)
 }
 
-/// The upper left corner of a square of a board at `[x, y]` with squares of `side` pixels.
+/// Upper left corner of a square of the board at `[x, y]`. Squares have `side` pixels.
 fn corner([x, y]: [u32; 2], square: Square, side: u32) -> [u32; 2] {
     [x + square.file() as u32 * side, y + (7 - square.rank() as u32) * side]
 }
@@ -223,7 +223,7 @@ pub(crate) mod tests {
         let (path, weights) = net(folder.path(), r#"{"model": {"family": "linear"}}"#);
         let linear = LinearWeights::load(&path).unwrap();
         let (_, w) = weights.layout().named_params(&weights.flat).swap_remove(0);
-        // The 13 inputs of e2 begin at (6 · 8 + 4) · 13; e2e4 is move number 930.
+        // The 13 inputs of e2 begin at (6 · 8 + 4) · 13; e2e4 is move 930.
         let e2e4 = parse(&"e2e4".parse().unwrap()).unwrap();
         let pawn = Piece { color: Color::White, role: Role::Pawn };
         let expected = w.get(930).get((6 * 8 + 4) * 13 + 1).double_value(&[]) as f32;

@@ -1,5 +1,3 @@
-//! Plots: curves of runs (SVG), heat maps of linear networks (PNG).
-
 pub mod figure;
 mod canvas;
 mod training;

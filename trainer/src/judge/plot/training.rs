@@ -46,8 +46,8 @@ impl RunMetrics {
         Ok(RunMetrics { name, lines })
     }
 
-    /// A measure over millions of training samples. `pointer` (JSON pointer, RFC 6901; empty: the line itself) locates
-    /// the object that holds it. The curve has a gap where the value is missing.
+    /// A measure by millions of training samples. `pointer` (JSON pointer, RFC 6901; empty for the line itself) locates
+    /// the measure's object. Where the value is missing, the curve has a gap.
     fn curve(&self, label: &str, pointer: &str, key: &str) -> Curve {
         let point = |line: &Value| {
             let measures = line.pointer(pointer)?;
@@ -61,7 +61,7 @@ impl RunMetrics {
         self.lines.iter().filter_map(|line| line["sources"].as_object()).flat_map(|all| all.keys()).collect()
     }
 
-    /// Observed over predicted frequency at the last validation.
+    /// Observed against predicted frequency at the last validation.
     fn reliability(&self, quantity: &str) -> Curve {
         let last = self.lines.iter().rev().find_map(|line| line["reliability"][quantity]["bins"].as_array());
         let point = |bin: &Value| Some((bin[0].as_f64()?, bin[1].as_f64()?));

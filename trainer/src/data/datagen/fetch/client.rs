@@ -1,4 +1,4 @@
-//! An HTTP client for public servers: sends one request at a time, pauses between requests and obeys `Retry-After`.
+//! An HTTP client for public servers: one request at a time, pauses between requests, and `Retry-After` is obeyed.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use thiserror::Error;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
-/// Limits connecting, the response, and each read.
+/// For connecting, for the response, and for each read.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Wait after HTTP 429 without `Retry-After` (Lichess asks for a full minute).
+/// After HTTP 429 without `Retry-After`; Lichess asks for a full minute.
 const FULL_MINUTE: Duration = Duration::from_secs(60);
-/// Maximum wait before another attempt.
+/// Longest wait before another attempt.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// Wait after the first failure; doubles with each further one.
+/// Wait after the first failure; doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 
-/// Waits; returns false if interrupted.
+/// Waits; false if interrupted.
 pub type Pause<'a> = dyn FnMut(Duration) -> bool + 'a;
 
 #[derive(Debug, Error)]
@@ -34,7 +34,7 @@ pub enum FetchError {
 
 pub struct HttpClient<'a> {
     agent: Agent,
-    /// Pause between two requests.
+    /// Between two requests.
     gap: Duration,
     tries: u32,
     pause: &'a mut Pause<'a>,
@@ -52,8 +52,8 @@ impl<'a> HttpClient<'a> {
         HttpClient { agent: config.build().into(), gap, tries: tries.max(1), pause, begun: false }
     }
 
-    /// Requests an address until `receive` accepts a successful response. Calls `url` before each attempt and follows
-    /// at most ten redirects.
+    /// Requests `url`, called anew for each attempt, until `receive` accepts a successful response. Follows at most ten
+    /// redirects.
     pub fn get(
         &mut self,
         url: impl Fn() -> String,
@@ -78,7 +78,7 @@ impl<'a> HttpClient<'a> {
                     Refusal::Final(why) => return Err(FetchError::Failed { url, why }),
                     Refusal::Later(why, asked) => (anyhow!(why), asked),
                 },
-                // Another attempt would go round the same circle.
+                // Another attempt would meet the same redirects.
                 Err(error @ ureq::Error::TooManyRedirects) => {
                     return Err(FetchError::Failed { url, why: error.to_string() });
                 }
@@ -112,7 +112,7 @@ fn refusal(response: &Response<Body>) -> Refusal {
     }
 }
 
-/// The wait of `Retry-After`, in seconds or as a date; `None` if invalid.
+/// `Retry-After`, in seconds or as a date; `None` if invalid.
 fn asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

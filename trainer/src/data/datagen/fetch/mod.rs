@@ -23,7 +23,7 @@ use engine::chess::pgn::game_starts;
 pub use month::Month;
 pub use site::Site;
 
-/// Interval at which a wait checks the stop flag.
+/// How often a wait checks the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug)]
@@ -31,17 +31,17 @@ pub struct Fetch {
     pub site: Site,
     /// In lower case.
     pub user: String,
-    /// The first month, in UTC.
+    /// First month, in UTC.
     pub month: Month,
     pub until: Option<Month>,
-    /// Folder for the files `SITE-USER-MONTH.pgn`.
+    /// For the files `SITE-USER-MONTH.pgn`.
     pub out: PathBuf,
-    /// An address at which the site can reach the user.
+    /// Address at which the site can reach the user.
     pub contact: Option<String>,
     /// Seconds between two requests.
     pub gap: u64,
     pub tries: u32,
-    /// Base address of another server with the same interface.
+    /// For another server with the same interface.
     pub base_url: Option<String>,
 }
 
@@ -112,7 +112,7 @@ impl Fetch {
         self.out.join(format!("{}-{}-{month}.pgn", self.site.name().replace('.', ""), self.user))
     }
 
-    /// Fetches a month's games into a file and returns their number.
+    /// Returns the number of games.
     fn fetch_month(
         &self,
         client: &mut HttpClient<'_>,
@@ -145,12 +145,12 @@ impl Fetch {
     }
 }
 
-/// Whether the file was fetched after the end of the month.
+/// Whether the file was written after the month's end.
 fn is_complete(path: &Path, month: Month) -> bool {
     path.metadata().and_then(|meta| meta.modified()).is_ok_and(|moment| month.was_over(moment))
 }
 
-/// Waits; returns false as soon as `stop` is set.
+/// Waits; false as soon as `stop` is set.
 fn wait(time: Duration, stop: &AtomicBool) -> bool {
     let until = Instant::now() + time;
     while !stop.load(Ordering::Relaxed) {

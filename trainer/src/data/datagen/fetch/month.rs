@@ -1,4 +1,4 @@
-//! Months in UTC, by which chess sites archive games.
+//! A month in UTC.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ impl Month {
         self.0.to_zoned(TimeZone::UTC).expect("every day has a first moment in UTC").timestamp()
     }
 
-    /// The form `2024/05`, as in Chess.com's addresses.
+    /// As in Chess.com's addresses: `2024/05`.
     pub fn path(self) -> String {
         self.to_string().replace('-', "/")
     }

@@ -1,4 +1,4 @@
-//! The two sites: their addresses, and which part of a month is already downloaded.
+//! Addresses of the two sites, and how their downloads resume.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -18,9 +18,9 @@ use engine::chess::pgn::game_starts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Site {
-    /// chess.com, <https://www.chess.com/news/view/published-data-api>
+    /// <https://www.chess.com/news/view/published-data-api>
     ChessCom,
-    /// lichess.org, <https://lichess.org/api#tag/Games/operation/apiGamesUser>
+    /// <https://lichess.org/api#tag/Games/operation/apiGamesUser>
     Lichess,
 }
 
@@ -49,7 +49,7 @@ impl Site {
         }
     }
 
-    /// The address of a month's games; Lichess's start at `since`.
+    /// Address of a month's games; on Lichess only those from `since` on.
     fn url(self, base: &str, user: &str, month: Month, since: Timestamp) -> String {
         match self {
             Site::ChessCom => format!("{base}/pub/player/{user}/games/{}/pgn", month.path()),
@@ -65,8 +65,8 @@ impl Site {
         self == Site::ChessCom
     }
 
-    /// Returns the months in which the player played if the site lists them, else all of `months`. An unknown player is
-    /// a [`FetchError::Missing`].
+    /// Filters `months` by whether the player played, if the site lists that. An unknown player is a
+    /// [`FetchError::Missing`].
     pub fn months_played(
         self,
         client: &mut HttpClient<'_>,
@@ -86,7 +86,8 @@ impl Site {
         Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
     }
 
-    /// Fetches a month's games into the file `part` as they arrive. Skips games already in it if the site allows that.
+    /// Fetches a month's games, written to the file `part` as they arrive. On Lichess, continues after the games in
+    /// `part`.
     pub fn month(
         self,
         client: &mut HttpClient<'_>,
@@ -115,7 +116,7 @@ impl Site {
         });
         let text = text.into_inner();
         if text.is_empty() {
-            // The download starts from the beginning.
+            // The next download starts from the beginning.
             let _ = std::fs::remove_file(part);
         }
         fetched?;
@@ -123,7 +124,7 @@ impl Site {
     }
 }
 
-/// Appends a response to `text` and to the file `part`, which already has `text`.
+/// Appends a response to `text` and writes both to the file `part`.
 fn receive(
     body: &mut Body,
     text: &mut Vec<u8>,
@@ -153,7 +154,7 @@ fn receive(
     }
 }
 
-/// All games but the last, which may be incomplete.
+/// Drops the last game, which may be incomplete.
 fn complete_games(mut text: Vec<u8>) -> Vec<u8> {
     let last = game_starts(&text).pop().unwrap_or(0);
     text.truncate(last);
@@ -173,7 +174,7 @@ fn tag(game: &[u8], name: &str) -> Option<String> {
     Some(value.split('"').next()?.to_owned())
 }
 
-/// Removes duplicate games, identified by address or else by text.
+/// Identifies games by address, or else by text.
 fn without_duplicates(text: &[u8]) -> Vec<u8> {
     let mut starts = game_starts(text);
     starts.push(text.len());

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Fetch, Month, Site};
 
-/// Gives these answers, one per connection, and then returns the requests.
+/// Gives one answer per connection, then returns the requests.
 struct Server {
     url: String,
     requests: JoinHandle<Vec<String>>,
@@ -44,13 +44,11 @@ fn game(number: u32) -> String {
     )
 }
 
-/// The reported lines or the error, and the pauses in seconds.
 struct Fetched {
     lines: Result<Vec<String>, String>,
     pauses: Vec<u64>,
 }
 
-/// A month of a player's games, with the command's defaults.
 fn request(site: Site, user: &str, month: &str) -> Fetch {
     Fetch {
         site,
@@ -91,7 +89,7 @@ const LATER: &str = "2024-07-01T00:00:00Z";
 fn a_download_from_lichess_waits_and_continues_after_the_last_complete_game() {
     let folder = tempfile::tempdir().unwrap();
     let all = format!("{}{}{}", game(1), game(2), game(3));
-    // Truncated within the third game; the second is the last complete one.
+    // Truncated within the third game.
     let broken = answer("200 OK", "", &all).replace(&game(3), &game(3)[..40]);
     let rest = format!("{}{}", game(2), game(3));
     let server = Server::new(vec![
@@ -123,7 +121,6 @@ fn a_download_from_lichess_waits_and_continues_after_the_last_complete_game() {
         "{requests:?}"
     );
 
-    // The file is complete, so there is no request.
     let again = fetch(folder.path(), "http://127.0.0.1:1", asked, LATER);
     assert_eq!(again.lines, Ok(vec!["lichess-somebody-2024-05.pgn: present".to_owned()]));
 }
@@ -204,7 +201,7 @@ fn a_server_asks_for_a_wait_in_seconds_or_until_a_date() {
     }
     assert_eq!(wait(limit, &date(-300)), 2, "the date has passed");
     assert_eq!(wait(limit, &date(86_400)), 900, "no longer than a quarter of an hour");
-    // An unreadable header counts as none.
+    // An unreadable header counts as absent.
     for text in ["soon", "-7", "1.5", ""] {
         assert_eq!((wait(limit, text), wait(busy, text)), (60, 2), "{text}");
     }
@@ -240,8 +237,8 @@ fn failed_downloads_are_reported() {
     let (error, _) =
         ask(vec![answer("200 OK", "", "<html>"); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("no PGN"), "{error}");
-    // After 429, Lichess asks for a full minute and for one download at a time. Chess.com answers 410 where there will
-    // never be anything, and 429 to simultaneous requests.
+    // After 429, Lichess asks for a full minute and for one download at a time. Chess.com answers 410 if nothing will
+    // ever be there, and 429 to simultaneous requests.
     let limit = answer("429 Too Many Requests", "", "{\"error\":\"Please only run 1 request(s) at a time\"}");
     let (error, pauses) = ask(vec![limit.clone(); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("429"), "{error}");

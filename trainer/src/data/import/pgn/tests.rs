@@ -1,4 +1,4 @@
-//! Unusual and broken PGN as it occurs in collections.
+//! Unusual and broken PGN as found in collections.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +21,7 @@ fn game(text: &str) -> GameRecord {
     }
 }
 
-/// The only error of a text, with the lines of its game and its own.
+/// The text's only error, with the lines of the game and of the error.
 fn error(text: &str) -> (GameError, u64, u64) {
     match <[ParsedGame; 1]>::try_from(parse(text)) {
         Ok([ParsedGame::Broken(broken)]) => (broken.error, broken.game_line, broken.line),
@@ -34,10 +34,10 @@ fn an_error_names_the_move_its_line_and_its_game() {
     let text = "[Event \"x\"]\n\n1. e4 e5\n2. Nf3 {long\ncomment} Ke6\n3. Bc4 1-0\n";
     let illegal = |text: &str| GameError::Pgn(PgnError::Illegal(text.to_owned()));
     assert_eq!(error(text), (illegal("2...Ke6"), 1, 5));
-    // The number is the game's own, not counted from its start.
+    // Move numbers begin at the FEN's.
     let text = "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 3 40\"]\n\n40... Kd8 41. O-O-O+ Ke8 42. O-O *\n";
     assert_eq!(error(text).0, illegal("42.O-O"));
-    // Two rooks can go to d1, neither is named.
+    // Two rooks can go to d1.
     let text = "[FEN \"4k3/8/8/8/8/8/4K3/R6R w - - 0 1\"]\n\n1. Rd1 *\n";
     assert_eq!(error(text), (illegal("1.Rd1"), 1, 3));
 }
@@ -105,7 +105,7 @@ fn names_with_quotes_are_repaired() {
 #[test]
 fn moves_may_be_written_as_both_squares() {
     let game = game("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 e1g1 *");
-    // Castling is king takes rook: e1 to h1.
+    // Castling is stored as king takes rook: e1 to h1.
     assert_eq!((game.moves.len(), game.moves[6]), (7, PackedMove(4 | 7 << 6)));
 }
 
@@ -145,7 +145,7 @@ fn dates_and_ratings_as_far_as_they_are_known() {
     assert_eq!((game.date, game.flags), (20_200_102, FLAG_ADJUDICATED));
 }
 
-/// Everything that reading with this number of threads reports.
+/// Games, errors and report of reading with this many threads.
 fn read_all(
     files: &[PathBuf],
     threads: usize,
@@ -253,7 +253,7 @@ fn games_survive_writing_and_reading_pgn() {
         assert_eq!(&read(&written(game, EvalSide::Before), EvalSide::Auto), std::slice::from_ref(game));
         assert_eq!(&read(&written(game, EvalSide::Mover), EvalSide::Mover), std::slice::from_ref(game));
         let after = &read(&written(game, EvalSide::After), EvalSide::After)[0];
-        // Only the score of the first position cannot be written in this way.
+        // Only the first position's score cannot be written in this way.
         assert_eq!(after.evals[1..], game.evals[1..]);
     }
     let text = written(&games[0], EvalSide::Before);

@@ -19,7 +19,7 @@ pub fn onnx(name: &str, net: &Lc0Net) -> Result<Vec<u8>> {
     golden::with_golden_outputs(graph(net).finish(name, card), "fp32")
 }
 
-/// The card's `config`: architecture, training steps and licence of the lc0 file.
+/// The card's `config`: architecture, training steps and licence.
 fn description(net: &Lc0Net) -> serde_json::Value {
     json!({
         "filters": net.input.out(),

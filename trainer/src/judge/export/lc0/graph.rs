@@ -11,8 +11,8 @@ use crate::judge::export::graph::{GraphBuilder, GraphValue};
 /// Draw logit of networks with a scalar value: P(draw) ≈ 0.
 const NO_DRAW: f32 = -100.0;
 
-/// The half-move clock plane is divided by this and its weights multiplied by it: unscaled, 8-bit quantisation would
-/// round these small weights to zero.
+/// The half-move clock plane is divided by this and its weights multiplied: otherwise int8 quantisation would round
+/// these small weights to zero.
 const CLOCK_SCALE: f32 = 64.0;
 
 pub fn graph(net: &Lc0Net) -> GraphBuilder {
@@ -55,7 +55,7 @@ impl Lc0GraphWriter {
         self.act(&sum)
     }
 
-    /// The input convolution, with the half-move clock scaled by [`CLOCK_SCALE`].
+    /// Scales the half-move clock by [`CLOCK_SCALE`].
     fn first_layer(&mut self, input: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let mut scales = vec![1.0; lc0_112::PLANES];
         scales[lc0_112::CLOCK] = CLOCK_SCALE.recip();
@@ -76,7 +76,7 @@ impl Lc0GraphWriter {
         self.graph.gemm(x, &weight, &bias)
     }
 
-    /// A fully connected layer on pooled channels `[batch, c, 1, 1]`.
+    /// On pooled channels `[batch, c, 1, 1]`.
     fn pointwise(&mut self, x: &GraphValue, dense: &Lc0Dense) -> GraphValue {
         let Lc0Dense { weight, bias } = dense.clone();
         self.conv(x, &Lc0Conv { weight, bias, kernel: 1 })
@@ -129,8 +129,8 @@ impl Lc0GraphWriter {
     }
 }
 
-/// Turns a scalar value layer into WDL logits. The tanh of its output x is the expected result, and P(win) = `(1 + tanh
-/// x)/2 = eˣ/(eˣ + e⁻ˣ)`, as in lc0.
+/// Turns a scalar value layer with output x into WDL logits (x, no draw, −x). As in lc0, tanh x is the expected result,
+/// so P(win) = `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
 fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     let zero = vec![0.0; scalar.weight.len()];
     let minus: Vec<f32> = scalar.weight.iter().map(|x| -x).collect();
@@ -140,9 +140,9 @@ fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     }
 }
 
-/// For each of the 1,858 moves, the flat index of its logit in the `[73, 8, 8]` planes. These are the planes of
-/// `az4672/1`, but the promotion planes stand for rook, bishop and queen, and a promotion to a knight uses the plane of
-/// the plain move (lc0, `neural/tables/policy_map.h`).
+/// For each of the 1,858 moves: the flat index of its logit in the `[73, 8, 8]` planes of `az4672/1`. But the promotion
+/// planes stand for rook, bishop and queen; knight promotions use the plain move's plane (lc0,
+/// `neural/tables/policy_map.h`).
 fn plane_squares() -> Vec<i64> {
     const PROMOTIONS: i64 = 64;
     let mut all = Vec::with_capacity(lc0_1858::SIZE);
@@ -155,7 +155,7 @@ fn plane_squares() -> Vec<i64> {
     }
     for file in 0..8 {
         let steps = (-1..=1).filter(|step| (0..8).contains(&(file + step)));
-        // The planes of queen, rook and bishop.
+        // Queen, rook, bishop.
         let planes = steps.flat_map(|step| [2, 0, 1].map(|piece| PROMOTIONS + 3 * (step + 1) + piece));
         all.extend(planes.map(|plane| plane * 64 + 48 + file));
     }

@@ -7,7 +7,7 @@ use super::proto::{ProtoConvBlock, ProtoLayer};
 /// Added to BatchNorm's variance, as in lc0.
 const EPSILON: f32 = 1e-5;
 
-/// A convolution with stride 1 and padding that keeps the board's size.
+/// Stride 1; padding keeps the board's size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Conv {
     /// `[out, in, kernel, kernel]`
@@ -52,7 +52,7 @@ impl Lc0Dense {
     }
 }
 
-/// Decodes a convolution. `place` names the layer in errors.
+/// `place` names the layer in errors.
 pub fn conv(block: Option<&ProtoConvBlock>, place: &str, inputs: usize, kernel: usize) -> Result<Lc0Conv> {
     let block = block.with_context(|| format!("{place} is missing"))?;
     let part = |layer: &Option<ProtoLayer>, part: &str| numbers(layer.as_ref(), &format!("{place}.{part}"));

@@ -1,7 +1,6 @@
-//! Converts Leela Chess Zero's networks (`WEIGHTS.pb.gz`) to ONNX.
-//!
-//! Supported are residual networks with or without squeeze-and-excitation, with a convolutional or dense policy head
-//! and a WDL or scalar value head. Transformers are not. The moves-left head is omitted.
+//! Converts Leela Chess Zero's networks (`WEIGHTS.pb.gz`) to ONNX: residual networks with or without
+//! squeeze-and-excitation, with a convolutional or dense policy head and a WDL or scalar value head, but no
+//! transformers. The moves-left head is dropped.
 
 mod proto;
 mod layers;

@@ -10,10 +10,10 @@ use super::layers::{Lc0Conv, Lc0Dense, conv, dense};
 use super::proto;
 use super::proto::{MAGIC, ProtoNetworkFormat, ProtoWeights};
 
-/// Planes of lc0's classical input.
+/// Of lc0's classical input.
 const PLANES: usize = 112;
 
-/// Move planes of a convolutional policy head. Files may have more planes.
+/// Move planes of a convolutional policy head; files may have more planes.
 const MOVE_PLANES: usize = 73;
 
 const MOVES: usize = 1858;
@@ -28,7 +28,7 @@ pub enum Lc0Activation {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Net {
-    /// Follows every layer but the last one of each head.
+    /// Follows every layer except the last of each head.
     pub activation: Lc0Activation,
     pub input: Lc0Conv,
     pub blocks: Vec<Lc0Block>,
@@ -45,11 +45,11 @@ pub struct Lc0Block {
     pub squeeze: Option<Lc0Squeeze>,
 }
 
-/// Squeeze-and-excitation: two layers compute each channel's scale and shift from the channel means.
+/// Squeeze-and-excitation with a scale and a shift per channel, computed from the channel means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Squeeze {
     pub reduce: Lc0Dense,
-    /// Gives the channel scales before the sigmoid.
+    /// Channel scales before the sigmoid.
     pub scale: Lc0Dense,
     pub shift: Lc0Dense,
 }
@@ -61,7 +61,7 @@ pub enum Lc0PolicyHead {
         out: Lc0Conv,
     },
     Dense {
-        /// A 1x1 convolution.
+        /// 1x1.
         hidden: Lc0Conv,
         out: Lc0Dense,
     },
@@ -71,7 +71,7 @@ pub enum Lc0PolicyHead {
 pub struct Lc0ValueHead {
     pub squeeze: Lc0Conv,
     pub hidden: Lc0Dense,
-    /// Three WDL logits, or one number whose tanh is the expected result in −1 to 1.
+    /// Three WDL logits, or a number whose tanh is the expected result (−1 to 1).
     pub out: Lc0Dense,
 }
 
@@ -81,7 +81,7 @@ impl Lc0Net {
         Lc0Net::decode(&file).with_context(|| path.display().to_string())
     }
 
-    /// Takes a file's bytes, gzipped or not.
+    /// `file` may be gzipped.
     pub fn decode(file: &[u8]) -> Result<Lc0Net> {
         let mut unpacked = Vec::new();
         let bytes = if file.starts_with(&[0x1f, 0x8b]) {
@@ -109,7 +109,7 @@ struct Lc0Format {
 }
 
 impl Lc0Format {
-    /// Interprets the format as lc0 does (`neural/loader.cc`): missing fields have the oldest format's values.
+    /// As in lc0 (`neural/loader.cc`), missing fields have the oldest format's values.
     fn new(format: &ProtoNetworkFormat) -> Result<Lc0Format> {
         match format.input.unwrap_or(1) {
             1 => {}

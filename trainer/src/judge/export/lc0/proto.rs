@@ -1,9 +1,9 @@
 //! The part of lc0's protobuf schema that residual networks need (`proto/net.proto` of
-//! <https://github.com/LeelaChessZero/lczero-common>). `prost`'s derive declares it, so that a build needs no `protoc`.
+//! <https://github.com/LeelaChessZero/lczero-common>). Declared by `prost`'s derive, so that a build needs no `protoc`.
 
 use prost::Message;
 
-/// The required value of [`ProtoNet::magic`].
+/// Required value of [`ProtoNet::magic`].
 pub const MAGIC: u32 = 0x1c0;
 
 #[derive(Clone, PartialEq, Message)]
@@ -29,16 +29,16 @@ pub struct ProtoFormat {
     pub network_format: Option<ProtoNetworkFormat>,
 }
 
-/// Numbers are the enum values of the schema.
+/// Numbers are enum values of the schema.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoNetworkFormat {
-    /// 1 is classical (112 planes).
+    /// 1 classical (112 planes).
     #[prost(int32, optional, tag = "1")]
     pub input: Option<i32>,
     /// 1 scalar, 2 WDL; equals `value`.
     #[prost(int32, optional, tag = "2")]
     pub output: Option<i32>,
-    /// 1 classical, 2 squeeze-and-excitation; 3 and 4 are the same with `policy` and `value` set.
+    /// 1 classical, 2 squeeze-and-excitation; 3 and 4 likewise, with `policy` and `value` set.
     #[prost(int32, optional, tag = "3")]
     pub network: Option<i32>,
     /// 1 dense, 2 convolutional, 3 attention.
@@ -64,7 +64,7 @@ pub struct ProtoWeights {
     pub input: Option<ProtoConvBlock>,
     #[prost(message, repeated, tag = "2")]
     pub residual: Vec<ProtoResidual>,
-    /// The last convolution of a convolutional policy head, or the only one of a dense head.
+    /// Last convolution of a convolutional policy head, only convolution of a dense head.
     #[prost(message, optional, tag = "3")]
     pub policy: Option<ProtoConvBlock>,
     #[prost(message, optional, tag = "4")]
@@ -81,10 +81,10 @@ pub struct ProtoWeights {
     pub ip2_val_w: Option<ProtoLayer>,
     #[prost(message, optional, tag = "10")]
     pub ip2_val_b: Option<ProtoLayer>,
-    /// The first convolution of a convolutional policy head.
+    /// First convolution of a convolutional policy head.
     #[prost(message, optional, tag = "11")]
     pub policy1: Option<ProtoConvBlock>,
-    /// Transformer layers. They are only counted, to refuse the file.
+    /// Transformer layers, only counted, to refuse the file.
     #[prost(message, repeated, tag = "27")]
     pub encoder: Vec<ProtoIgnored>,
 }
@@ -131,7 +131,7 @@ pub struct ProtoSeUnit {
     pub b2: Option<ProtoLayer>,
 }
 
-/// A tensor, by default quantised linearly to 16 bits between `min_val` and `max_val`.
+/// A tensor, by default in 16 bits, linear between `min_val` and `max_val`.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoLayer {
     #[prost(float, optional, tag = "1")]

@@ -21,7 +21,7 @@ pub struct Lc0Variant {
     pub mish: bool,
 }
 
-/// Each kind of head with and without squeeze-and-excitation, and one network with Mish.
+/// Each kind of head with and without squeeze-and-excitation, and a network with Mish.
 pub const VARIANTS: [Lc0Variant; 4] = [
     Lc0Variant { name: "se-conv-wdl", squeeze: true, convolutional: true, wdl: true, mish: false },
     Lc0Variant { name: "se-dense-scalar", squeeze: true, convolutional: false, wdl: false, mish: false },
@@ -31,11 +31,11 @@ pub const VARIANTS: [Lc0Variant; 4] = [
 
 const FILTERS: usize = 16;
 
-/// As lc0's own ONNX converter expects.
+/// Required by lc0's own ONNX converter.
 const VALUE_CHANNELS: usize = 32;
 const VALUE_HIDDEN: usize = 128;
 
-/// A deterministic `.pb.gz` file.
+/// A `.pb.gz` file, always the same for a variant.
 pub fn file(variant: Lc0Variant) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
     file.write_all(&net(variant).encode_to_vec()).unwrap();
@@ -64,7 +64,7 @@ pub fn net(variant: Lc0Variant) -> ProtoNet {
 struct RandomLayers(Rng);
 
 impl RandomLayers {
-    /// Returns `count` values within `spread` of `middle`, in lc0's 16-bit encoding.
+    /// `count` values within `spread` of `middle`, in lc0's 16-bit encoding.
     fn layer(&mut self, count: usize, middle: f32, spread: f32) -> Option<ProtoLayer> {
         let params = (0..count).flat_map(|_| self.0.u16(..).to_le_bytes()).collect();
         Some(ProtoLayer {
@@ -80,7 +80,7 @@ impl RandomLayers {
         self.layer(inputs * out, 0.0, (4.0 / inputs as f32).sqrt())
     }
 
-    /// A convolution with BatchNorm and without bias, as in the tower.
+    /// With BatchNorm and without bias, as in the tower.
     fn normed(&mut self, inputs: usize, out: usize, kernel: usize) -> Option<ProtoConvBlock> {
         Some(ProtoConvBlock {
             weights: self.matrix(inputs * kernel * kernel, out),

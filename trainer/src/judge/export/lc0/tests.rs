@@ -1,6 +1,6 @@
-//! Converted networks against lc0's own outputs, stored in `tests/data/lc0/answers.jsonl` for the networks of
-//! [`random::VARIANTS`] and Maia 1100 and 1900. They are the values of `VerboseMoveStats` after `go nodes 1` (Eigen
-//! backend, policy temperature 1), printed with more digits, and the WDL before display rescaling.
+//! Compares converted networks with lc0's own outputs in `tests/data/lc0/answers.jsonl`, for [`random::VARIANTS`] and
+//! Maia 1100 and 1900: `VerboseMoveStats` after `go nodes 1` (Eigen backend, policy temperature 1) with more digits,
+//! and the WDL before display rescaling.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::{onnx, random};
 use crate::judge::export::built_in_positions;
 use engine::nets::onnx_file::proto::{AttributeProto, ModelProto, NodeProto};
 
-/// Largest difference of a probability from lc0's.
+/// Largest difference of a probability.
 const TOLERANCE: f32 = 1e-3;
 
 #[derive(Deserialize)]
@@ -141,7 +141,7 @@ fn layers_of_wrong_size_are_named() {
     let block = &mut net.weights.as_mut().unwrap().residual[1];
     block.se.as_mut().unwrap().w2.as_mut().unwrap().params.as_mut().unwrap().truncate(100);
     assert_eq!(read(&net).unwrap_err().to_string(), "residual[1].se.w2 has 50 numbers, expected 256");
-    // The oldest files lack a format, which means dense policy and scalar value.
+    // The oldest files have no format, which means dense policy and scalar value.
     let mut net = random::net(VARIANTS[1]);
     net.format = None;
     assert_eq!(read(&net).unwrap(), read(&random::net(VARIANTS[1])).unwrap());

@@ -1,4 +1,4 @@
-//! A network file: the ONNX graph and its card (`docs/formats.md`).
+//! A network file: ONNX graph and card (`docs/formats.md`).
 
 use anyhow::{Result, bail};
 use engine::nets::eval::Schemes;
@@ -12,13 +12,12 @@ use crate::judge::export::graph::GraphBuilder;
 use crate::learn::torch::Checkpoint;
 use crate::learn::torch::families::{Body, Net, Weights};
 
-/// Returns a network file with fp32 weights. The graph of a recursive network is a single step, which the engine
-/// repeats.
+/// A network file in fp32. A recursive network's graph is a single step, which the engine repeats.
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, false), recursion_entries(net, weights))
 }
 
-/// [`onnx`] with all steps of a recursive network in the graph.
+/// Like [`onnx`], but with all steps of a recursive network.
 pub fn unrolled(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, true), Vec::new())
 }
@@ -43,7 +42,7 @@ fn write(
     graph.finish(name, [card(&text), further_entries].concat()).encode_to_vec()
 }
 
-/// The card entries of a recursive network: number of steps and initial answer token (`docs/formats.md`).
+/// Card entries of a recursive network: number of steps and initial answer token (`docs/formats.md`).
 fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     let Body::Trm(net) = &net.body else { return Vec::new() };
     let answer = numbers(&weights.master(net.first_answer));
@@ -52,7 +51,7 @@ fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     entries.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// Builds the graph: input `input`, outputs `policy` and, with a value head, `wdl`.
+/// Input `input`, outputs `policy` and, with a value head, `wdl`.
 fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     let Schemes { input, policy, .. } = net.schemes();
     let mut writer = LayerWriter::new(weights);
@@ -81,8 +80,8 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     writer.graph
 }
 
-/// Restores a checkpoint on the CPU in fp32, with its averaged weights (EMA) if `averaged` and it has them. `steps`
-/// overrides a recursive network's number of steps.
+/// Restores a checkpoint on the CPU in fp32. `averaged` prefers the averaged weights (EMA); `steps` overrides a
+/// recursive network's number of steps.
 pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) -> Result<(Net, Weights)> {
     let mut model = checkpoint.config.model.clone();
     match (&mut model, steps) {

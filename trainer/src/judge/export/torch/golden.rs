@@ -13,7 +13,7 @@ pub fn golden_outputs(net: &Net, weights: &Weights) -> Vec<Golden> {
     outputs_of_logits(net.schemes().policy, &games, &policies, &values)
 }
 
-/// The fp32 policy logits `[n, size]` and WDL logits `[n, 3]`. The latter are empty without a value head.
+/// fp32 policy logits `[n, size]` and WDL logits `[n, 3]`, empty without a value head.
 pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
     let _guard = tch::no_grad_guard();
     let input = net.schemes().input;

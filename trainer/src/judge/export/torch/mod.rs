@@ -1,4 +1,4 @@
-//! Networks that libtorch trains: export, verification, quantisation.
+//! Export, verification and quantisation of networks that libtorch trains.
 
 mod writer;
 mod resnet;

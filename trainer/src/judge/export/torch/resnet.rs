@@ -77,7 +77,7 @@ impl LayerWriter<'_> {
         }
     }
 
-    /// Writes the fully connected layers as 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
+    /// Fully connected layers are 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
     fn squeeze(&mut self, x: &GraphValue, squeeze: &SqueezeExcitation) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
@@ -109,7 +109,7 @@ impl LayerWriter<'_> {
                 let hidden = self.conv_norm(x, hidden);
                 let hidden = self.act(&hidden);
                 let types = self.conv(&hidden, out);
-                // The index of a move is square · 73 + move type.
+                // A move's index is square · 73 + move type.
                 let board = self.graph.transpose(&types, &[0, 2, 3, 1]);
                 self.graph.reshape(&board, &[-1])
             }

@@ -31,7 +31,7 @@ const POSITIONS: [(&str, &str); 11] = [
     ("1r1k1r2/pppppppp/8/8/8/8/PPPPPPPP/1R1K1R2 w BFbf - 0 1", "d1b1 g7g6"),
 ];
 
-/// The positions with their legal moves; the last one lacks its first move.
+/// The last position lacks its first legal move.
 fn positions() -> Vec<(Game, MoveList)> {
     let replay = |(fen, moves): &(&str, &str)| {
         let game = Game::from_uci(Some(fen), moves.split_whitespace()).unwrap();
@@ -101,7 +101,7 @@ fn libtorch_answers_like_onnx_runtime() {
     }
 }
 
-/// A network with noisy weights and its file. Initial weights would give nearly uniform outputs.
+/// Noisy weights and their file. Initial weights would give nearly uniform outputs.
 fn noisy(config: &str, folder: &Path) -> (Net, Weights, PathBuf) {
     let config = TrainConfig::parse(config, &[]).unwrap();
     let net = Net::new(&config.model).unwrap();
@@ -144,7 +144,7 @@ fn a_network_without_a_value_head_gets_the_material_evaluation() {
     agree(&net, weights, &file);
 }
 
-/// The outputs of a shipped network in dtype `kind` after `change` of its weights.
+/// Outputs of a shipped network in dtype `kind` after `change` of its weights.
 fn answers(kind: Kind, change: impl Fn(&Tensor)) -> Result<Vec<Answer>, EvalError> {
     let (net, weights, _) = shipped("resnet");
     tch::no_grad(|| change(&weights.flat));

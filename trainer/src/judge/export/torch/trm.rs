@@ -5,13 +5,13 @@ use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::trm::{PLANES, SQUARES, TransformerLayer, Trm};
 
 struct RecurrentState {
-    /// The answer token, `[batch, 1, width]`.
+    /// Answer token, `[batch, 1, width]`.
     y: GraphValue,
-    /// The latent tokens of the squares, `[batch, 64, width]`; `None` means zeros.
+    /// Latent tokens of the squares, `[batch, 64, width]`; `None` is zeros.
     z: Option<GraphValue>,
 }
 
-/// Writes one step, with inputs `y` and `z` and outputs `y_out` and `z_out`. Returns the policy and WDL logits.
+/// One step, with inputs `y` and `z` and outputs `y_out` and `z_out`. Returns policy and WDL logits.
 pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let width = net.config.width;
     let y = writer.graph.input("y", &[1, width]);

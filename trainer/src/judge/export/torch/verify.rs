@@ -10,11 +10,11 @@ use crate::learn::torch::families::{Net, Weights};
 
 const BATCH: usize = 32;
 
-/// Largest differences between two runtimes: absolute for probabilities, relative to max(|logit|, 1) for logits.
+/// Largest differences: absolute for probabilities, relative to max(|logit|, 1) for logits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OutputDifference {
     pub policy_logit: f32,
-    /// Over the legal moves' probabilities.
+    /// Over legal moves.
     pub policy: f32,
     pub wdl_logit: f32,
     pub wdl: f32,
@@ -26,7 +26,7 @@ impl OutputDifference {
     }
 }
 
-/// Returns an error if the file's schemes are not those of `net`.
+/// Fails if the file's schemes are not those of `net`.
 pub fn compare(net: &Net, weights: &Weights, file: &Network, positions: &[Game]) -> Result<OutputDifference> {
     let schemes = net.schemes();
     ensure!(file.schemes() == schemes, "the file holds another network: {}", file.describe());
@@ -199,7 +199,7 @@ mod tests {
             positions.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
         let (_, weights, core, _folder) = exported_family(TRM);
         for steps in [1, 3, 9] {
-            // The same weights, with another number of steps.
+            // The same weights with another number of steps.
             let model: ModelConfig = serde_json::from_str(&format!(
                 r#"{{"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": {steps}}}"#
             ))

@@ -1,4 +1,4 @@
-//! Layers shared by several network families as ONNX operators.
+//! Layers of several network families as ONNX operators.
 
 use std::collections::HashMap;
 
@@ -13,11 +13,11 @@ pub struct LayerWriter<'a> {
     pub graph: GraphBuilder,
     pub weights: &'a Weights,
     pub act: Activation,
-    /// Constants in the graph by parameter and transposition, so that layers that are applied repeatedly share them.
+    /// Constants by parameter and transposition, so that layers applied repeatedly share them.
     written: HashMap<(ParamId, bool), GraphValue>,
 }
 
-/// The values in row-major order.
+/// Row-major.
 pub fn numbers(tensor: &Tensor) -> Vec<f32> {
     Vec::<f32>::try_from(tensor.to_device(tch::Device::Cpu).contiguous().view([-1])).expect("fp32 numbers")
 }
@@ -73,7 +73,7 @@ impl<'a> LayerWriter<'a> {
         self.graph.gemm(x, &weight, &bias)
     }
 
-    /// [`LayerWriter::linear`] over the last of more than two axes.
+    /// Like [`LayerWriter::linear`], over the last of more than two axes.
     pub fn linear_on_tokens(&mut self, x: &GraphValue, linear: &Linear) -> GraphValue {
         let weight = self.shared_constant(linear.weight, true);
         let bias = self.param(linear.bias);

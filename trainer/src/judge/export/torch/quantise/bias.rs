@@ -23,9 +23,9 @@ struct LayerOutput {
     channels_last: bool,
 }
 
-/// Subtracts from each bias the mean shift of its output channel under quantisation: empirical bias correction (Nagel
-/// et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D). It goes layer
-/// by layer, with preceding layers already corrected. Returns the fp32 model.
+/// Subtracts from each bias the mean shift of its channel under quantisation: empirical bias correction (Nagel et al.,
+/// "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D). Preceding layers are
+/// already corrected. Returns the fp32 model.
 pub fn corrected(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -52,7 +52,7 @@ pub fn corrected(
     Ok(model)
 }
 
-/// The outputs of the plan's layers with a bias, in graph order.
+/// Outputs of the planned layers that have a bias, in graph order.
 fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput> {
     let Some(graph) = &model.graph else { return Vec::new() };
     let layers = graph.node.iter().enumerate().filter(|(index, _)| plan.layers.contains(index));
@@ -66,7 +66,7 @@ fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput
     outputs.collect()
 }
 
-/// Each output's channel means over positions and squares.
+/// Channel means of each output, over positions and squares.
 fn means(model: &ModelProto, layers: &[LayerOutput], games: &[Game]) -> Result<Vec<Vec<f64>>> {
     let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
     let mut session = OnnxSession::open(&with_outputs(model, &names))?;
@@ -126,7 +126,7 @@ mod tests {
         let model = ModelProto::decode(&fp32(&[])[..]).unwrap();
         let plan = QuantisationPlan::new(model.graph.as_ref().unwrap());
         let games = built_in_positions(5);
-        // One by one or all at once, the means are equal. The policy's last layer is channels-last.
+        // Means are equal one by one and all at once. The policy's last layer is channels-last.
         for layer in layer_outputs(&model, &plan) {
             let layer = [layer];
             let all = means(&model, &layer, &games).unwrap();

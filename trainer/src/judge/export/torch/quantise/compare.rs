@@ -1,4 +1,4 @@
-//! Quantisation error and speed of a quantised network against the original.
+//! Error and speed of a quantised network against the original.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,16 @@ use engine::nets::onnx::OnnxSession;
 use super::positions::LabelledPosition;
 use crate::judge::export::golden::softmax;
 
-/// The duration of one speed measurement.
+/// Duration of one speed measurement.
 const TIME: Duration = Duration::from_millis(150);
 
-/// The tail is one position in `TAIL`.
+/// The tail is one in this many positions.
 const TAIL: usize = 100;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionError {
     pub fen: String,
-    /// Kullback–Leibler divergence of the quantised policy from the original's over the legal moves, in nats.
+    /// KL divergence of the quantised policy from the original's, over legal moves, in nats.
     pub policy_kl: f64,
     /// Mean absolute error of the three WDL probabilities; `None` without a value head.
     pub wdl: Option<f64>,
@@ -32,12 +32,12 @@ pub struct PositionError {
 pub struct ErrorStatistics {
     pub mean: f64,
     pub error: f64,
-    /// The 99th percentile, but never the maximum, so that a single position does not decide.
+    /// 99th percentile, but never the maximum, so that a single position does not decide.
     pub high: f64,
 }
 
 impl ErrorStatistics {
-    /// NaN without values or if a value is NaN.
+    /// NaN if there are no values or a value is NaN.
     fn of(values: impl Iterator<Item = f64>) -> ErrorStatistics {
         let mut values: Vec<f64> = values.collect();
         let count = values.len() as f64;
@@ -58,7 +58,7 @@ pub struct QuantisationQuality {
     pub wdl_error: Option<ErrorStatistics>,
     /// Share of positions where both networks prefer the same legal move.
     pub same_move: f64,
-    /// Top-1 accuracy of the original, against the played move.
+    /// Top-1 accuracy of the original on the moves played.
     pub top1_before: f64,
     pub top1_after: f64,
     /// Standard error of the accuracies' difference, paired by position.
@@ -140,7 +140,7 @@ pub fn worst(errors: &[PositionError], count: usize) -> Vec<PositionError> {
 }
 
 struct Probabilities {
-    /// Covers the legal moves.
+    /// Over legal moves.
     policy: Vec<f32>,
     wdl: Option<[f32; 3]>,
 }

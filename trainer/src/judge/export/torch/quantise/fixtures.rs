@@ -28,16 +28,16 @@ pub fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
     onnx("net", &net, &weights, &config)
 }
 
-/// A network whose first layer has a large quantisation error, and the index of that layer's node. `sharpness`
-/// multiplies the weights of the last policy layer, and so the effect of errors on the priors.
+/// A network whose first layer is very sensitive to quantisation, and that layer's node. `sharpness` multiplies the
+/// last policy layer, and so the effect of errors on the priors.
 pub fn with_a_sensitive_layer(sharpness: f32) -> (Vec<u8>, usize) {
     let mut model = ModelProto::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_mut().unwrap();
     let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
     let name = graph.node[layer].input[1].clone();
     let weight = graph.initializer.iter_mut().find(|tensor| tensor.name == name).unwrap();
-    // A huge weight of the mostly zero repetition plane changes few outputs, but rounds all other weights of its
-    // channel to a few of the 255 steps.
+    // A huge weight of the mostly zero repetition plane changes few outputs, but leaves few of the 255 steps to the
+    // other weights of its channel.
     let (channel, plane) = (72 * 9 * 4, 56 * 9 * 4);
     for bytes in weight.raw_data.chunks_exact_mut(channel) {
         bytes[plane..plane + 4].copy_from_slice(&1000f32.to_le_bytes());

@@ -2,16 +2,16 @@
 
 use super::compare::{ErrorStatistics, QuantisationQuality};
 
-/// Limit of the mean policy KL (nats) and of the mean WDL error.
+/// Of the mean policy KL (nats) and of the mean WDL error.
 const MEAN: f64 = 0.01;
 
-/// Limit of both at the 99th percentile of the positions.
+/// Of both at the 99th percentile of positions.
 const HIGH: f64 = 0.1;
 
-/// Limit of the decrease in top-1 accuracy.
+/// Of the decrease in top-1 accuracy.
 const TOP1_LOSS: f64 = 0.005;
 
-/// A mean must exceed its limit by this many standard errors, so that a few positions cannot refuse a network.
+/// Standard errors by which a mean must exceed its limit, so that a few positions cannot refuse a network.
 const CONFIDENCE: f64 = 2.0;
 
 /// One message per exceeded limit.

@@ -1,7 +1,7 @@
-//! Post-training quantisation to int8: [`positions`] samples games, [`ranges`] calibrates activations, [`plan`]
-//! chooses layers and tensors, [`rounding`] quantises weights (GPTQ), [`qdq`] writes the QDQ graph, [`bias`] corrects
-//! biases, [`compare`] measures error and speed, [`gate`] has the limits, and [`sensitivity`] measures each layer's
-//! error alone.
+//! Post-training quantisation to int8, in this order: [`positions`] samples games, [`ranges`] calibrates activations,
+//! [`plan`] chooses layers and tensors, [`rounding`] quantises weights (GPTQ), [`bias`] corrects biases, [`qdq`] writes
+//! the QDQ graph, [`compare`] measures error and speed, [`gate`] has the limits, and [`sensitivity`] measures each
+//! layer's error alone.
 
 mod positions;
 mod ranges;
@@ -39,10 +39,10 @@ use sensitivity::layer_sensitivities;
 pub use compare::{ErrorStatistics, PositionError, QuantisationQuality, SPEED_BATCH, SPEED_REPEATS};
 pub use sensitivity::LayerSensitivity;
 
-/// Positions for the calibration, and again for the comparison, of [`quantise_and_compare`].
+/// Positions for calibration, and as many for comparison, in [`quantise_and_compare`].
 const QUICK: usize = 512;
 
-/// Positions with the largest errors that are reported.
+/// Reported positions.
 const WORST: usize = 5;
 
 #[derive(Clone, Debug)]
@@ -50,13 +50,13 @@ pub struct QuantisedNetwork {
     pub int8: Vec<u8>,
     /// Error against the fp32 network on held-out positions.
     pub quality: QuantisationQuality,
-    /// Positions per second in fp32 and in 8 bits: one thread, batches of [`SPEED_BATCH`], median of [`SPEED_REPEATS`].
+    /// Positions per second in fp32 and int8: one thread, batches of [`SPEED_BATCH`], median of [`SPEED_REPEATS`].
     pub speeds: [f64; 2],
     /// One message per exceeded limit.
     pub exceeded: Vec<String>,
-    /// The positions with the largest errors, largest first.
+    /// Positions with the largest errors, in descending order.
     pub worst: Vec<PositionError>,
-    /// All layers, largest error first; only if a limit is exceeded.
+    /// All layers in descending order of error; only if a limit is exceeded.
     pub sensitivities: Vec<LayerSensitivity>,
 }
 
@@ -90,8 +90,8 @@ pub fn quantise(
     Ok(QuantisedNetwork { int8, quality, speeds, exceeded, worst, sensitivities })
 }
 
-/// Quantises a network in training quickly: calibrates on a small sample and compares on other positions of the same
-/// games. Returns the int8 file and the quantisation error, to which no limit applies.
+/// Quantises a network in training quickly, on a small sample of games, and compares on other positions of these games.
+/// Returns the int8 file and its error, which has no limit.
 pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, QuantisationQuality)> {
     let sample = positions::sample(games, 2 * QUICK)?;
     let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
@@ -127,7 +127,7 @@ impl Quantiser {
         Ok(Quantiser { model, corrected, plan, ranges, weights })
     }
 
-    /// The 8-bit file, with precision and golden outputs in its card.
+    /// The int8 file, with precision and golden outputs in its card.
     fn file(&self) -> Result<Vec<u8>> {
         with_golden_outputs(qdq::quantised(&self.corrected, &self.plan, &self.ranges, &self.weights), "int8")
     }
@@ -139,7 +139,7 @@ impl Quantiser {
         layers
     }
 
-    /// The network with only `layer` in integers.
+    /// Only `layer` is in integers.
     fn single_layer(&self, layer: usize) -> Vec<u8> {
         let plan = self.plan.single_layer(self.graph(), layer);
         qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()

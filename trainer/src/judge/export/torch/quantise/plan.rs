@@ -7,21 +7,21 @@ const VALUE: &str = "wdl";
 /// The first squeeze-and-excitation gates, which stay in float.
 const FLOAT_GATES: usize = 1;
 
-/// The layers and tensors of a graph that are quantised: inputs, weights and outputs of every convolution and fully
-/// connected layer, with these exceptions:
+/// The quantised layers and tensors: inputs, weights and outputs of every convolution and fully connected layer, with
+/// these exceptions:
 /// - The outputs of the last layers stay in float: quantised logits quadrupled the policy divergence at no measurable
 ///   gain in speed.
 /// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are sensitive and take
 ///   about 1 % of the time.
 ///
 /// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them and
-/// computes the tower in integers throughout. The first gate stays in float ([`FLOAT_GATES`]), since its error passes
-/// through all later layers: in 8 bits it caused 1/14 of the value's error, in float it costs 1/40 of the speed.
+/// computes the whole tower in integers. The first gate stays in float ([`FLOAT_GATES`]), because its error passes
+/// through all later layers: in int8 it caused 1/14 of the value's error, in float it costs 1/40 of the speed.
 #[derive(Debug, Default)]
 pub struct QuantisationPlan {
     pub layers: HashSet<usize>,
-    /// 1x1 convolutions whose only consumer transposes to squares × channels, with that node's index. They become
-    /// matrix products, whose output needs no quantisation.
+    /// 1x1 convolutions whose only consumer, the node at the second index, transposes to squares × channels. They
+    /// become matrix products, whose output needs no quantisation.
     pub products: HashMap<usize, usize>,
     /// In graph order.
     pub tensors: Vec<String>,
@@ -75,7 +75,7 @@ impl QuantisationPlan {
         plan
     }
 
-    /// The plan for one layer alone: its input, weights and output.
+    /// For one layer alone: its input, weights and output.
     pub fn single_layer(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
         let node = &graph.node[layer];
         let consumers = Consumers::new(graph);
@@ -122,7 +122,7 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// The node's output after its ReLU, if that is the only consumer: quantisation to unsigned 8 bits implies the
+    /// The output after the node's ReLU, if the ReLU is the only consumer: quantisation to unsigned 8 bits implies the
     /// ReLU.
     fn activated<'b>(&'b self, node: &'b NodeProto) -> &'b str {
         match self.only(node) {

@@ -24,7 +24,7 @@ pub struct PositionSplit {
     pub held_out: Vec<LabelledPosition>,
 }
 
-/// Samples each source equally. There must be training games and validation games.
+/// Samples all sources equally. Training and validation games must exist.
 pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<PositionSplit> {
     let mut pools: Vec<SourceGames> = Vec::new();
     for file in files {
@@ -139,7 +139,7 @@ fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<
     Ok(game.legal_moves().contains(&played).then_some(LabelledPosition { game, played }))
 }
 
-/// At most `count` elements at equal distances, since positions are ordered by source.
+/// At most `count` elements at equal distances, because positions are ordered by source.
 pub fn thinned<T: Clone>(all: &[T], count: usize) -> Vec<T> {
     all.iter().step_by(all.len().div_ceil(count).max(1)).cloned().collect()
 }

@@ -10,14 +10,13 @@ use engine::nets::onnx_file::proto::{
     AttributeProto, FLOAT, GraphProto, INT8, INT32, ModelProto, NodeProto, TensorProto, UINT8,
 };
 
-/// Quantises the plan's tensors to unsigned 8 bits (one scale per tensor) and its layers' `weights` to signed 8 bits
-/// (one scale per output channel).
+/// Quantises the planned tensors to unsigned 8 bits (one scale per tensor) and the planned layers' `weights` to signed
+/// 8 bits (one scale per output channel).
 ///
-/// Even signed activations are stored unsigned with a zero point: with AVX-512 VNNI, ONNX Runtime is almost 5 times as
-/// fast on u8 × s8 as on s8 × s8.
+/// Signed activations too are unsigned with a zero point: with AVX-512 VNNI, ONNX Runtime is almost 5 times as fast on
+/// u8 × s8 as on s8 × s8.
 ///
-/// # Panics
-/// If the model has no graph, or a range or the weights of a planned tensor or layer are missing.
+/// Panics if the graph, or the range or weights of a planned tensor or layer, are missing.
 pub fn quantised(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -56,7 +55,7 @@ struct QdqWriter<'a> {
 }
 
 impl QdqWriter<'_> {
-    /// Copies a node to read quantised tensors where they exist, and quantised weights if it is a `layer`.
+    /// Copies a node to read quantised tensors if they exist, and quantised weights if it is a `layer`.
     fn node(&mut self, node: &NodeProto, layer: bool) {
         let mut node = node.clone();
         if layer {
@@ -118,14 +117,14 @@ impl QdqWriter<'_> {
         self.scales.insert(tensor.to_owned(), scale);
     }
 
-    /// Writes 8-bit weights and their dequantisation; returns the latter's output.
+    /// Writes 8-bit weights and returns their dequantised output.
     fn write_weights(&mut self, name: &str, dims: &[i64], weights: &QuantisedWeights, axis: i64) -> String {
         let bytes = weights.integers.iter().map(|x| *x as u8).collect();
         self.write_channels(name, dims, (INT8, bytes), &weights.scales, axis)
     }
 
-    /// Writes a 32-bit bias in units of the accumulator (weight scale · input scale) and its dequantisation; returns
-    /// the latter's output.
+    /// Writes a 32-bit bias in units of the accumulator (weight scale · input scale) and returns its dequantised
+    /// output.
     fn write_bias(&mut self, name: &str, weights: &QuantisedWeights, input_scale: f32) -> String {
         let bias = self.constants[name];
         let scales: Vec<f32> = weights.scales.iter().map(|scale| scale * input_scale).collect();

@@ -1,4 +1,4 @@
-//! Calibration: activation ranges of a network on positions of games.
+//! Calibration: activation ranges on positions of games.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub const BATCH: usize = 16;
 
 const BINS: usize = 2048;
 
-/// Steps between the 256 values of 8 bits.
+/// Between the 256 values of 8 bits.
 const STEPS: f32 = 255.0;
 
 /// Clipping limits tried at each end.
@@ -37,7 +37,7 @@ impl QuantisationRange {
         QuantisationRange { scale, zero: (-low / scale).round() as u8 }
     }
 
-    /// The range in which the network's input values are exact.
+    /// The network's input values are exact in this range.
     fn of_input(scheme: Input) -> QuantisationRange {
         let limit = match scheme {
             // Multiples of 1/200.
@@ -48,7 +48,7 @@ impl QuantisationRange {
         QuantisationRange::between(0.0, limit)
     }
 
-    /// Enlarges the range so that 1 is a whole number of steps, since most input planes are binary.
+    /// Enlarges the range so that 1 is a whole number of steps, because most input planes are binary.
     fn with_one(self) -> QuantisationRange {
         if self.scale > 1.0 {
             self
@@ -73,9 +73,9 @@ struct ActivationHistogram {
     bins: Vec<u32>,
 }
 
-/// Runs the network on `games` and returns the ranges of the plan's tensors. Values outside a range are clipped; its
-/// limits minimise the mean squared error of clipping and rounding together. This measured better than the full range
-/// (three quarters of its policy divergence) and than percentiles.
+/// Ranges of the planned tensors on `games`. Values outside are clipped; the limits minimise the mean squared error of
+/// clipping and rounding together. This measured better than percentiles and than the full range (three quarters of its
+/// policy divergence).
 pub fn ranges(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -106,7 +106,7 @@ pub fn ranges(
     Ok(ranges.chain([("input".to_owned(), QuantisationRange::of_input(scheme))]).collect())
 }
 
-/// The model's bytes with `tensors` as additional outputs.
+/// The model's file with `tensors` as additional outputs.
 pub fn with_outputs(model: &ModelProto, tensors: &[String]) -> Vec<u8> {
     let mut model = model.clone();
     let graph = model.graph.get_or_insert_default();
@@ -135,7 +135,7 @@ impl ActivationHistogram {
         }
     }
 
-    /// Returns the range with the least squared error of rounding and clipping.
+    /// The range with the least squared error of rounding and clipping.
     fn range(&self) -> QuantisationRange {
         let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
         let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });
@@ -145,7 +145,7 @@ impl ActivationHistogram {
         QuantisationRange::between(low, high)
     }
 
-    /// The sum of squared errors if values are clipped to `low`..`high` and rounded.
+    /// Sum of squared errors if values are clipped to `low`..`high` and rounded.
     fn cost(&self, (low, high): (f32, f32)) -> f64 {
         let width = (self.high - self.low) / BINS as f32;
         let rounding = f64::from((high - low) / STEPS).powi(2) / 12.0;

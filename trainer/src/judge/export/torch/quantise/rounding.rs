@@ -13,7 +13,7 @@ use super::progress::layers_bar;
 use super::ranges::{BATCH, QuantisationRange, with_outputs};
 use engine::nets::onnx_file::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
 
-/// Omits −128, so that the range is symmetric.
+/// Without −128, so that the range is symmetric.
 const WEIGHT_STEPS: f32 = 127.0;
 
 /// Leaves room in the 32-bit accumulator for the products.
@@ -21,23 +21,23 @@ const BIAS_STEPS: f32 = (1 << 30) as f32;
 
 const POSITIONS: usize = 2048;
 
-/// Damping of the second-moment matrix relative to its mean diagonal, since some inputs are always zero.
+/// Damping of the second-moment matrix relative to its mean diagonal, because some inputs are always zero.
 const DAMPING: f64 = 1e-3;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantisedWeights {
     /// `[out, inner]`, row-major.
     pub integers: Vec<i8>,
-    /// The step of each output channel, `[out]`.
+    /// `[out]`: step of each output channel.
     pub scales: Vec<f32>,
 }
 
-/// Returns the quantised weights of the plan's layers by tensor name.
+/// Returns the quantised weights of the planned layers by tensor name.
 ///
 /// GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993), rounds a layer's weights input by
-/// input in order of descending second moment on `games`, while the remaining weights compensate each rounding error.
-/// The gain is largest in the first layer: many of its planes are constant over the board, and with rounding to nearest
-/// their errors shift every output.
+/// input, in descending order of second moment on `games`; the remaining weights compensate each rounding error. The
+/// first layer gains most: many of its planes are constant over the board, and with rounding to nearest their errors
+/// shift every output.
 pub fn rounded(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -69,18 +69,18 @@ pub fn constant<'a>(graph: &'a GraphProto, name: &str) -> Option<&'a TensorProto
     graph.initializer.iter().find(|tensor| tensor.name == name)
 }
 
-/// The step of each output of a layer with `inner` weights per output.
+/// Step per output of a layer with `inner` weights per output.
 fn scales(numbers: &[f32], inner: usize, bias: Option<&[f32]>, input_scale: f32) -> Vec<f32> {
     let scale = |(output, row): (usize, &[f32])| {
         let largest = row.iter().fold(0f32, |max, x| max.max(x.abs()));
-        // The unit of the bias is this scale times the input's: a large bias with small weights needs a larger scale.
+        // The bias's unit is this scale times the input's, so a large bias with small weights needs a larger scale.
         let bias = bias.map_or(0.0, |bias| bias[output].abs());
         (largest / WEIGHT_STEPS).max(bias / input_scale / BIAS_STEPS).max(f32::MIN_POSITIVE)
     };
     numbers.chunks_exact(inner).enumerate().map(scale).collect()
 }
 
-/// The mean of `x · xᵀ` over positions and squares, `[inner, inner]`, where `x` is the inputs of one output (im2col for
+/// Mean of `x · xᵀ` over positions and squares, `[inner, inner]`. `x` is the inputs of one output (im2col for
 /// convolutions).
 fn moments(model: &ModelProto, node: &NodeProto, weight: &TensorProto, games: &[Game]) -> Result<Tensor> {
     let name = node.input[0].clone();
@@ -110,7 +110,7 @@ fn moments(model: &ModelProto, node: &NodeProto, weight: &TensorProto, games: &[
     Ok(sum / (count.max(1) as f64))
 }
 
-/// The inputs of each output (im2col), `[inner, positions · squares]`.
+/// Inputs of each output (im2col), `[inner, positions · squares]`.
 fn columns(data: &[f32], weight: &TensorProto, positions: i64) -> Tensor {
     let x = Tensor::from_slice(data);
     match weight.dims[..] {
@@ -128,7 +128,7 @@ fn columns(data: &[f32], weight: &TensorProto, positions: i64) -> Tensor {
 struct GptqRounder {
     /// Inputs in rounding order: descending second moment.
     order: Vec<usize>,
-    /// The upper Cholesky factor of the inverse second-moment matrix in rounding order, row-major.
+    /// Upper Cholesky factor of the inverse second-moment matrix in rounding order, row-major.
     factor: Vec<f64>,
 }
 
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn equal_inputs_keep_the_sum_of_their_weights() {
-        // Of two equal inputs and an independent one, 0.4 + 0.4 is nearer to 1 than to 0.
+        // Two equal inputs and an independent one: 0.4 + 0.4 is nearer to 1 than to 0.
         let moments = Tensor::from_slice(&[1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0f64]).view([3, 3]);
         let rounded = GptqRounder::new(&moments).unwrap().round(&[0.4, 0.4, 0.4], 1.0);
         assert_eq!(i32::from(rounded[0]) + i32::from(rounded[1]), 1);
@@ -225,7 +225,7 @@ mod tests {
                 };
                 let nearest = cost(&|i| f64::from((numbers[i] / scales[i / inner]).round()));
                 let gptq = cost(&|i| f64::from(integers[i]));
-                // The last weights of a block start at zero, which has no rounding error.
+                // The last weights of a block start at zero, without rounding error.
                 let better = gptq < 0.7 * nearest || nearest == 0.0;
                 assert!(better, "{}: {gptq} instead of {nearest}", node.name);
             }

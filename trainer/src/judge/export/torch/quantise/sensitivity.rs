@@ -18,7 +18,7 @@ pub struct LayerSensitivity {
     pub quality: QuantisationQuality,
 }
 
-/// Covers all layers that are computed in integers, the largest error first.
+/// All integer layers in descending order of error.
 pub fn layer_sensitivities(
     original: &mut OnnxSession,
     quantiser: &Quantiser,

@@ -10,7 +10,7 @@ fn quantised(fp32: &[u8], calibration: &[Game]) -> Result<Vec<u8>> {
     Quantiser::new(fp32, calibration)?.file()
 }
 
-/// The first legal move counts as the played one.
+/// The first legal move counts as the move played.
 fn positions(count: usize) -> Vec<LabelledPosition> {
     let with_move =
         |game: Game| game.legal_moves().first().map(|played| LabelledPosition { played: *played, game });
@@ -75,8 +75,8 @@ fn the_plan_quantises_the_whole_tower() {
         "all but those of the value head and of squeeze-and-excitation"
     );
     assert_eq!(plan.products.len(), 1, "the policy's last convolution");
-    // The input and the outputs of the first convolution and the policy's; per block the outputs of both convolutions
-    // and the sum; in the second block also the pooled channels, the gate and the product.
+    // Input; outputs of the first convolution and the policy's; per block, outputs of both convolutions and the sum; in
+    // the second block also pooled channels, gate and product.
     assert_eq!(plan.tensors.len(), 3 + 2 * 3 + 3, "{:?}", plan.tensors);
     let makes = |tensor: &str| graph.node.iter().find(|node| node.output[0] == tensor).unwrap();
     assert!(!plan.tensors.contains(&makes("policy").input[0]), "the policy's logits stay in float");
