@@ -26,7 +26,7 @@ pub struct ShippedNetwork {
 }
 
 impl Catalogue {
-    /// Reads the embedded `nets/catalogue.json`, which a test parses.
+    /// The embedded `nets/catalogue.json`, which a test parses.
     pub fn shipped() -> Catalogue {
         let text = include_str!("../../../nets/catalogue.json");
         serde_json::from_str(text).expect("the catalogue is sound")
@@ -37,7 +37,6 @@ impl Catalogue {
     }
 }
 
-/// The installed file of a shipped network.
 pub fn find(file: &str) -> Option<PathBuf> {
     folders().into_iter().map(|folder| folder.join(file)).find(|path| path.is_file())
 }

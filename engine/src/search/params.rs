@@ -40,8 +40,8 @@ pub struct Params<T = f32> {
     /// Weight of [`towards_mate`](crate::chess::endgames::towards_mate) against a [bare
     /// king](crate::chess::endgames::is_bare_king). 0 is off. Default from `docs/search.md`.
     pub progress: f32,
-    /// Without batches: most consecutive visits below a node before its parent gets their results, 1 (off) to
-    /// [`Params::MOST_SERIES`].
+    /// Most visits in a series: consecutive visits below a node before its parent gets their results. 1 is off,
+    /// [`Params::MOST_SERIES`] the maximum. Batches have no series.
     pub series: u32,
     /// 1 counts a visit in flight as a loss, 0 leaves Q unchanged. Default from `docs/search.md`.
     pub virtual_loss: f32,

@@ -15,7 +15,6 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// `moves` counts the attacker's.
     pub fn mate(moves: u8) -> Numbers {
         Numbers { proof: 0, disproof: INFINITE, moves }
     }

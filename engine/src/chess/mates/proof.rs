@@ -82,7 +82,7 @@ impl ProofSearch {
         ProofSearch {
             table: MateTable::new(bytes),
             draws: HistoryDraws::new(),
-            // No position has more than 218 moves.
+            // No known position of a game has more than 218 moves.
             children: Vec::with_capacity(2 * MOST_MOVES as usize * 218),
             refutation: None,
             mating: None,

@@ -159,7 +159,6 @@ impl Game {
         GameMark { plies: self.past.len(), present: self.present.clone() }
     }
 
-    /// Takes back all moves since [`Game::mark`].
     #[inline]
     pub(crate) fn rewind_to_mark(&mut self, mark: &GameMark) {
         assert!(self.past.len() >= mark.plies, "a later position of the same game");

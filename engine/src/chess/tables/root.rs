@@ -42,7 +42,7 @@ pub struct RankedResult {
 /// From worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MoveClass {
-    /// Not surely saved by the fifty-move rule.
+    /// Not certainly saved by the fifty-move rule.
     Loss,
     BlessedLoss,
     Draw,

@@ -19,7 +19,6 @@ const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2),
 
 pub(super) const UNDERPROMOTIONS: u16 = 64;
 
-/// [`NO_MOVE`] for squares that no queen or knight move joins.
 pub(super) static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {

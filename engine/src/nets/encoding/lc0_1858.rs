@@ -15,7 +15,6 @@ pub const SIZE: usize = PROMOTIONS as usize + 66;
 /// The first promotion, `a7a8q`.
 const PROMOTIONS: u16 = 1792;
 
-/// [`NO_MOVE`] for squares that no queen or knight move joins.
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {

@@ -36,7 +36,6 @@ struct Task {
 }
 
 impl SharedEvaluator {
-    /// Returns one handle per worker.
     pub fn share(evaluator: Box<dyn Evaluator>, workers: usize) -> Vec<SharedEvaluator> {
         let max_batch = evaluator.max_batch();
         let (sender, tasks) = unbounded();

@@ -1,6 +1,6 @@
 //! Centipawns as shown to users, on the scale of classical engines, for which GUIs and bots have thresholds of
-//! adjudication and resignation. On lc0's scale ([`centipawns_of_q`](super::centipawns_of_q)) a won queen is a hundred
-//! pawns; it serves to convert material and to store self-play games.
+//! adjudication and resignation. lc0's scale ([`centipawns_of_q`](super::centipawns_of_q)), on which a won queen is a
+//! hundred pawns, serves to convert material and to store self-play games.
 
 /// Centipawns per unit of `atanh(q)`; 347 in "Pawn Advantage, Win Percentage, and Elo" (Chess Programming Wiki).
 ///

@@ -100,7 +100,6 @@ impl Network {
         self.evaluator_with(max_batch, StepLimits::default())
     }
 
-    /// As [`Network::evaluator`], with limits for a recurrent network.
     pub fn evaluator_with(
         &self,
         max_batch: usize,

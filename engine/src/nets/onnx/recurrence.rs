@@ -15,8 +15,8 @@ pub const MAX_STEPS: usize = 256;
 pub struct StepLimits {
     /// Most steps; 0 means as many as in training.
     pub steps: usize,
-    /// Largest change of any probability (legal moves, WDL) at which a position has settled and stops. 0 never stops
-    /// early.
+    /// A position stops when no probability (legal moves, WDL) changed by more than this in the last step. 0 never
+    /// stops early.
     pub epsilon: f32,
 }
 

@@ -1,5 +1,4 @@
-//! UCT: MCTS with upper confidence bounds (Kocsis, Szepesvári 2006). A leaf is evaluated by a random rollout and
-//! expanded on its second visit.
+//! UCT: MCTS with upper confidence bounds. A leaf is evaluated by a random rollout and expanded on its second visit.
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;

@@ -65,7 +65,7 @@ impl Lines {
         }
     }
 
-    /// Returns when the worker, which asks at `now`, has the line.
+    /// Returns when the worker has the line; it asks at `now`.
     fn get(&mut self, worker: usize, id: LineId, write: bool, now: u64) -> u64 {
         self.accesses[worker] += 1;
         let before = self.accessed[worker].insert(id, self.accesses[worker]);

@@ -31,7 +31,7 @@ pub struct ImprovedPolicy {
 
 pub(in crate::search) struct SequentialHalving {
     gumbel: Gumbel,
-    /// For each visit in turn, the visits that its move must have so far.
+    /// For each visit, how many visits its move must already have.
     sequence: Vec<u32>,
     /// Each root move's logit plus scaled Gumbel noise, in tree order.
     keys: Vec<f32>,

@@ -44,6 +44,7 @@ pub struct SearchTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunningId(u64);
 
+/// The running searches, shared by the pool and its workers.
 #[derive(Default)]
 struct Desk {
     state: Mutex<DeskState>,
@@ -66,7 +67,7 @@ struct DeskEntry {
     users: usize,
 }
 
-/// The desk counts as one of the search's workers until the search ends.
+/// The desk counts as a worker of the search until it ends, so that the outcome is not delivered between rounds.
 struct Running {
     id: RunningId,
     priority: i64,

@@ -65,7 +65,7 @@ pub struct MoveStats {
     pub q: f32,
     pub wdl: Wdl,
     pub u: f32,
-    /// The child's evaluation, −1..1; `None` before it.
+    /// The evaluator's value of the child, −1..1; `None` if not evaluated yet.
     pub value: Option<f32>,
     pub proof: Option<Proof>,
 }
@@ -226,7 +226,7 @@ impl Tree {
             game.play(m);
             moves.push(m);
             let child = self.nodes.links_of(id).nth(edge).map(Link::child);
-            // A mate proven outside the tree has no moves in it.
+            // The tree lacks the moves of a mate proven outside it.
             let known = |child: &NodeId| game.outcome().is_none() && !self.is_proven_outside(*child);
             next = child.filter(known).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;

@@ -82,8 +82,8 @@ impl SharedSearch {
         self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another worker waits for exclusive access. A worker that holds other trees must use this: it may
-    /// not block.
+    /// `None` while another worker waits for exclusive access. A worker that holds other trees must use this, because
+    /// it must not block.
     pub fn try_tree(&self) -> Option<RwLockReadGuard<'_, Tree>> {
         match self.tree.try_read() {
             Ok(tree) => Some(tree),

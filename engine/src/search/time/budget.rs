@@ -70,8 +70,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// `number` counts moves from 1. On a clock, the hard limit leaves the overhead margin unused, but for a little of
-    /// a clock hardly above it ([`TimeParams::emergency_share`]). `movetime` is used in full: exceeding it loses
+    /// `number` counts moves from 1. The hard limit leaves the overhead margin of a clock unused, except a small share
+    /// if hardly more is left ([`TimeParams::emergency_share`]). `movetime` is used in full: exceeding it loses
     /// nothing.
     pub fn new(
         limits: &GoLimits,

@@ -21,7 +21,7 @@ pub struct TimeParams {
     /// Largest share of the time left, less overheads to come, for one move that is not the last before the time
     /// control.
     pub largest_share: f64,
-    /// Share of the time left if the margin leaves nothing: a few dozen visits risk less than no search.
+    /// Share of the time left to use even if the margin leaves nothing: a few dozen visits risk less than no search.
     pub emergency_share: f64,
 
     pub max_factor: f64,

@@ -27,7 +27,7 @@ pub struct IterationStats {
 }
 
 /// Never stops before the first visit, nor while pondering, except for a fulfilled `go mate`. Otherwise the hard limit
-/// ends the search; on a clock, so does
+/// ends the search; on a clock, also:
 ///
 /// - a single root move that is not a proven loss,
 /// - from [`TimeParams::min_visits`] visits, the soft limit times [`soft_factor`],

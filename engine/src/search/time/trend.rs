@@ -9,7 +9,7 @@ const VISITS_MEASURED: u64 = 512;
 /// Added to the measured visits, so that a single slow batch does not end a search early.
 const MARGIN: u64 = 32;
 
-/// Half-lives of the count of best-move changes per soft limit.
+/// The count of best-move changes halves this often per soft limit.
 const HALF_LIVES: u32 = 4;
 
 /// Speed, best-move changes and fall of Q, tracked round by round; all times are since `go`.

@@ -31,7 +31,7 @@ pub(in crate::search) enum VisitKind {
 pub(in crate::search) struct Counters {
     workers: Box<[CachePadded<WorkerCounters>]>,
     depth: AtomicU32,
-    /// A reused tree's first visits follow its principal variation and do not count for the depth.
+    /// Playouts from which the depth counts: a reused tree's first visits only follow its principal variation.
     depth_counts_from: u64,
 }
 

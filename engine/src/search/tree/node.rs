@@ -23,7 +23,7 @@ const ONE: f64 = (1_u64 << 30) as f64;
 pub(in crate::search) trait Counter {
     type Value;
 
-    /// Returns the value before. Without `shared`, only one thread may add: it uses a plain load and store.
+    /// Returns the value before. Several threads may add with `shared`; otherwise only one, by a plain load and store.
     fn increase(&self, by: Self::Value, shared: bool) -> Self::Value;
 }
 

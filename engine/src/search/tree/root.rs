@@ -179,8 +179,8 @@ impl Tree {
         moves.iter().zip(ordered).for_each(|(place, value)| place.set(value));
     }
 
-    /// `(1 − epsilon) · prior + epsilon · share`, with shares in the order of [`Tree::children`]. The root must be
-    /// expanded.
+    /// Sets priors to `(1 − epsilon) · prior + epsilon · share`, with shares in the order of [`Tree::children`]. The
+    /// root must be expanded.
     pub(in crate::search) fn mix_root_noise(&mut self, epsilon: f32, shares: &[f32]) {
         let mut shares = shares.iter();
         self.map_priors(self.root, |prior| {

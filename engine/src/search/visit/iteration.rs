@@ -180,7 +180,7 @@ impl Tree {
             }
             Leaf::Repeated { ago } => {
                 node.set_fate(ago.map_or(Fate::Threefold, Fate::Twofold));
-                // `ago` may differ by another path, so no other path may find the node.
+                // `ago` depends on the path, so other paths must not find the node.
                 self.nodes.unregister(path.leaf);
                 (VisitKind::Known, Wdl::DRAW, None)
             }

@@ -158,8 +158,8 @@ impl KeyIndex {
     }
 }
 
-/// Uses the low bits of the key's upper half, which the entry stores. A bucket not yet in use is still part of the
-/// bucket without its highest bit.
+/// Uses the low bits of the key's upper half, which the entry stores. Entries of a bucket not yet in use are in the
+/// bucket without the highest bit.
 #[inline]
 fn bucket_of(key: u64, used: usize) -> usize {
     let most = used.next_power_of_two();
