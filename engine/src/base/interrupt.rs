@@ -11,8 +11,8 @@ use signal_hook::flag;
 /// 128 plus the last signal's number; 0 before the first.
 static CODE: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// Returns a flag that the first SIGINT or SIGTERM sets. The second ends the program at once; no file is left
-/// incomplete, because files are renamed when written. SIGHUP is left to `nohup`.
+/// Returns a flag that the first SIGINT or SIGTERM sets. The second ends the program at once and leaves no half file,
+/// because files are renamed when written. SIGHUP is left to `nohup`.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

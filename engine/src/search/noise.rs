@@ -1,5 +1,3 @@
-//! Random numbers for self-play.
-
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma};

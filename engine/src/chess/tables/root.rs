@@ -90,9 +90,9 @@ struct RankedMove {
 impl Tables {
     /// Returns the moves that keep the best result reachable in this game, by DTZ.
     ///
-    /// Of wins within the fifty-move rule all are kept, but only the fastest once a position was repeated since the
-    /// last capture or pawn move, so that the winner makes progress. Of cursed wins only the fastest are kept, of
-    /// blessed losses the slowest.
+    /// All wins within the fifty-move rule are kept; once a position was repeated since the last capture or pawn move,
+    /// only the fastest, so that the winner makes progress. Of cursed wins the fastest are kept, of blessed losses the
+    /// slowest.
     ///
     /// `None` without a legal move, with castling rights or too many men, or if a table is missing or damaged.
     pub fn root(&self, game: &Game) -> Option<TableMoves> {

@@ -1,24 +1,24 @@
 //! Encoding of positions as input tensors and of moves as policy indices. A card names its schemes with their versions,
 //! which select an [`Input`] and a [`Policy`]; only [`sparse`](crate::nets::sparse) reads `sparse/1` and `moves/1`.
 //!
-//! | input | shape | view | content |
-//! |---|---|---|---|
-//! | `planes72/1` | `[72, 8, 8]` | mover's | [`planes72`]: three plies of history, rights, counters, repetition, attack features |
-//! | `planes19/1` | `[19, 8, 8]` | mover's | [`planes19`]: the board, repetition, castling rights, side to move |
-//! | `planes14/1` | `[14, 8, 8]` | turned by 180° for Black | [`planes14`]: the board, repetition |
-//! | `onehot832/1` | `[832]` | White's | [`onehot832`]: the board |
-//! | `lc0-112/1` | `[112, 8, 8]` | mover's | [`lc0_112`]: seven plies of history, repetition, rights, half-move clock, side to move |
-//! | `planes119/1` | `[119, 8, 8]` | turned by 180° for Black | [`planes119`]: seven plies of history, repetition, side to move, counters, castling rights |
-//! | `sparse/1` | 3297 binary features | mover's, king on files e–h | [`sparse1`]: pieces with attackers and defenders, rights, last move, repetition, clock |
+//! | input | shape | view |
+//! |---|---|---|
+//! | [`planes72`]`/1` | `[72, 8, 8]` | mover's |
+//! | [`planes19`]`/1` | `[19, 8, 8]` | mover's |
+//! | [`planes14`]`/1` | `[14, 8, 8]` | turned by 180° for Black |
+//! | [`onehot832`]`/1` | `[832]` | White's |
+//! | `lc0-112/1` ([`lc0_112`]) | `[112, 8, 8]` | mover's |
+//! | [`planes119`]`/1` | `[119, 8, 8]` | turned by 180° for Black |
+//! | `sparse/1` ([`sparse1`]) | 3297 binary features | mover's, king on files e–h |
 //!
-//! | policy | indices | view | castling | index |
-//! |---|---|---|---|---|
-//! | `az4672/1` | 64 · 73 | mover's | two squares | [`az4672`]: AlphaZero's origin and type of move |
-//! | `gym4672/1` | 64 · 73 | turned by 180° for Black | two squares | [`gym4672`]: the same, under-promotions in another order |
-//! | `uci1968/1` | 1968 | White's | two squares | [`uci1968`]: a UCI move, absolute |
-//! | `uci1968m/1` | 1968 | mover's | two squares | [`uci1968`]: the same, mirrored for Black |
-//! | `lc0-1858/1` | 1858 | mover's | king takes rook | [`lc0_1858`]: Leela's moves |
-//! | `moves/1` | 7336 and 3328 rows | mover's, king on files e–h | the king's target | [`moves1`]: two rows a move, which also tell exchange, check, capture |
+//! | policy | indices | view | castling |
+//! |---|---|---|---|
+//! | [`az4672`]`/1` | 64 · 73 | mover's | two squares |
+//! | [`gym4672`]`/1` | 64 · 73 | turned by 180° for Black | two squares |
+//! | [`uci1968`]`/1` | 1968 | White's | two squares |
+//! | `uci1968m/1` ([`uci1968`]) | 1968 | mover's | two squares |
+//! | `lc0-1858/1` ([`lc0_1858`]) | 1858 | mover's | king takes rook |
+//! | `moves/1` ([`moves1`]) | 7336 and 3328 rows | mover's, king on files e–h | the king's target |
 //!
 //! "Mover's view": the side to move plays up the board. For Black, ranks are mirrored (`square ^ 56`) and colours
 //! swapped. Squares are a1 = 0 … h8 = 63. Castling by two squares becomes king takes rook if king or rook are not on

@@ -1,5 +1,5 @@
-//! `planes119/1`: gym-chess's whole input, 119 planes of 8 × 8 in its order. For Black the boards are rotated by 180°.
-//! gym-chess's array has the planes last, `[8, 8, 119]`; here they come first, as in every scheme.
+//! `planes119/1`: gym-chess's whole input, 119 planes of 8 × 8 in its order, but as `[119, 8, 8]` instead of `[8, 8,
+//! 119]`. For Black the boards are rotated by 180°.
 //!
 //! | planes | content |
 //! |---|---|

@@ -4,9 +4,9 @@
 
 /// Centipawns per unit of `atanh(q)`; 347 in "Pawn Advantage, Win Percentage, and Elo" (Chess Programming Wiki).
 ///
-/// Fitted by least absolute deviation to Stockfish 15.1's centipawns at depth 12 within ±1,500, in positions of games
-/// at 1 s + 0.01 s: 440 in 984 positions at 800 visits of the network `sparse`, 370 in 283 at 200 visits of the
-/// embedded one. At 400 the mean deviations are 160 and 165 centipawns, with lc0's conversion 204 and 223.
+/// Fitted by least absolute deviation to Stockfish 15.1 at depth 12 within ±1,500: 440 for the network `sparse` (984
+/// positions, 800 visits), 370 for the embedded one (283 positions, 200 visits). At 400 the mean deviations are 160 and
+/// 165 centipawns, with lc0's conversion 204 and 223.
 const SCALE: f32 = 400.0;
 
 /// Shown for a certain result; bounds all others.

@@ -1,9 +1,8 @@
-//! The messages of ONNX's protobuf schema that the engine reads and the trainer writes, declared with `prost`'s derive,
-//! so that a build needs no `protoc`.
+//! The messages of ONNX's protobuf schema (`onnx/onnx.proto` of <https://github.com/onnx/onnx>, IR version 8) that the
+//! engine reads and the trainer writes, declared with `prost`'s derive, so that a build needs no `protoc`.
 //!
-//! The schema is `onnx/onnx.proto` of <https://github.com/onnx/onnx>, IR version 8; [`TensorTypeProto`] and
-//! [`DimensionProto`] are nested there (`TypeProto.Tensor`, `TensorShapeProto.Dimension`). Fields not declared here are
-//! skipped by the reader and lost when a file is written again.
+//! In the schema, [`TensorTypeProto`] and [`DimensionProto`] are nested messages. Fields not declared here are skipped
+//! by the reader and lost when a file is written again.
 
 use prost::Message;
 

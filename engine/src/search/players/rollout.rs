@@ -5,8 +5,8 @@ use shakmaty::MoveList;
 use crate::chess::position::{Game, Outcome};
 use crate::nets::eval::{Wdl, material};
 
-/// Plays random moves to the end of the game, or for `plies` and then evaluates statically. Returns the result for the
-/// side to move at the call. `legal` are `game`'s legal moves.
+/// Plays random moves to the end of the game or for `plies`, then evaluates statically. Returns the result for the side
+/// to move at the call.
 pub fn roll_out(game: &mut Game, mut legal: MoveList, plies: Option<u32>, rng: &mut SmallRng) -> Wdl {
     let mover = game.turn();
     let mut left = plies;

@@ -74,7 +74,6 @@ impl ScoredMoves {
         }
     }
 
-    /// Greater depth cannot change mates.
     pub fn are_mates(&self, lines: usize) -> bool {
         self.moves.iter().take(lines).all(|root| matches!(score(root.value), Score::Mate(_)))
     }

@@ -29,7 +29,6 @@ impl Default for UctParams {
 /// At most a few milliseconds.
 const GAMES_PER_CHECK: u64 = 8;
 
-/// Without `rollout_plies`, rollouts go to the end of the game.
 pub fn run(
     task: &PlayerTask,
     moves: &MoveList,
@@ -117,7 +116,6 @@ impl UctSearch {
         self.longest_path = self.longest_path.max(plies);
     }
 
-    /// The first unvisited child, else the one with the greatest upper confidence bound.
     fn select(&self, id: UctNodeId) -> UctNodeId {
         let total = (self.tree.node(id).visits as f32).ln();
         let bound = |child: UctNodeId| {

@@ -81,7 +81,6 @@ impl UctTree {
         true
     }
 
-    /// By visits, then by mean payout.
     pub fn ranked(&self, id: UctNodeId) -> Vec<UctNodeId> {
         let mut order: Vec<UctNodeId> = self.children(id).collect();
         order.sort_by(|a, b| {

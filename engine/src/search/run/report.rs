@@ -1,5 +1,3 @@
-//! Principal variations, scores and statistics of the root moves.
-
 use std::cmp::Reverse;
 
 use serde::Serialize;

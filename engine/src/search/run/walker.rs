@@ -9,7 +9,6 @@ use crate::search::tree::node::NodeId;
 use crate::search::visit::expansion::{Expansion, Leaf};
 use crate::search::visit::{Expanding, Path, Reached};
 
-/// One worker's reusable memory.
 pub(in crate::search) struct Walker {
     path: Path,
     game: Game,
@@ -20,7 +19,6 @@ pub(in crate::search) struct Walker {
 
 #[cfg(test)]
 pub(in crate::search) struct WalkedPath {
-    /// [`Path::links`].
     pub steps: Vec<(NodeId, u32)>,
     /// Leading steps shared with the previous visit.
     pub begun: usize,

@@ -68,7 +68,7 @@ impl Default for TimeParams {
 
 impl TimeParams {
     /// Moves to divide the clock by at move `number` (from 1), without `movestogo`: about 34 at first, 19 at move 30,
-    /// and never much less, because a long game may become longer still.
+    /// and never much less, because the game may go on.
     pub fn moves_to_come(&self, number: u32) -> f64 {
         let (number, midpoint) = (f64::from(number), f64::from(self.midpoint));
         let grown = 1.0 + self.spread * (number / midpoint).powf(self.steepness);

@@ -14,7 +14,6 @@ pub struct SearchCounters {
     pub transpositions: u64,
     pub table_hits: u64,
     pub path_plies: u64,
-    /// Greatest mean path length, in plies, rounded down.
     pub depth: u32,
     pub longest_path: u32,
 }

@@ -262,13 +262,11 @@ impl Tree {
         self.children_of(self.root, &self.game)
     }
 
-    /// As [`Tree::children`], without the moves.
     pub(in crate::search) fn root_views(&self, views: &mut Vec<NodeView>) {
         views.clear();
         views.extend(self.candidates_of(self.root).map(|(_, view)| view));
     }
 
-    /// As [`Tree::children`], for a node with position `game`.
     pub(in crate::search) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
         let legal = |candidate: &Candidate| candidate.packed().to_legal_move(game.position());
         self.candidates_of(id).map(|(candidate, view)| (legal(candidate), view)).collect()

@@ -98,7 +98,6 @@ impl SumError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Results {
     pub visits: u32,
-    /// For one side; see [`Results::for_parent`].
     wins: i64,
     squares: u64,
     draws: u64,

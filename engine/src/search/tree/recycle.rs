@@ -30,7 +30,6 @@ pub(in crate::search) struct Recycler {
     unreachable: Vec<NodeId>,
     dropping: Vec<NodeId>,
     children: Vec<NodeId>,
-    /// Next node of the clock hand.
     hand: u32,
     /// Nodes with fewer visits lose their moves.
     floor: u32,

@@ -13,7 +13,6 @@ use crate::search::visit::series::Series;
 use crate::search::visit::transposition::EdgeToChild;
 use crate::search::visit::virtual_loss::VirtualLoss;
 
-/// Where a descent ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reached {
     /// A leaf to evaluate: [`Tree::apply`] ends the visit.

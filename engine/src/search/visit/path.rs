@@ -1,11 +1,9 @@
-//! The path of a visit, from the root to its leaf.
-
 use crate::chess::position::GameMark;
 use crate::search::tree::node::NodeId;
 use crate::search::visit::series::Series;
 use crate::search::visit::virtual_loss::VirtualLoss;
 
-/// A worker reuses one path for all its visits.
+/// The path of a visit from the root to its leaf. A worker reuses one for all its visits.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub(super) steps: Vec<Step>,
@@ -55,7 +53,6 @@ impl Path {
         self.steps.len()
     }
 
-    /// The nodes above the leaf with their links.
     #[cfg(test)]
     pub fn links(&self) -> Vec<(NodeId, u32)> {
         self.steps.iter().map(|step| (step.node, step.link)).collect()

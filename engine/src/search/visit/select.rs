@@ -1,5 +1,3 @@
-//! Selection: the move that a visit takes, by PUCT.
-
 use std::sync::atomic::Ordering;
 
 use crate::search::tree::Tree;

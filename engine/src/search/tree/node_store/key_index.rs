@@ -81,7 +81,6 @@ impl KeyIndex {
         prefetch_index(&self.entries, self.first(key));
     }
 
-    /// Returns the first node under `key` that `has_key` accepts.
     #[inline]
     pub fn find(&self, key: u64, has_key: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         let known = |slot: &AtomicU64| node_of(slot.load(Ordering::Acquire), key).filter(|id| has_key(*id));
