@@ -16,8 +16,8 @@ impl Wdl {
         self.win - self.loss
     }
 
-    /// For the mover. A game counts as two independent half points, each won with probability `(1 + q) / 2`; `q` is
-    /// that of [`q_of_centipawns`].
+    /// For the mover. A game counts as two independent half points, each won with probability `(1 + q) / 2`, where `q`
+    /// is [`q_of_centipawns`].
     pub fn of_centipawns(centipawns: i32) -> Wdl {
         let q = q_of_centipawns(centipawns);
         let both = |q: f32| (1.0 + q) * (1.0 + q) / 4.0;

@@ -116,7 +116,7 @@ impl Default for Params {
 impl Params {
     pub const MOST_SERIES: u32 = 127;
 
-    /// Tuned (`docs/results/decisions.md`) for native networks: those with [separate value and
+    /// Tuned defaults (`docs/results/decisions.md`) of native networks, which have [separate value and
     /// policy](crate::nets::eval::SplitEvaluator).
     pub fn native() -> Params {
         Params {

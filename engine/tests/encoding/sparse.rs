@@ -318,12 +318,12 @@ fn rows_by_hand() {
     assert_eq!(of(start, "a2a3"), (0, 1, 16, 1));
     assert_eq!(of(start, "a2a4"), (2, 1, 24, 1));
     assert_eq!(of(start, "e2e4"), (3 + 3 * 4 + 3, 1, 28, 1));
-    // The knights' triples follow the pawns' 118: a1 has two, b1 three (a3, c3, d2 in the order d2, a3, c3).
+    // The knights' triples follow the pawns' 118: two of a1, then three of b1 (d2, a3, c3).
     assert_eq!(of(start, "b1a3"), (118 + 2 + 1, 1, 64 + 16, 1));
     // A queen takes a defended pawn: it loses, and gives check.
     let losing = "rnbqkb1r/pppppppp/8/8/8/7Q/PPPPPPPP/RNB1KBNR w KQkq - 0 1";
     assert_eq!(of(losing, "h3d7").3, 2 + 4);
-    // Promotions follow the kings' 210; the pawn on g7 takes h8, with knight and queen.
+    // Promotions follow the kings' 210: the pawn on g7 takes h8 and becomes a knight, or becomes a queen on g8.
     let promotion = 118 + 336 + 560 + 896 + 1456 + 210;
     let fen = "7r/6P1/8/8/8/k7/8/6K1 w - - 0 1";
     assert_eq!(of(fen, "g7h8n"), (promotion + 2 * 6 + 7, 1, 384 + 7, 1 + 4));

@@ -171,7 +171,7 @@ fn each_worker_explores_by_its_own_factor() {
         let answer = Answer { wdl: Wdl::DRAW, priors: priors.clone() };
         tree.apply(&mut path, Leaf::Expanded(answer.wdl, &Expansion::new(&moves, &answer, 1.0)));
         descend(&mut path);
-        // The first move's Q is 0.5, that of unvisited ones half of it.
+        // Q is 0.5 for the first move and half of that for unvisited moves.
         tree.apply(&mut path, Leaf::Valued(wdl(0.25, 0.0, 0.75)));
         descend(&mut Path::new(worker)).unwrap()
     };

@@ -13,15 +13,15 @@ pub(super) struct Capture {
     pub to: u8,
     /// The piece on the target after the move, 0 to 5.
     pub piece: usize,
-    /// The captured piece's value plus what a promotion adds.
+    /// Value of the captured piece, plus the gain of a promotion.
     pub gain: i32,
     pub emptied: u64,
 }
 
 impl View {
     /// Whether the SEE of the move is at least 0: both sides capture on its target as long as that pays, the least
-    /// valuable piece first (of equal ones, that on the lowest square). X-rays join in, pins are ignored, a king
-    /// captures only undefended pieces, and recaptures do not promote.
+    /// valuable piece first (among equals, the lowest square). X-rays join in, pins are ignored, a king captures only
+    /// undefended pieces, and recaptures do not promote.
     #[inline(always)]
     pub(super) fn keeps_material(&self, first: Capture) -> bool {
         let to = 1u64 << first.to;

@@ -27,7 +27,7 @@ pub fn for_white(board: &Board) -> i32 {
     sum(board, square_bonus)
 }
 
-/// Reads the table's rows as files, as the notebook's program does although it writes them as ranks; for comparison
+/// Reads the table's rows as files, like the notebook's program (whose source writes them as ranks), for comparison
 /// with its numbers.
 pub fn by_files_for_white(board: &Board) -> i32 {
     sum(board, |square| SQUARE_BONUS[square.file() as usize][square.rank() as usize])

@@ -125,7 +125,7 @@ impl Network {
     }
 }
 
-/// First bytes of lc0 weights: gzip, or the magic number of unpacked ones.
+/// First bytes of lc0 weights: gzip, or the magic number of unpacked weights.
 const LEELA: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x0d, 0xc0, 0x01, 0x00, 0x00]];
 
 fn check_tensors(session: &OnnxSession, schemes: Schemes) -> Result<(), NetError> {

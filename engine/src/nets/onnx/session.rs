@@ -88,8 +88,7 @@ impl OnnxSession {
         self.step_card.as_ref().map(|card| card.initial_state(positions))
     }
 
-    /// Passes every float output, row-major, to `read`; of a recurrent network, those of each step. `input` is `[n] +
-    /// shape`.
+    /// Passes every float output, row-major, to `read`, for a recurrent network at each step. `input` is `[n] + shape`.
     pub fn run_all(&mut self, input: &[f32], mut read: impl FnMut(&str, &[f32])) -> Result<(), EvalError> {
         let mut state = self.initial_state(input);
         for _ in 0..self.steps() {
@@ -104,7 +103,8 @@ impl OnnxSession {
         Ok(())
     }
 
-    /// Passes the logits to `read`; of a recurrent network, those after its training's steps. `input` is `[n] + shape`.
+    /// Passes the logits to `read`, for a recurrent network after as many steps as in training. `input` is `[n] +
+    /// shape`.
     pub fn run<T>(&mut self, input: &[f32], read: impl FnOnce(Logits<'_>) -> T) -> Result<T, EvalError> {
         let mut state = self.initial_state(input);
         for _ in 1..self.steps() {

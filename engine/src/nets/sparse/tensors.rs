@@ -59,7 +59,7 @@ impl SparseTensors {
     pub const A_ROWS: usize = moves1::ROWS_A + 1;
     pub const B_ROWS: usize = moves1::ROWS_B + 1;
 
-    /// Random weights of about the size of trained ones.
+    /// Random weights, about as large as trained weights.
     pub fn random(policy_width: usize, value_width: usize, seed: u64) -> SparseTensors {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut tensor = |rows: usize, width: usize, size: f32, padded: bool| -> Vec<f32> {

@@ -86,7 +86,7 @@ impl FreeChains {
     }
 }
 
-/// Blocks reserved at once: processors prefetch adjacent cache lines, so workers should not write to neighbouring ones.
+/// Blocks reserved at once: processors prefetch adjacent cache lines, so workers should not write to adjacent blocks.
 const BLOCKS_AT_ONCE: u32 = 16;
 
 /// Blocks that a worker has reserved.

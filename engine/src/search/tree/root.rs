@@ -55,7 +55,7 @@ impl Tree {
         let (old_root, old_base) = (self.root, self.base);
         (self.root, self.game) = (root, game);
         if self.is_proven_outside(root) {
-            // The search must find the move that achieves what was proven outside the tree.
+            // The search must find the move that achieves the proven result.
             self.node(root).set_fate(Fate::Open);
         }
         let above = path.len().saturating_sub(3);
@@ -128,7 +128,7 @@ impl Tree {
         let taken = self.nodes.links_of(self.root).len();
         let edge = place.min(taken);
         if place >= taken {
-            // Moves are taken in order, so the mating move becomes the first untaken one.
+            // Moves are taken in order, so the mating move becomes the first untaken move.
             let mut untaken = moves[taken..].to_vec();
             untaken[..=place - taken].rotate_right(1);
             let places = self.nodes.moves_of(self.root).skip(taken);

@@ -63,7 +63,7 @@ pub(super) fn penalised(q: f32, visits: f32, in_flight: f32, virtual_loss: f32) 
     q - virtual_loss * (1.0 + q) * in_flight / (visits + in_flight)
 }
 
-/// Q of a move whose first visits are still in flight; `unvisited_q` is that of an unvisited move.
+/// Q of a move whose first visits are still in flight, from `unvisited_q`, the Q of an unvisited move.
 #[inline]
 pub(super) fn penalised_unvisited(unvisited_q: f32, in_flight: f32, virtual_loss: f32) -> f32 {
     unvisited_q - virtual_loss * (in_flight / (in_flight + 1.0))
