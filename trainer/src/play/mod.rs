@@ -1,6 +1,3 @@
-//! Games played by networks.
-
-/// Openings, and many concurrent games on one thread: shared by self-play and the arena.
 pub mod gameplay;
 pub mod selfplay;
 pub mod arena;

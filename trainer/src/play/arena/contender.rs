@@ -24,7 +24,7 @@ pub enum Contender {
         name: String,
         network: Arc<dyn Backend>,
         visits: u64,
-        /// Search parameters; `None` takes those of the match rules.
+        /// `None`: those of the match rules.
         params: Option<Box<Params>>,
     },
     Classical {
@@ -36,7 +36,7 @@ pub enum Contender {
 
 impl Contender {
     /// Parses a player: `embedded`, a network file, or a classical player with an optional effort (`uct:500` for 500
-    /// rollouts per move, `minimax:3` for 3 plies). `visits` per move apply to networks.
+    /// rollouts per move, `minimax:3` for 3 plies). Networks make `visits` visits per move.
     pub fn named(name: &str, visits: u64) -> Result<Contender> {
         let (player, own) = name.split_once(':').map_or((name, None), |(player, own)| (player, Some(own)));
         if let Some(index) = Player::NAMES.iter().position(|known| *known == player) {
@@ -56,7 +56,7 @@ impl Contender {
         Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits, params: None })
     }
 
-    /// Visits per move of a network; 1 for other players.
+    /// Per move of a network; 1 for other players.
     pub fn visits(&self) -> u64 {
         match self {
             Contender::Network { visits, .. } => *visits,
@@ -81,7 +81,7 @@ fn is_by_depth(player: Player) -> bool {
     matches!(player, Player::Minimax | Player::AlphaBeta)
 }
 
-/// Turns `effort` into a depth in plies or a number of rollouts.
+/// `effort` is a depth in plies or a number of rollouts.
 fn limits(player: Player, effort: u64) -> Limits {
     if is_by_depth(player) {
         Limits { depth: Some(u32::try_from(effort).unwrap_or(u32::MAX)), ..Limits::default() }
@@ -128,7 +128,7 @@ mod tests {
         let game = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
         let mates = classical_move(Player::Uct, 500, &game, 3).unwrap();
         assert_eq!(Game::uci(mates, false), "e1e8");
-        // The pawn is defended: a 1-ply search takes it, a 2-ply search sees the loss of the queen.
+        // The pawn is defended: a 1-ply search takes it, a 2-ply search sees the queen's loss.
         let game = Game::from_fen("4k3/8/2p5/3p4/8/8/8/3QK3 w - - 0 1").unwrap();
         let by_depth = |plies| Game::uci(classical_move(Player::AlphaBeta, plies, &game, 1).unwrap(), false);
         assert_eq!(by_depth(1), "d1d5");

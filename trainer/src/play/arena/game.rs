@@ -18,9 +18,9 @@ use crate::play::gameplay::{BatchedGame, Next, known_result, live};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
-    /// A search with an evaluator index and a number of visits.
+    /// Evaluator index and visits.
     Search(usize, u64),
-    /// A classical player with its depth or number of rollouts.
+    /// Depth or rollouts.
     Classical(Player, u64),
 }
 
@@ -45,7 +45,7 @@ impl FinishedMatchGame {
     }
 }
 
-/// The first player's score of game `number` in half points, 0 to 2.
+/// The first player's half points in game `number`, 0 to 2.
 pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
     match game.result.winner() {
         None => 1,
@@ -53,8 +53,8 @@ pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
     }
 }
 
-/// Checks that a replayed game can belong to a match with these rules: it ends where they say, with that result.
-/// Resignations are not checked, since matches store no searches.
+/// Checks that a replayed game ends where these rules end it, with their result. Resignations are not checked, because
+/// matches store no searches.
 pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord) -> Result<()> {
     let mut game = Game::from_fen(&stored.start_fen())?;
     let plies = stored.moves.len();
@@ -77,8 +77,8 @@ pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord
     Ok(())
 }
 
-/// Repeats the search at `ply` of a stored game with `evaluator` and returns its move. Fails if the game is over there
-/// or the player does not search.
+/// Repeats the search at `ply` of a stored game and returns its move. Fails if the game is over there or the player
+/// does not search.
 pub fn search_match_again(
     setup: Arc<MatchSetup>,
     number: u64,
@@ -115,7 +115,7 @@ pub struct MatchGame {
 }
 
 impl MatchGame {
-    /// `start` must be a position in which the game is not over.
+    /// The game must not be over in `start`.
     pub fn new(setup: Arc<MatchSetup>, number: u64, start: Option<String>) -> MatchGame {
         let record = GameRecord { start, ..GameRecord::default() };
         let game = Game::from_fen(&record.start_fen()).expect("a checked start position");
@@ -157,7 +157,7 @@ impl MatchGame {
         tree.best().or(tree.root_moves().first().copied())
     }
 
-    /// Updates the count of consecutive lost positions of the side to move from the finished search.
+    /// Counts, after a search, consecutive lost positions of the side to move.
     fn count_lost(&mut self) {
         let q = -self.solo.tree().root().q;
         let lost = &mut self.lost[usize::from(self.game.turn().is_black())];

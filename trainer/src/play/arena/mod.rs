@@ -1,8 +1,5 @@
-//! Matches between players on paired openings, and their statistics.
-//!
-//! [`play_match`] plays two [`Contender`]s, networks or classical players, on many boards, every opening with both
-//! colours. [`MatchResults`] counts games and pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) is
-//! the sequential test, [`rate`] puts many players on one scale, and [`Tournament`] collects results from PGN files.
+//! Matches on paired openings, and their statistics. [`play_match`] plays two [`Contender`]s, every opening with both
+//! colours; [`rate`] puts many players on one scale; [`Tournament`] collects results from PGN files.
 
 mod rating;
 mod pgn;

@@ -9,29 +9,28 @@ use engine::chess::position::Game;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Move};
 
-/// Plies that identify an opening where neither book moves nor rounds are marked.
+/// Plies that identify an opening if neither book moves nor rounds are marked.
 const OPENING_PLIES: usize = 8;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PgnGame {
     pub white: String,
     pub black: String,
-    /// The tag `Round`, if known.
+    /// Tag `Round`, if known.
     pub round: Option<String>,
-    /// White's score in half points, 0 to 2; `None` if unfinished.
+    /// White's half points, 0 to 2; `None` if unfinished.
     pub halves: Option<u8>,
-    /// The tag `Termination`, or an empty string.
+    /// Tag `Termination`, or an empty string.
     pub termination: String,
-    /// The start position (FEN, empty for the initial one) followed by the known opening moves (SAN).
+    /// Start position (FEN, empty for the initial position) and known opening moves (SAN).
     pub opening: Vec<String>,
 }
 
-/// Reads the games of the PGN file `name`. Unreadable games are logged and left out; a game without two player
-/// names is an error.
+/// Reads the games of the PGN file `name`. Unreadable games are logged and left out; a game without two player names is
+/// an error.
 ///
-/// Opening moves are those with the comment `book`, which fastchess writes. Without such comments, games from the
-/// same start position have the same opening if they have the same tag `Round` or, without that tag, the same first
-/// eight plies.
+/// Opening moves are those with the comment `book`, which fastchess writes. Otherwise games from the same start
+/// position have the same opening if they have the same tag `Round` or, without that tag, the same first eight plies.
 pub fn read_pgn(text: &[u8], name: &str) -> Result<Vec<PgnGame>> {
     let (mut games, mut number) = (Vec::new(), 0);
     let mut failed = None;
@@ -64,7 +63,7 @@ fn names_two_players(game: &PgnGame, number: usize) -> Result<()> {
 struct OpeningVisitor {
     game: PgnGame,
     moves: Vec<String>,
-    /// Plies up to the last one marked as a book move.
+    /// Plies up to the last book move.
     book: usize,
 }
 

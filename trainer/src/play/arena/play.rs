@@ -24,14 +24,13 @@ use crate::play::gameplay::{OpeningsAndTables, drive};
 pub struct MatchPlan {
     pub first: u64,
     pub pairs: u64,
-    /// A sequential test that may end the match early.
+    /// May end the match early.
     pub sprt: Option<Sprt>,
     pub rules: MatchRules,
     pub seed: u64,
 }
 
 impl MatchPlan {
-    /// True once all games are played or the SPRT has decided.
     fn is_decided(&self, results: &MatchResults) -> bool {
         let decided = |sprt: &Sprt| sprt.decision(results) != SprtDecision::Open;
         results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
@@ -42,14 +41,14 @@ impl MatchPlan {
 pub struct MatchReport {
     /// From the first player's point of view.
     pub results: MatchResults,
-    /// In order of number; the first player has White in the first game of each pair.
+    /// In order of number; the first player has White in each pair's first game.
     pub games: Vec<GameRecord>,
     pub stopped: bool,
 }
 
-/// Plays `first` against `second`. `bar` counts games; `counted` receives the results after every pair.
+/// Plays a match. `bar` counts games; `counted` receives the results after every pair.
 ///
-/// Pairs count in order of number up to the deciding one, whatever the order of finishing. With one worker a plan is
+/// Pairs count in order of number up to the deciding pair, in whatever order they finish. With one worker a plan is
 /// reproducible.
 pub fn play_match(
     [first, second]: [&Contender; 2],
@@ -104,7 +103,7 @@ pub fn play_match(
     })
 }
 
-/// Returns the shared setup of a match and the networks that its sides refer to by index.
+/// Returns the match's setup and the networks, to which the sides refer by index.
 pub fn match_setup(
     players: [&Contender; 2],
     rules: &MatchRules,

@@ -6,7 +6,7 @@ use engine::apps::matches::{MatchResults, SIGMAS};
 
 /// Natural log-odds per Elo point.
 const LOGIT: f64 = std::f64::consts::LN_10 / 400.0;
-/// Virtual draws per pair of players that met. They keep the rating of an all-winning player finite.
+/// Virtual draws per pair of players that met, so that an all-winning player's rating is finite.
 const PRIOR: f64 = 0.5;
 /// A small curvature that fixes players unconnected to the anchor.
 const RIDGE: f64 = 1e-6;
@@ -27,8 +27,8 @@ impl HeadToHead {
         HeadToHead { first: first.to_owned(), second: second.to_owned(), games, points, results }
     }
 
-    /// Variance of the points if a game has the expected score `expected`: the observed variance, or where results are
-    /// unknown or all equal, that of games without draws.
+    /// Variance of the points at an expected score of `expected` per game: the observed variance, or that of games
+    /// without draws if results are unknown or all equal.
     fn variance(&self, expected: f64) -> f64 {
         let (known, binomial) = (self.results.total() as f64, expected * (1.0 - expected));
         let observed =
@@ -47,11 +47,11 @@ pub struct Rating {
     pub games: f64,
 }
 
-/// Fits maximum-likelihood ratings (Bradley and Terry 1952, a draw is half a win) with Newton's method. `anchors` are
-/// players with a fixed Elo; without them the mean of all players is 0.
+/// Fits maximum-likelihood ratings (Bradley and Terry 1952, a draw is half a win) with Newton's method. `anchors` have
+/// a fixed Elo; without anchors the mean is 0.
 ///
 /// Errors come from the observed variance of pairs and games (sandwich estimator H⁻¹ G H⁻¹ with curvature H and squared
-/// residuals G), so that draws and balanced pairs make them smaller than in a model of wins and losses. A player
+/// residuals G). So draws and balanced pairs make errors smaller than in a model of wins and losses. A player
 /// unconnected to the anchors gets a rating near 0 and a very large error.
 pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     let mut names: Vec<&str> = anchors.iter().map(|(name, _)| *name).collect();
@@ -66,7 +66,7 @@ pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     let index = |name: &str| names.iter().position(|other| *other == name).expect("collected above");
     let sides: Vec<(usize, usize)> =
         meetings.iter().map(|meeting| (index(&meeting.first), index(&meeting.second))).collect();
-    // The first players are fixed: the anchors, or one reference player at 0. The other `n` are free.
+    // The first `fixed` players are the anchors, or one reference player at 0. The other `n` are free.
     let fixed = anchors.len().max(1);
     let n = names.len() - fixed;
     let mut strength = vec![0.0f64; names.len()];
@@ -123,7 +123,7 @@ pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     names.iter().enumerate().map(rating).collect()
 }
 
-/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b plus a small ridge, without the rows and columns of the first
+/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b, plus a small ridge, without the rows and columns of the first
 /// `fixed` players.
 fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize) -> Vec<Vec<f64>> {
     let mut sum = vec![vec![0.0; n]; n];
@@ -138,7 +138,7 @@ fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize
     sum
 }
 
-/// Shifts the mean strength to 0, and the covariances with it.
+/// Shifts the mean strength to 0, and the covariances accordingly.
 fn centre(strength: &mut [f64], covariance: &mut [Vec<f64>]) {
     let n = strength.len() as f64;
     let mean = strength.iter().sum::<f64>() / n;
@@ -157,7 +157,7 @@ fn product(left: &[Vec<f64>], right: &[Vec<f64>]) -> Vec<Vec<f64>> {
     left.iter().map(|row| (0..columns).map(|column| cell(row, column)).collect()).collect()
 }
 
-/// Inverts a positive definite matrix by Gauss-Jordan elimination.
+/// Gauss-Jordan elimination; the matrix must be positive definite.
 fn invert(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let n = matrix.len();
     let mut inverse: Vec<Vec<f64>> =
@@ -217,8 +217,8 @@ mod tests {
         assert!(of(&ratings, "x").elo > of(&ratings, "y").elo);
     }
 
-    /// 100 wins, 200 draws, 100 losses: the fitted score is ½, the curvature 400.5 · ¼ = 100.125, the squared residuals
-    /// sum to 200 · ¼ = 50; 1.96 · √50 / 100.125 · 400 / ln 10 = 24.05 Elo. Without draws it would be 34.
+    /// 100 wins, 200 draws, 100 losses: fitted score ½, curvature 400.5 · ¼ = 100.125, sum of squared residuals 200 · ¼
+    /// = 50; 1.96 · √50 / 100.125 · 400 / ln 10 = 24.05 Elo. Without draws it would be 34.
     #[test]
     fn draws_make_errors_smaller() {
         let drawish = MatchResults { single: [100, 200, 100], ..MatchResults::default() };
@@ -229,8 +229,8 @@ mod tests {
         assert!((of(&plain, "new").error - 34.0).abs() < 0.1, "{plain:?}");
     }
 
-    /// Of 100 pairs, 98 score 1:1, one 2:0 and one 0:2. The squared residuals sum to 2, the curvature is 204.5 · ¼:
-    /// 1.96 · √2 / 51.125 · 400 / ln 10 = 9.42 Elo.
+    /// Of 100 pairs, 98 score 1:1, one 2:0 and one 0:2. Sum of squared residuals 2, curvature 204.5 · ¼: 1.96 · √2 /
+    /// 51.125 · 400 / ln 10 = 9.42 Elo.
     #[test]
     fn pairs_that_balance_make_errors_smaller() {
         let results = MatchResults { pairs: [1, 0, 100, 0, 1], ..MatchResults::default() };
@@ -238,7 +238,7 @@ mod tests {
         assert!((of(&ratings, "new").error - 9.42).abs() < 0.01, "{ratings:?}");
     }
 
-    /// 64.01 % against 3000 means 3100, 50 % against 3120 means 3120; with equally many games the likeliest rating lies
+    /// 64.01 % against 3000 means 3100, 50 % against 3120 means 3120. With equally many games the likeliest rating lies
     /// between.
     #[test]
     fn several_anchors_keep_their_ratings() {

@@ -12,7 +12,7 @@ pub struct PlayerRecord {
     /// Against all opponents.
     pub results: MatchResults,
     pub unfinished: u64,
-    /// Losses away from the board (time, illegal move, …), by the tag `Termination`.
+    /// Losses off the board (time, illegal move, …) by the tag `Termination`.
     pub forfeits: BTreeMap<String, u64>,
 }
 
@@ -23,7 +23,7 @@ pub struct Tournament {
     pub meetings: Vec<HeadToHead>,
 }
 
-/// Games that may form pairs: two player indices, the round, the opening.
+/// Games that may form pairs: two player indices, round, opening.
 type Group<'a> = ([usize; 2], Option<&'a str>, &'a [String]);
 
 fn ordered(white: usize, black: usize) -> [usize; 2] {
@@ -31,8 +31,8 @@ fn ordered(white: usize, black: usize) -> [usize; 2] {
 }
 
 impl Tournament {
-    /// Counts the games of several files. Two games form a pair if the same players played them with reversed colours
-    /// in the same file, round (if known) and opening (if known, see [`read_pgn`](super::read_pgn)).
+    /// Two games form a pair if the same players played them with reversed colours in the same file, round (if known)
+    /// and opening (if known, see [`read_pgn`](super::read_pgn)).
     pub fn new(files: &[Vec<PgnGame>]) -> Tournament {
         let mut tournament = Tournament::default();
         let mut meetings: BTreeMap<[usize; 2], MatchResults> = BTreeMap::new();
@@ -73,7 +73,7 @@ impl Tournament {
         tournament
     }
 
-    /// Returns a player's index, adding the player if new.
+    /// Adds the player if new.
     fn player(&mut self, name: &str) -> usize {
         self.players.iter().position(|player| player.name == name).unwrap_or_else(|| {
             self.players.push(PlayerRecord { name: name.to_owned(), ..PlayerRecord::default() });
@@ -81,7 +81,7 @@ impl Tournament {
         })
     }
 
-    /// Players whom no games connect to the first one, directly or through others.
+    /// Players whom no games connect to the first player, directly or through others.
     pub fn unconnected(&self) -> Vec<&str> {
         let mut connected: Vec<&str> =
             self.players.first().map(|player| player.name.as_str()).into_iter().collect();

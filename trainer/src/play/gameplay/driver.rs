@@ -7,12 +7,11 @@ use engine::search::{SteppedSearch, check_answers};
 
 #[derive(Debug)]
 pub enum Next<T> {
-    /// The search needs evaluations from the evaluator with this index.
+    /// The search needs this evaluator.
     Search(usize),
     Over(T),
 }
 
-/// A game in progress that shares evaluation batches with other games.
 pub trait BatchedGame {
     type Outcome;
 
@@ -32,8 +31,8 @@ struct Slot<G> {
     pending: usize,
 }
 
-/// Keeps `games` games running until `deal` has no more; each adds up to `leaves` positions to a batch. `done` receives
-/// every outcome, `evaluated` the positions of every round. Raising `stop` returns the unfinished games.
+/// Keeps `games` games running until `deal` has no more, with up to `leaves` positions per game and batch. `done`
+/// receives every outcome, `evaluated` the positions of every round. Setting `stop` returns the unfinished games.
 pub fn drive<G: BatchedGame>(
     evaluators: &mut [Box<dyn Evaluator>],
     (games, leaves): (usize, usize),
@@ -67,7 +66,7 @@ pub fn drive<G: BatchedGame>(
     Ok(slots.into_iter().map(|slot| slot.game).collect())
 }
 
-/// Returns `None` if the game is over at once.
+/// `None` if the game is over at once.
 fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Option<Slot<G>> {
     match game.advance() {
         Next::Search(evaluator) => Some(Slot { game, evaluator, pending: 0 }),
@@ -78,7 +77,7 @@ fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Optio
     }
 }
 
-/// Collects a game's leaves and plays a move whenever a search ends. Returns false once the game is over.
+/// Collects a game's leaves and plays a move whenever a search ends. False once the game is over.
 fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMut(G::Outcome)) -> bool {
     loop {
         slot.pending = slot.game.solo().gather(leaves);
@@ -95,7 +94,7 @@ fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMu
     }
 }
 
-/// Evaluates the games that wait for evaluator `number`. Returns the number of positions.
+/// Evaluates the positions that wait for evaluator `number`, and returns their number.
 fn answer<G: BatchedGame>(
     evaluator: &mut Box<dyn Evaluator>,
     number: usize,

@@ -1,5 +1,5 @@
-//! Writes the current boards to `live.json` in the run's folder, for spectators. The state is global to the process,
-//! like a logger, so that games need no handle. Until [`begin`] is called, a move costs one uncontended lock.
+//! Writes the current boards to `live.json` in the run's folder, for spectators. The state is global, like a logger, so
+//! that games need no handle. Before [`begin`] a move costs one uncontended lock.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use shakmaty::Move;
 
 const FORMAT: &str = "philidor-live/1";
 
-/// The number of boards shown, and for how long after their last move.
+/// How many boards are shown, and for how long after their last move.
 const MOST_BOARDS: usize = 8;
 const SHOWN_FOR: Duration = Duration::from_secs(5);
 
@@ -22,7 +22,7 @@ static LIVE: Mutex<Option<LiveBoards>> = Mutex::new(None);
 
 struct LiveBoards {
     path: PathBuf,
-    /// Iteration and time at which the run will end, if known.
+    /// Iteration and time at which the run ends, if known.
     iterations: Option<u64>,
     until_s: Option<f64>,
     /// By game number, with the time of the last move.
@@ -30,7 +30,7 @@ struct LiveBoards {
     written: Option<Instant>,
 }
 
-/// Starts publishing boards in a run's folder. The run ends after `iterations` and at `until`.
+/// Starts publishing boards in a run's folder. The run ends after `iterations` or at `until`.
 pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) {
     let since_1970 = |time: SystemTime| Some(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64());
     let live = LiveBoards {
@@ -50,7 +50,7 @@ pub fn end() {
     }
 }
 
-/// Shows a move. `players` are White and Black, `game` is the position before the move, `ply` counts from 1.
+/// `players` are White and Black, `game` is the position before the move, `ply` counts from 1.
 pub fn moved(number: u64, players: [&str; 2], game: &Game, m: Move, ply: usize) {
     // If another thread holds the lock, this board is updated at its next move.
     if let Ok(mut live) = LIVE.try_lock()
@@ -78,7 +78,7 @@ impl LiveBoards {
         }
     }
 
-    /// Writes the file atomically without flushing to disk, since it is soon outdated.
+    /// Writes the file atomically, but without flushing to disk, because it is soon outdated.
     fn write(&self) {
         let boards: Vec<&Value> = self.boards.values().map(|(_, board)| board).collect();
         let text = json!({

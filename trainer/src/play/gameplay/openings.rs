@@ -24,7 +24,7 @@ impl OpeningsAndTables {
     }
 }
 
-/// The result of a game that is over by the rules or by the tables, with its adjudication flag.
+/// The result by the rules or by the tables, and the adjudication flag; `None` if open.
 pub fn known_result(game: &Game, tables: &Tables) -> Option<(GameResult, u16)> {
     let by_rule = game.outcome().map(|outcome| match outcome {
         Outcome::Decisive { winner } => (GameResult::won_by(winner), 0),

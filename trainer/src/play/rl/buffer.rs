@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{self, Chunk, ChunkError};
 use crate::data::record::{GameView, Split, split_at};
 
-/// Share of the buffer's positions, the newest, that counts as recent.
+/// Share of the buffer, its newest positions, that counts as recent.
 const RECENT: f64 = 0.25;
 
-/// The games of one iteration, in files `NAME-00000.h5` …
+/// Games of one iteration, in files `NAME-00000.h5` …
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferEntry {
     pub name: String,
-    /// The first game used; earlier ones were dropped.
+    /// First game in use; earlier games were dropped.
     pub first: u64,
-    /// Target positions per used game, in order.
+    /// Target positions per game in use, in order.
     pub positions: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ impl ReplayBuffer {
         self.entries.iter().map(|entry| entry.positions.len() as u64).sum()
     }
 
-    /// Adds the newest games and drops the oldest beyond `capacity` positions.
+    /// Drops the oldest games beyond `capacity` positions.
     pub fn add(&mut self, entry: BufferEntry, capacity: u64) {
         self.entries.push(entry);
         let mut excess = self.positions().saturating_sub(capacity);
@@ -84,8 +84,8 @@ impl ReplayBuffer {
         before - self.positions()
     }
 
-    /// Drops the oldest iterations until at least `bytes` bytes of files are freed, but keeps the newest one. `size`
-    /// returns an iteration's bytes. Returns the dropped names.
+    /// Drops the oldest iterations, but not the newest, until `bytes` bytes of files are freed. `size` gives an
+    /// iteration's bytes. Returns the dropped names.
     pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
         let mut dropped = Vec::new();
         while bytes > 0 && self.entries.len() > 1 {
@@ -96,8 +96,8 @@ impl ReplayBuffer {
         dropped
     }
 
-    /// Drops iterations whose files are missing, damaged or hold too few games, and returns a log line for each.
-    /// Renames damaged files. Fails on a file of another program version.
+    /// Drops iterations whose files are missing, damaged or short of games, and renames damaged files. Returns a log
+    /// line per iteration. Fails on a file of another program version.
     pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
@@ -113,7 +113,7 @@ impl ReplayBuffer {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Calls `take(recent, split, game)` for every game, newest first; `percent` are held out. Of equal games only the
+    /// Calls `take(recent, split, game)` for every game, newest first. `percent` are held out. Of equal games only the
     /// newest counts.
     pub fn visit(
         &self,
@@ -250,7 +250,7 @@ mod tests {
         for (name, games) in [("a", 0..60u16), ("b", 60..80)] {
             let mut writer = ChunkWriter::new(folder.path(), name, "a test", 40).unwrap();
             for number in games {
-                // A white pawn moves one square, then a black one moves one or two.
+                // A white pawn moves one square, then a black pawn one or two.
                 let (own, theirs) = (8 + number % 8, 48 + number / 8 % 8);
                 let steps = 8 + 8 * (number / 64);
                 let moves =
@@ -280,7 +280,7 @@ mod tests {
         let mut feed = sources.feed(config.train.torch().unwrap(), 0).unwrap();
         let batch = feed.next_batch().unwrap();
         let recent = batch.source.iter().filter(|source| **source == 1).count();
-        // Sixty older games and twenty recent ones, sampled three times as often: half of the samples each.
+        // Sixty older games, and twenty recent games that are sampled three times as often: half of the samples each.
         assert!((480..580).contains(&recent), "{recent}");
         assert!((batch.wdl[0] - 0.625).abs() < 1e-3, "the search's value");
         assert_eq!(batch.shares.of(0).count(), 1);

@@ -1,4 +1,4 @@
-//! Escalation after vetoes: four levels of measures, each including the lower ones.
+//! Escalation after vetoes: four levels of measures, each including the lower levels.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +7,29 @@ use crate::config::VetoRules;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateDecision {
-    /// It is stronger than the best network.
+    /// Stronger than the best network.
     Promoted,
-    /// It is not stronger; the best network stays.
+    /// Not stronger: the best network stays.
     Kept,
-    /// It has become too weak against an earlier network.
+    /// Too weak against an earlier network.
     Vetoed,
 }
 
-/// Immediate measures of a veto, besides restarting from the best weights with a fresh optimiser.
+/// Immediate measures of a veto, besides the return to the best weights with a fresh optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VetoResponse {
     pub level: u32,
-    /// Share of the buffer's positions, the newest, to purge.
+    /// Purges this share of the buffer, the newest positions.
     pub purge: f64,
 }
 
-/// Vetoes are consecutive if no arena between them ended otherwise. Measures last for [`VetoRules::recovery`]
-/// iterations after the last veto, or until a promotion.
+/// Vetoes are consecutive if every arena between them was a veto. Measures last for [`VetoRules::recovery`] iterations
+/// after the last veto, or until a promotion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Escalation {
     pub streak: u32,
-    /// Level of the measures in force; 0 for none.
+    /// Level in force; 0 for none.
     pub level: u32,
     pub lr_factor: f64,
     /// Iterations for which the measures remain in force.
@@ -43,7 +43,7 @@ impl Default for Escalation {
 }
 
 impl Escalation {
-    /// Updates the state after an arena. Returns the immediate measures of a veto.
+    /// Updates the state after an arena. A veto has immediate measures.
     pub fn arena(&mut self, decision: GateDecision, rules: &VetoRules) -> Option<VetoResponse> {
         match decision {
             GateDecision::Promoted => {
@@ -60,7 +60,7 @@ impl Escalation {
                 if level >= 2 {
                     self.lr_factor *= rules.lr_factor;
                 }
-                // A milder veto does not lower measures that are still in force.
+                // A milder veto does not lower measures in force.
                 self.level = self.level.max(level);
                 self.left = rules.recovery;
                 Some(VetoResponse {
@@ -71,8 +71,8 @@ impl Escalation {
         }
     }
 
-    /// Updates the state at the end of an iteration; returns true if the measures end with it. The iteration of the
-    /// veto does not count.
+    /// Updates the state after an iteration, and returns whether the measures end now. The iteration of the veto does
+    /// not count.
     pub fn iteration(&mut self, decision: Option<GateDecision>) -> bool {
         if decision == Some(GateDecision::Vetoed) {
             return false;
@@ -94,7 +94,7 @@ impl Escalation {
         }
     }
 
-    /// Share of the games that the current network plays: `base`, or more while measures are in force.
+    /// Share of games by the current network: `base`, or more while measures are in force.
     pub fn explore(&self, base: f64, rules: &VetoRules) -> f64 {
         if self.level >= 3 { base.max(rules.explore) } else { base }
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use GateDecision::{Kept, Promoted, Vetoed};
 
-    /// The state after these arenas: purge, mix (base 0.5), learning-rate factor, share of the current network.
+    /// After these arenas: purge, mix (base 0.5), learning-rate factor, share of the current network.
     fn after(arenas: &[GateDecision]) -> (Option<f64>, f64, f64, f64) {
         let (mut state, rules) = (Escalation::default(), VetoRules::default());
         let last = arenas.iter().map(|decision| state.arena(*decision, &rules)).last().flatten();
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn an_arena_without_a_veto_ends_the_streak_but_not_the_measures() {
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept]), (None, 0.7, 0.25, 0.3));
-        // The next veto counts as a first one: no lower rate, a smaller purge. Measures in force stay.
+        // The next veto counts as a first veto: same learning rate, smaller purge. Measures in force stay.
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept, Vetoed]), (Some(0.25), 0.7, 0.25, 0.3));
     }
 
@@ -174,7 +174,7 @@ mod tests {
         assert!(state.iteration(None));
     }
 
-    /// As in the loop, some iterations end with an arena.
+    /// As in the loop, only some iterations end with an arena.
     #[test]
     fn as_many_iterations_are_played_with_the_measures_as_the_recovery_says() {
         for recovery in 1..5 {

@@ -16,11 +16,11 @@ use crate::play::arena::{MatchResults, SprtDecision};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OpponentRole {
-    /// The random mover, which any trained network should beat easily.
+    /// Any trained network should beat the random mover easily.
     Random,
     /// UCT without a network, a sanity check.
     Uct,
-    /// The best network so far: the test for promotion.
+    /// The promotion test.
     Best,
     /// A milestone or recent network, to detect forgetting.
     Older,
@@ -61,7 +61,7 @@ impl OpponentRole {
         !matches!(self, OpponentRole::Random | OpponentRole::Uct)
     }
 
-    /// Maximum number of games, and the SPRT that may end the match early.
+    /// Most games, and the SPRT that may end the match early.
     pub fn games(self, rules: &ArenaRules) -> (u64, Option<Sprt>) {
         match self {
             OpponentRole::Random | OpponentRole::Uct => (rules.sanity_games, None),
@@ -77,8 +77,8 @@ pub struct Opponent {
     pub name: String,
 }
 
-/// Chooses the opponents of the current network. Vetoed networks are excluded, and no network occurs twice: if the best
-/// network is the initial one, it has both roles.
+/// Chooses the opponents of the current network. Vetoed networks are excluded. No network occurs twice: if the best
+/// network is the initial one, its match as the best counts for both.
 pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
     let mut opponents = Vec::new();
     let mut add = |role: OpponentRole, name: String| opponents.push(Opponent { role, name });
@@ -105,7 +105,7 @@ pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[
     opponents
 }
 
-/// Returns the decision and its reasons.
+/// Also returns the reasons.
 pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (GateDecision, Vec<String>) {
     let of = |role: OpponentRole| matches.get(role.name());
     // Without a match against the pretrained network, the best network is the pretrained one.
@@ -134,9 +134,8 @@ pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (
     }
 }
 
-/// Lists the game phases where top-1 accuracy on the same held-out samples is worse in `now` than in `before` by more
-/// than two standard errors, and the whole game likewise. The error is overestimated, since it assumes independent
-/// samples.
+/// Lists the game phases, and the whole game, in which top-1 accuracy on the same held-out samples fell from `before`
+/// to `now` by more than two standard errors. The error is overestimated, because independent samples are assumed.
 pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     let parts = Phase::ALL.map(Phase::name).into_iter().zip(before.phases.iter().zip(&now.phases));
     let all = std::iter::once(("game", (&before.all, &now.all)));

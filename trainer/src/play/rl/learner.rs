@@ -1,4 +1,4 @@
-//! The interface to a network family: creates, stores, loads and trains networks.
+//! Interface to a network family: creates, stores, loads and trains networks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,14 +34,14 @@ impl LoopContext<'_> {
 pub struct LoopGames<'a> {
     pub buffer: &'a ReplayBuffer,
     pub folder: &'a Path,
-    /// Share of samples from the pretraining games; 0 without such games.
+    /// Share of samples from pretraining games; 0 if there are none.
     pub mix: f64,
 }
 
 pub struct TrainTask<'a> {
-    /// Folder of the training run, which resumes from its checkpoint if it has one.
+    /// Of the training run, which resumes from its checkpoint if any.
     pub folder: PathBuf,
-    /// The network whose weights initialise a new training run.
+    /// The network whose weights a new training run starts from.
     pub init: &'a str,
     pub name: &'a str,
     /// Sample count of the training run at which this training ends.
@@ -49,13 +49,13 @@ pub struct TrainTask<'a> {
     pub lr_factor: f64,
     pub seed: u64,
     pub games: LoopGames<'a>,
-    /// Step of the training run at which this iteration's training began; `None` if it has not begun.
+    /// Step of the training run at which this iteration's training began; `None` if not begun.
     pub from: Option<u64>,
 }
 
 pub enum TrainOutcome {
     Stopped,
-    /// It diverged for this reason; no network was written.
+    /// Training diverged for this reason; no network was written.
     NotFinite(String),
     Learnt(Box<LearntNetwork>),
 }
@@ -82,22 +82,21 @@ impl LearntNetwork {
 pub struct LearntPlayer {
     pub network: Arc<dyn Backend>,
     pub file: PathBuf,
-    /// A line for the log, if there is news.
+    /// A line for the log.
     pub news: Option<String>,
 }
 
 pub trait LoopLearner {
-    /// One line on device and runtime, for the log.
+    /// Device and runtime, for the log.
     fn describe(&self, config: &RlConfig) -> String;
 
-    /// The structure of the network in a file, as JSON like the key `train.model`. Fails for a network of another
-    /// family.
+    /// The structure of the network in a file, like the key `train.model`. Fails for another family.
     fn model(&self, path: &Path, config: &RlConfig) -> Result<Value>;
 
     fn begin(&self, config: &RlConfig, nets: &RunNetworks) -> Result<()>;
 
-    /// Copies the structure of the run's networks into `config` and reads the pretraining games. Called once, before
-    /// other calls.
+    /// Copies the structure of the run's networks into `config` and reads the pretraining games. Must be called once,
+    /// before the methods below.
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, folder: &Path) -> Result<()>;
 
     /// Loads a network for play. `games` are the newest game files, for calibration.
@@ -105,7 +104,7 @@ pub trait LoopLearner {
 
     fn judged(&self, nets: &RunNetworks, name: &str) -> Result<JudgedNetwork>;
 
-    /// The number of playing threads if the settings say `workers`.
+    /// Number of playing threads for the setting `workers`.
     fn workers(&self, config: &RlConfig, workers: usize) -> usize;
 
     fn has_checkpoint(&self, folder: &Path) -> bool;
@@ -118,7 +117,7 @@ pub trait LoopLearner {
         begun: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<TrainOutcome>;
 
-    /// Validates two networks on the same held-out games: the pretraining games, else the run's own.
+    /// Validates two networks on the same held-out games: pretraining games, or else the run's own.
     fn validated(
         &self,
         context: &LoopContext<'_>,

@@ -1,6 +1,5 @@
 //! Reinforcement learning: a loop of self-play, training and arena matches ([`RlLoop`]). [`RunState`] is written after
-//! every stage, so that a killed run can resume. [`ReplayBuffer`] indexes the games to learn from, [`Escalation`]
-//! chooses a veto's measures, and a [`LoopLearner`] handles the networks of a family.
+//! every stage, so that a killed run can resume.
 
 mod escalation;
 mod buffer;

@@ -32,7 +32,7 @@ impl RunNetworks {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// The quantised network; the file may not exist.
+    /// The quantised network; the file may be missing.
     pub fn int8(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.int8.onnx"))
     }
@@ -47,7 +47,7 @@ impl RunNetworks {
         iterations
     }
 
-    /// Removes all networks except the first one and `names`.
+    /// Removes all networks except the first and `names`.
     pub fn keep(&self, names: &BTreeSet<String>) {
         for name in self.iterations().into_iter().map(RunNetworks::name).filter(|name| !names.contains(name))
         {

@@ -20,8 +20,8 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Continues a log from `iteration` on. Metrics of this and later iterations are removed, since they will be
-    /// written again.
+    /// Continues a log from `iteration` on. Removes the metrics of this and later iterations, which will be written
+    /// again.
     pub fn open(folder: &Path, iteration: u64) -> Result<RunLog> {
         let path = folder.join("metrics.jsonl");
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -38,7 +38,7 @@ impl RunLog {
         Ok(RunLog { folder: folder.to_owned(), events: Mutex::new(events) })
     }
 
-    /// Writes a line to the event log and to the program's log.
+    /// To the event log and to the program's log.
     pub fn event(&self, iteration: u64, line: &str) -> Result<()> {
         log::info!("iteration {iteration}: {line}");
         let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
@@ -60,7 +60,7 @@ impl RunLog {
     }
 }
 
-/// Flattens a line of metrics: the arena becomes the score per opponent, the ratings that of the tested network.
+/// Flattens a line of metrics: of the arena remains the score per opponent, of the ratings the tested network's.
 fn scalars(line: &Value) -> Value {
     let mut line = line.clone();
     let matches: BTreeMap<String, MatchResults> =

@@ -38,7 +38,7 @@ fn training(config: &RlConfig) -> Result<&SparseTrainConfig> {
 }
 
 impl SparseLoop {
-    /// Writes a network's weights and then its ONNX file.
+    /// Writes a network's weights before its ONNX file.
     fn write(
         &self,
         nets: &RunNetworks,
@@ -52,7 +52,7 @@ impl SparseLoop {
         self.export(nets, name, model, config)
     }
 
-    /// Writes a network's ONNX file in the engine's integers.
+    /// In the engine's integers.
     fn export(
         &self,
         nets: &RunNetworks,
@@ -64,7 +64,7 @@ impl SparseLoop {
         write_file(&nets.onnx(name), &sparse_onnx(name, model, &text, OnnxStorage::Integer))
     }
 
-    /// Loads a network for play. A missing or damaged file is exported again from the weights.
+    /// A missing or damaged file is exported again from the weights.
     fn load(&self, nets: &RunNetworks, name: &str, config: &SparseTrainConfig) -> Result<SparseNetwork> {
         let path = nets.onnx(name);
         if let Ok(network) = SparseNetwork::load(&path) {
@@ -226,7 +226,7 @@ impl LoopLearner for SparseLoop {
         match run.train(&mut feed, &held_out, &|_| context.stop.load(Ordering::Relaxed)) {
             Ok(TrainEnd::Finished) => {}
             Ok(TrainEnd::Stopped) => return Ok(TrainOutcome::Stopped),
-            // A network whose weights are not finite needs no arena.
+            // Such a network needs no arena.
             Err(why @ TrainError::NotFinite(_)) => return Ok(TrainOutcome::NotFinite(why.to_string())),
             Err(why) => return Err(anyhow::Error::msg(why)),
         }

@@ -13,7 +13,7 @@ use crate::play::selfplay::is_others;
 
 const FORMAT: &str = "philidor-learn/1";
 
-/// The name of the network with which a run begins.
+/// Name of a run's initial network.
 pub const START: &str = "start";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub enum Stage {
     Arena,
 }
 
-/// The state of a run, written after every stage.
+/// Written after every stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
     pub(super) format: String,
@@ -45,18 +45,18 @@ pub struct RunState {
     /// Step of the training run at which this iteration's training began; `None` outside of training.
     #[serde(default)]
     pub from: Option<u64>,
-    /// Policy divergence from the first network.
+    /// Of the policy, from the first network.
     pub drift: PolicyDivergence,
     /// Finished matches of this iteration, by the opponent's role.
     pub matches: BTreeMap<String, MatchResults>,
-    /// Results so far of unfinished matches, by the opponent's role.
+    /// Unfinished matches of this iteration, by the opponent's role.
     #[serde(default, rename = "begun")]
     pub unfinished: BTreeMap<String, MatchResults>,
     /// Results of all matches of the run.
     pub meetings: Vec<HeadToHead>,
     /// Ratings by Elo's own update with K = 32, for comparison.
     pub k32: BTreeMap<String, f64>,
-    /// The networks that play an iteration's games, fixed before its first game; with `lag` also the next iteration's.
+    /// The networks of an iteration's games, fixed before its first game; with `lag` also the next iteration's.
     #[serde(default)]
     pub lineups: BTreeMap<u64, Lineup>,
     /// Fields of the current iteration's line of metrics.
@@ -71,7 +71,7 @@ pub struct RunState {
 pub struct Lineup {
     pub best: String,
     pub current: String,
-    /// Share of the games that the network in training plays.
+    /// Share of games that the network in training plays.
     pub share: f64,
 }
 
@@ -85,7 +85,7 @@ impl Lineup {
 #[serde(default)]
 pub struct RunTotals {
     pub games: u64,
-    /// New positions to learn from.
+    /// Positions to learn from.
     pub positions: u64,
     pub promotions: u64,
     pub vetoes: u64,
@@ -137,7 +137,7 @@ impl RunState {
         Ok(state)
     }
 
-    /// Writes the state atomically: if it fails, the earlier file is unchanged.
+    /// Atomic: a failure leaves the earlier file unchanged.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).expect("numbers and text make JSON");
         write_file(&RunState::path(folder), (text + "\n").as_bytes())

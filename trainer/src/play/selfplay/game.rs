@@ -22,7 +22,7 @@ pub struct FinishedGame {
     pub number: u64,
     pub game: GameRecord,
     pub resigned: Option<Color>,
-    /// In a game without resignation, the side that would have resigned first.
+    /// In a game without resignation: the side that would have resigned first.
     pub would_resign: Option<Color>,
 }
 
@@ -40,12 +40,12 @@ pub struct SelfPlayGame {
     game: Game,
     record: GameRecord,
     solo: SteppedSearch,
-    /// `Some` while a search runs; true if its policy is a training target.
+    /// `Some` during a search; true if the policy is a training target.
     searching: Option<bool>,
 }
 
 impl SelfPlayGame {
-    /// Starts game `number`, or continues the one in `record`.
+    /// Starts game `number`, or continues `record`.
     pub fn new(setup: Arc<SelfPlaySetup>, number: u64, evaluator: usize, record: GameRecord) -> SelfPlayGame {
         let mut game = Game::from_fen(&record.start_fen()).expect("a checked start position");
         record.moves.iter().for_each(|m| game.play(m.to_legal_move(game.position())));
@@ -79,7 +79,7 @@ impl SelfPlayGame {
             None => policy_target(&stats, self.solo.priors(), self.setup.rules.prune),
         };
         let shares = target.into_iter().map(|(m, share)| (PackedMove::new(m), share));
-        // For the same reason Gumbel search takes the value of the improved policy.
+        // Gumbel search takes the value of the improved policy, for the same reason.
         let q = improved.as_ref().map_or(wdl.q(), |improved| improved.q);
         self.record.searches.push(SearchRecord::new(q, wdl.draw.min(1.0 - q.abs()), shares));
         self.record.evals.push(eval(q, root.proof, self.game.turn()));
@@ -94,7 +94,7 @@ impl SelfPlayGame {
             (None, Some(improved)) => Some(improved.best),
             (None, None) => self.sample(&visited),
         };
-        // If every move loses or none was visited, the first one is played.
+        // If every move loses or none was visited, the first move is played.
         let m = m.or(stats.first().map(|stats| stats.m)).or(tree.root_moves().first().copied());
         let m = m.expect("the game is not over");
         self.record.moves.push(PackedMove::new(m));
@@ -115,7 +115,7 @@ impl SelfPlayGame {
         if self.record.moves.len() < rules.plies { rules.opening } else { rules.later }
     }
 
-    /// If the game is over, returns its result, its adjudication flag, and the side that resigned.
+    /// Result, adjudication flag, and the side that resigned; `None` if the game goes on.
     fn end(&self) -> Option<(GameResult, u16, Option<Color>)> {
         let rules = &self.setup.rules;
         if let Some((result, flag)) = known_result(&self.game, &self.setup.tables) {
@@ -132,7 +132,7 @@ impl SelfPlayGame {
         self.rng(RngStream::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
     }
 
-    /// The side that resigns now, by the values of its last searches.
+    /// The side that resigns now, by its last searches.
     fn resigning_side(&self) -> Option<Color> {
         let first = first_mover(&self.record);
         let last = self.record.searches.len().checked_sub(1)?;
@@ -197,7 +197,7 @@ impl BatchedGame for SelfPlayGame {
 }
 
 impl FinishedGame {
-    /// Restores a stored game; its searches tell who resigned or would have resigned.
+    /// The searches tell who resigned or would have resigned.
     pub fn stored(number: u64, game: GameRecord, rules: &SelfPlayRules) -> FinishedGame {
         let loser = first_to_resign(&game, rules);
         let resigned_now = |loser: &Color| {
@@ -212,8 +212,8 @@ impl FinishedGame {
     }
 }
 
-/// Checks that a stored game can be game `number` of this setup: it ends exactly where and how the rules say, and every
-/// ply has a search record. Its moves must already be replayed ([`replay_game`](crate::data::dataset::replay_game)).
+/// Checks that a stored game can be game `number` of this setup: it ends where and how the rules say, and every ply has
+/// a search record. The moves must already be checked ([`replay_game`](crate::data::dataset::replay_game)).
 pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Result<()> {
     let (plies, searches) = (game.moves.len(), game.searches.len());
     ensure!(searches == plies, "it has {searches} searches for {plies} plies");
@@ -237,7 +237,7 @@ pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Resu
     Ok(())
 }
 
-/// Repeats the search at `ply` of a stored game and returns its move and record. Fails if the game is over there.
+/// Repeats the search at `ply` of a stored game. Fails if the game is over there.
 pub fn search_again(
     setup: Arc<SelfPlaySetup>,
     number: u64,
@@ -283,7 +283,7 @@ fn first_to_resign(record: &GameRecord, rules: &SelfPlayRules) -> Option<Color> 
     Some(if ply % 2 == 0 { first } else { !first })
 }
 
-/// Converts Q to an evaluation of `games/1`: centipawns from White's point of view.
+/// As in `games/1`: centipawns for White, or a mate in plies.
 fn eval(q: f32, proof: Option<Proof>, mover: Color) -> i16 {
     let mate = proof.and_then(|proof| Some((proof, proof.mate()?)));
     let for_mover = match mate {
@@ -296,7 +296,7 @@ fn eval(q: f32, proof: Option<Proof>, mover: Color) -> i16 {
     if mover.is_white() { for_mover } else { -for_mover }
 }
 
-/// The longest mate, in plies, that an evaluation can express.
+/// Longest mate that an evaluation can express.
 const MATE_PLIES: u16 = MATE_LIMIT as u16;
 
 #[cfg(test)]
@@ -311,7 +311,7 @@ mod tests {
     fn resigning_takes_several_lost_positions_of_ones_own() {
         let rules = SelfPlayRules::default();
         let q = |values: &[f32]| values.iter().map(|q| searched(*q)).collect::<Vec<_>>();
-        // White's plies 0, 2 and 4 are lost; Black's are won.
+        // White's plies 0, 2 and 4 are lost, Black's are won.
         let lost = q(&[-0.97, 0.97, -0.98, 0.98, -0.99]);
         assert!(resigns(&lost, 4, &rules));
         assert!(!resigns(&lost, 2, &rules), "only two of them");

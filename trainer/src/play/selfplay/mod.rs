@@ -1,7 +1,7 @@
-//! Self-play: [`play`] starts worker threads, each of which runs many games with shared batches (see
-//! [`drive`](crate::play::gameplay::drive)), and stores the games as `games/1`: every position with its search value
-//! and, if its search was large enough, its policy target. A [`SelfPlayWorker`] can take games from any other
-//! [`GameSource`], such as several units of work. [`SelfPlayRules`](crate::config::SelfPlayRules) are the settings.
+//! Self-play: the worker threads of [`play`] each run many games with shared batches (see
+//! [`drive`](crate::play::gameplay::drive)). Games are stored as `games/1`, with every position's search value and, if
+//! its search was large enough, its policy target. A [`SelfPlayWorker`] takes games from any [`GameSource`], such as
+//! several units of work.
 
 mod policy_target;
 mod game;

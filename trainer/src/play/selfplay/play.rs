@@ -21,7 +21,7 @@ use crate::data::dataset::{PendingGame, Store};
 use crate::data::record::{GameRecord, RngStream, stream_rng};
 use crate::play::gameplay::{OpeningsAndTables, drive};
 
-/// Interval at which the collector checks the clock and the stop flag.
+/// How often the collector checks the clock and the stop flag.
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone)]
@@ -39,11 +39,11 @@ pub struct SelfPlayPlan {
     pub games: u64,
 }
 
-/// The outcome of one call of [`play`]. Only `games` and `files` include earlier calls.
+/// Of one call of [`play`]; only `games` and `files` include earlier calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfPlayReport {
     pub stats: SelfPlayStats,
-    /// Positions evaluated, including cache hits.
+    /// Positions, including cache hits.
     pub evaluated: u64,
     /// Mean batch size, without cache hits.
     pub batch: f64,
@@ -64,7 +64,7 @@ pub struct SelfPlayContext {
     batches: Arc<BatchCounts>,
 }
 
-/// The networks that play the games from number `first` on.
+/// The networks of the games from number `first` on.
 struct Lineup {
     first: u64,
     network: usize,
@@ -88,7 +88,7 @@ impl SelfPlayContext {
         Ok(context.and_from(0, networks))
     }
 
-    /// Adds other networks for games from number `first` on; `first` must increase from call to call.
+    /// Sets the networks of games from number `first` on. `first` must increase from call to call.
     pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
         let network = self.index(&networks.network);
         let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
@@ -96,7 +96,7 @@ impl SelfPlayContext {
         self
     }
 
-    /// Returns a network's index, adding the network if new.
+    /// Adds the network if new.
     fn index(&mut self, network: &Arc<dyn Backend>) -> usize {
         self.networks.iter().position(|known| Arc::ptr_eq(known, network)).unwrap_or_else(|| {
             self.networks.push(Arc::clone(network));
@@ -111,12 +111,12 @@ impl SelfPlayContext {
         other.map_or(lineup.network, |(other, _)| other)
     }
 
-    /// Positions evaluated so far, including cache hits.
+    /// Positions, including cache hits.
     pub fn evaluated(&self) -> u64 {
         self.evaluated.load(Ordering::Relaxed)
     }
 
-    /// Mean batch size so far, without cache hits.
+    /// Without cache hits.
     pub fn mean_batch(&self) -> f64 {
         self.batches.mean()
     }
@@ -132,10 +132,10 @@ pub trait GameSource: Sync {
 
     fn finished(&self, game: FinishedGame) -> Result<()>;
 
-    /// Takes a game that its worker had to abandon.
+    /// Takes back a game that the worker had to abandon.
     fn unfinished(&self, game: PendingGame) -> Result<()>;
 
-    /// Each worker calls this after each round of evaluations.
+    /// Called by each worker after each round of evaluations.
     fn after_round(&self) -> Result<()> {
         Ok(())
     }
@@ -154,7 +154,7 @@ impl SelfPlayWorker<'_> {
         Ok(SelfPlayWorker { context, evaluators })
     }
 
-    /// Keeps `at_once` games of `source` running until it has no more or `halt` is raised. A failure raises `halt`.
+    /// Keeps `at_once` games of `source` running until none is left or `halt` is set. A failure sets `halt`.
     pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
         let context = self.context;
         let failure = RefCell::new(None);
@@ -234,7 +234,7 @@ pub struct GameQueue {
 }
 
 impl GameQueue {
-    /// The remaining ones of the first `games` games of a store.
+    /// Of the first `games` games of the store.
     pub fn of(store: &Store, games: u64) -> GameQueue {
         let first = store.numbers().start;
         let (next, end) = (first + store.games(), first.saturating_add(games));
@@ -264,7 +264,7 @@ impl GameQueue {
 
 enum WorkerMessage {
     Finished(FinishedGame),
-    /// A game that was unfinished when the worker had to stop.
+    /// Unfinished when the worker had to stop.
     Unfinished(PendingGame),
     Failed(anyhow::Error),
 }
@@ -298,7 +298,7 @@ impl GameSource for StoredGames<'_> {
     }
 }
 
-/// Plays until `store` has the planned number of games; `bar` counts them. Raising `stop` stores the unfinished games,
+/// Plays until `store` has the planned number of games, which `bar` counts. Setting `stop` stores the unfinished games,
 /// which the next call continues. With one worker a plan is reproducible.
 pub fn play(
     plan: &SelfPlayPlan,
@@ -326,7 +326,7 @@ pub fn play(
                 let worker = SelfPlayWorker::new(context);
                 let played = worker.and_then(|mut worker| worker.play(context.rules().games, &games, halt));
                 if let Err(error) = played {
-                    // The collector is gone only if another worker has already failed.
+                    // If the collector is gone, another worker has failed.
                     _ = games.sender.send(WorkerMessage::Failed(error));
                 }
             };
@@ -353,7 +353,7 @@ pub fn play(
     })
 }
 
-/// A worker's evaluator, with a cache unless the rules forbid it or it would cost more than it saves.
+/// Has a cache unless the rules forbid it or it would cost more than it saves.
 fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
     let rules = context.rules();
     let inner = network.evaluator(rules.games * rules.leaves)?;
@@ -376,7 +376,7 @@ fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayG
     Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
 }
 
-/// Whether the second network, which has this share of the games, plays game `number`.
+/// Whether the second network, with this share of the games, plays game `number`.
 pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
     stream_rng(RngStream::Network, seed, number, 0).f64() < share
 }

@@ -1,13 +1,12 @@
 use engine::search::{MoveStats, Proof};
 use shakmaty::Move;
 
-/// Returns each move's share of the visits. Moves proven to lose are omitted unless all lose; a move proven to win is
-/// the whole target.
+/// Each move's share of the visits. A move proven to win is the whole target; moves proven to lose are left out unless
+/// all lose.
 ///
 /// `stats` are those of a finished search, best move first; `priors` are the root's before noise. `prune` removes
-/// visits caused only by noise: policy target pruning (Wu 2019, section 3.2, there with forced playouts). A move's PUCT
-/// score falls with its visits; visits beyond the point where it would fall below the most visited move's score are
-/// removed, and so is a single remaining visit.
+/// visits that only noise caused: policy target pruning (Wu 2019, section 3.2, there with forced playouts). A move keeps
+/// no visits after its PUCT score without noise is below the most visited move's, and no single visit.
 pub fn policy_target(stats: &[MoveStats], priors: &[(Move, f32)], prune: bool) -> Vec<(Move, f32)> {
     let Some(best) = stats.iter().filter(|stats| !loses(stats)).max_by_key(|stats| stats.visits) else {
         return shares(stats.iter().map(|stats| (stats.m, stats.visits as f32)));
@@ -48,7 +47,7 @@ mod tests {
     use engine::chess::position::Game;
     use engine::nets::eval::Wdl;
 
-    /// Statistics of the first moves of the initial position: visits, noisy prior, Q. U assumes an exploration of 10.
+    /// First moves of the initial position: visits, noisy prior, Q. U assumes an exploration of 10.
     fn stats(of: &[(u64, f32, f32)]) -> (Vec<MoveStats>, Vec<Move>) {
         let moves: Vec<Move> = Game::new().legal_moves().to_vec();
         let one = |(m, (visits, prior, q)): (&Move, &(u64, f32, f32))| MoveStats {
@@ -68,7 +67,7 @@ mod tests {
     #[test]
     fn visits_that_noise_brought_are_taken_off() {
         // The second move's prior is mostly noise. Level: 0.1 + 10 · 0.8 / 80 = 0.2. Without noise its score reaches
-        // 0.2 after 10 · 0.02 / 0.4 − 1 = −0.5 visits, so it keeps none. The third keeps 10 · 0.18 / 0.2 − 1 = 8 of 9.
+        // 0.2 after 10 · 0.02 / 0.4 − 1 = −0.5 visits, so no visit stays. The third keeps 10 · 0.18 / 0.2 − 1 = 8 of 9.
         let (stats, moves) = stats(&[(79, 0.6, 0.1), (12, 0.25, -0.2), (9, 0.15, 0.0), (0, 0.0, 0.0)]);
         let raw = [(moves[0], 0.8), (moves[1], 0.02), (moves[2], 0.18)];
         let all = policy_target(&stats, &raw, false);

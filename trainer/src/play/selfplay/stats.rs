@@ -14,11 +14,11 @@ pub struct SelfPlayStats {
     /// White's wins, draws (including games cut off at `max_plies`) and losses.
     pub results: [u64; 3],
     pub resigned: u64,
-    /// Games adjudicated for another reason.
+    /// For another reason than resignation.
     pub adjudicated: u64,
-    /// Games played on although a side would have resigned.
+    /// Played on although a side would have resigned.
     pub would_resign: u64,
-    /// Those in which that side did not lose.
+    /// Of `would_resign`: games that this side did not lose.
     pub wrong_resigns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Self-play with an evaluator of hashed answers, and the effect of every setting.
+//! Self-play with hashed evaluations, and the effect of every setting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ fn setup(rules: &SelfPlayRules, seed: u64) -> Arc<SelfPlaySetup> {
     Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables: Tables::default() })
 }
 
-/// Plays games for `stop` rounds. Returns the finished games in order, the unfinished ones and the number of positions.
+/// Plays for `stop` rounds. Returns the finished games in order, the unfinished games and the number of positions.
 fn driven(
     setup: &Arc<SelfPlaySetup>,
     games: Vec<(u64, GameRecord)>,
@@ -118,7 +118,7 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
 }
 
-/// Records the requested maximum batch sizes and the actual batch sizes.
+/// Records requested maximum batch sizes and actual batch sizes.
 #[derive(Default)]
 struct RecordingBackend {
     most: Mutex<Vec<usize>>,
@@ -418,7 +418,7 @@ fn temperature_and_random_openings_make_games_differ() {
 
 #[test]
 fn lost_games_are_resigned_unless_they_are_played_on() {
-    // The threshold is so low that nearly every game is resigned.
+    // With this threshold nearly every game is resigned.
     let mut rules = SelfPlayRules { max_plies: 60, ..short() };
     rules.resign = ResignRules { threshold: 0.0, moves: 1, played_on: 0.0 };
     let resigned_games = driven(&setup(&rules, 1), fresh(8), 8, usize::MAX).0;
@@ -434,7 +434,7 @@ fn lost_games_are_resigned_unless_they_are_played_on() {
     rules.resign.played_on = 1.0;
     let played_on = driven(&setup(&rules, 1), fresh(8), 8, usize::MAX).0;
     assert!(played_on.iter().all(|finished| finished.resigned.is_none()));
-    // The stored games give the same counts as the games in memory.
+    // Stored games give the same counts as games in memory.
     for finished in resigned_games.iter().chain(&played_on) {
         assert_eq!(FinishedGame::stored(finished.number, finished.game.clone(), &rules), *finished);
     }

@@ -16,7 +16,7 @@ use crate::play::arena::{Contender, Side, check_match_game, match_setup, search_
 use crate::play::gameplay::OpeningsAndTables;
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlaySetup, check_game, network_of, search_again};
 
-/// Data for checking results of units of one kind and seed.
+/// What checks of results of one kind of unit and one seed share.
 pub struct ResultCheck {
     task: UnitTask,
     starts: StartPositions,
@@ -35,7 +35,7 @@ impl ResultCheck {
         Ok(ResultCheck { task, starts, tables, seed })
     }
 
-    /// Replaces the task by one with the same openings, tables and seed.
+    /// The new task must have the same openings, tables and seed.
     pub fn for_task(self, task: UnitTask) -> ResultCheck {
         ResultCheck { task, ..self }
     }
@@ -43,9 +43,9 @@ impl ResultCheck {
 
 /// Checks a result and returns its games in order.
 ///
-/// The file must name this unit (its name covers networks, rules and seed) and hold all of its games; each game must
-/// replay by the rules to its stored result. If the network is exact on every machine, one search of a self-play or
-/// match unit is repeated, chosen at random by the unit.
+/// The file must name this unit (whose name covers networks, rules and seed) and have all of its games. Each game must
+/// replay by the rules to its stored result. If the network is exact on every machine, one random search of a self-play
+/// or match unit is repeated.
 pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec<GameRecord>> {
     let records = match unit.kind {
         UnitKind::Match => read_match(path, &unit.source(), &check.tables)?,
@@ -103,7 +103,7 @@ fn read_games(path: &Path, source: &str) -> Result<Vec<GameRecord>> {
     Ok((0..chunk.games()).map(|index| chunk.game(index)).collect())
 }
 
-/// Whether both hold the same games, labels aside.
+/// Whether the games are the original ones, labels aside.
 fn is_labelled(games: &[GameRecord], original: &Chunk) -> bool {
     let bare = |game: GameRecord| GameRecord { evals: Vec::new(), searches: Vec::new(), ..game };
     let same = |(index, game): (usize, &GameRecord)| bare(game.clone()) == bare(original.game(index));
@@ -117,7 +117,7 @@ fn search_one_again(
     setup: SelfPlaySetup,
     networks: &SelfPlayNetworks,
 ) -> Result<()> {
-    // Proven mates and single legal moves are the same for every network.
+    // Every network gives the same proven mates and single legal moves.
     let telling = |game: &GameRecord, ply: usize| {
         game.evals[ply].unsigned_abs() <= MAX_CENTIPAWNS.unsigned_abs() && game.searches[ply].shares.len() > 1
     };
@@ -140,7 +140,7 @@ fn search_one_again(
     Ok(())
 }
 
-/// Repeats one search of a match, which detects another player or setting.
+/// Repeats one search, which detects another player or setting.
 fn search_one_of_match_again(
     unit: &Unit,
     games: &[GameRecord],
@@ -153,7 +153,7 @@ fn search_one_of_match_again(
         Side::Search(index, _) if networks[index].is_exact() => Some(index),
         _ => None,
     });
-    // The first player has White in the first game of each pair.
+    // The first player has White in each pair's first game.
     let player = |index: usize, game: &GameRecord, ply: usize| {
         (index + ply + usize::from(game.start_fen().split(' ').nth(1) == Some("b"))) % 2
     };

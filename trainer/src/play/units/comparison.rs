@@ -28,7 +28,6 @@ const FORMAT: &str = "philidor-comparison/1";
 #[serde(deny_unknown_fields)]
 pub struct ComparisonPlan {
     pub format: String,
-    /// File of the network that plays itself.
     pub network: PathBuf,
     pub visits: u64,
     #[serde(default)]
@@ -46,7 +45,7 @@ pub struct ComparisonPlan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedMatch {
-    /// Number of the first pair, which determines the openings.
+    /// Number of the first pair; determines the openings.
     #[serde(default)]
     pub first: u64,
     pub pairs: u64,
@@ -56,7 +55,7 @@ pub struct ComparedMatch {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MatchPoints {
-    /// The first player's half points per game. It has White in the first game of each pair.
+    /// The first player's half points per game. The first player has White in each pair's first game.
     pub halves: Vec<u8>,
 }
 
@@ -101,8 +100,8 @@ struct MatchUnits {
     units: Vec<Unit>,
 }
 
-/// Plays a plan's matches as units, which other machines find in the inbox. Reuses results already in the folder. `bar`
-/// counts games. Returns the matches in order, or `None` if interrupted.
+/// Plays a plan's matches as units, which other machines find in the inbox. Reuses results in the folder. `bar` counts
+/// games. Returns the matches in order, or `None` if interrupted.
 pub fn compare_by_units(
     plan: &ComparisonPlan,
     inbox: &Inbox,
@@ -200,7 +199,7 @@ pub fn compare_by_units(
     Ok(Some(matches.iter().map(of).collect()))
 }
 
-/// The first player's half points per game of a unit.
+/// The first player's half points per game.
 fn halves(games: &[GameRecord]) -> Vec<u8> {
     (0..).zip(games).map(|(number, game)| halves_of(number, game)).collect()
 }

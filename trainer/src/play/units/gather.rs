@@ -20,19 +20,19 @@ use crate::play::selfplay::{SelfPlayContext, SelfPlayNetworks};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Accepted: the file is removed. The named other units are obsolete.
+    /// Accepted: the result's file is removed. The named other units are obsolete.
     Taken(Vec<String>),
-    /// Not yet its turn: the file stays.
+    /// Not yet: the file stays.
     Later,
     Refused(String),
 }
 
-/// The work of this process itself.
+/// This process's own work.
 #[derive(Clone, Debug)]
 pub struct OwnWork {
     pub threads: usize,
     pub folder: PathBuf,
-    /// Waiting time for other machines' results before own threads start.
+    /// Time without other machines' results before own threads start.
     pub patience: Duration,
 }
 
@@ -46,7 +46,7 @@ pub struct GatherReport {
     pub duplicates: u64,
     pub evaluated: u64,
     pub batch: f64,
-    /// Maximum number of concurrent self-play games on own threads.
+    /// Most concurrent self-play games on own threads.
     pub boards: u64,
     pub seconds: f64,
 }
@@ -54,8 +54,8 @@ pub struct GatherReport {
 pub struct Gathering<'a> {
     pub inbox: &'a Inbox,
     pub own: OwnWork,
-    /// Units wanted later, whose results stay in the inbox until then. If no other machine can do them, own threads
-    /// start their self-play while the last games of the present units are played.
+    /// Units wanted later, whose results stay in the inbox until then. Without other machines, own threads begin the
+    /// later self-play while the last games of the present units are played.
     pub ahead: &'a [Unit],
     /// Further fields of the list of wanted units.
     pub about: Value,
@@ -63,10 +63,9 @@ pub struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
-    /// Collects the results of all `units`. Own threads do them in order, unless other machines are faster. `task`
+    /// Collects the results of all `units`. Own threads do the units in order, unless other machines are faster. `task`
     /// loads a unit's inputs. Self-play units must differ only in their game numbers; own threads play them together.
-    /// `admit` is called once per unit and file, and again only after [`Admission::Later`]; `shown` is called after
-    /// each round.
+    /// `admit` is called once per unit and file, and again only after [`Admission::Later`]; `shown` after each round.
     pub fn run(
         self,
         units: &[Unit],
@@ -96,7 +95,7 @@ impl Gathering<'_> {
             }
             (context, _) => context,
         };
-        // Existing results are not made again unless refused.
+        // Existing results are made again only if refused.
         self.inbox.results()?.iter().for_each(|name| own.set_done(name));
         let games: u64 = units.iter().map(|unit| unit.count).sum();
         let (name, parts) = match &context {
@@ -104,7 +103,7 @@ impl Gathering<'_> {
             None => ("unit", units.len() as u64),
         };
         let threads = parts.min(self.own.threads as u64);
-        // With fewer games than boards, the threads share them evenly.
+        // With fewer games than boards, the threads share the games evenly.
         let joint = context.as_ref().map(|context| {
             let each = usize::try_from(games.div_ceil(threads.max(1))).unwrap_or(usize::MAX);
             UnitGames::new(context, &own, &self.own.folder, each.min(context.rules().games))
@@ -127,7 +126,7 @@ impl Gathering<'_> {
             let mut collector = Collector { gathering: &self, units, own: &own, wanted };
             collector.collect(&messages, admit, shown, &mut report)
         });
-        // Begun units that others finished are no longer needed.
+        // Unfinished units are no longer needed: others have finished them.
         if collected.is_ok() && !report.stopped {
             remove_all_but(self.ahead, &self.own.folder);
         }
@@ -149,13 +148,13 @@ impl Drop for Raised<'_> {
     }
 }
 
-/// The shared context of self-play units that differ only in their game numbers.
+/// The units may differ only in their game numbers.
 fn common_context(units: &[Unit], task: &UnitTask) -> Result<SelfPlayContext> {
     let (rules, networks) = networks_of(units, task)?;
     SelfPlayContext::new(&rules, units[0].seed, &networks)
 }
 
-/// Rules and networks of self-play units that differ only in their game numbers.
+/// The units may differ only in their game numbers.
 fn networks_of(units: &[Unit], task: &UnitTask) -> Result<(SelfPlayRules, SelfPlayNetworks)> {
     let first = &units[0];
     let is_like =
@@ -180,7 +179,7 @@ fn remove_all_but(kept: &[Unit], folder: &Path) {
             _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
         }
     }
-    // Fails if something is left in it.
+    // Fails if the folder is not empty.
     _ = std::fs::remove_dir(folder);
 }
 
@@ -210,7 +209,8 @@ impl Collector<'_> {
                     break;
                 }
                 let Some(unit) = self.wanted.get(&name).copied() else {
-                    // Without a published list nobody else works: this result was made ahead and is no longer wanted.
+                    // Without a published list nobody else works: this process made the result ahead, and it is no
+                    // longer wanted.
                     let is_own = !inbox.is_published() && !ahead.contains(&name);
                     if inbox.is_past(&name) || is_own {
                         inbox.remove(&name);
@@ -223,7 +223,7 @@ impl Collector<'_> {
                 self.own.set_done(&name);
                 match admit(unit, &inbox.path(&name))? {
                     Admission::Taken(obsolete) => {
-                        // Without a published list, this process made existing results itself, in an earlier stage.
+                        // Without a published list, this process itself made existing results, in an earlier stage.
                         let is_own = self.own.have_made(&name) || !inbox.is_published();
                         *(if is_own { &mut report.own } else { &mut report.others }) += 1;
                         heard = if is_own { heard } else { Instant::now() };

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::base::files::{make_folder, write_file};
 
-/// The file name for these contents: xxh3-128 in hexadecimal, then `.` and `ending`.
+/// File name for these contents: xxh3-128 in hexadecimal, then `.` and `ending`.
 pub fn hash_of(bytes: &[u8], ending: &str) -> String {
     format!("{:032x}.{ending}", xxh3_128(bytes))
 }
@@ -17,12 +17,12 @@ pub fn hash_of(bytes: &[u8], ending: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct HashedFiles {
     folder: PathBuf,
-    /// Files are stored, not only named.
+    /// Whether files are stored or only named.
     keeps: bool,
 }
 
 impl HashedFiles {
-    /// Opens a folder, which need not exist. Without `keeps`, files get names but are not stored.
+    /// The folder may be missing. Without `keeps`, files get names but are not stored.
     pub fn new(folder: PathBuf, keeps: bool) -> HashedFiles {
         HashedFiles { folder, keeps }
     }
@@ -46,7 +46,7 @@ impl HashedFiles {
         Ok(name)
     }
 
-    /// Returns a file's path after checking its hash.
+    /// Checks the hash.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         let path = self.folder.join(name);
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -66,7 +66,6 @@ impl HashedFiles {
         serde_json::from_slice(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Removes all files except `names`.
     pub fn keep(&self, names: &std::collections::BTreeSet<&str>) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if !entry.file_name().to_str().is_some_and(|name| names.contains(name)) {

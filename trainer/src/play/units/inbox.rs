@@ -19,14 +19,14 @@ const FORMAT: &str = "philidor-wanted/1";
 pub struct Inbox {
     folder: PathBuf,
     published: bool,
-    /// The current contents of `wanted.json`.
+    /// Contents of `wanted.json`.
     said: Mutex<String>,
-    /// Results no longer needed: accepted ones and those of obsolete units.
+    /// Results no longer needed: accepted or of obsolete units.
     past: Mutex<BTreeSet<String>>,
 }
 
 impl Inbox {
-    /// If `published`, the inbox lists units and input files for other machines.
+    /// With `published`, lists units and input files for other machines.
     pub fn open(folder: &Path, published: bool) -> Result<Inbox> {
         make_folder(folder)?;
         Ok(Inbox { folder: folder.to_owned(), published, said: Mutex::default(), past: Mutex::default() })
@@ -44,14 +44,13 @@ impl Inbox {
         HashedFiles::new(self.folder.join("files"), self.published)
     }
 
-    /// Publishes the wanted units, most urgent first, with `more` under `about`. Removes input files that no unit
-    /// needs.
+    /// Publishes the wanted units, most urgent first, and `more` as `about`. Removes input files that no unit needs.
     pub fn publish<'a>(&self, units: impl Iterator<Item = &'a Unit>, more: &Value) -> Result<()> {
         if !self.published {
             return Ok(());
         }
         let files = self.files();
-        // Opening books by the rules file that names them.
+        // Opening books by rules file.
         let mut books: BTreeMap<String, Option<String>> = BTreeMap::new();
         let mut needed: BTreeSet<String> = BTreeSet::new();
         let mut list: Vec<Value> = Vec::new();
@@ -72,7 +71,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// The names of the results in the folder, sorted.
+    /// Names of the results in the folder.
     pub fn results(&self) -> Result<BTreeSet<String>> {
         let at = || format!("cannot read {}", self.folder.display());
         let mut names = BTreeSet::new();
@@ -80,7 +79,7 @@ impl Inbox {
             let path = entry.with_context(at)?.path();
             let name = file_name(&path);
             let is_result = path.extension().is_some_and(|ending| ending == "h5" || ending == "json");
-            // Files still being written start with a dot or end in .tmp.
+            // Unfinished files begin with a dot or end in .tmp.
             if is_result && name != WANTED && !name.starts_with('.') && path.is_file() {
                 names.insert(name);
             }
@@ -92,7 +91,7 @@ impl Inbox {
         self.folder.join(name)
     }
 
-    /// Marks a result as no longer needed; another machine may still deliver it.
+    /// A result that another machine may still deliver is no longer needed.
     pub fn set_past(&self, name: &str) {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
@@ -103,7 +102,7 @@ impl Inbox {
 
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
         let to = self.path(&unit.file());
-        // A rename fails across file systems; then the file is copied under a temporary name and renamed.
+        // A rename fails across file systems.
         if std::fs::rename(file, &to).is_ok() {
             return Ok(());
         }
@@ -121,14 +120,14 @@ impl Inbox {
     pub fn refuse(&self, name: &str, reason: &str) -> Result<()> {
         let refused = self.folder.join("refused");
         make_folder(&refused)?;
-        // The file is moved first, since the reader of the reason may send a valid result under the same name.
+        // Moved first, because the reader of the reason may send a valid result under the same name.
         let moved = std::fs::rename(self.path(name), refused.join(name));
         moved.with_context(|| format!("cannot move {name} to {}", refused.display()))?;
         write_file(&refused.join(format!("{name}.txt")), format!("{reason}\n").as_bytes())
     }
 }
 
-/// The opening book named by a rules file, which is an input too.
+/// The opening book in a rules file, which is an input too.
 fn book_of(files: &HashedFiles, rules: &str) -> Option<String> {
     let rules: Value = files.json(rules).ok()?;
     let book = rules.get("book").or_else(|| rules.pointer("/rules/book"))?.as_str()?;
@@ -166,7 +165,7 @@ mod tests {
             let wanted: Value = serde_json::from_str(&wanted).unwrap();
             assert_eq!(wanted["units"][0]["files"], json!([rules, book]));
         }
-        // Only result files count, not the list or files still being written.
+        // Only results count, not the list or unfinished files.
         for name in ["a.h5", ".b.h5", "c.h5.tmp", "notes.txt"] {
             std::fs::write(inbox.path(name), "x").unwrap();
         }

@@ -18,7 +18,7 @@ use crate::data::dataset::{self, Chunk, PendingGame, Store};
 
 /// Games per unit: about a minute at a thousand nodes per position.
 const BLOCK: usize = 64;
-/// Units wanted at once; the next ones are listed as `ahead`.
+/// Units wanted at once; the following ones are listed as `ahead`.
 const WINDOW: usize = 256;
 
 struct Block {
@@ -26,7 +26,7 @@ struct Block {
     games: Chunk,
 }
 
-/// Labels the games of `task` as units, which other machines find in the inbox, and stores the same files as
+/// Labels games as units, which other machines find in the inbox, and stores the same files as
 /// [`run_tasks`](crate::data::datagen::run_tasks). `bar` counts positions.
 pub fn label_by_units(
     (task, rules): (&Annotate, &AnnotateRules),

@@ -31,7 +31,7 @@ struct MatchFileGame {
     start: String,
 }
 
-/// A unit's games in order; the first player has White in the first game of each pair.
+/// The first player has White in each pair's first game.
 pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     let game = |game: &GameRecord| -> Result<MatchFileGame> {
         let moves: Vec<String> = played_moves(game)?.into_iter().map(|played| played.san).collect();
@@ -43,7 +43,7 @@ pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     Ok(serde_json::to_string(&file).expect("numbers and text make JSON") + "\n")
 }
 
-/// Reads and replays the games of a result of unit `source`. A game undecided by rules and tables counts as
+/// Reads and replays the games of a result of unit `source`. A game that rules and tables leave undecided counts as
 /// adjudicated.
 pub fn read_match(path: &Path, source: &str, tables: &Tables) -> Result<Vec<GameRecord>> {
     let at = || path.display().to_string();

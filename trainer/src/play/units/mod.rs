@@ -1,9 +1,8 @@
 //! Units of work: self-play games, match pairs or blocks of games to label.
 //!
-//! A [`Unit`] describes work by names and hashes, so that every machine with the same files makes the same result file.
-//! [`UnitTask`] does a unit, in this process or by the command `work` on another machine. An [`Inbox`] is the folder
-//! between them, [`check_result`] checks a result, and [`Gathering`] collects results while own threads do what nobody
-//! else does. [`label_by_units`] and [`compare_by_units`] are built on it.
+//! A [`Unit`] names its inputs by hash, so that every machine with the same files makes the same result. [`UnitTask`]
+//! does a unit, in this process or by the command `work` elsewhere. Results meet in an [`Inbox`], [`check_result`]
+//! checks them, and [`Gathering`] collects them while own threads do what nobody else does.
 
 mod unit;
 mod hashed_files;

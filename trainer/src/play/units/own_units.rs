@@ -16,7 +16,7 @@ use super::inbox::Inbox;
 use super::task::UnitTask;
 use super::unit::Unit;
 
-/// Interval at which an idle thread looks for work.
+/// How often an idle thread looks for work.
 pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
 /// A result is in the inbox, or the thread failed.
@@ -26,7 +26,7 @@ pub type OwnReport = Result<()>;
 pub struct OwnUnits<'a> {
     inbox: &'a Inbox,
     queue: Mutex<OwnQueue>,
-    /// Threads may start units.
+    /// Whether threads may start units.
     active: AtomicBool,
     messages: Sender<OwnReport>,
 }
@@ -56,11 +56,11 @@ impl<'a> OwnUnits<'a> {
         // After a panic the units would never finish. The panic printed its own message.
         let done = catch_unwind(AssertUnwindSafe(work));
         let done = done.unwrap_or_else(|_| Err(anyhow!("a thread that works on units has panicked")));
-        // The collector is gone only if it has ended the work.
+        // If the collector is gone, it has ended the work.
         done.unwrap_or_else(|why| _ = self.messages.send(Err(why)));
     }
 
-    /// Does units until `halt` is raised.
+    /// Does units until `halt` is set.
     pub fn work(
         &self,
         folder: &Path,
@@ -80,7 +80,7 @@ impl<'a> OwnUnits<'a> {
         Ok(())
     }
 
-    /// Takes the next unit; `None` if none is available now.
+    /// `None` if no unit is available now.
     pub fn take(&self) -> Option<Unit> {
         if !self.active.load(Ordering::Relaxed) {
             return None;
@@ -99,7 +99,7 @@ impl<'a> OwnUnits<'a> {
         !self.lock().done.contains(&unit.file())
     }
 
-    /// Delivers a unit's result, unless another one has arrived already.
+    /// Delivers a unit's result, unless another result has arrived.
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
         if self.inbox.path(&unit.file()).exists() {
             _ = std::fs::remove_file(file);
@@ -123,7 +123,7 @@ impl<'a> OwnUnits<'a> {
         self.lock().own.contains(name)
     }
 
-    /// Queues a unit again whose result was refused.
+    /// Queues a unit again after its result was refused.
     pub fn do_again(&self, unit: &Unit) {
         let mut queue = self.lock();
         queue.done.remove(&unit.file());

@@ -23,10 +23,10 @@ use crate::data::record::EvalSide;
 use crate::play::arena::{Contender, MatchPlan, play_match};
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
 
-/// Interval between saves of an unfinished unit.
+/// How often an unfinished unit is saved.
 pub(super) const SAVE_EVERY: Duration = Duration::from_secs(5);
 
-/// The files of a unit whose games are stored as they finish.
+/// Files of a unit whose games are stored as they finish.
 pub(super) struct UnitFiles<'a> {
     unit: &'a Unit,
     folder: &'a Path,
@@ -66,7 +66,7 @@ impl<'a> UnitFiles<'a> {
 #[derive(Clone)]
 pub enum UnitTask {
     SelfPlay(SelfPlayRules, SelfPlayNetworks),
-    /// Pairs of games, for `arena` and `match`.
+    /// For `arena` and `match`.
     Match(MatchUnitRules, [Contender; 2]),
     /// Labels for the games of this file.
     Annotate(AnnotateRules, PathBuf),
@@ -75,7 +75,7 @@ pub enum UnitTask {
 impl UnitTask {
     pub fn load(unit: &Unit, files: &HashedFiles) -> Result<UnitTask> {
         let network = |name: &String| load_network(&files.path(name)?);
-        // An opening book is named by its hash too.
+        // Opening books are also named by hash.
         let book = |book: &mut String| -> Result<()> {
             if !book.is_empty() {
                 *book = files.path(book)?.display().to_string();
@@ -116,7 +116,6 @@ impl UnitTask {
         }
     }
 
-    /// A progress bar for [`UnitTask::finish`].
     pub fn progress(&self, unit: &Unit) -> Result<ProgressBar> {
         Ok(match self {
             UnitTask::SelfPlay(..) => progress(unit.count, 0, Counted::Games),
@@ -128,7 +127,7 @@ impl UnitTask {
     }
 
     /// Does a unit on one thread and returns the result file in `folder`, or `None` if interrupted. The next call
-    /// continues from the files in the folder.
+    /// continues from the folder's files.
     pub fn finish(
         &self,
         unit: &Unit,

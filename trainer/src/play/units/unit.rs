@@ -34,19 +34,19 @@ impl UnitKind {
     }
 }
 
-/// A unit of work. Equal inputs give equal results on every machine, unless its network runtime rounds differently.
+/// Equal inputs give equal results on every machine, unless the network runtime rounds differently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {
     pub format: String,
     pub kind: UnitKind,
-    /// Input file names by [`hash_of`](super::hash_of). `self-play`: the network, and a second one if `share` > 0;
-    /// `arena` and `match`: two networks or names of classical players; `annotate`: the games.
+    /// Input file names by [`hash_of`](super::hash_of). `self-play`: the network, and another if `share` > 0; `arena`
+    /// and `match`: two networks or names of classical players; `annotate`: the games.
     pub inputs: Vec<String>,
-    /// Hash name of the rules file (JSON).
+    /// Name of the rules file (JSON) by hash.
     pub rules: String,
     pub seed: u64,
-    /// Share of the games that the second network plays.
+    /// Share of games that the second network plays.
     pub share: f64,
     pub number: u64,
     pub count: u64,
@@ -87,7 +87,7 @@ impl Unit {
         self.number..self.number + self.count
     }
 
-    /// Splits numbers into parts of `each`; the last one may be smaller.
+    /// Splits into parts of `each`; the last may be smaller.
     pub fn parts(numbers: Range<u64>, each: u64) -> impl Iterator<Item = Range<u64>> {
         let end = numbers.end;
         let each = each.max(1);

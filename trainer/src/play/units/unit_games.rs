@@ -1,6 +1,6 @@
-//! Plays the games of many self-play units together, since one unit has too few to fill batches. Each thread runs up to
-//! the rules' number of games, from any units, and returns finished ones to their units. A game depends only on its
-//! number, so results equal those of a unit played alone.
+//! Plays the games of many self-play units together, because one unit has too few to fill batches. Each thread runs up
+//! to the rules' number of games, from any units. A game depends only on its number, so results equal those of a unit
+//! played alone.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use super::unit::Unit;
 use crate::data::dataset::{PendingGame, Store};
 use crate::play::selfplay::{FinishedGame, GameQueue, GameSource, SelfPlayContext, SelfPlayWorker};
 
-/// State shared by the threads of units that differ only in their game numbers.
+/// Shared by the threads. The units differ only in their game numbers.
 pub struct UnitGames<'a> {
     context: &'a SelfPlayContext,
     queue: &'a OwnUnits<'a>,
@@ -27,7 +27,7 @@ pub struct UnitGames<'a> {
 
 struct UnitGamesState {
     begun: Vec<BegunUnit>,
-    /// Games in progress, and their maximum so far.
+    /// Games in progress, and the most so far.
     playing: u64,
     most: u64,
     saved: Instant,
@@ -36,7 +36,7 @@ struct UnitGamesState {
 struct BegunUnit {
     unit: Unit,
     store: Store,
-    /// Its games that are not started.
+    /// Games not started.
     left: GameQueue,
 }
 
@@ -51,8 +51,8 @@ impl<'a> UnitGames<'a> {
         UnitGames { context, queue, folder, at_once, state: Mutex::new(state) }
     }
 
-    /// Plays on the calling thread until `halt` is raised, waiting while there are no units. A failure raises `halt`.
-    /// Unfinished games are saved in the folder and continue when their unit is taken again.
+    /// Plays on the calling thread until `halt` is set, and waits while there are no units. A failure sets `halt`.
+    /// Unfinished games are saved and continue when their unit is taken again.
     pub fn work(&self, halt: &AtomicBool) -> Result<()> {
         let played = self.play(halt).inspect_err(|_| halt.store(true, Ordering::Relaxed));
         // The last thread to leave saves all unfinished games.
@@ -62,7 +62,7 @@ impl<'a> UnitGames<'a> {
     fn play(&self, halt: &AtomicBool) -> Result<()> {
         let mut worker = None;
         while !halt.load(Ordering::Relaxed) {
-            // A network starts only when it has a game, as it takes memory and time.
+            // A network is opened only for a game, because it takes memory and time.
             if self.with_games(&mut self.lock())?.is_none() {
                 thread::sleep(POLL_EVERY);
                 continue;
@@ -76,7 +76,6 @@ impl<'a> UnitGames<'a> {
         Ok(())
     }
 
-    /// The maximum number of concurrent games of all threads.
     pub fn most_at_once(&self) -> u64 {
         self.lock().most
     }
@@ -85,7 +84,7 @@ impl<'a> UnitGames<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Index of a begun unit with games left to start; begins the next unit if there is none.
+    /// Index of a begun unit with games left to start. Begins the next unit if there is none.
     fn with_games(&self, state: &mut UnitGamesState) -> Result<Option<usize>> {
         loop {
             let is_left = |begun: &mut BegunUnit| !begun.left.is_empty() && self.queue.is_wanted(&begun.unit);
@@ -93,7 +92,7 @@ impl<'a> UnitGames<'a> {
                 return Ok(Some(index));
             }
             let Some(unit) = self.queue.take() else { return Ok(None) };
-            // A unit may already be in progress if another machine's result was refused.
+            // The unit may be in progress if another machine's result was refused.
             if state.begun.iter().any(|begun| begun.unit == unit) {
                 continue;
             }
@@ -191,7 +190,7 @@ mod tests {
     use crate::play::selfplay::SelfPlayNetworks;
     use crate::play::units::{Admission, GatherReport, Gathering, Inbox, OwnWork, UnitKind, UnitTask};
 
-    /// A network that answers with hashes and records its batch sizes.
+    /// Answers with hashes and records batch sizes.
     #[derive(Clone, Default)]
     struct Recording(Arc<Mutex<Vec<usize>>>);
 
@@ -232,17 +231,17 @@ mod tests {
         UnitTask::SelfPlay(rules(), SelfPlayNetworks { network: Arc::new(network.clone()), other: None })
     }
 
-    /// Units of four games each, fewer than are played at once.
+    /// Units of four games, fewer than are played at once.
     fn units(games: u64) -> Vec<Unit> {
         let unit =
             |numbers| Unit::new(UnitKind::SelfPlay, vec!["n.onnx".into()], "r.json".into(), 1, numbers);
         Unit::parts(100..100 + games, 4).map(unit).collect()
     }
 
-    /// Results of an iteration by file name; those already present are not made again.
+    /// Results by file name; units with a result are not done again.
     type Results = BTreeMap<String, Vec<u8>>;
 
-    /// Does the units without a result in `results`, until there are `most` results.
+    /// Does the units that lack a result, until there are `most` results.
     fn gather(
         folder: &Path,
         network: &Recording,
@@ -274,7 +273,7 @@ mod tests {
         assert_eq!((results.len(), report.own, report.stopped, report.boards), (60, 60, false, 16));
         let sizes = network.0.lock().unwrap();
         assert_eq!(report.batch, report.evaluated as f64 / sizes.len() as f64);
-        // A game that ends leaves its place empty for a round only if it ends at the start of a search.
+        // The place of a finished game stays empty for a round only if the game ends at the start of a search.
         let full = |sizes: &[usize]| sizes.iter().filter(|size| **size >= 15).count();
         assert!(
             full(&sizes) * 100 > sizes.len() * 85,
@@ -282,7 +281,7 @@ mod tests {
             full(&sizes),
             sizes.len()
         );
-        // The rest belong to the last games, none longer than 24 plies of 8 visits.
+        // The other batches belong to the last games, none longer than 24 plies of 8 visits.
         let before = &sizes[..sizes.len().saturating_sub(24 * 8)];
         assert!(
             full(before) * 100 > before.len() * 98,
@@ -325,7 +324,7 @@ mod tests {
         let mean = first.iter().chain(&ahead).sum::<usize>() as f64 / first.len() as f64;
         assert!(mean > 15.5, "{mean} positions a round");
         assert!(!ahead.is_empty());
-        // Another stage of work in between leaves them unchanged.
+        // Another stage of work leaves the begun games unchanged.
         let begun = || folder.path().join("units").exists();
         let before = begun();
         let none = gather(&[], next, &mut Results::new());

@@ -1,4 +1,4 @@
-//! The rules file of a unit, by kind. `self-play` has [`SelfPlayRules`](crate::config::SelfPlayRules).
+//! Rules files of units, by kind. For `self-play` see [`SelfPlayRules`](crate::config::SelfPlayRules).
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl MatchUnitRules {
         Ok(Some(Params { reuse: false, batch: 1, ..settings.params.resolve(false) }))
     }
 
-    /// A contender for this network with the search parameters of player number `player`.
+    /// `player` is the number whose search parameters apply.
     pub fn network_player(&self, player: usize, name: &str, network: Arc<dyn Backend>) -> Result<Contender> {
         let params = self.params(player)?.map(Box::new);
         Ok(Contender::Network { name: name.to_owned(), network, visits: self.visits, params })
@@ -54,7 +54,7 @@ pub struct AnnotateRules {
     pub program: String,
     pub engine: String,
     pub options: Vec<(String, String)>,
-    /// Limit per position: `depth 8` or `nodes 1000`.
+    /// Per position: `depth 8` or `nodes 1000`.
     pub limit: String,
     /// Seconds without an answer before the engine is restarted.
     pub patience: u64,
@@ -63,7 +63,7 @@ pub struct AnnotateRules {
 }
 
 impl AnnotateRules {
-    /// Parses the limit. Only depth and nodes are reproducible on every machine.
+    /// Only depth and nodes are reproducible on every machine.
     pub fn limit(&self) -> Result<Limit> {
         let parsed = self.limit.split_once(' ').and_then(|(kind, number)| match kind {
             "depth" => Some(Limit::Depth(number.parse().ok()?)),

@@ -20,7 +20,7 @@ use super::RlLoop;
 const FIRST_RATING: f64 = 1500.0;
 const K: f64 = 32.0;
 
-/// A match with its remaining units.
+/// A match and its remaining units.
 struct OpenMatch {
     opponent: Opponent,
     sprt: Option<Sprt>,
@@ -35,7 +35,7 @@ impl OpenMatch {
         results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
     }
 
-    /// Counts the games of the next unit pair by pair, up to the deciding pair.
+    /// Counts the next unit's games pair by pair, up to the deciding pair.
     fn count(&self, results: &mut MatchResults, games: &[GameRecord]) {
         for pair in games.chunks(2) {
             if self.is_decided(results) {
@@ -47,7 +47,7 @@ impl OpenMatch {
 }
 
 impl RlLoop {
-    /// Tests the network; returns false if interrupted.
+    /// False if interrupted.
     pub(super) fn arena(&mut self) -> Result<bool> {
         let rules = self.config.arena.clone();
         let name = self.state.current.clone();
@@ -73,7 +73,7 @@ impl RlLoop {
             params: None,
         };
         let (seed, file) = (self.seed(RngStream::Matches), self.match_rules_file()?);
-        // One unit has as many games as are played at once.
+        // A unit has as many games as are played at once.
         let each = (rules.rules.games as u64 / 2).max(1);
         let open = |opponent: Opponent| {
             let (games, sprt) = opponent.role.games(rules);
@@ -96,7 +96,7 @@ impl RlLoop {
         opponents.into_iter().map(open).collect()
     }
 
-    /// Plays matches; returns false if interrupted.
+    /// False if interrupted.
     fn meet(&mut self, name: &str, matches: &[OpenMatch]) -> Result<bool> {
         let units: Vec<Unit> = matches.iter().flat_map(|open| open.units.iter().cloned()).collect();
         let of: BTreeMap<String, usize> = (0..)
@@ -175,7 +175,7 @@ impl RlLoop {
         Ok(true)
     }
 
-    /// Stores a match's final results if decided, else the results so far.
+    /// Stores a match's results, as final if decided.
     fn counted(&mut self, name: &str, open: &OpenMatch, results: MatchResults, decided: bool) -> Result<()> {
         let (opponent, role) = (&open.opponent.name, open.opponent.role);
         if !decided {

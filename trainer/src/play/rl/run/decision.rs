@@ -62,7 +62,7 @@ impl RlLoop {
         Ok(())
     }
 
-    /// Lists held-out game phases and canary categories in which network `now` is worse than `before`.
+    /// Lists held-out game phases and canary categories in which `now` is worse than `before`.
     fn worse(&self, before: &str, now: &str) -> Result<Vec<String>> {
         let folder = self.games();
         let games = self.loop_games(&folder);

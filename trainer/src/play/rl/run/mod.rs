@@ -33,21 +33,21 @@ use crate::play::units::Inbox;
 /// How other machines take part in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Others {
-    /// Inbox shared with other machines; `None` to work alone.
+    /// `None` to work alone.
     pub inbox: Option<PathBuf>,
-    /// Waiting time for other machines' results before this process plays itself.
+    /// Time without other machines' results before this process plays itself.
     pub patience: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlOutcome {
     Finished,
-    /// It was interrupted and can be resumed.
+    /// Interrupted; can be resumed.
     Stopped,
 }
 
-/// Refuses keys of `train.model` that contradict the structure of the run's network or of `start`, which would
-/// overwrite them. `asked` comes from [`RlSettings::model_keys`](crate::config::RlSettings::model_keys).
+/// Refuses keys of `train.model` that contradict the network of the run or of `start`, whose structure would replace
+/// them. `asked` comes from [`RlSettings::model_keys`](crate::config::RlSettings::model_keys).
 pub fn check_model_keys(
     learner: &dyn LoopLearner,
     folder: &Path,
@@ -134,7 +134,7 @@ impl RlLoop {
             self.log_event(&lost)?;
         }
         if self.state.stage == Stage::Train && self.new_games() == [0, 0] {
-            // The games are played again, from the first one if none of their files is left.
+            // The games are played again, from the first if none of their files is left.
             self.state.stage = Stage::Play;
             if buffer::files(&self.games(), &self.games_name()).is_empty() {
                 _ = std::fs::remove_file(self.games().join(format!("{}.json", self.games_name())));
@@ -211,7 +211,7 @@ impl RlLoop {
     }
 
     /// Runs until `iterations` iterations are complete or it is interrupted. `until` is the expected end, for the log
-    /// only. After an error all finished work is kept.
+    /// only. An error loses no finished work.
     pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<RlOutcome> {
         let (begin, first) = (Instant::now(), self.state.iteration);
         self.last = iterations;
@@ -296,7 +296,7 @@ impl RlLoop {
         (positions as f64 * self.config.samples_per_position).round() as u64
     }
 
-    /// Ends an iteration: writes its metrics and prepares the next one, from the best weights after a veto.
+    /// Ends an iteration: writes its metrics and prepares the next, from the best weights after a veto.
     fn conclude(&mut self, decision: Option<GateDecision>) -> Result<()> {
         let tested = self.state.stage == Stage::Arena;
         if tested {
@@ -321,7 +321,7 @@ impl RlLoop {
         if decision == Some(GateDecision::Vetoed) {
             // Games by the vetoed network are no longer wanted.
             self.state.lineups.retain(|at, _| *at <= self.state.iteration);
-            // The old training run is deleted after the state has been written.
+            // The old training run is deleted after the state is written.
             self.state.training += 1;
             self.state.target = 0;
             self.state.current = self.state.best.clone();

@@ -17,11 +17,11 @@ use super::units::{IterationGames, Players, show_rate};
 
 /// Seconds between writes of finished games.
 const SAVE_EVERY: u64 = 5;
-/// Approximate number of positions per file.
+/// Approximate positions per file.
 const CHUNK: usize = 1_000_000;
 
 impl RlLoop {
-    /// Plays this iteration's games; returns false if interrupted.
+    /// False if interrupted.
     pub(super) fn play(&mut self) -> Result<bool> {
         let name = self.games_name();
         let (now, lineup) = (self.lineup_now(), self.fix_lineups()?);

@@ -16,7 +16,7 @@ impl RlLoop {
         self.folder.join(format!("train-{number:03}"))
     }
 
-    /// Share of the pretraining games; 0 without such games.
+    /// Share of pretraining games; 0 if there are none.
     fn mix(&self) -> f64 {
         match self.config.pretrain_mix_ratio {
             base if base > 0.0 => self.state.escalation.mix(base, &self.config.veto),
@@ -24,7 +24,7 @@ impl RlLoop {
         }
     }
 
-    /// The games to learn from, whose files are in `folder`.
+    /// `folder` must hold the games' files.
     pub(super) fn loop_games<'a>(&'a self, folder: &'a Path) -> LoopGames<'a> {
         LoopGames { buffer: &self.state.buffer, folder, mix: self.mix() }
     }

@@ -1,4 +1,4 @@
-//! The units of work of a run, and the networks that play them.
+//! Units of work of a run, and the networks that play them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl RlLoop {
         Lineup { best: state.best.clone(), current: state.current.clone(), share }
     }
 
-    /// Fixes the networks of this iteration's games and, with `lag`, the next one's. A game then has the same players
-    /// whenever and wherever it is played, even while the next network trains.
+    /// Fixes the networks of this iteration's games and, with `lag`, of the next iteration's. So a game has the same
+    /// players whenever and wherever it is played, even while the next network trains.
     pub(super) fn fix_lineups(&mut self) -> Result<Lineup> {
         let now = self.lineup_now();
         let (iteration, lag) = (self.state.iteration, self.config.lag);
@@ -59,7 +59,7 @@ impl RlLoop {
         Ok(own)
     }
 
-    /// The self-play of an iteration whose first game is number `first`. Loads every network once.
+    /// Self-play of an iteration whose first game is number `first`. Loads every network once.
     pub(super) fn iteration_games(
         &self,
         lineup: &Lineup,
@@ -126,13 +126,12 @@ impl RlLoop {
         files.add_json(&rules)
     }
 
-    /// This process's own work, on `workers` threads.
     pub(super) fn own_work(&self, workers: usize) -> OwnWork {
         let threads = self.learner.workers(&self.config, workers);
         OwnWork { threads, folder: self.folder.join("units"), patience: self.patience }
     }
 
-    /// Publishes the next units while the run itself works on something else.
+    /// Publishes the next units while the run itself does something else.
     pub(super) fn publish_ahead(&mut self) -> Result<()> {
         let ahead = self.units_ahead(self.state.totals.games)?;
         let about = self.about();
@@ -147,7 +146,7 @@ impl RlLoop {
         })
     }
 
-    /// Writes each worker's share of the work to the metrics and logs refused files.
+    /// Writes how the work was shared to the metrics, and logs refused files.
     pub(super) fn note_work(&mut self, key: &str, report: &GatherReport) -> Result<()> {
         let GatherReport { own, others, refused, duplicates, .. } = report;
         if self.inbox.is_published() {

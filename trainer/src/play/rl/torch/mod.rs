@@ -24,7 +24,7 @@ use crate::learn::torch::{Checkpoint, Learner, Sources, validate};
 #[cfg(test)]
 pub(super) use train::add_to;
 
-/// Held-out samples, if available, on which two networks are at least compared.
+/// Held-out samples on which two networks are compared at least, if available.
 const COMPARED: usize = 8192;
 
 pub struct TorchLoop {
@@ -73,7 +73,7 @@ impl LoopLearner for TorchLoop {
     }
 
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, folder: &Path) -> Result<()> {
-        // The structure is that of the existing networks; other values were refused (see `check_model_keys`).
+        // The existing networks determine the structure; contradicting keys were refused (see `check_model_keys`).
         let first = Checkpoint::load(&nets.weights(START))?.config.model;
         let mix = config.pretrain_mix_ratio;
         let train = config.train.torch_mut().context("the run is of the family sparse")?;

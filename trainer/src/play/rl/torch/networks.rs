@@ -13,12 +13,12 @@ use crate::learn::torch::families::{Net, Torch, Weights};
 use crate::learn::torch::{Checkpoint, checkpoint};
 use crate::play::rl::networks::RunNetworks;
 
-/// Mean policy divergence, in nats, above which an int8 network is not used. The command `quantise` refuses at a fifth
-/// of it.
+/// Mean policy divergence, in nats, above which an int8 network is not used: five times the limit of the command
+/// `quantise`.
 const WORST_KL: f64 = 0.05;
 
 impl RunNetworks {
-    /// Loads a network. A missing or damaged ONNX file is exported again from the weights.
+    /// A missing or damaged ONNX file is exported again from the weights.
     pub fn load(&self, name: &str) -> Result<Network> {
         let path = self.onnx(name);
         Network::load(&path).or_else(|error| {
@@ -31,8 +31,8 @@ impl RunNetworks {
         })
     }
 
-    /// Loads the int8 version of a network. If there is none, quantises the network, calibrated on these games, and
-    /// returns a line on its accuracy. A network that int8 would change too much stays in fp32.
+    /// Loads the int8 version of a network. If missing, quantises the network, calibrated on these games, and returns a
+    /// line on its accuracy. A network that int8 would change too much stays in fp32.
     pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>)> {
         let path = self.int8(name);
         if let Ok(int8) = Network::load(&path) {
@@ -71,7 +71,7 @@ impl RunNetworks {
         Ok((net, weights, loaded.config))
     }
 
-    /// Writes the weights before the ONNX file, so that no ONNX file lacks its weights.
+    /// Writes the weights first, so that no ONNX file lacks its weights.
     pub fn write(
         &self,
         name: &str,

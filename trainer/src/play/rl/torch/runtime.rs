@@ -1,5 +1,3 @@
-//! Chooses the runtime for a run's games.
-
 use tch::Device;
 
 use crate::config::{Runtime, worker_count};
@@ -13,7 +11,7 @@ impl Runtime {
         }
     }
 
-    /// Number of playing threads. 0 means one per core, each with its own session; with libtorch it means one, so that
+    /// Number of playing threads. 0 is one per core, each with its own session. With libtorch 0 is one thread, so that
     /// all games share its batches.
     pub fn workers(self, device: Device, workers: usize) -> usize {
         if workers == 0 && self.is_torch(device) { 1 } else { worker_count(workers) }

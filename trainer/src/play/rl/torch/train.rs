@@ -68,7 +68,7 @@ impl TorchLoop {
             begun(from)?;
         }
         if run.progress.step == from {
-            // Remove measurements of the last iteration.
+            // Drop the last iteration's measurements.
             run.learner.drift.clear();
         }
         let sources = self.sources(context, &task.games)?;
@@ -85,7 +85,7 @@ impl TorchLoop {
         match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
             Ok(TrainEnd::Finished) => {}
             Ok(TrainEnd::Stopped) => return Ok(TrainOutcome::Stopped),
-            // A network whose weights are not finite needs no arena.
+            // Such a network needs no arena.
             Err(why @ TrainError::NotFinite(_)) => return Ok(TrainOutcome::NotFinite(why.to_string())),
             Err(why) => return Err(anyhow::Error::msg(why)),
         }
@@ -115,7 +115,7 @@ impl TorchLoop {
         Ok(Some(Reference::new(first, context.config.kl.cost.clone())))
     }
 
-    /// The penalty of elastic weight consolidation around the first network, if used.
+    /// Elastic weight consolidation around the first network, if used.
     fn penalty(
         &self,
         context: &LoopContext<'_>,
@@ -137,9 +137,9 @@ impl TorchLoop {
     }
 }
 
-/// Adds the games of `folder` to `sources` as two sources, older and recent. A recent position is sampled
-/// `recent_weight` times as often; the shares of both sum to `total`. Validation games are held out. A copy of the
-/// games goes to unnamed files in `cache`.
+/// Adds the buffer's games to `sources` as two sources, older and recent, whose shares sum to `total`. A recent
+/// position is sampled `recent_weight` times as often. Validation games are held out. The games are copied to unnamed
+/// files in `cache`.
 pub fn add_to(
     buffer: &ReplayBuffer,
     sources: &mut Sources,
