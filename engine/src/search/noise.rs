@@ -13,7 +13,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Returns one share per move, with sum 1. Panics unless `alpha` is positive.
+    /// Panics unless `alpha` is positive.
     pub(super) fn shares(&self, moves: usize) -> Vec<f32> {
         let mut rng = SmallRng::seed_from_u64(self.seed);
         let gamma = Gamma::new(f64::from(self.alpha), 1.0).expect("alpha is above zero");

@@ -105,7 +105,6 @@ impl Book {
     }
 }
 
-/// Returns the first index for which `is_before` is false.
 fn partition_point(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, len);
     while low < high {

@@ -1,5 +1,3 @@
-//! Fixed-size hash table of results.
-
 use prefetch_index::prefetch_index;
 
 use super::numbers::{INFINITE, Numbers};

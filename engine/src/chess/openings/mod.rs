@@ -23,7 +23,6 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// The part of the name before the colon.
     pub fn family(&self) -> &str {
         self.name.split_once(':').map_or(self.name.as_str(), |(family, _)| family)
     }

@@ -31,7 +31,7 @@ pub(super) fn castling(game: &Game, sides: [CastlingSide; 2]) -> [u64; 4] {
         .map(|(color, side)| whole(game.position().castles().has(color, side)))
 }
 
-/// Writes planes of zeros and ones, `[planes, 8, 8]`, a1 first.
+/// `[planes, 8, 8]`, a1 first.
 pub(super) fn write_all(masks: &[u64], out: &mut [f32]) {
     assert_eq!(out.len(), masks.len() * 64, "one input tensor");
     masks.iter().zip(out.as_chunks_mut().0).for_each(|(mask, plane)| write(*mask, 1.0, plane));

@@ -40,7 +40,7 @@ pub struct Planes119 {
 }
 
 impl Planes119 {
-    /// Writes the tensor `[119, 8, 8]`, a1 first.
+    /// `[119, 8, 8]`, a1 first.
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {

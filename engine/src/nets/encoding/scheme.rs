@@ -1,5 +1,3 @@
-//! The schemes, by their names in cards.
-
 use shakmaty::{Color, Move, Position};
 
 use super::planes::write_all;

@@ -17,7 +17,7 @@ pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenErr
     compare(evaluator, &card.golden, card.schemes.value, card.tolerance())
 }
 
-/// As [`check`], for networks without a [`Card`].
+/// For networks without a [`Card`].
 pub fn compare(
     evaluator: &mut dyn Evaluator,
     golden: &[Golden],

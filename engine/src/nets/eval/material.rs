@@ -22,7 +22,7 @@ const SQUARE_BONUS: [[i32; 8]; 8] = [
     [-50, -40, -30, -30, -30, -30, -40, -50],
 ];
 
-/// White's centipawns minus Black's.
+/// In centipawns.
 pub fn for_white(board: &Board) -> i32 {
     sum(board, square_bonus)
 }
@@ -44,7 +44,6 @@ fn sum(board: &Board, bonus: impl Fn(Square) -> i32) -> i32 {
     of_color(Color::White) - of_color(Color::Black)
 }
 
-/// Centipawns for the side to move.
 pub fn for_mover(position: &Chess) -> i32 {
     position.turn().fold_wb(1, -1) * for_white(position.board())
 }

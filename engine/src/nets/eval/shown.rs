@@ -45,7 +45,7 @@ mod tests {
         }
     }
 
-    /// Our network's values a pawn, a piece and a queen ahead are shown as about their usual centipawns.
+    /// Typical values of our network a pawn, piece or queen ahead are shown as about the usual centipawns.
     #[test]
     fn the_scale_is_a_classical_one() {
         for (q, least, most) in [(0.25, 90, 120), (0.65, 290, 330), (0.985, 900, 1050), (0.999, 1450, 1600)] {

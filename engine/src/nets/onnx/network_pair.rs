@@ -62,7 +62,6 @@ impl NetworkPair {
         self.file(precision).bytes.is_some()
     }
 
-    /// Without a fallback.
     pub fn exactly(&self, precision: Precision) -> Result<Network, NetError> {
         let NetworkFile { bytes, path } = self.file(precision);
         let bytes = bytes.clone().ok_or_else(|| {

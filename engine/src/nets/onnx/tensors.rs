@@ -1,5 +1,3 @@
-//! The names of a file's tensors, and the meaning of its value output.
-
 use ort::session::Session;
 
 use crate::nets::eval::ValueScheme;

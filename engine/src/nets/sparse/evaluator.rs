@@ -1,5 +1,3 @@
-//! The evaluator of single positions, compiled for each instruction set.
-
 use std::sync::Arc;
 
 use pulp::NullaryFnOnce;

@@ -79,7 +79,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    /// This machine's levels, best first.
+    /// Best first.
     pub fn all() -> Vec<Level> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]

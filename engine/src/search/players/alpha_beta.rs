@@ -61,7 +61,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// Sort key: most valuable victim, then promotion, then least valuable attacker.
+/// Most valuable victim, then promotion, then least valuable attacker.
 pub fn mvv_lva(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
     let victim = if m.is_en_passant() { Some(Role::Pawn) } else { m.capture() };
     (victim, m.promotion(), Reverse(m.role()))

@@ -41,7 +41,6 @@ pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidth
     FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 }
 }
 
-/// Deepens until `stop_check`, the task's depth, or mates in all wanted lines end the search.
 pub fn deepen(
     method: FullWidthMethod,
     task: &PlayerTask,
@@ -123,7 +122,7 @@ impl DepthSearch<'_, '_> {
     }
 }
 
-/// For the side to move: checkmate, stalemate or insufficient material. `ply` counts from the root.
+/// For the side to move; `ply` counts from the root.
 pub fn terminal_value(position: &Chess, legal: &MoveList, ply: u32) -> Option<MinimaxValue> {
     if legal.is_empty() {
         return Some(if position.is_check() { mated(ply) } else { 0 });

@@ -103,7 +103,6 @@ pub fn score(value: MinimaxValue) -> Score {
 }
 
 impl SearchView for ScoredMoves {
-    /// Visits are moves made; Q and value are the move's value; priors are uniform.
     fn shown_stats(&self) -> Vec<MoveStats> {
         let prior = 1.0 / self.moves.len().max(1) as f32;
         let stats = |root: &ScoredMove| MoveStats {

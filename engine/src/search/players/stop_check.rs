@@ -2,7 +2,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchView};
 
-/// Decides when a classical player stops, and keeps the first reason.
 pub struct StopCheck<'a> {
     observer: &'a mut dyn SearchObserver,
     stop: &'a AtomicBool,

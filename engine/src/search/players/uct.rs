@@ -162,8 +162,7 @@ impl UctSearch {
 }
 
 impl SearchView for UctSearch {
-    /// Q is `2 · payout − 1` and U twice the exploration term, so that the greatest Q + U is selected next. Priors are
-    /// uniform.
+    /// U is doubled, as Q is `2 · payout − 1`: the greatest Q + U is selected next.
     fn shown_stats(&self) -> Vec<MoveStats> {
         let total = (self.tree.node(ROOT).visits.max(1) as f32).ln();
         let ranked = self.tree.ranked(ROOT);

@@ -24,7 +24,6 @@ impl UctNode {
         Wdl { win: self.win, draw: (1.0 - self.win - self.loss).max(0.0), loss: self.loss }
     }
 
-    /// 1 for a win, 0.5 for a draw, 0 for a loss.
     pub fn payout(&self) -> f32 {
         (1.0 + self.win - self.loss) / 2.0
     }

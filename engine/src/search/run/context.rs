@@ -40,7 +40,6 @@ impl SearchContext {
         (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
     }
 
-    /// `u64::MAX` without a limit.
     pub fn visits_left(&self, tree: &Tree) -> u64 {
         self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(tree.playouts()))
     }

@@ -40,7 +40,7 @@ pub(in crate::search) struct SequentialHalving {
 }
 
 impl SequentialHalving {
-    /// Sorts the root's moves by noisy logit. The root must be expanded, with no move taken yet.
+    /// The root must be expanded, with no move taken yet.
     pub fn begin(gumbel: Gumbel, tree: &mut Tree, visits: u64) -> SequentialHalving {
         let mut rng = SmallRng::seed_from_u64(gumbel.seed);
         let priors: Vec<f32> = tree.children().iter().map(|(_, view)| view.prior).collect();

@@ -100,8 +100,7 @@ impl PendingBatch {
         self.leaves[..self.waiting].iter().map(|leaf| Request { game: &leaf.game, moves: &leaf.moves })
     }
 
-    /// Applies one answer per request and empties the batch; `noisy` adds noise to the root's priors. Returns whether
-    /// the root was expanded.
+    /// Takes one answer per request; `noisy` adds noise to the root's priors. Returns whether the root was expanded.
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
         for (leaf, answer) in self.leaves[..self.waiting].iter_mut().zip(answers) {

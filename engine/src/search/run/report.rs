@@ -75,7 +75,7 @@ pub struct Report {
     /// Mean and longest path, in plies.
     pub depth: u32,
     pub seldepth: u32,
-    /// Used tree memory in permille.
+    /// In permille.
     pub hashfull: u32,
     pub tbhits: u64,
     /// Best first; empty only without legal moves.

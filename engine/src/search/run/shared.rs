@@ -92,7 +92,7 @@ impl SharedSearch {
         }
     }
 
-    /// Takes up to `wanted` tickets, one per visit; unused ones must be returned.
+    /// One ticket per visit; unused tickets must be returned.
     pub fn take_tickets(&self, wanted: u64) -> u64 {
         let take = |left: u64| Some(left - left.min(wanted));
         let left = self.tickets.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
@@ -148,7 +148,7 @@ impl SharedSearch {
         }
     }
 
-    /// Frees memory if the tree is full. Returns false if the first move is no root move or there is no room.
+    /// Returns false if the first move is no root move or there is no room.
     fn record_mate(&self, mate: &ForcedMate) -> bool {
         if !mate.line.first().is_some_and(|first| self.context.root_moves.contains(first)) {
             return false;
@@ -157,7 +157,7 @@ impl SharedSearch {
         tree.prove_mate(mate) || tree.recycle() && tree.prove_mate(mate)
     }
 
-    /// Waits for another worker's results. Returns the reason if the search is over.
+    /// Returns the reason if the search is over.
     pub fn wait_for_change(&self) -> Option<EndReason> {
         if let Some(reason) = self.context.end_reason(&self.tree()) {
             return Some(reason);
@@ -197,7 +197,7 @@ impl SharedSearch {
         self.end(EndReason::Failed, Some("a search worker panicked".into()));
     }
 
-    /// Calls the observer, unless another worker is calling it. Returns the reason if it stops the search.
+    /// Returns the reason if the observer stops the search.
     pub fn observe_round(&self) -> Option<EndReason> {
         let Ok(mut observer) = self.observer.try_lock() else { return None };
         match observer.as_mut().map_or(SearchControl::Stop, |observer| observer.round(self)) {

@@ -1,5 +1,3 @@
-//! Growing arrays that several threads fill. Entries are taken in blocks, memory in chunks.
-
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 

@@ -463,7 +463,6 @@ fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, num
     block + 1 + (number % (N - 1)) as u32
 }
 
-/// Iterates over a chain's entries, without heads.
 pub(in crate::search) struct Chain<'a, T, const N: usize> {
     arena: &'a Arena<T, N>,
     block: std::slice::Iter<'a, T>,

@@ -151,8 +151,7 @@ impl Tree {
         true
     }
 
-    /// Returns the most visited line from the root through unproven nodes: at most `plies` long, each move with at
-    /// least `visits` visits.
+    /// Goes from the root through unproven nodes, at most `plies` deep, along moves with at least `visits` visits.
     pub(in crate::search) fn most_visited(&self, visits: u32, plies: usize) -> Vec<Move> {
         let (mut id, mut game, mut line) = (self.root, self.game.clone(), Vec::new());
         while line.len() < plies {
