@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use folder::Folder;
 
-/// `input` is the program's stdin.
 fn play(arguments: &[&str], input: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
         .args(

@@ -137,8 +137,8 @@ async fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-/// Addresses that a browser can open. For `0.0.0.0` and `::`, these are loopback and the address by which this machine
-/// reaches others.
+/// Addresses for a browser. For `0.0.0.0` and `::`, these are loopback and the address by which this machine reaches
+/// others.
 fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
     if !bound.ip().is_unspecified() {
         return vec![bound];
@@ -178,7 +178,6 @@ fn open(url: &str) {
     }
 }
 
-/// Waits for Ctrl-C or a termination signal.
 async fn ended() {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]

@@ -14,14 +14,12 @@ use crate::setup::TrafficLog;
 /// In bytes; ten times the longest possible game.
 pub const LONGEST_LINE: usize = 512 * 1024;
 
-/// In characters.
 const LONGEST_QUOTE: usize = 400;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputLine {
     /// The clock of a `go` starts here.
     pub at: Instant,
-    /// Without the line ending.
     pub text: Result<String, LineError>,
 }
 
@@ -134,8 +132,8 @@ impl OutputThread {
         (Writer(sender.clone()), OutputThread { items: sender, closed, thread })
     }
 
-    /// Waits until every line sent before is written; later lines are lost. A full disk is an error, a reader that has
-    /// left is not.
+    /// Waits until all earlier lines are written; later lines are lost. A full disk is an error, a reader that has left
+    /// is not.
     pub fn finish(self) -> io::Result<()> {
         // Fails only if the thread has ended.
         let _ = self.items.send(OutputItem::End);

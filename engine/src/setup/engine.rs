@@ -278,8 +278,8 @@ impl Engine {
         Ok(pool)
     }
 
-    /// Returns the workers for many searches, the search parameters, and the memory of all trees in bytes. The engine
-    /// must come from [`EngineBuilder::build_shared`].
+    /// Returns shared workers, search parameters, and the memory of all trees in bytes. Needs
+    /// [`EngineBuilder::build_shared`].
     pub fn multi_pool(&self) -> Result<(MultiPool, Params, usize), LoadError> {
         let batch =
             self.network.as_ref().map_or(self.settings.batch(), |network| network.batch(&self.settings));

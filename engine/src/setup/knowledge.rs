@@ -62,8 +62,8 @@ impl Knowledge {
         self.book.as_ref()?.choose(game, &mut self.random)
     }
 
-    /// An empty `searchmoves` allows all. For one line, returns those that keep the best tablebase result, of wins only
-    /// those with the least DTZ. For several `lines`, or if none keeps it, returns all of `searchmoves`.
+    /// An empty `searchmoves` allows all. For one line, keeps the moves with the best tablebase result, of wins only
+    /// those with the least DTZ. For several `lines`, or if none is left, returns `searchmoves`.
     pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> RootMoves {
         let Some(mut known) = self.tables.root(game) else {
             return RootMoves { moves: searchmoves, known: Vec::new(), hits: 0 };

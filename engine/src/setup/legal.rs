@@ -4,8 +4,8 @@ use shakmaty::Move;
 
 use crate::chess::position::Game;
 
-/// Cuts `line` before the first move that is illegal or whose UCI text means another move, and logs the cut as a bug of
-/// the search.
+/// Cuts `line` before a move that is illegal or whose UCI text means another move, and logs the cut as a bug of the
+/// search.
 pub fn legal_part<'a>(game: &Game, line: &'a [Move], chess960: bool) -> &'a [Move] {
     let mut after = game.clone();
     let is_wrong = |m: &Move| {

@@ -139,7 +139,6 @@ impl LoadedNetwork {
         }
     }
 
-    /// A worker's maximum batch.
     pub fn batch(&self, settings: &Settings) -> usize {
         match self {
             // In a large batch, ONNX Runtime gathers rows outside the CPU cache.
@@ -188,7 +187,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Returns the input scheme that keys the evaluation cache, or `None` if a look-up costs more than an evaluation.
+    /// Keys the evaluation cache; `None` if a look-up costs more than an evaluation.
     pub fn cached_input(&self) -> Option<Input> {
         match self {
             LoadedNetwork::Onnx(network) => Some(network.schemes().input),
@@ -218,7 +217,6 @@ mod tests {
         let here = std::env::current_dir().unwrap();
         assert!(missing.starts_with("network no/such.onnx: no such file, looked in"), "{missing}");
         assert!(missing.contains(here.to_str().unwrap()) && missing.contains("nets"), "{missing}");
-        // In the network folder.
         for name in ["philidor.int8.onnx", "nets/philidor.int8.onnx"] {
             assert!(load(Some(Path::new(name)), Backend::Auto).is_ok(), "{name}");
         }

@@ -137,7 +137,6 @@ pub struct OptionDescription {
     min: Value,
     #[serde(skip_serializing_if = "Value::is_null")]
     max: Value,
-    /// The choices of a `combo`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     values: &'static [&'static str],
     effect: OptionEffect,
@@ -145,7 +144,6 @@ pub struct OptionDescription {
     doc: &'static str,
 }
 
-/// Includes tuning options.
 pub fn descriptions() -> Vec<OptionDescription> {
     let defaults = Settings::default();
     TABLE.iter().map(|option| option.description(&defaults)).collect()

@@ -1,5 +1,5 @@
 //! Limited strength: fewer visits, a flatter policy, and a random choice among moves nearly as good as the best. From
-//! about 1500 on, a clearly worse move is never played, so no piece is hung by chance.
+//! about 1500 on, a clearly worse move is never played.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -23,14 +23,13 @@ pub struct Strength {
     /// Most that a move may lose against the best one on the scale of `atanh Q`, where losing a piece exceeds the
     /// margin even in won and lost positions.
     pub margin: f64,
-    /// Least visits of a candidate, as a share of the most visited move's. Two visits are always needed, so that a
-    /// reply is evaluated.
+    /// Least share of the most visited move's visits. Two visits are always needed, so that a reply is evaluated.
     pub seen: f64,
 }
 
 /// Rating, visits, policy, choice, margin, seen; visits and temperatures are interpolated logarithmically. The first
-/// two ratings were measured against the next row at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s +
-/// 0.05 s. The lowest levels have more visits, so that a random choice has many moves to choose from.
+/// two rows were measured against the next one at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05
+/// s. The weakest levels need more visits, to have many moves to choose from.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
     (WEAKEST, 87.0, 6.5, 7.95, 1.93, 0.0),
     (1010, 60.0, 4.4, 4.4, 1.26, 0.0),
@@ -109,8 +108,8 @@ impl Strength {
     }
 }
 
-/// Draws the index of a root move with probability proportional to `visits^(1 / temperature)`, or to its prior if none
-/// was visited. `stats` are best first. A proven win is always played, a proven loss only if nothing else is left.
+/// Draws the index of a root move by `visits^(1 / temperature)`, or by prior if none was visited. `stats` are best
+/// first. A proven win is always played, a proven loss only if nothing else is left.
 pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     let known = |stats: &MoveStats| stats.proof.map_or(0.0, |proof| proof.wdl().q());
     if stats.first().is_none_or(|best| known(best) > 0.0) {

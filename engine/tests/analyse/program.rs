@@ -1,4 +1,4 @@
-//! `philidor analyse` as a child process; all JSON is checked against the schema.
+//! Drives `philidor analyse` and checks all its JSON against the schema.
 
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -30,7 +30,6 @@ impl Program {
         self.send_text(request.to_string().as_bytes());
     }
 
-    /// Returns the next line, checked against the schema.
     pub fn line(&mut self) -> Value {
         let line = self.child.line();
         read(&self.schema, &line)
@@ -40,13 +39,11 @@ impl Program {
         (0..count).map(|_| self.line()).collect()
     }
 
-    /// Sends a request and returns the next line.
     pub fn ask(&mut self, request: &Value) -> Value {
         self.send(request);
         self.line()
     }
 
-    /// Sends an invalid line and returns the error.
     pub fn refused(&mut self, line: &str) -> Value {
         self.send_text(line.as_bytes());
         let error = self.line();
@@ -61,7 +58,6 @@ impl Program {
         self.send(&json!({"id": "hold", "moves": moves, "turns": [0, 1, 2], "nodes": 1_000_000_000, "priority": 1_000_000}));
     }
 
-    /// Stops the searches of `hold` and reads the answers.
     pub fn release(&mut self) {
         self.send(&json!({"action": "terminate", "id": "hold"}));
         assert_eq!(self.line(), json!({"action": "terminate", "id": "hold", "stopped": 3}));
@@ -70,7 +66,6 @@ impl Program {
         }
     }
 
-    /// Returns the remaining output and the exit status.
     pub fn close(self) -> (Vec<Value>, ExitStatus) {
         let (lines, status) = self.child.close();
         (lines.iter().map(|line| read(&self.schema, line)).collect(), status)

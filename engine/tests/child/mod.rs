@@ -51,7 +51,6 @@ impl ChildProgram {
         self.stdin = None;
     }
 
-    /// Returns the remaining output and the exit status.
     pub fn close(mut self) -> (Vec<String>, ExitStatus) {
         self.end_input();
         let mut lines = Vec::new();

@@ -9,7 +9,6 @@ use engine::nets::eval::{Golden, Schemes, ValueScheme, softmax};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Width between the two matrices.
 const WIDTH: usize = 8;
 
 /// FENs and moves of the golden positions.
@@ -135,7 +134,6 @@ pub fn card<'a>(
 /// A tensor's name and shape without the batch axis.
 pub type Outlet = (&'static str, Vec<usize>);
 
-/// Writes a graph into the target folder.
 pub fn write_model(
     name: &str,
     nodes: &[Vec<u8>],

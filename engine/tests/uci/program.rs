@@ -36,7 +36,6 @@ impl Program {
         self.child.line()
     }
 
-    /// Returns all lines up to the first that begins with `start`, inclusive.
     pub fn until(&mut self, start: &str) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -63,7 +62,6 @@ impl Program {
         Search { lines: self.until("bestmove") }
     }
 
-    /// Returns the remaining output and the exit status.
     pub fn close(self) -> (Vec<String>, ExitStatus) {
         self.child.close()
     }

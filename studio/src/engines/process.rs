@@ -1,5 +1,5 @@
-//! A task that runs an engine in a child process, forwards orders and reports the answers. A failure of the engine ends
-//! the task with [`EngineEvent::Failed`], never the server.
+//! A task runs an engine in a child process, forwards orders and reports answers. An engine's failure ends the task
+//! with [`EngineEvent::Failed`], never the server.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -29,9 +29,7 @@ pub struct SearchOrder {
     pub options: Vec<(String, String)>,
     /// The position belongs to another game than the previous search.
     pub new_game: bool,
-    /// The `position` command.
     pub position: String,
-    /// The `go` command.
     pub go: String,
     /// Maximum time of the search.
     pub longest: Duration,
@@ -50,7 +48,6 @@ pub enum EngineEvent {
     Numbers { id: u64, numbers: MoveNumbers },
     /// The answer to [`EngineHandle::tree`] as JSON, or the reason why there is none.
     Tree(Result<String, String>),
-    /// The move of search `id` as written.
     Best {
         id: u64,
         /// UCI notation, if the engine follows the protocol.
@@ -149,7 +146,6 @@ enum Fault {
 impl Fault {
     async fn describe(self, child: &mut Child) -> String {
         let reason = match self {
-            // The exit status is available a moment after the pipes close.
             Fault::Closed => match timeout(EXIT_TIME, child.wait()).await {
                 Ok(Ok(status)) => return format!("ended ({status})"),
                 _ => "closed its output".to_owned(),
@@ -194,7 +190,6 @@ impl Conversation {
         self.wait_until_ready().await
     }
 
-    /// Returns true when the greeting has ended.
     async fn hear_greeting(&mut self) -> Result<bool, Fault> {
         let line = self.answer().await?;
         Ok(self.greeting.hear(&line))

@@ -35,7 +35,6 @@ enum Opening {
 
 #[derive(Clone, Debug)]
 pub struct OpeningBook {
-    /// Shown on the page.
     pub name: String,
     openings: Vec<Opening>,
 }

@@ -10,7 +10,6 @@ use shakmaty::Color;
 #[serde(deny_unknown_fields)]
 pub struct TimeControl {
     pub base_s: u32,
-    /// Added after each move.
     pub increment_s: u32,
 }
 

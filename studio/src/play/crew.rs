@@ -18,7 +18,6 @@ pub enum Role {
 
 pub struct Task {
     pub options: Vec<(String, String)>,
-    /// The `go` command.
     pub go: String,
     /// Maximum time of the search.
     pub longest: Duration,

@@ -102,7 +102,6 @@ pub struct PlayedMove {
     pub uci: String,
     /// With check or mate.
     pub san: String,
-    /// The position after the move.
     pub fen: String,
     pub check: bool,
 }
@@ -117,7 +116,6 @@ pub struct PlayedGame {
 }
 
 impl PlayedGame {
-    /// `None` is the initial position.
     pub fn new(start: Option<String>) -> Result<PlayedGame, PositionError> {
         let game = start.as_deref().map_or_else(|| Ok(Game::new()), Game::from_fen)?;
         Ok(PlayedGame { start, game, moves: Vec::new(), openings: Vec::new() })

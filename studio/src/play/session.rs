@@ -1,4 +1,4 @@
-//! The rules of a session at the board: who may do what, and when. Nothing here waits or reads the time.
+//! The rules of a session at the board. Nothing here waits or reads the time.
 
 use std::time::{Duration, Instant};
 
@@ -105,12 +105,12 @@ impl Session {
         self.revision
     }
 
-    /// Returns whether an unfinished game was played here, which only a confirmation lets another game replace.
+    /// Whether replacing the game needs a confirmation.
     pub fn is_at_stake(&self) -> bool {
         self.is_played && self.end.is_none() && self.game.ply() > 0
     }
 
-    /// Returns whether the game was played here, so that no file of the person's holds it.
+    /// Whether the game was played here, so that no file holds it.
     pub fn is_worth_keeping(&self) -> bool {
         self.is_played && self.game.ply() > 0
     }

@@ -38,7 +38,6 @@ pub enum ReviewCommand {
     Stop,
 }
 
-/// A game and its evaluations so far.
 struct Evaluated {
     game: PgnGame,
     positions: Vec<Option<Vec<JudgedLine>>>,

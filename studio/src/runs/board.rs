@@ -66,7 +66,7 @@ pub struct RunBoard {
     pub list: watch::Receiver<Arc<str>>,
 }
 
-/// Returns whether a `train` run has trained on all its samples. The metrics of an `rl` run do not tell its end.
+/// Whether a `train` run has trained on all its samples. The metrics of an `rl` run do not tell its end.
 fn is_finished(run: &RunFollower) -> bool {
     let done = run.series().last("samples").zip(run.total_samples());
     run.kind() != Some(RunKind::Rl) && done.is_some_and(|(samples, total)| total > 0.0 && samples >= total)

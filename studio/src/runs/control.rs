@@ -1,7 +1,7 @@
 //! Pausing and resuming a run.
 //!
-//! To pause a run, the studio writes the file `stop` into its folder; the trainer, perhaps on another machine, then
-//! ends as at Ctrl-C. To resume it, the studio starts a trainer that outlives the studio.
+//! To pause a run, the studio writes the file `stop` into its folder, at which the trainer ends, perhaps on another
+//! machine. To resume it, the studio starts a trainer that outlives the studio.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;

@@ -109,7 +109,6 @@ impl RunFollower {
         self.damaged
     }
 
-    /// 0 to 1.
     pub fn share_read(&self) -> f64 {
         if self.length == 0 { 1.0 } else { self.read as f64 / self.length as f64 }
     }
@@ -118,7 +117,6 @@ impl RunFollower {
         self.modified
     }
 
-    /// Why nothing can be read, and what to do.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }

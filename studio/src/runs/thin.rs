@@ -17,8 +17,8 @@ pub fn thinned(points: &[Point], count: usize) -> Vec<Point> {
     kept
 }
 
-/// Largest-triangle-three-buckets (Steinarsson 2013): at most `count` points without gaps, namely the first, the last,
-/// and in each bucket the point that spans the largest triangle with its neighbours.
+/// Largest-triangle-three-buckets (Steinarsson 2013) for points without gaps: keeps the first and the last point, and
+/// of each bucket the point that spans the largest triangle with its neighbours.
 fn largest_triangles(points: &[Point], count: usize) -> Vec<Point> {
     let count = count.max(3);
     let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return Vec::new() };

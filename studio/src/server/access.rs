@@ -1,8 +1,7 @@
 //! Access control: hosts, origins and the token.
 //!
-//! Without a token the server is bound to loopback and refuses requests that another site could make a browser send: a
-//! foreign `Host` (DNS rebinding) or a foreign `Origin` (cross-site requests). With a token, the token decides, but
-//! `Origin` is still checked.
+//! Without a token the server is bound to loopback and refuses a foreign `Host` (DNS rebinding) and a foreign `Origin`
+//! (cross-site requests). With a token, token and `Origin` are checked.
 
 use std::fmt;
 use std::str::FromStr;

@@ -99,7 +99,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// `report` has [`Query::multipv`] lines, or one for each move if there are fewer.
+    /// `report` has [`Query::multipv`] lines, or all moves.
     pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
         let Include { policy, children, .. } = self.query.include;
         let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
@@ -228,7 +228,6 @@ pub struct ErrorReply {
     key: Option<String>,
 }
 
-/// In characters.
 const LONGEST_ERROR: usize = 400;
 
 impl From<RequestError> for ErrorReply {

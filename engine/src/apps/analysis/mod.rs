@@ -1,7 +1,7 @@
-//! `philidor analyse`: JSON lines in and out (`docs/analysis.md`). The thread of `io::read` owns stdin. Its lines pass
-//! through [`request::parse`] to a [`session::AnalysisSession`], which queues positions and searches them on one
-//! [`MultiPool`](crate::search::MultiPool). A search's [`AnswerWriter`](observer::AnswerWriter) writes intermediate
-//! [`answer`]s and tells the session when the search ends.
+//! `philidor analyse`: JSON lines in and out (`docs/analysis.md`). The lines of [`io::read`](crate::apps::io::read)
+//! pass through [`request::parse`] to a [`session::AnalysisSession`], which queues positions and searches them on one
+//! [`MultiPool`](crate::search::MultiPool). An [`AnswerWriter`](observer::AnswerWriter) writes a search's intermediate
+//! answers.
 //!
 //! Every position of an accepted query gets exactly one final answer. Running searches share the memory of `Hash`.
 

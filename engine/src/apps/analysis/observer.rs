@@ -25,9 +25,7 @@ pub struct AnswerWriter {
     pub turn: usize,
     /// The game up to the queried position.
     pub game: Game,
-    /// Tablebase hits of the root probe.
     pub root_hits: u64,
-    /// The root's policy temperature.
     pub temperature: f32,
     pub begin: Instant,
     /// Time of the last answer, or `begin`.

@@ -10,7 +10,6 @@ use crate::search::RunningId;
 /// In bytes; enough except in the widest positions.
 const BYTES_PER_VISIT: u64 = 512;
 
-/// In bytes.
 const LEAST_MEMORY: u64 = 256 << 10;
 
 #[derive(Clone, Debug)]
@@ -23,10 +22,8 @@ pub struct Job {
 pub struct RunningJob {
     pub job: Job,
     pub id: RunningId,
-    /// In bytes.
     pub memory: usize,
     pub deadline: Option<Instant>,
-    /// Set if a request stops the search.
     pub is_terminated: Arc<AtomicBool>,
 }
 
@@ -66,8 +63,8 @@ impl JobQueue {
         }
     }
 
-    /// Returns number, job and memory in bytes of the first waiting search if it may begin: if memory is free and the
-    /// capacity for its priority is not used up. Until then it holds up all searches behind it.
+    /// Returns number, job and memory in bytes of the first waiting search, unless memory or the capacity for its
+    /// priority is used up. Searches behind it wait, too.
     pub fn take_next(&mut self) -> Option<(u64, Job, usize)> {
         let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
         let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
@@ -111,7 +108,7 @@ impl JobQueue {
         self.running.values()
     }
 
-    /// Returns the searches with deadlines up to `now`, each once.
+    /// Returns each overdue search once.
     pub fn overdue(&mut self, now: Instant) -> Vec<RunningId> {
         let is_overdue = |running: &&mut RunningJob| running.deadline.is_some_and(|deadline| deadline <= now);
         let overdue = self.running.values_mut().filter(is_overdue);
@@ -126,7 +123,6 @@ impl JobQueue {
         removed
     }
 
-    /// Returns whether the query has unanswered positions.
     pub fn has(&self, id: &QueryId) -> bool {
         self.open.contains_key(id)
     }

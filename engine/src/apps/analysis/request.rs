@@ -13,7 +13,6 @@ pub const MOST_NODES: u64 = 1_000_000_000;
 /// A day.
 pub const LONGEST_MS: u64 = 86_400_000;
 
-/// Per answer.
 pub const MOST_LINES: usize = 500;
 
 /// The fifty-move rule allows no longer game.
@@ -103,7 +102,6 @@ pub struct QueryDefaults {
     /// For queries with neither `nodes` nor `movetime`.
     pub nodes: u64,
     pub multipv: usize,
-    /// Writes castling as king takes rook.
     pub chess960: bool,
 }
 

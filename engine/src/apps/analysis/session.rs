@@ -14,7 +14,6 @@ use crate::search::{Limits, MultiPool, Params, SearchTask};
 use crate::setup::options::descriptions;
 use crate::setup::{Engine, LoadError, RootMoves, workers};
 
-/// In positions.
 pub const MOST_WAITING: usize = 100_000;
 
 pub struct AnalysisSession {

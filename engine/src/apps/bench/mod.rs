@@ -1,6 +1,4 @@
-//! Benchmarks: [`signature`] gives the same results on every machine; [`speed`] measures a network; [`perft`] counts
-//! move sequences; [`lesson`] compares the classical players with the notebook that they follow; [`version`] describes
-//! the build.
+//! Benchmarks: the [`signature`] is the same on every machine; the [`lesson`] repeats the examples of a notebook.
 
 pub mod lesson;
 pub mod perft;

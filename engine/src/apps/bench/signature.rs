@@ -28,7 +28,6 @@ impl Default for SignatureConfig {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// In all searches.
     pub nodes: u64,
     /// FNV-1a of all root moves and visits.
     pub checksum: u64,

@@ -169,8 +169,7 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures the parts of a search with one worker, then searches with each number of workers, in alternation. Prints
-/// medians.
+/// Alternates between the [`PARTS`] with one worker and searches with each number of workers. Prints medians.
 pub fn native_table(
     network: &SparseNetwork,
     config: &SpeedConfig,
@@ -212,8 +211,7 @@ pub fn native_table(
     write(out).map_err(SpeedError::Output)
 }
 
-/// Parts of a search with one worker: the network alone on the search's positions, the search with recorded answers,
-/// and the whole search.
+/// Measured with one worker: the network alone, the search with recorded answers, the whole search.
 const PARTS: [&str; 5] = [
     "value of the search's positions",
     "policy of all of them",
@@ -222,7 +220,7 @@ const PARTS: [&str; 5] = [
     "the same search with it, new positions",
 ];
 
-/// Per tree, in bytes.
+/// Per tree.
 const NATIVE_MEMORY: usize = 256 << 20;
 
 struct SearchParts {
@@ -250,9 +248,8 @@ impl SearchParts {
         }
     }
 
-    /// Returns the new positions per second of the [`PARTS`], and the share of positions with evaluated policy.
-    /// Searches the fixed positions with `visits` each until whole searches have taken `wanted`, after one search to
-    /// warm up.
+    /// Returns the new positions per second of the [`PARTS`], and the share with evaluated policy. Searches with
+    /// `visits` each until whole searches have taken `wanted`, after a warm-up.
     fn rates(&mut self, visits: u64, wanted: Duration) -> Result<([f64; PARTS.len()], f64), SpeedError> {
         let (mut evaluations, mut asked, mut taken) = (0, 0, [Duration::ZERO; PARTS.len()]);
         for (number, game) in games().iter().cycle().enumerate() {
@@ -376,8 +373,7 @@ impl SpeedBench {
     }
 }
 
-/// Returns evaluations per second in searches of the fixed positions with `visits` each, for at least `wanted`. The
-/// first search allocates memory and does not count.
+/// Returns evaluations per second. Searches with `visits` each for at least `wanted`, after a warm-up.
 pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64, SpeedError> {
     let (mut evaluations, mut taken) = (0, Duration::ZERO);
     for (number, game) in games().iter().cycle().enumerate() {
@@ -392,7 +388,7 @@ pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64
     Ok(evaluations as f64 / taken.as_secs_f64())
 }
 
-/// Returns the positions per second of all `owners`, each of which runs batches on its own thread for `time`.
+/// Returns the positions per second of all `owners` together, each on its own thread.
 fn rate<T: Send>(
     owners: &mut [T],
     time: Duration,

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::{Shell, generate_to};
 
-/// Writes `man1/`, with a page per command, and `completions/` for bash, zsh and fish. Creates the folder if missing.
+/// Writes `man1/` and `completions/` (bash, zsh, fish). Creates the folder if missing.
 pub fn write(command: Command, folder: &Path) -> io::Result<()> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     write_into(command, folder).map_err(named)

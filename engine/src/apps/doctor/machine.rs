@@ -103,7 +103,6 @@ pub(super) struct Runtime {
     /// File name, which usually contains the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
-    /// Why the library cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

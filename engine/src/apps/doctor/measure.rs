@@ -18,7 +18,6 @@ use crate::setup::settings::Settings;
 const TIME: Duration = Duration::from_millis(1200);
 /// Visits per search in ONNX Runtime, where the slowest network does a few hundred per second.
 const VISITS: u64 = 300;
-/// Per tree, in bytes.
 const MEMORY: usize = 128 << 20;
 
 /// Speed with one worker.
@@ -32,7 +31,6 @@ pub(super) struct NetworkSpeed {
     pub rate: f64,
 }
 
-/// Returns a pool of the embedded network, built like any program's.
 fn embedded_pool(workers: usize) -> Result<Pool, String> {
     let settings = Settings { threads: workers, hash: MEMORY >> 20, ..Settings::default() };
     let engine = EngineBuilder::new(settings).build().map_err(|error| error.to_string())?;

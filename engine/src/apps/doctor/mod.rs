@@ -1,5 +1,5 @@
-//! `philidor doctor`: [`machine`] queries the system, [`measure`] searches with every installed network, [`advice`]
-//! draws conclusions, [`report`] puts them into words. Nothing is written without `--write`.
+//! `philidor doctor`: looks at the machine, measures every installed network and gives advice. Writes nothing without
+//! `--write`.
 
 mod machine;
 mod measure;
@@ -42,9 +42,7 @@ pub enum DoctorError {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
-    /// Version with commit.
     version: String,
-    /// Path.
     program: String,
     machine: Machine,
     onnx_runtime: Runtime,

@@ -1,4 +1,4 @@
-//! Facts about a line: material lost and won, the reply, the result given up.
+//! Facts about a line: material, the reply, the result given up.
 
 use serde::Serialize;
 use shakmaty::{Board, Color, Move, Position, Role, Square};

@@ -1,5 +1,5 @@
-//! `philidor explain`: a search finds the best moves. Each of them and the asked move is then searched alone, so that
-//! all have a comparable value and a line. [`words`] turns facts into sentences.
+//! `philidor explain`: searches for the best moves, and then each of them and the asked move alone, so that all have a
+//! line and comparable values. [`words`] turns facts into sentences.
 
 mod facts;
 pub mod words;
@@ -145,7 +145,7 @@ pub fn explain(
     Ok(Explanation { fen: game.fen(), asked, best })
 }
 
-/// Adds to the value, so that quick mates rank first if the mover gives them and last if the mover suffers them.
+/// The value, changed so that quick mates by the mover rank first and quick mates against the mover last.
 fn rank(line: &JudgedLine, mover: Color) -> f64 {
     let mate = line.value.mate.map_or(0.0, |mate| {
         let nearness = 1000.0 - f64::from(mate.moves.min(900));

@@ -85,7 +85,7 @@ fn gives_up(given: GivenUp) -> Option<String> {
     }
 }
 
-/// Returns a sentence if this move leaves some of the material that the best move wins.
+/// Only if this move leaves material that the best move wins.
 fn missed(explained: &MoveExplanation, best: &ShownLine) -> Option<String> {
     let mates = |given: &GivenUp| matches!(given, GivenUp::MissedMate { .. });
     let leaves = explained.gives_up.iter().any(|given| matches!(given, GivenUp::Material { .. }));

@@ -23,8 +23,8 @@ pub fn elo_of_score(score: f64) -> f64 {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchResults {
-    /// Pentanomial counts: pairs of games on one opening with colours reversed, by points 0, ½, 1, 1½, 2. The games of
-    /// a pair are not independent; the pairs are.
+    /// Pentanomial counts: pairs of games on one opening with colours reversed, by points 0, ½, 1, 1½, 2. Pairs are
+    /// independent, the games of a pair are not.
     pub pairs: [u64; 5],
     /// Wins, draws and losses, paired or not.
     pub games: [u64; 3],
@@ -113,9 +113,9 @@ impl MatchResults {
     }
 
     /// The variance of the score is Σ (x − g s)² / n² over pairs (g = 2 games) and single games (g = 1) with x points,
-    /// where s is the score and n the number of games. If all games were won, the interval is one-sided and ends at the
-    /// score s with sⁿ = 0.05; likewise if all were lost. For other results without variance, the half-width is 3
-    /// divided by the number of pairs and single games (rule of three).
+    /// where s is the score and n the number of games. After only wins, the interval is one-sided and ends at the score
+    /// s with sⁿ = 0.05; likewise after only losses. Other results without variance get the half-width 3 / (pairs +
+    /// single games) (rule of three).
     pub fn estimate(&self) -> EloEstimate {
         let (score, games) = (self.score(), self.total() as f64);
         let bounded = |score: f64| elo_of_score(score.clamp(0.0, 1.0));

@@ -86,8 +86,8 @@ impl Sprt {
         }
     }
 
-    /// The LLR of H1 against H0, each with its maximum-likelihood distribution over pairs (generalised SPRT, Van den
-    /// Bergh; as in fishtest, and in fastchess for logistic Elo). Ignores single games.
+    /// LLR of H1 against H0, each with its maximum-likelihood distribution over pairs (generalised SPRT, Van den Bergh;
+    /// as in fishtest and, for logistic Elo, in fastchess). Ignores single games.
     pub fn llr(&self, results: &MatchResults) -> f64 {
         if results.count() == 0 {
             return 0.0;
@@ -139,8 +139,8 @@ impl Sprt {
     }
 }
 
-/// Returns the θ for which `p / (1 + θ (a − s))` has the mean `s` and so is the maximum-likelihood distribution with
-/// that mean. Bisects the mean of `(a − s) / (1 + θ (a − s))`, which falls with θ.
+/// Returns the θ for which the maximum-likelihood distribution `p / (1 + θ (a − s))` has the mean `s`. Bisects the mean
+/// of `(a − s) / (1 + θ (a − s))`, which falls with θ.
 fn tilt(counts: &[f64; 5], s: f64) -> f64 {
     let excess = |theta: f64| -> f64 {
         counts.iter().zip(SCORES).map(|(n, score)| n * (score - s) / (1.0 + theta * (score - s))).sum()

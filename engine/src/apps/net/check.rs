@@ -5,8 +5,8 @@ use crate::nets::card_file::FileCard;
 use crate::nets::onnx::{Network, OnnxSparseEvaluator, runtime_library};
 use crate::nets::sparse::{SparseFile, TOLERANCE};
 
-/// Checks the golden answers with every usable runtime and writes a line for each. Fails at a wrong answer, or if no
-/// runtime supports the network.
+/// Checks the golden answers with every usable runtime and writes a line for each. Fails at a wrong answer or without a
+/// runtime.
 pub(super) fn check(
     bytes: &[u8],
     card: &FileCard,

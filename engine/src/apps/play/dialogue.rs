@@ -49,7 +49,6 @@ impl Dialogue {
         self.answer(out)
     }
 
-    /// Writes the move number, or the choices after the game.
     pub fn prompt(&self, out: &mut impl Write) -> io::Result<()> {
         if self.record.is_over() {
             write!(out, "new, back or quit? ")?;
@@ -147,7 +146,7 @@ impl Dialogue {
         }
     }
 
-    /// Reports a finished game, or plays if it is the engine's turn. Plays nothing after Ctrl-C.
+    /// Plays if it is the engine's turn, but not after Ctrl-C.
     fn answer(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         if self.record.is_over() {
             self.show(out)?;

@@ -1,5 +1,4 @@
-//! `philidor play`: [`run()`] hands lines ([`typed_line`]) to a [`dialogue`], which keeps the game's [`record`], asks
-//! the [`opponent`] and draws the [`board`].
+//! `philidor play`: [`run()`] hands typed lines to a [`dialogue`].
 
 mod typed_line;
 mod board;

@@ -78,7 +78,6 @@ fn separated(mut games: Vec<u8>) -> Vec<u8> {
 }
 
 impl Record {
-    /// `save` appends the game to `file`.
     pub fn new(start: Game, side: Color, engine: &str, file: Option<&Path>) -> Result<Record, PlayError> {
         let file = file.map(GameFile::open).transpose()?;
         let (games, date) = (vec![start.clone()], today());

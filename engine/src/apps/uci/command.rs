@@ -107,7 +107,6 @@ pub fn parse(line: &str) -> Result<Command, CommandError> {
     Err(CommandError::Unknown(line.split_whitespace().next().unwrap_or_default().to_owned()))
 }
 
-/// `line` is the whole line, `rest` what follows the keyword `known`.
 fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError> {
     let malformed = || CommandError::Malformed(line.to_owned());
     match known {

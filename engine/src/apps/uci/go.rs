@@ -62,11 +62,11 @@ const WORDS: [&str; 12] = [
     "mate",
 ];
 
-/// An empty text means a search without limits. Negative clocks, which GUIs send when time is overstepped, and negative
-/// increments count as 0; `movestogo 0` counts as absent.
+/// An empty text means no limits. Negative clocks, which GUIs send when time is overstepped, and negative increments
+/// count as 0, `movestogo 0` as absent.
 ///
-/// Unknown words and invalid numbers are only listed in [`Go::ignored`], because a GUI waits for a `bestmove` after
-/// every `go`. If all given limits were ignored, the search takes 100 ms.
+/// Unknown words and invalid numbers only go to [`Go::ignored`], because a GUI waits for a `bestmove`. If all given
+/// limits are ignored, the search takes 100 ms.
 pub fn parse(text: &str) -> Go {
     let mut go = Go::default();
     let mut moves_left = false;

@@ -11,9 +11,7 @@ use crate::setup::legal_part;
 
 #[derive(Clone, Debug)]
 pub struct Printer {
-    /// Searched position.
     root: Game,
-    /// Writes castling as king takes rook.
     pub chess960: bool,
     pub show_wdl: bool,
     pub multipv: usize,
@@ -40,8 +38,8 @@ impl Printer {
         }
     }
 
-    /// Lists the move to be played first, then the others by score, then unvisited moves, then lost ones. A score above
-    /// that of the line before is lowered to it, because few visits support it. The depth never falls within a search.
+    /// The move to be played comes first, then the others by score, unvisited moves, and lost ones. A score above that
+    /// of the line before is lowered to it, because few visits support it. The depth never falls within a search.
     /// `time` counts from `go`.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);

@@ -1,7 +1,7 @@
-//! The thread of [`io::read`](crate::apps::io::read) owns stdin. Its lines pass through [`run`] and [`command::parse`]
-//! to a [`session::Session`]. An [`observer::UciObserver`] writes the `info` lines of a search and stops it in time;
-//! the session writes `bestmove`. One thread owns stdout, so no `info` of a search can follow its `bestmove`. Choices
-//! that the protocol leaves open are in `docs/uci.md`.
+//! The lines of [`io::read`](crate::apps::io::read) pass through [`run`] and [`command::parse`] to a
+//! [`session::Session`]. An [`observer::UciObserver`] writes the `info` lines of a search and stops it in time; the
+//! session writes `bestmove`. One thread owns stdout, so no `info` of a search can follow its `bestmove`. Choices that
+//! the protocol leaves open are in `docs/uci.md`.
 //!
 //! A panic must not end a game, so lints deny everything that can panic.
 

@@ -39,7 +39,6 @@ struct HandleState {
 }
 
 impl SearchHandle {
-    /// `start` is that of our clock, or `None` for `go ponder`.
     pub fn new(start: Option<Instant>) -> SearchHandle {
         SearchHandle(Arc::new(HandleState { clock_start: Mutex::new(start), stop: AtomicBool::new(false) }))
     }

@@ -15,8 +15,8 @@ pub struct OverheadTracker {
 }
 
 impl OverheadTracker {
-    /// Learns from the clock if `game` is the recorded move plus one reply, then returns the overhead. A `go ponder` is
-    /// not learned from, because some GUIs send it before they update the clock. `set` is the option's value.
+    /// Returns the overhead, and first learns from the clock if `game` is the recorded move plus one reply. Learns
+    /// nothing from `go ponder`, which some GUIs send before they update the clock. `set` is the option's value.
     pub fn on(&mut self, game: &Game, clock: Clock, ponder: bool, set: Duration) -> Overhead {
         if let (false, Some(time)) = (ponder, clock.time)
             && let Some((made, timed)) = self.last.take()

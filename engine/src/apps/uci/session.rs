@@ -62,8 +62,8 @@ impl Session {
         }
     }
 
-    /// Breaks at `quit` and after a fatal error. An invalid line gets one `info string` and changes nothing. After an
-    /// invalid `position`, however, every `go` answers `bestmove (none)` until a valid one.
+    /// Breaks at `quit` and after a fatal error. An invalid line gets one `info string` and changes nothing. But after
+    /// an invalid `position`, every `go` answers `bestmove (none)` until a valid one.
     pub fn line(&mut self, line: &InputLine) -> ControlFlow<Result<(), LoadError>> {
         let text = match &line.text {
             Ok(text) => text,

@@ -6,7 +6,6 @@ use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::nets::eval::Answer;
 
-/// Moves that `eval` shows.
 const TOP: usize = 10;
 
 pub fn position(game: &Game, out: &Writer) {

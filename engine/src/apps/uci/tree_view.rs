@@ -6,8 +6,7 @@ use shakmaty::Move;
 use crate::chess::position::{Game, PositionError};
 use crate::search::{MoveStats, Proof, Tree};
 
-/// Describes the moves after `line`; the search may be running. The text may exceed the length limit of
-/// [`Writer::say`](super::io::Writer::say).
+/// Describes the moves after `line`. The text may be longer than [`Writer::say`](super::io::Writer::say) allows.
 pub fn answer(tree: &Tree, line: &[String], chess960: bool) -> Result<String, PositionError> {
     let mut game = tree.root_game().clone();
     let mut moves: Vec<Move> = Vec::new();

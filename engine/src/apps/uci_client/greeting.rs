@@ -1,4 +1,4 @@
-//! The greeting: what an engine says of itself between `uci` and `uciok`.
+//! The lines of an engine between `uci` and `uciok`.
 
 use super::{EngineLine, OptionSpec};
 

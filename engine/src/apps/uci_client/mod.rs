@@ -185,7 +185,6 @@ impl UciEngine {
         Ok(engine)
     }
 
-    /// Returns true when the greeting has ended.
     fn hear_greeting(&mut self, stop: &AtomicBool) -> Result<bool, EngineError> {
         let line = self.receive(self.timeout, stop)?;
         Ok(self.greeting.hear(&line))
@@ -227,8 +226,7 @@ impl UciEngine {
     /// Returns at most `count` moves, best first. The position must have a legal move. After an error the engine must
     /// be dropped.
     ///
-    /// Never sends a position during a search: Stockfish would count its moves as nodes, and node limits would not be
-    /// reproducible.
+    /// Sends no position during a search, because Stockfish would count its moves as nodes.
     pub fn best(
         &mut self,
         position: &UciPosition,
@@ -375,8 +373,8 @@ pub fn find_program(program: &Path) -> PathBuf {
     if !known && games.is_file() { games } else { program.to_owned() }
 }
 
-/// Quotation marks keep spaces. Returns `None` if a quotation mark is not closed. A backslash is an ordinary letter,
-/// because it separates folders on Windows.
+/// Quotation marks keep spaces. Returns `None` if a mark is not closed. A backslash is an ordinary letter, because it
+/// separates folders on Windows.
 pub fn command_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

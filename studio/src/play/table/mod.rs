@@ -52,7 +52,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Shows the saved game, or a new one against the first engine. The task and its engines end with the runtime.
+    /// Shows the saved game, or a new one against the first engine. The task ends with the runtime.
     pub fn start(roster: Roster, state_file: PathBuf) -> TableHandle {
         let (requests, received) = mpsc::unbounded_channel();
         let (events, reported) = mpsc::unbounded_channel();
@@ -212,8 +212,7 @@ impl Table {
         Ok(())
     }
 
-    /// Refuses to replace an unfinished game without `replace`. Appends a game played here to the file of earlier
-    /// games.
+    /// Needs `replace` for an unfinished game. Appends a game played here to the file of earlier games.
     fn put_aside(&mut self, replace: bool) -> Result<(), ActionError> {
         if self.session.is_at_stake() && !replace {
             let text =

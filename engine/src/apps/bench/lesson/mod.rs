@@ -13,7 +13,6 @@ use crate::search::{Limits, SearchControl, SearchObserver, SearchOutcome, Search
 
 /// 1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6, and Qxf7 is mate.
 pub const FEN: &str = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
-/// Plies, as in the notebook.
 pub const DEPTH: u32 = 4;
 
 /// The notebook's UCT starts after these moves.
@@ -37,7 +36,6 @@ const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
     ("f3h4", 83.5, 161), ("f3g5", 55.5, 119),
 ];
 
-/// Explains the differences in the first table.
 const NOTES: &str = "\
 Plain alpha-beta tries the moves in python-chess's order, with a full window for every root move, and reads the table of
 squares by files: as the notebook does, hence the same number. Read by ranks, as the table is written, it would be

@@ -13,11 +13,11 @@ use crate::search::time::{Budget, GoLimits};
 use crate::setup::settings::Settings;
 use crate::setup::{LoadError, RootMoves, SearchRequest, strength};
 
-/// Soft limit if the tablebases know the result, because all that is left is a choice among equal moves.
+/// Soft limit if the tablebases know the result and only a choice among equal moves is left.
 const KNOWN_ROOT: Duration = Duration::from_millis(100);
 
 impl Session {
-    /// Returns at once. Fails if the network cannot be used.
+    /// Returns at once.
     pub(super) fn start(
         &mut self,
         limits: &GoLimits,

@@ -87,7 +87,6 @@ fn bad_lines_are_answered_once_and_change_nothing() {
     fixture.is_refused(&"position startpos moves ".repeat(20));
 }
 
-/// No other network plays in place of the refused one.
 #[test]
 fn a_network_that_is_refused_is_reported_at_the_option_and_at_every_use() {
     let mut fixture = Fixture::new();
