@@ -34,7 +34,7 @@ pub struct EncodeConfig {
     /// Name of the scheme
     #[arg(long, value_name = "NAME")]
     pub scheme: String,
-    /// The position of a move or an index [default: the initial position]
+    /// FEN of the position in which a move or an index is read [default: the initial position]
     #[arg(long)]
     pub fen: Option<String>,
     /// Moves from --fen, in SAN or UCI notation, for inputs with history

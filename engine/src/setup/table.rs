@@ -137,18 +137,18 @@ listed {
     ("Clear Hash", [], button(), Clear, "clears the search tree and the evaluation cache");
     ("Ponder", [], check(ponder), None, "tells the GUI that `go ponder` works; no effect of its own");
     ("MultiPV", [], spin(multipv, 1, 500), None, "variations to report");
-    ("Move Overhead", ["MoveOverhead", "MoveOverheadMs"], spin(move_overhead, 0, 5000), None, "milliseconds of the clock that are never used, for what a move costs outside the engine; if a larger delay is measured, that is used");
+    ("Move Overhead", ["MoveOverhead", "MoveOverheadMs"], spin(move_overhead, 0, 5000), None, "milliseconds of the clock kept back for delays outside the engine; a larger measured delay counts instead");
     ("UCI_Chess960", [], check(chess960), None, "writes castling as king takes rook; both notations are always read");
     ("UCI_ShowWDL", ["ShowWDL"], check(show_wdl), None, "reports win, draw and loss per mille");
     ("UCI_AnalyseMode", [], check(analyse), Params, "analysis: no strength limit, no smart pruning, no contempt, no book");
     ("UCI_LimitStrength", [], check(limit_strength), Params, "plays at `UCI_Elo`: fewer visits, a flatter policy, a random choice among nearly equal moves");
     ("UCI_Elo", [], spin(elo, WEAKEST, STRONGEST), Params, "rating to play at with `UCI_LimitStrength`");
-    ("Skill Level", [], spin(skill, 0, FULL_SKILL), Params, "the same scale in steps, used without `UCI_LimitStrength`; 20 is full strength");
+    ("Skill Level", [], spin(skill, 0, FULL_SKILL), Params, "the scale of `UCI_Elo` in steps, used without `UCI_LimitStrength`; 20 is full strength");
     ("UCI_Opponent", [], text(opponent, "<empty>"), None, "the opponent's name; has no effect");
     ("UCI_EngineAbout", [], fixed(about), None, "name, version and licence; cannot be set");
     ("WeightsFile", ["EvalFile"], text(weights, "<embedded>"), Network, "network file (ONNX); a relative path is looked for in the working directory, beside the program and in the networks' folder");
     ("Precision", [], choice(precision), Network, "which of the network's two files to use, `NAME.onnx` or `NAME.int8.onnx`; `auto` is the faster one on this machine");
-    ("ThinkSteps", [], spin(step_limits.steps, 0, MAX_STEPS as i64), Network, "refinement steps of a recurrent network per position; 0 is as in its training");
+    ("ThinkSteps", [], spin(step_limits.steps, 0, MAX_STEPS as i64), Network, "refinement steps of a recurrent network per position; 0 is the number of its training");
     ("Backend", [], choice(backend), Network, "what runs the network: our own kernels (`native`, family `sparse` only), ONNX Runtime on the CPU or a GPU, or no network; `auto` is the fastest on the CPU");
     ("Player", [], choice(player), Workers, "the network's search, or a classical player");
     ("OwnBook", [], check(own_book), None, "plays moves of the book, except in analysis");
@@ -160,7 +160,7 @@ listed {
     ("SyzygyProbeLimit", [], spin(table_rules.pieces, 0, 7), TableRules, "most pieces of a position to probe; 0 uses no tables at all");
     ("Debug Log File", ["LogFile"], text(log_file, "<empty>"), Log, "file that records the UCI traffic in both directions");
     ("VerboseMoveStats", [], check(verbose_move_stats), None, "writes statistics of the root moves at the end of a search, in lc0's format");
-    ("LogLiveStats", [], check(log_live_stats), None, "writes them with every `info`, as Nibbler expects");
+    ("LogLiveStats", [], check(log_live_stats), None, "writes these statistics with every `info`, as Nibbler expects");
     ("MinibatchSize", [], spin(params.batch, 1, 1024), Workers, "most positions that a worker evaluates at once");
     ("Temperature", [], number(temperature, 0.0, 100.0), None, "above 0, draws the move with probability proportional to visits^(1/T), or to prior^(1/T) with `go nodes 1`");
 }
@@ -172,10 +172,10 @@ tuning {
     ("CPuct", [], tuned(params.puct.c, 0.0, 100.0), Params, "exploration constant of PUCT at a node without visits");
     ("CPuctBase", [], number(params.puct.base, 1.0, 1e9), Params, "visits from which exploration grows noticeably: `CPuct + CPuctFactor · ln((N + base) / base)`");
     ("CPuctFactor", [], number(params.puct.factor, 0.0, 1000.0), Params, "how fast exploration grows with the visits N");
-    ("CPuctExponent", [], tuned(params.puct.exponent, 0.0, 1.0), Params, "exponent of the visits of all moves in the exploration of one; 0.5 is AlphaZero's square root");
+    ("CPuctExponent", [], tuned(params.puct.exponent, 0.0, 1.0), Params, "exponent of the parent's visits in the exploration term; 0.5 is AlphaZero's square root");
     ("CPuctDeviation", [], tuned(params.puct.deviation, 0.0, 1.0), Params, "how much the standard deviation of a node's results scales its exploration");
     ("CPuctRoot", [], tuned(params.puct.root, 0.0, 100.0), Params, "factor on exploration at the root");
-    ("CPuctJitter", [], tuned(params.puct.jitter, 0.0, 1.0), Params, "each worker but the first has its own factor on exploration, from 1 − this to 1 + this");
+    ("CPuctJitter", [], tuned(params.puct.jitter, 0.0, 1.0), Params, "every worker except the first has a factor of its own on exploration, from 1 − this to 1 + this");
     ("FpuValue", [], tuned(params.fpu, -100.0, 100.0), Params, "first-play urgency (FPU) reduction: Q of an unvisited move is its parent's minus this times √(visited prior)");
     ("PolicyTemperature", [], tuned(params.policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy; above 1 flattens the priors");
     ("RootPolicyTemperature", [], tuned(params.root_policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy at the root");
@@ -183,11 +183,11 @@ tuning {
     ("Transpositions", [], check(params.transpositions), Params, "positions reached by different move orders share one node");
     ("TreeReuse", [], check(params.reuse), Params, "keeps the part of the last tree that contains the new root");
     ("Solver", [], check(params.solver), Params, "backs up proven wins, losses and draws");
-    ("VisitSeries", [], spin(params.series, 1, Params::MOST_SERIES as i64), Params, "most visits in a row below a node before their results are backed up: one, and one more for every 16 visits of the node, with `native`; 1 is off");
+    ("VisitSeries", [], spin(params.series, 1, Params::MOST_SERIES as i64), Params, "with `native`, most visits in a row below a node before their results are backed up; a node gets one, and one more for every 16 of its visits; 1 is off");
     ("MateSearch", [], check(params.mates), Params, "looks for a forced mate at the root and on the most visited line, in at most a tenth of the time; needs `Solver`");
     ("TwoFoldDraws", [], check(params.twofold_draws), Params, "the first repetition within the search counts as a draw");
     ("SmartPruningFactor", [], number(params.smart_pruning, 0.0, 10.0), Params, "stops visiting root moves that cannot become best in the expected time, and the search when one is left; larger prunes earlier, 0 is off");
-    ("TimeMidpoint", [], number(time.midpoint, 1.0, 200.0), None, "move number at which the expected number of moves left has nearly stopped falling");
+    ("TimeMidpoint", [], number(time.midpoint, 1.0, 200.0), None, "move number after which the expected number of moves left hardly falls");
     ("TimeVisitsBase", [], number(time.visits_base, 0.1, 10.0), None, "factor of the time for a best move without visits");
     ("TimeVisitsSlope", [], number(time.visits_slope, 0.0, 10.0), None, "how much that factor falls as the best move's share of the visits grows from 0 to 1");
     ("TimeInstability", [], number(time.instability, 0.0, 10.0), None, "more time after recent changes of the best move: factor `1 + ln(1 + this · changes)`");

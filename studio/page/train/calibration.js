@@ -14,8 +14,8 @@ export function calibration(reliability) {
   return html`
     <section class="calibration" aria-label="Calibration">
       <h3>Calibration of the last validation</h3>
-      <p class="small">Across what was predicted, up what came true; on the diagonal both are equal. Larger dots have more
-        samples.</p>
+      <p class="small">Horizontal: predicted share; vertical: observed share. On the diagonal both are equal. Larger dots have
+        more samples.</p>
       <div class="plots">${kinds.map((kind) => plot(kind, reliability[kind]))}</div>
     </section>`;
 }

@@ -90,8 +90,8 @@ export function orderForm(values, engines, books, changed, begin) {
       <label class="check"><input name="sprt" type="checkbox" .checked=${value('sprt') !== ''}>
         stop when a test (SPRT) decides</label>
       ${value('sprt') !== '' ? html`
-        <label>not stronger by, Elo ${field('elo0', '-2000', '2000', 'any')}</label>
-        <label>stronger by, Elo ${field('elo1', '-2000', '2000', 'any')}</label>` : nothing}
+        <label>H0: stronger by, Elo ${field('elo0', '-2000', '2000', 'any')}</label>
+        <label>H1: stronger by, Elo ${field('elo1', '-2000', '2000', 'any')}</label>` : nothing}
       <button class="first" type="submit">Begin</button>
     </form>`;
 }

@@ -169,7 +169,7 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Alternates between the [`PARTS`] with one worker and searches with each number of workers. Prints medians.
+/// Alternates between the parts of a search with one worker and searches with each number of workers. Prints medians.
 pub fn native_table(
     network: &SparseNetwork,
     config: &SpeedConfig,

@@ -26,7 +26,7 @@ const LINE_LENGTH: usize = 12;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Example: philidor explain --fen 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1' --move Rxa8+")]
 pub struct ExplainConfig {
-    /// The position [default: the initial position]
+    /// FEN of the position [default: the initial position]
     #[arg(long)]
     pub fen: Option<String>,
     /// Moves from --fen, in SAN or UCI notation; the search needs them to recognise repetitions
