@@ -1,7 +1,6 @@
-//! Samples per second of the loader, and its memory.
-//!
-//! `cargo bench -p trainer --bench loader -- data/engine-*.h5` measures with one thread and with two;
-//! `… -- --make 100000000 FOLDER` first writes files with so many positions of random games.
+//! Samples per second of the loader, and its memory, with one thread and with two: `cargo bench -p trainer --bench
+//! loader -- data/engine-*.h5`. `… -- --make 100000000 FOLDER` first writes files of random games with this many
+//! positions.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,10 +12,10 @@ use trainer::data::dataset::ChunkWriter;
 use trainer::data::record::GameRecord;
 use trainer::learn::torch::Sources;
 
-/// The duration of each measurement.
+/// Per measurement.
 const SECONDS: Duration = Duration::from_secs(5);
 
-/// Writes games of at most a hundred random legal moves, so many positions in all.
+/// Writes games of at most a hundred random legal moves, with `positions` positions in all.
 fn make(positions: usize, folder: &Path) {
     let mut writer = ChunkWriter::new(folder, "random", "random moves", 1_000_000).expect("a new folder");
     let mut rng = fastrand::Rng::with_seed(1);
@@ -44,7 +43,7 @@ fn make(positions: usize, folder: &Path) {
     writer.finish().expect("enough disk space");
 }
 
-/// The peak memory of the process in MiB, if the system reports it.
+/// Peak memory of the process in MiB, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

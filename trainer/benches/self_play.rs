@@ -1,9 +1,9 @@
 //! Measures which share of a network's bare evaluation rate self-play reaches.
 //!
-//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]` alternates two measurements, because
-//! the machine's speed varies: each worker evaluates batches of random positions in its own session (default
-//! 32, embedded network), then plays self-play games with batches of that size and no cache. A checkpoint,
-//! NET.safetensors, runs in libtorch, on a GPU if there is one.
+//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]` alternates two measurements, because the
+//! machine's speed varies: each worker evaluates batches of random positions in its own session (default 32, embedded
+//! network), then plays self-play games with batches of that size and no cache. A checkpoint NET.safetensors runs in
+//! libtorch, on a GPU if there is one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ struct Setting {
     batch: usize,
 }
 
-/// `count` positions after random moves.
+/// After random moves.
 fn positions(count: usize) -> Vec<Game> {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut games = Vec::new();
@@ -50,7 +50,7 @@ fn positions(count: usize) -> Vec<Game> {
 }
 
 impl Setting {
-    /// The setting that the command line asks for, and its description.
+    /// From the command line, with its description.
     fn of(words: &[String]) -> Result<(Setting, String)> {
         let number = |index: usize, usual| words.get(index).map_or(Ok(usual), |word| word.parse());
         let (workers, batch) = (number(1, 1), number(2, 32));

@@ -1,8 +1,7 @@
-//! Samples per second of a training step of the family `sparse`, in plain Rust and as the same network would learn in
-//! libtorch, whose embedding bag adds up the features.
+//! Samples per second of a training step of the family `sparse`, in plain Rust and in libtorch, whose embedding bag
+//! sums the features.
 //!
-//! `cargo bench -p trainer --bench sparse -- 2 10 768 256`: threads, timed steps per round, widths of the policy and the
-//! value.
+//! `cargo bench -p trainer --bench sparse -- 2 10 768 256`: threads, timed steps per round, widths of policy and value.
 
 use std::time::Instant;
 
@@ -17,7 +16,7 @@ use trainer::learn::sparse::{
     SparseBatch, SparseLearner, SparseModel, SparseSamples, SparseShape, SparseTargets,
 };
 
-/// Alternating rounds of both; the median is reported.
+/// Alternating rounds; the median is reported.
 const ROUNDS: usize = 5;
 const BATCH: usize = 4096;
 const RATE: f64 = 1e-3;
@@ -53,7 +52,7 @@ fn batch() -> SparseBatch {
     samples.batch(0..BATCH)
 }
 
-/// The network, a batch and the optimiser in libtorch.
+/// Network, batch and optimiser in libtorch.
 struct Torch {
     optimiser: Optimizer,
     weights: Vec<Tensor>,
@@ -107,7 +106,7 @@ impl Torch {
         }
     }
 
-    /// One step; the loss before it.
+    /// Returns the loss before the step.
     fn step(&mut self) -> f64 {
         let [policy, policy_bias, value, value_bias, a, b, bias_a, bias_b, l1, l1_bias, out, out_bias] =
             &self.weights[..]

@@ -1,8 +1,8 @@
 //! Samples per second of a training step: the bare loop, the learner's step, and a whole run with its loader.
 //!
-//! `cargo bench -p trainer --bench step -- cpu 20 batch=1024 model.filters=64 precision='"bf16"'`:
-//! device, timed steps per round, then keys of the training configuration, of which `preset=mlp` names the preset that
-//! they change. `scripts/torch_speed.py` is the bare loop in Python's PyTorch.
+//! `cargo bench -p trainer --bench step -- cpu 20 batch=1024 model.filters=64 precision='"bf16"'`: device, timed steps
+//! per round, then keys of the training configuration; `preset=mlp` names the preset below them.
+//! `scripts/torch_speed.py` is the bare loop in Python's PyTorch.
 
 use clap::ValueEnum;
 use engine::chess::position::{Game, PackedMove};
@@ -19,11 +19,11 @@ use trainer::learn::run::RunFolder;
 use trainer::learn::torch::families::{DeviceBatch, Expander};
 use trainer::learn::torch::{HeldOut, Learner, TorchRun, loss};
 
-/// Alternating rounds of each loop; the median is reported.
+/// Alternating rounds; the median is reported.
 const ROUNDS: usize = 3;
-/// Maximal number of plies of a game.
+/// Of a game.
 const PLIES: usize = 160;
-/// The learning rate; the speed does not depend on it.
+/// Does not affect the speed.
 const LR: f64 = 1e-4;
 
 /// Games of random moves.
@@ -42,7 +42,7 @@ fn games(count: usize) -> Source {
     Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }
 }
 
-/// Only forward pass, loss, backward pass and optimiser, on tensors that are on the device already.
+/// Only forward pass, loss, backward pass and optimiser, on tensors already on the device.
 fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let output = learner.net.forward(&learner.weights, &batch.input, true);
     let losses = loss::losses(&output, batch, config);
@@ -69,7 +69,7 @@ fn learner_loop(learner: &mut Learner, batch: &Batch, steps: usize) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Samples per second of a run, from its report on its second half.
+/// Samples per second of a run, from the report on its second half.
 fn whole_run(plan: SampleOrder, config: &TrainConfig, device: Device, steps: usize) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let config = TrainConfig {

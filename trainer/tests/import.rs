@@ -1,4 +1,4 @@
-//! `import` and `inspect` through the built binary.
+//! `import` and `inspect` by the built binary.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// Imports a PGN file; returns the chunk, stdout and stderr.
+    /// Returns the chunk, stdout and stderr.
     fn import(&self, pgn: &str, arguments: &[&str]) -> (Chunk, String, String) {
         let out = self.path("out");
         let _ = std::fs::remove_dir_all(&out);
@@ -100,7 +100,7 @@ fn games_are_imported_with_their_tags_and_evaluations() {
     assert!(stdout.contains("2 games, 12 positions in 1 files"), "{stdout}");
     let game = chunk.game(0);
     assert_eq!((game.white_elo, game.black_elo, game.date, game.result.code()), (2500, 2390, 20_240_501, 1));
-    // Before the move, in centipawns for White; mates count plies.
+    // Scores before the move, in centipawns for White; mates count plies.
     let none = NO_EVAL;
     assert_eq!(game.evals, [none, none, 25, 29_997, none, none, 29_999]);
     assert_eq!(chunk.game(1).moves.len(), 5);
@@ -114,7 +114,7 @@ fn lichess_scores_belong_to_the_position_after_the_move() {
         1. e4 { [%eval 0.3] } e5 { [%eval 0.2] } 2. Qh5 { [%eval #-2] } 1-0\n";
     let pgn = folder.write("lichess.pgn", lichess.as_bytes());
     let (chunk, ..) = folder.import(&pgn, &[]);
-    // The score after 1. e4 is that of the position before 1... e5.
+    // The score after 1. e4 belongs to the position before 1... e5.
     assert_eq!(chunk.game(0).evals, [NO_EVAL, 30, 20]);
     let (chunk, ..) = folder.import(&pgn, &["--evals", "before"]);
     assert_eq!(chunk.game(0).evals, [30, 20, -29_998]);
@@ -168,7 +168,7 @@ fn a_truncated_file_is_imported_up_to_its_end() {
     assert_eq!(chunk.games(), 2);
 }
 
-/// Imports what comes through a pipe, in two parts.
+/// Imports bytes through a pipe, in two parts.
 fn piped(folder: &Folder, source: &str, bytes: &[u8]) -> (Chunk, String) {
     let out = folder.path("out");
     let _ = std::fs::remove_dir_all(&out);
@@ -181,7 +181,7 @@ fn piped(folder: &Folder, source: &str, bytes: &[u8]) -> (Chunk, String) {
         .spawn()
         .expect("it starts");
     let mut input = child.stdin.take().expect("piped");
-    // The first part is shorter than the marks by which compressions are recognised.
+    // The first part is too short to recognise the compression.
     let (first, rest) = bytes.split_at(1);
     input
         .write_all(first)
@@ -278,7 +278,7 @@ fn filters_and_duplicates() {
     assert_eq!(folder.import(&pgn, &["--max-games", "1"]).0.games(), 1);
 }
 
-/// Games that other readers were reported to misread; each names its report.
+/// Games that other readers were reported to misread. The file names the report of each.
 #[test]
 fn games_that_other_readers_misread_are_read_whole() {
     let folder = Folder::new();
@@ -372,7 +372,7 @@ fn training_names_a_damaged_file_and_skips_it() {
 #[test]
 fn training_names_a_file_with_illegal_moves() {
     let folder = Folder::new();
-    // 1. e4, and 1. e4 e5 2. e2-e4 again: the checksums are valid.
+    // 1. e4, and 1. e4 e5 2. e2-e4 again. The checksums are valid.
     let mut illegal = Chunk::new("a test");
     for moves in [vec![12 | 28 << 6], vec![12 | 28 << 6, 52 | 36 << 6, 12 | 28 << 6]] {
         let moves = moves.into_iter().map(PackedMove).collect();
@@ -478,7 +478,7 @@ fn files_are_not_overwritten_and_missing_files_are_named() {
     assert!(String::from_utf8_lossy(&missing.stderr).contains("nowhere.pgn"));
 }
 
-/// A PGN of so many different games.
+/// A PGN of `count` different games.
 fn many_games(count: usize) -> String {
     let game = |number: usize| {
         let knights = "Nf3 Nf6 Ng1 Ng8 ".repeat(number % 40);
@@ -491,7 +491,7 @@ fn many_games(count: usize) -> String {
     (0..count).map(game).collect()
 }
 
-/// Runs the trainer with files limited to so many bytes: a write beyond them fails, as on a full disk.
+/// Runs the trainer with a limit on file sizes: a write beyond it fails, as on a full disk.
 #[cfg(unix)]
 fn trainer_on_a_full_disk(bytes: u64, arguments: &[&str]) -> Output {
     let script = "trap '' XFSZ && ulimit -f \"$1\" && shift && exec \"$@\"";
@@ -509,7 +509,7 @@ fn a_full_disk_is_an_error() {
     let (chunk, ..) = folder.import(&pgn, &[]);
     assert_eq!(chunk.games(), 300);
     let size = std::fs::metadata(folder.path("out/x-00000.h5")).expect("the file").len();
-    // Wherever the disk is full: in the header, in any dataset, or at the end.
+    // The disk is full in the header, in any dataset, or at the end.
     let limits = (1..=4).map(|part| size * part / 5).chain([512, size - 512]);
     for (number, limit) in limits.enumerate() {
         let out = folder.path(&format!("full-{number}"));

@@ -1,4 +1,4 @@
-//! A training run that is killed at an arbitrary moment continues from its last checkpoint with the same result.
+//! A training run killed at any moment continues from its last checkpoint with the same result.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -51,7 +51,7 @@ fn is_resumed_as_it_was(config: &serde_json::Value) {
         let mut child =
             train("killed", attempt > 0).stderr(Stdio::piped()).spawn().expect("the trainer starts");
         let stderr = BufReader::new(child.stderr.take().expect("piped"));
-        // The first line of progress: some steps and checkpoints are done, many are not.
+        // At the first line of progress some steps and checkpoints are done, but many are not.
         let progress =
             stderr.lines().map_while(Result::ok).find(|line| line.contains("samples ") && line.contains('%'));
         assert!(progress.is_some(), "a line of progress");

@@ -1,7 +1,6 @@
-//! `mine` and `annotate` through the built binary: complete, interrupted and resumed runs.
+//! `mine` and `annotate` by the built binary: complete, interrupted and resumed runs.
 //!
-//! The engine is a toy in this program: the test `toy_engine`, which is ignored unless it is named. It scores moves by
-//! a hash of position and move.
+//! The engine is a toy in this program, the ignored test `toy_engine`. It scores moves by a hash of position and move.
 
 mod workers;
 
@@ -17,12 +16,12 @@ use trainer::data::dataset::Chunk;
 use trainer::data::record::{GameRecord, GameResult, NO_EVAL, wdl_of_eval};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// With this environment variable the toy stops answering after so many searches.
+/// Environment variable: the toy stops answering after this many searches.
 const SILENT_AFTER: &str = "TOY_SILENT_AFTER";
-/// With this environment variable the toy has another name.
+/// Environment variable: the toy's name.
 const NAME: &str = "TOY_NAME";
 
-/// A UCI engine. The option `Fail` makes it exit at that search, `UCI_ShowWDL` makes it report win, draw and loss.
+/// A UCI engine. Exits at the search number `Fail`, and reports WDL with `UCI_ShowWDL`.
 #[test]
 #[ignore = "the engine of the other tests"]
 fn toy_engine() {
@@ -78,12 +77,12 @@ fn position(line: &str) -> Game {
     Game::from_uci(start.strip_prefix("position fen "), moves.split_whitespace()).expect("a legal game")
 }
 
-/// Win, draw and loss for the mover in thousandths, of a score that is at most 150.
+/// WDL for the mover in thousandths. `score` is at most 150.
 fn wdl(score: i16) -> [i16; 3] {
     [400 + score, 200, 400 - score]
 }
 
-/// The legal moves with scores for the mover, the best first.
+/// Legal moves with scores for the mover, best first.
 fn favourites(game: &Game) -> Vec<(i16, String)> {
     let fen = game.fen();
     let chess960 = fen.starts_with("1rk");
@@ -96,7 +95,7 @@ fn favourites(game: &Game) -> Vec<(i16, String)> {
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// A folder with the toy as a program, and with a program of the same answers that is named as Stockfish is.
+    /// A folder with the toy as a program, and with the same program under Stockfish's name.
     fn new() -> Folder {
         let folder = Folder(tempfile::tempdir().expect("a folder"));
         let tests = std::env::current_exe().expect("this program");
@@ -127,21 +126,21 @@ impl Folder {
         self.command(line).output().expect("the trainer starts")
     }
 
-    /// The standard output of a command that succeeds.
+    /// Standard output of a command that succeeds.
     fn succeed(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The standard error of a command that fails.
+    /// Standard error of a command that fails.
     fn fail(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(!output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stdout));
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    /// All games of the files of a name.
+    /// Games of all files of this name.
     fn games(&self, name: &str) -> Vec<GameRecord> {
         let read = |number: usize| {
             let path = self.at(&format!("data/{name}-{number:05}.h5"));
@@ -166,7 +165,7 @@ fn games_depend_on_the_seed_alone() {
     assert_ne!(games, folder.games("other"));
     assert!(folder.at("data/three-00001.h5").exists(), "cut at the chunk's size");
 
-    // The evaluation is the best move's, for White, whichever was played.
+    // The evaluation is the best move's, for White, whichever move was played.
     let (mut best, mut plies) = (0, 0);
     for game in &games {
         assert!(game.start.is_none() && (1..=60).contains(&game.moves.len()));
@@ -190,8 +189,8 @@ fn games_depend_on_the_seed_alone() {
     );
 }
 
-/// Starts a command and sends it a signal as soon as it reports progress; returns whether it succeeded. It cannot finish
-/// before: each of its two engines answers `searches` times only.
+/// Starts a command, sends a signal as soon as it reports progress, and returns its status. It cannot finish before,
+/// because its two engines answer only `searches` times each.
 fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> Option<i32> {
     let mut command = folder.command(&format!("{line} --engines 2"));
     command.env(SILENT_AFTER, searches.to_string());
@@ -218,7 +217,7 @@ fn an_interrupted_run_is_resumed_with_the_same_result() {
         let refused = folder.fail(&line);
         assert!(refused.contains("it exists") && refused.contains("--resume"), "{refused}");
     };
-    // No game is over after three plies: there is no file of games yet.
+    // No game is over after three plies, so there is no game file yet.
     assert_eq!(interrupted(&folder, &line, 3, "-INT"), Some(130));
     assert!(folder.at("data/parts.json").exists() && folder.games("parts").is_empty());
     refused();
@@ -248,7 +247,7 @@ fn a_full_disk_destroys_no_games() {
     folder.succeed(&format!("{MINE} --games 20 --name full"));
     let games = folder.games("full");
     let size = std::fs::metadata(folder.at("data/full-00000.h5")).expect("the file").len();
-    // Files are limited to the size of this one: a write beyond it fails, as on a full disk.
+    // Files are limited to this file's size: a write beyond it fails, as on a full disk.
     let script = format!("trap '' XFSZ && ulimit -f {} && exec \"$@\"", size.div_ceil(512));
     let mut command = Command::new("sh");
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_philidor-trainer")]);
@@ -282,7 +281,7 @@ fn an_engine_that_exits_is_restarted() {
     assert!(error.contains("did not answer"), "{error}");
 }
 
-/// How many moves led to the first position with an evaluation.
+/// Moves before the first position with an evaluation.
 fn unlabelled(game: &GameRecord) -> usize {
     game.evals.iter().take_while(|eval| **eval == NO_EVAL).count()
 }
@@ -323,12 +322,12 @@ fn games_begin_at_the_configured_positions() {
     assert!(games.iter().all(|game| first_labelled(game).ends_with(" 4")), "after six plies it is move 4");
     for game in &games {
         assert!(game.start.is_none() && unlabelled(game) == 6, "the random moves are stored: {game:?}");
-        // What was played at random is no target: the first search is that of the first position with an evaluation.
+        // Random moves are not targets: the first search is at the first position with an evaluation.
         assert!(game.searches[..6].iter().all(|search| search.shares.is_empty()));
         assert!(game.searches[6..].iter().all(|search| !search.shares.is_empty()));
     }
 
-    // Every move draws by the rule of fifty moves: restarting the engine would not help.
+    // Every move draws by the fifty-move rule, so a restart of the engine would not help.
     folder.write("last.epd", "8/8/8/4k3/8/4K3/4R3/8 w - - 99 80\n");
     let error = folder.fail(&format!("{MINE} --games 1 --name none --book last.epd --random-plies 1"));
     assert!(error.contains("in game 0 at ply 0: no start position found"), "{error}");
@@ -346,7 +345,7 @@ fn games_follow_the_trees_of_our_own_searches() {
     folder.succeed(&format!("{line} --name engine"));
     let games = folder.games("one");
     assert_eq!(games, folder.games("three"));
-    // They begin in positions of games, not always in the first.
+    // The games begin in positions of games, not always in the initial one.
     let mut known = std::collections::BTreeSet::new();
     for game in &folder.games("first") {
         let mut replay = Game::new();
@@ -358,7 +357,7 @@ fn games_follow_the_trees_of_our_own_searches() {
     assert!(games.iter().all(|game| known.contains(&*game.start_fen())));
     assert!(games.iter().filter(|game| unlabelled(game) > 0).count() > 8, "with the moves that led there");
     assert!(games.iter().all(|game| game.result == GameResult::Unknown));
-    // The engine judges the positions, and does not choose the moves.
+    // The engine labels the positions, but does not choose the moves.
     check_best_moves(&games, |score, white| {
         let [win, draw, loss] = wdl_of_eval(score);
         if white { [win, draw, loss] } else { [loss, draw, win] }
@@ -384,7 +383,7 @@ fn games_follow_the_trees_of_our_own_searches() {
     assert!(refused.contains("cannot be used with"), "{refused}");
     let refused = folder.fail(&format!("{line} --network nothing.onnx --tree-paths 40 --name x"));
     assert!(refused.contains("nothing.onnx"), "{refused}");
-    // Where a path mates, that is not the result of a game.
+    // The result of a path that mates is unknown.
     let start = "7k/8/5K2/8/6Q1/8/8/8 w - - 0 1";
     let m = Game::from_fen(start).expect("a position").legal_moves()[0];
     let mut mates = Chunk::new("a test");
@@ -435,7 +434,7 @@ fn games_are_annotated() {
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name kept --keep-known");
     let kept = folder.games("kept");
     assert_eq!((kept[0].evals[0], &kept[0].evals[1..]), (99, &games[0].evals[1..]));
-    // Files of games as well as PGN.
+    // Game files as well as PGN.
     folder.succeed("import two.pgn --name plain --unknown-results");
     assert!(folder.games("plain")[1].evals.iter().all(|eval| *eval == NO_EVAL));
     folder.succeed("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name stored");
@@ -462,7 +461,7 @@ fn labels_that_others_make_are_those_of_one_process() {
         if units > 1 {
             return;
         }
-        // The first result comes damaged first: it is refused, and the unit is wanted again.
+        // The first result arrives damaged: it is refused, and the unit is wanted again.
         write_file(&inbox.join(file), &result[..result.len() / 2]).expect("a file");
         while !inbox.join("refused").join(format!("{file}.txt")).exists() {
             assert!(begin.elapsed() < Duration::from_secs(400), "it is not refused");
@@ -475,8 +474,8 @@ fn labels_that_others_make_are_those_of_one_process() {
     assert_eq!(folder.games("shared").len(), 66);
 }
 
-/// Checks that every ply has the engine's best move as its policy target, and `value` as win, draw and loss: it is given
-/// the score for White and whether White is to move.
+/// Checks that every ply has the engine's best move as its policy target, and as WDL `value`, called with the score for
+/// White and whether White is to move.
 fn check_best_moves(games: &[GameRecord], value: impl Fn(i16, bool) -> [f32; 3]) {
     for game in games {
         let mut replay = Game::from_fen(&game.start_fen()).expect("a position");
@@ -507,13 +506,13 @@ fn check_best_moves(games: &[GameRecord], value: impl Fn(i16, bool) -> [f32; 3])
 #[test]
 fn best_moves_are_recorded_with_their_values() {
     let folder = Folder::new();
-    // As the engine reports them …
+    // The WDL is the one that the engine reports …
     let reported =
         |score: i16, white: bool| wdl(if white { score } else { -score }).map(|x| f32::from(x) / 1000.0);
     let shown = "--best-move --option UCI_ShowWDL=true";
     folder.succeed(&format!("{MINE} --games 6 --name shown {shown}"));
     check_best_moves(&folder.games("shown"), reported);
-    // … or else of the score; a move that is not the best is played often.
+    // … or else comes from the score. A move that is not the best is played often.
     folder.succeed(&format!("{MINE} --games 6 --name plain --best-move"));
     let plain = folder.games("plain");
     let of_score = |score: i16, white: bool| {
@@ -530,7 +529,7 @@ fn best_moves_are_recorded_with_their_values() {
     };
     assert!(plain.iter().map(differ).sum::<usize>() > 10);
 
-    // The same of games that exist, in PGN or as games, and no trace of it without the option.
+    // Likewise for existing games, in PGN or game files. Without the option nothing is recorded.
     folder.succeed(&format!("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name labelled {shown}"));
     check_best_moves(&folder.games("labelled"), reported);
     folder.write("two.pgn", PGN);
@@ -538,7 +537,7 @@ fn best_moves_are_recorded_with_their_values() {
     check_best_moves(&folder.games("pgn"), of_score);
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name without");
     assert!(folder.games("without").iter().all(|game| game.searches.is_empty()));
-    // Several of them, by their scores.
+    // Several best moves, by their scores.
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name several --best-moves 3");
     for (game, single) in folder.games("several").iter().zip(&folder.games("pgn")) {
         assert_eq!(game.evals, single.evals);
@@ -555,12 +554,12 @@ fn best_moves_are_recorded_with_their_values() {
         }
     }
     assert!(folder.games("several").iter().any(|game| game.searches.iter().any(|s| s.shares.len() == 3)));
-    // What was known and is kept has no best move.
+    // A known evaluation that is kept has no best move.
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name kept --keep-known --best-move");
     let kept = folder.games("kept").remove(0);
     let recorded: Vec<bool> = kept.searches.iter().map(|search| !search.shares.is_empty()).collect();
     assert_eq!((kept.evals[0], &recorded[..]), (99, &[false, true, true, true][..]));
-    // Another setting than that of the games begun.
+    // A setting that differs from the begun run's.
     let error = folder.fail("annotate two.pgn --engine ./toy --depth 1 --name without --resume --best-move");
     assert!(error.contains("best_move was false, is now true"), "{error}");
 }
@@ -589,7 +588,7 @@ fn an_engine_that_gets_only_recent_positions_answers_the_same() {
     assert!(folder.games("parts").len() < 100);
     folder.succeed(&format!("{line} --name parts --resume"));
     assert_eq!(folder.games("parts"), folder.games("mined"));
-    // It fails within a game.
+    // The engine fails within a game.
     folder.succeed(&format!("{line} --name restarted --engines 1 --option Fail=1500"));
     assert_eq!(folder.games("restarted"), folder.games("mined"));
 }

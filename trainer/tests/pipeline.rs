@@ -1,4 +1,4 @@
-//! End-to-end test: PGN → games/1 → training → ONNX → a move from the engine.
+//! End-to-end test: PGN → games/1 → training → ONNX → a move by the engine.
 
 use std::io::{self, Cursor, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use engine::chess::position::Game;
 /// Famous short games, few enough for a small network to memorise.
 const GAMES: &str = include_str!("famous.pgn");
 
-/// Runs `philidor-trainer`; panics if it fails.
+/// Panics if the command fails.
 fn trainer(arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_philidor-trainer");
     let output = Command::new(program).args(arguments).output().expect("the trainer starts");
@@ -18,7 +18,7 @@ fn trainer(arguments: &[&str]) -> Output {
     output
 }
 
-/// A buffer that the engine writes its output to.
+/// Receives the engine's output.
 #[derive(Clone, Default)]
 struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -40,7 +40,7 @@ fn engine(commands: String) -> String {
     String::from_utf8(bytes).expect("UCI is text")
 }
 
-/// The lines of the run's `metrics.jsonl`.
+/// Lines of the run's `metrics.jsonl`.
 fn metrics(run: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
@@ -56,8 +56,8 @@ fn imported() -> (tempfile::TempDir, serde_json::Value) {
     (folder, sources)
 }
 
-/// Exports the newest checkpoint of the run `name`, verifies the network file, and plays a move with the engine, with and
-/// without search.
+/// Exports the newest checkpoint of the run `name`, verifies the network file, and plays a move with the engine, with
+/// and without search.
 fn export_verify_and_play(folder: &Path, name: &str) {
     let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
     let checkpoint = newest(&folder.join(name).join("checkpoints"));
@@ -77,7 +77,7 @@ fn export_verify_and_play(folder: &Path, name: &str) {
         let game = Game::from_uci(None, ["e2e4", "e7e5"]).expect("a legal game");
         let chosen = best.split(' ').next().expect("a move");
         assert!(game.parse_uci(chosen).is_ok(), "{output}");
-        // The embedded network, until the other one is named, has no fp32.
+        // Until another network is named, the engine has the embedded network, which has no fp32.
         let told = |line: &&str| line.starts_with("info string") && !line.contains("Precision fp32");
         assert_eq!(output.lines().find(told), None, "the network was loaded without a warning: {output}");
     }
@@ -165,11 +165,10 @@ fn each_of_three_epochs_is_validated() {
     let validated = metrics.iter().filter(|line| line.get("validation").is_some());
     let steps: Vec<u64> = validated.filter_map(|line| line["step"].as_u64()).collect();
     let &[first, second, last] = steps.as_slice() else { panic!("{steps:?}") };
-    // A last batch may belong to two epochs.
+    // The last batch may belong to two epochs.
     assert!(first > 1 && second == 2 * first && (3 * first - 2..=3 * first).contains(&last), "{steps:?}");
 }
 
-/// The last checkpoint in `folder`.
 fn newest(folder: &Path) -> String {
     let path = folder.join("last.safetensors");
     assert!(path.exists(), "a checkpoint");

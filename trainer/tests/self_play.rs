@@ -1,4 +1,4 @@
-//! Tests self-play, matches and reinforcement learning with the built program.
+//! Self-play, matches and reinforcement learning by the built program.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -48,7 +48,7 @@ fn metrics(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The final state of a run, after checking every file of its buffer.
+/// The final state of a run. Checks every file of its buffer.
 fn checked_state(run: &Path) -> Value {
     let text = std::fs::read_to_string(run.join("state.json")).expect("a state");
     let state: Value = serde_json::from_str(&text).expect("JSON");
@@ -132,24 +132,23 @@ fn a_network_learns_from_its_own_games() {
         assert!(error.contains(why), "{error}");
         assert_eq!(config(), before);
     }
-    // Repeating what the run already has is allowed.
+    // Repeating a key's existing value is allowed.
     let same = [&learn("runs/a", &more)[..], &["--set", "train.model.filters=8"]].concat();
     let said = succeeds(trainer(at, &same)).stdout;
     let complete =
         "4 of 4 iterations are done: complete; to go on: philidor-trainer rl --run runs/a --resume";
     assert!(String::from_utf8_lossy(&said).starts_with(complete), "{}", String::from_utf8_lossy(&said));
-    // So does a resumed run without limits, which has those that it was asked for.
+    // A resumed run without limits has its earlier limits.
     let said = succeeds(trainer(at, &["rl", "--run", "runs/a", "--resume"])).stdout;
     assert!(String::from_utf8_lossy(&said).starts_with(complete), "{}", String::from_utf8_lossy(&said));
     assert_eq!(config(), before);
-    // A finished run can be resumed for more iterations; starting it again is refused, because that would
-    // lose it.
+    // A finished run can be resumed for more iterations. Starting it again is refused, because the run would be lost.
     let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
     let more = ["--resume", "--iterations", "6", "--device", "cpu", "--set", "quantise=true"];
     succeeds(trainer(at, &[&["rl", "--run", "runs/a"], &more[..]].concat()));
     assert_eq!(metrics(&run).len(), 6);
-    // From here on it plays in int8, in the arena too; each network is quantised once.
+    // From here on, self-play and arena use int8. Each network is quantised once.
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     let said: Vec<&str> = events.lines().filter(|line| line.contains("in 8 bits: policy KL ")).collect();
     let tested = said.iter().filter(|line| line.contains("network 00006 in 8 bits")).count();
@@ -243,7 +242,6 @@ fn games_are_played_in_libtorch_if_the_configuration_says_so() {
         }
     };
     spoil();
-    // Uses the run's own configuration.
     let resume = |more: &[&str]| {
         let first = ["rl", "--run", "run", "--resume", "--device", "cpu", "--iterations"];
         trainer(at, &[&first[..], more].concat())
@@ -263,8 +261,7 @@ fn games_are_played_in_libtorch_if_the_configuration_says_so() {
     let best = checked_state(&run)["best"].as_str().expect("a name").to_owned();
     let best = || std::fs::read(run.join(format!("nets/{best}.onnx"))).expect("a file");
     spoil();
-    // A veto runs the canaries with the ONNX file in ONNX Runtime, so the file is exported again from the
-    // weights.
+    // A veto runs the canaries in ONNX Runtime, so the ONNX file is exported again from the weights.
     let veto =
         ["--set", "arena.veto_score=1", "--set", "arena.veto.elo0=300", "--set", "arena.veto.elo1=600"];
     succeeds(resume(&[&["6"], &veto[..]].concat()));
@@ -277,7 +274,7 @@ fn games_are_played_in_libtorch_if_the_configuration_says_so() {
     assert!(best().len() > 1000);
 }
 
-/// Kills a program after `time` unless it ends before; returns true if it was killed.
+/// Kills a program after `time` unless it has ended. Returns whether it was killed.
 fn killed_after(time: Duration, mut command: Command) -> bool {
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the trainer starts");
     let mut said = child.stderr.take().expect("piped");
@@ -305,13 +302,13 @@ fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
     let arguments = learn("run", &["--iterations", "6"]);
     let (mut rng, mut kills) = (fastrand::Rng::with_seed(6), 0);
     let command = || {
-        // A folder with a state holds a run; on a busy machine the start may take all of the time.
+        // A folder with a state holds a run. On a busy machine the start may take all of the time.
         let resume = at.join("run/state.json").exists();
         let more: &[&str] = if resume { &["--resume"] } else { &[] };
         trainer(at, &[&arguments[..], more].concat())
     };
     for _ in 0..12 {
-        // Each start takes part of the time, so there are at most a dozen kills of a quarter of the whole
+        // Each start takes part of the time, so there are at most a dozen kills, each within a quarter of the whole
         // time.
         kills += u32::from(killed_after(whole.mul_f64(rng.f64() / 4.0), command()));
     }
@@ -371,8 +368,8 @@ fn damage_by_a_ruinous_learning_rate_is_vetoed_and_undone() {
         (&json!("start"), &json!("start"), &json!(2))
     );
     assert_eq!(state["escalation"]["lr_factor"], 0.5);
-    // With a sane learning rate and batches large enough for BatchNorm, it continues from the restored
-    // weights. (Six games between equals may end with 25 %.)
+    // With a sane learning rate and batches large enough for BatchNorm, the run continues from the restored weights.
+    // (Six games between equals may end with 25 %.)
     succeeds(trainer(
         at,
         &[

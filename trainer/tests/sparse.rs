@@ -1,4 +1,4 @@
-//! The family `sparse`, by the built program: it needs no libtorch.
+//! The family `sparse` by the built program, without libtorch.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -86,7 +86,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let said = succeeds(at, &[&["lr-finder"][..], &trial, &["--steps", "60", "--out", "lr.svg"]].concat());
     assert!(said.contains("suggestion: lr=") && at.join("lr.svg").exists(), "{said}");
 
-    // Both forms are the same integers to the engine, beside a network that ONNX Runtime runs.
+    // Both files are the same integers to the engine.
     let nets = ["net.onnx", "net.int8.onnx", "embedded"];
     let judged = |command: &str, more: &[&str]| -> Value {
         succeeds(at, &[&["evaluate", command][..], &nets, &["--json", "out.json"], more].concat());
@@ -103,7 +103,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let [integers, floats] = ["net.onnx", "net.onnx, ONNX Runtime"].map(loss);
     assert!(integers != floats && (integers - floats).abs() < 0.02, "{integers} {floats}");
     judged("canaries", &["--nodes", "10"]);
-    // Only among the legal moves does this family have a policy.
+    // This family has a policy for legal moves only.
     let raw = [&["evaluate", "accuracy", "net.onnx", "--raw"][..], &files[..]].concat();
     let output = trainer(at, &raw);
     let warned = String::from_utf8_lossy(&output.stderr);
@@ -114,7 +114,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let error = fails(at, &["heatmap", "net.onnx", "--piece", "N"]);
     assert!(error.contains("does not apply to networks of the family sparse"), "{error}");
 
-    // It plays; the same seed gives the same games.
+    // The network plays; the same seed gives the same games.
     let rules = ["--set", "visits=20", "--set", "max_plies=20", "--set", "workers=1"];
     for (name, net) in [("one", "net.onnx"), ("two", "net.int8.onnx")] {
         let more = ["self-play", "--net", net, "--games", "4", "--out", "data", "--name", name];
@@ -130,7 +130,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     assert!(said.contains("pairs 0 ½ 1 1½ 2: "), "{said}");
 }
 
-/// Mean difference of two networks' expected results, in positions of random games.
+/// Mean difference of two networks' expected results in positions of random games.
 fn difference(a: &Path, b: &Path) -> f32 {
     let mut evaluators = [a, b].map(|file| SparseNetwork::load(file).expect("a network").evaluator());
     let mut rng = fastrand::Rng::with_seed(2);
@@ -146,7 +146,7 @@ fn difference(a: &Path, b: &Path) -> f32 {
     differences.iter().sum::<f32>() / differences.len() as f32
 }
 
-/// The priors and the expected result of a network in two positions.
+/// Priors and expected result of a network in two positions.
 fn answers(file: &Path) -> [(Vec<f32>, f32); 2] {
     let mut evaluator = SparseNetwork::load(file).expect("a network").evaluator();
     let fens = [
@@ -185,7 +185,7 @@ fn a_teacher_keeps_what_the_first_weights_know() {
     let (without, with) = (train("without", ""), train("with", "embedded"));
     let [without, with] = [without, with].map(|net| difference(first, &net));
     assert!(with < 0.5 * without && without > 0.02, "{with} {without}");
-    // The same games are in both sources, and held out for the one that learns from them.
+    // Both sources have the same games. They are held out only for the source that learns from them.
     let validations = metrics(&at.join("with")).into_iter().filter_map(|line| {
         line.get("sources").map(|sources| sources.as_object().expect("an object").keys().cloned().collect())
     });
@@ -239,7 +239,7 @@ fn training_names_a_file_with_illegal_moves() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write_config(at, &config());
-    // 1. e4, and 1. e4 e5 2. e2-e4 again: the checksums are valid.
+    // 1. e4, and 1. e4 e5 2. e2-e4 again. The checksums are valid.
     let mut illegal = Chunk::new("a test");
     for moves in [vec![12 | 28 << 6], vec![12 | 28 << 6, 52 | 36 << 6, 12 | 28 << 6]] {
         let moves = moves.into_iter().map(PackedMove).collect();
@@ -298,7 +298,7 @@ fn metrics(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Metrics without what depends on the clock.
+/// Metrics without values that depend on the clock.
 fn timeless(run: &Path) -> Vec<Value> {
     let mut lines = metrics(run);
     for line in &mut lines {
@@ -340,20 +340,20 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
     }
     let learner = SparseCheckpoint::read(&run.join("train-000/checkpoints/last.safetensors")).expect("it");
     assert!(learner.state.contains("\"trained\":false"), "it began with random weights: {}", learner.state);
-    // Its networks play, and train on.
+    // The run's networks play, and can be trained further.
     let said = succeeds(at, &["arena", "whole/nets/00004.onnx", "random", "--visits", "4", "--games", "2"]);
     assert!(said.contains("pairs "), "{said}");
     let init = ["--init", "whole/nets/00004.safetensors", "--set", "model.hidden=16"];
     write_config(at, &config());
     succeeds(at, &[&["train", "--config", "config.json", "--run", "more"][..], &init].concat());
 
-    // Interrupted between any two stages and resumed, it is the same run.
+    // Interrupted between any two stages and resumed, the run is the same.
     for iterations in ["1", "2", "3", "4"] {
         let resume: &[&str] = if iterations == "1" { &[] } else { &["--resume"] };
         rl("parts", &[&["--iterations", iterations][..], resume].concat());
     }
     assert_eq!(timeless(&at.join("parts")), timeless(&run));
-    // The tensors, behind a header whose metadata has no order.
+    // Compares only the tensors, because the header's metadata has no order.
     let net = |run: &str| {
         let bytes = std::fs::read(at.join(run).join("nets/00004.safetensors")).expect("weights");
         let header = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
@@ -361,7 +361,7 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
     };
     assert!(net("parts") == net("whole"), "the weights differ");
 
-    // A network that is missing is exported again from its weights; games that are missing are done without.
+    // A missing network is exported again from its weights; missing games are left out.
     std::fs::remove_file(run.join("nets/start.onnx")).expect("a network");
     std::fs::remove_file(run.join("games/iter-00004-00000.h5")).expect("games");
     std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
@@ -373,7 +373,7 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
         "{events}"
     );
 
-    // From a network file, whose family needs no mention; a veto compares the networks and begins again.
+    // Starts from a network file, which implies the family. A veto compares the networks and begins again.
     let start = [
         "rl",
         "--run",
@@ -419,7 +419,7 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
         (&json!("sparse"), &json!(128))
     );
 
-    // What does not apply is refused by name.
+    // Keys of other families are refused by name.
     for (bad, why) in [
         ("quantise=true", "quantise does not apply to the family sparse"),
         ("train.teacher.net=x", "teacher does not apply to the family sparse"),

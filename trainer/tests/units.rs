@@ -1,5 +1,4 @@
-//! Tests units of work with the built program: a run whose units other machines do has the same games as a
-//! run alone.
+//! Units of work by the built program: a run whose units other machines do has the same games as a run alone.
 
 mod workers;
 
@@ -20,8 +19,8 @@ fn succeeds(mut command: Command) -> String {
     said(&output)
 }
 
-/// Configures a run of a second or two: a tiny `sparse` network and short games; from the second iteration on
-/// the networks before the newest play.
+/// Configures a run of a second or two: a tiny `sparse` network and short games. From the second iteration on, the
+/// networks before the newest play.
 fn write_config(folder: &Path) {
     let config = json!({
         "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1 },
@@ -40,7 +39,7 @@ fn learn<'a>(run: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     first.into_iter().chain(more.iter().copied()).collect()
 }
 
-/// The hashes of all games of a run, after checking every file of its buffer.
+/// Hashes of all games of a run. Checks every file of its buffer.
 fn games(run: &Path) -> BTreeSet<u64> {
     let mut hashes = BTreeSet::new();
     for entry in std::fs::read_dir(run.join("games")).expect("a folder").flatten() {
@@ -58,7 +57,7 @@ fn lines(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// What a run learnt and how its networks were judged; this depends only on its games.
+/// What a run learnt and how its networks were judged, which depends only on its games.
 fn learnt(run: &Path) -> Vec<Value> {
     let kept = |line: &Value| {
         json!([line["iteration"], line["play"]["games"], line["learn"]["policy_loss"], line["arena"]])
@@ -81,8 +80,7 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
     assert_eq!(behind, [0, 1, 1]);
     assert!(lag("alone")[1]["positions"].as_u64().is_some_and(|positions| positions > 100));
 
-    // Another process does every unit, but first sends garbage, a truncated file, and the result of another
-    // unit.
+    // Another process does every unit, but first sends garbage, a truncated file, and another unit's result.
     let patient = ["--iterations", "3", "--inbox", "inbox", "--patience", "100000"];
     let learner = trainer(at, &learn("fleet", &patient)).spawn().expect("the trainer starts");
     let mut last: Vec<u8> = Vec::new();
@@ -149,8 +147,7 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     let first = work(at, &inbox, unit).expect("a result");
     assert!(work(at, &inbox, unit).expect("a result") == first, "other bytes");
 
-    // Games of another network under this unit's name: the name inside the file is right, the searches are
-    // not.
+    // Games of another network under this unit's name: the name inside the file is right, the searches are not.
     let rules = unit["rules"].as_str().expect("a name");
     let seed = unit["seed"].to_string();
     let more: Vec<String> = std::fs::read_to_string(inbox.join("files").join(rules)).into_iter().collect();
@@ -231,7 +228,7 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     let games = result["games"].as_array().expect("games");
     assert_eq!((games.len(), &games[0]["start"]), (4, &games[1]["start"]));
     assert!(games[0]["moves"].as_str().is_some_and(|moves| moves.split(' ').count() <= 20));
-    // With equal settings, both players play the same game with colours reversed.
+    // With equal settings, both players would play the same game with colours reversed.
     assert_ne!(games[0]["moves"], games[1]["moves"], "CPuct makes a difference");
     let broken = unit.to_string().replace("philidor-unit/2", "philidor-unit/9");
     std::fs::write(at.join("unit.json"), broken).expect("a file");
@@ -286,8 +283,7 @@ fn settings_compared_by_others_have_the_same_games_and_false_ones_are_refused() 
 
     let arguments = ["compare", "plan.json", "--out", "fleet", "--inbox", "inbox", "--patience", "100000"];
     let waiting = trainer(at, &arguments).spawn().expect("the trainer starts");
-    // Invalid results before the first valid one: another game's move, a wrong game result, another unit's
-    // games, no JSON.
+    // Invalid results before the first valid one: an illegal move, a wrong game result, another unit's games, no JSON.
     let mut bad: Vec<(String, &str)> = Vec::new();
     let mut other: Vec<u8> = Vec::new();
     let mut spoil = |inbox: &Path, file: &str, result: &[u8]| {

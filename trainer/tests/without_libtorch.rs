@@ -1,5 +1,3 @@
-//! The binary built without libtorch.
-
 #![cfg(not(feature = "libtorch"))]
 
 use std::process::{Command, Output};

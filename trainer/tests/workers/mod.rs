@@ -1,4 +1,4 @@
-//! Other machines of the tests: they do units of work with the built program.
+//! Plays the other machines: does units of work with the built program.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,19 +9,18 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use trainer::base::files::write_file;
 
-/// The built program, in a folder.
 pub fn trainer(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
     command.current_dir(folder).args(arguments).stderr(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 
-/// All that a program has printed.
+/// Stdout and stderr.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The units that an inbox wants, each with its file.
+/// The units that an inbox wants, each with its result's file name.
 pub fn wanted(inbox: &Path) -> Vec<(String, Value)> {
     let text = std::fs::read_to_string(inbox.join("wanted.json")).unwrap_or_default();
     let list: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -29,7 +28,7 @@ pub fn wanted(inbox: &Path) -> Vec<(String, Value)> {
     list["units"].as_array().into_iter().flatten().map(entry).collect()
 }
 
-/// Does a unit; none if its files are not wanted any more.
+/// Does a unit; `None` if its files are no longer wanted.
 pub fn work(folder: &Path, inbox: &Path, unit: &Value) -> Option<Vec<u8>> {
     let (file, out) = (folder.join("unit.json"), folder.join("result"));
     std::fs::write(&file, unit.to_string()).expect("a file");
@@ -44,8 +43,8 @@ pub fn work(folder: &Path, inbox: &Path, unit: &Value) -> Option<Vec<u8>> {
     Some(result)
 }
 
-/// Does all that is wanted until the learner ends; `spoil` may put something else there before the first result of a
-/// unit. A unit may be done twice: between the admission of its result and the next list it is still wanted.
+/// Does wanted units until the learner ends. `spoil` may write another file before a unit's first result. A unit may be
+/// done twice, because the list still names it between its admission and the next list.
 pub fn serve(folder: &Path, mut learner: Child, spoil: &mut dyn FnMut(&Path, &str, &[u8])) -> String {
     let inbox = folder.join("inbox");
     let mut done = BTreeSet::new();

@@ -1,19 +1,17 @@
-//! Loops over rows that the compiler vectorises.
-//!
-//! Every sum has a fixed order, the same for every instruction set, and no fused multiply-add, so results are
-//! bit-identical on every machine.
+//! Loops over rows that the compiler vectorises. Every sum has the same fixed order on every instruction set, without
+//! fused multiply-add, so results are bit-identical on every machine.
 
 use pulp::{Arch, NullaryFnOnce};
 
-/// Partial sums of a dot product. Rows whose length is a multiple of this leave no remainder.
+/// Partial sums of a dot product. Rows whose length is a multiple have no remainder.
 pub const LANES: usize = 32;
 
-/// Runs `work` compiled for the best available instruction set. Everything it calls must be inlined.
+/// Runs `work` with the best available instruction set. All called functions must be inlined.
 pub fn vectorized<F: NullaryFnOnce>(work: F) -> F::Output {
     Arch::new().dispatch(work)
 }
 
-/// Adds `rows` of `table` to `sum`. A row is as long as `sum`.
+/// Adds `rows` of `table`, each as long as `sum`.
 #[inline(always)]
 pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
     let n = sum.len();
@@ -30,7 +28,7 @@ pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
     }
 }
 
-/// As [`add_rows`], ignoring the factor of each row.
+/// Like [`add_rows`]; ignores the rows' factors.
 #[inline(always)]
 pub fn add_rows_of(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
     let n = sum.len();
@@ -73,7 +71,7 @@ pub fn add_scaled_rows(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
     }
 }
 
-/// `sum += Σ factors[k] · row k` over the consecutive rows of `table`.
+/// `sum += Σ factors[k] · row k` over the rows of `table`.
 #[inline(always)]
 pub fn add_scaled_all(sum: &mut [f32], table: &[f32], factors: &[f32]) {
     let n = sum.len();
@@ -122,7 +120,7 @@ pub fn dot_of_sum(x: &[f32], a: &[f32], b: &[f32]) -> f32 {
     sums[0] + rest
 }
 
-/// `sum += Σ factors[k] · (a[rows_a[k]] + b[rows_b[k]])`, over rows of two tables.
+/// `sum += Σ factors[k] · (a[rows_a[k]] + b[rows_b[k]])`
 #[inline(always)]
 pub fn add_scaled_sums(
     sum: &mut [f32],

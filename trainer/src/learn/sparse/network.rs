@@ -5,24 +5,24 @@ use engine::nets::sparse::SparseTensors;
 use super::shape::SparseShape;
 use super::tensor::{SparseTensor, block_of};
 
-/// Maximum columns per block of an embedding. A block of all features has 1.7 MB, and the rows that a batch uses stay
-/// in the core's cache ([measured](../../../docs/results/speed.md)).
+/// Most columns per block of an embedding. A block of all features has 1.7 MB, and the rows that a batch uses stay in
+/// the core's cache ([measured](../../../docs/results/speed.md)).
 const BLOCK: usize = 128;
 
 /// Largest embedding weight: the sum over any position's features, times 255, fits into 16 bits.
 const EMBEDDING_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
 const BIAS_CLIP: f32 = 4.0;
-/// Largest weight of a move's row: 64 times it fits into 8 bits.
+/// Largest weight of a move's row: times 64, it fits into 8 bits.
 const ROW_CLIP: f32 = 127.0 / SparseTensors::ROW_STEPS;
 const LAYER_CLIP: f32 = 8.0;
 
-/// A policy and a value network over sparse binary inputs, which share no weights. With `f` the active features, `a_m`
+/// A policy and a value network over sparse binary inputs, without shared weights. With `f` the active features, `a_m`
 /// and `b_m` the rows of move `m`, and `clip` to 0 … 1:
 ///
-/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` elementwise, and the logit of a move is
-///   `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
-/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the WDL logits for the side
-///   to move are `y · out + bias`.
+/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` elementwise; the logit of a move is `h
+///   · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
+/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`; the WDL logits for the side to
+///   move are `y · out + bias`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseModel {
     pub shape: SparseShape,
@@ -84,12 +84,12 @@ impl SparseModel {
         network
     }
 
-    /// Returns random parameters that leave most units between their clips.
+    /// Random parameters with which most units are not clipped.
     pub fn new(shape: SparseShape, seed: u64) -> SparseModel {
         let mut network = SparseModel::zeros(shape);
         let mut rng = fastrand::Rng::with_seed(seed);
         let radius = |inputs: usize| (3.0 / inputs as f32).sqrt();
-        // About thirty features are active, so that their sum has a standard deviation of 0.3.
+        // About thirty features are active, so their sum has a standard deviation of 0.3.
         network.policy_embedding.fill(0.0, 0.1, &mut rng);
         network.policy_bias.fill(0.4, 0.0, &mut rng);
         network.value_embedding.fill(0.0, 0.1, &mut rng);
@@ -121,15 +121,15 @@ impl SparseModel {
                 "value_out_bias" => &tensors.value_out_bias,
                 other => unreachable!("{other} is no tensor of a network"),
             };
-            // Files have an additional row for padding.
+            // Files have a further row for padding.
             tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
         }
         network
     }
 
     /// Spreads the weights of a quantised network at random within their rounding steps. Rounding again gives the same
-    /// integers, but a change below half a step moves a proportional share of them by one, so that a short training is
-    /// not lost. Tensors that are not all integers stay as they are.
+    /// integers, but a change below half a step moves a proportional share of the integers by one, so that a short
+    /// training is not lost. Tensors that are not all integers stay as they are.
     pub fn dithered(mut self, seed: u64) -> SparseModel {
         let mut rng = fastrand::Rng::with_seed(seed);
         for tensor in self.tensors_mut() {
@@ -144,10 +144,7 @@ impl SparseModel {
     }
 
     /// Widens the layers to `shape`. New units have random weights but no influence, so that all outputs stay the same.
-    ///
-    /// # Panics
-    ///
-    /// If a layer of `shape` is narrower.
+    /// Panics if a layer of `shape` is narrower.
     pub fn widened(self, shape: SparseShape, seed: u64) -> SparseModel {
         assert!(self.shape.fits_into(&shape), "{:?} does not fit into {shape:?}", self.shape);
         let (half, gap) = (self.shape.half(), shape.half() - self.shape.half());
@@ -174,7 +171,7 @@ impl SparseModel {
         wider
     }
 
-    /// Combines this network's value with the policy of `other`. None if the policies differ in size.
+    /// Takes the policy of `other`. `None` if the policies differ in size.
     pub fn with_policy_of(self, other: SparseModel) -> Option<SparseModel> {
         let SparseShape { value, hidden, .. } = self.shape;
         let fits = SparseShape { value, hidden, ..other.shape } == self.shape;
@@ -229,11 +226,7 @@ impl SparseModel {
         self.tensors().iter().map(|tensor| tensor.w.len()).sum()
     }
 
-    /// Moves the weights a fraction `share` of the way to those of `other`.
-    ///
-    /// # Panics
-    ///
-    /// If `other` has another shape.
+    /// Moves the weights by the fraction `share` of the way to those of `other`. Panics if `other` has another shape.
     pub fn approach(&mut self, other: &SparseModel, share: f32) {
         assert_eq!(self.shape, other.shape, "the same shape");
         for (mine, theirs) in self.tensors_mut().into_iter().zip(other.tensors()) {

@@ -12,16 +12,16 @@ use super::samples::SparseBatch;
 use super::tensor::SparseTensor;
 use crate::base::parallel;
 
-/// Samples per task. Sums over a batch are made shard by shard, so that the result does not depend on the threads.
+/// Samples per task. A batch is summed shard by shard, so that results do not depend on the number of threads.
 pub const SHARD: usize = 512;
 
 /// Sums of losses and hits over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SparseTally {
-    /// Weighted policy cross-entropy.
+    /// Weighted cross-entropy.
     pub policy_loss: f64,
     pub policy_weight: f64,
-    /// Weighted value cross-entropy.
+    /// Weighted cross-entropy.
     pub value_loss: f64,
     pub value_weight: f64,
     pub samples: u64,
@@ -97,19 +97,19 @@ impl SharedGradients {
     }
 }
 
-/// Activations of a batch, whose memory the next batch reuses. Sums and hidden units lie in blocks of columns, each
+/// Activations of a batch; the next batch reuses their memory. Sums and hidden units lie in blocks of columns, each
 /// `[samples, block]`.
 #[derive(Clone, Debug, Default)]
 pub struct SparsePass {
-    /// Policy embedding sums; after a backward pass their gradient.
+    /// Policy embedding sums; after a backward pass, their gradient.
     pub policy: Vec<f32>,
-    /// Value embedding sums; after a backward pass their gradient.
+    /// Value embedding sums; after a backward pass, their gradient.
     pub value: Vec<f32>,
     /// Hidden units of the policy, in the same blocks as the moves' rows.
     pub hidden: Vec<f32>,
-    /// One logit per move; after a backward pass its gradient.
+    /// One per move; after a backward pass, its gradient.
     pub logits: Vec<f32>,
-    /// WDL probabilities; zero where the value has no weight.
+    /// Zero if the value has no weight.
     pub wdl: Vec<[f32; 3]>,
 }
 
@@ -125,8 +125,7 @@ struct Shard<'a> {
 }
 
 impl SparsePass {
-    /// Returns losses and accuracies, and gradients if `backward`. Computes only the value if no policy of the batch
-    /// has weight.
+    /// Returns losses and accuracies, and gradients if `backward`. Skips the policy if none in the batch has weight.
     pub fn run(
         &mut self,
         network: &SparseModel,
@@ -190,7 +189,7 @@ impl SparsePass {
     }
 }
 
-/// Returns each shard's part of every block.
+/// Each shard's part of every block.
 fn split(blocked: &mut [f32], n: usize, block: usize) -> Vec<Vec<&mut [f32]>> {
     let mut shards: Vec<Vec<&mut [f32]>> = (0..n.div_ceil(SHARD)).map(|_| Vec::new()).collect();
     for columns in blocked.chunks_mut(n * block) {
@@ -201,7 +200,7 @@ fn split(blocked: &mut [f32], n: usize, block: usize) -> Vec<Vec<&mut [f32]>> {
     shards
 }
 
-/// Computes `out = bias + Σ embedding[f]` over each sample's features, in the embedding's blocks.
+/// `out = bias + Σ embedding[f]` over each sample's features, in the embedding's blocks.
 fn embed(
     embedding: &SparseTensor,
     bias: &SparseTensor,
@@ -257,7 +256,7 @@ fn gather(out: &mut [f32], blocks: &[&mut [f32]], index: usize) {
     }
 }
 
-/// Writes what [`gather`] reads.
+/// Inverse of [`gather`].
 #[inline(always)]
 fn scatter(row: &[f32], blocks: &mut [&mut [f32]], index: usize) {
     let block = row.len() / blocks.len();
@@ -271,7 +270,6 @@ fn clip(x: f32) -> f32 {
     x.clamp(0.0, 1.0)
 }
 
-/// The derivative of [`clip`].
 #[inline(always)]
 fn slope(x: f32) -> f32 {
     if x > 0.0 && x < 1.0 { 1.0 } else { 0.0 }
@@ -332,7 +330,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Computes the logit of each move, block by block, so that the rows' columns stay in the cache.
+    /// Block by block, so that the rows' columns stay in the cache.
     #[inline(always)]
     fn logits(&self, shard: &mut Shard<'_>) {
         let Worker { network: SparseModel { rows_a, rows_b, row_bias_a, row_bias_b, .. }, batch, .. } = self;
@@ -354,7 +352,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Adds a sample's policy loss and hits to `tally`. In a backward pass the logits become their gradient.
+    /// Adds a sample's policy loss and hits. In a backward pass the logits become their gradient.
     #[inline(always)]
     fn policy_loss(&self, sample: usize, shares: &[f32], logits: &mut [f32], tally: &mut SparseTally) {
         let best = logits[usize::from(self.batch.best[sample])];
@@ -479,7 +477,7 @@ impl Worker<'_> {
     }
 }
 
-/// Computes `sum += aᵀ · b` with `a` `[n, rows]` and `b` `[n, width]`.
+/// `sum += aᵀ · b` with `a` `[n, rows]` and `b` `[n, width]`.
 #[inline(always)]
 fn add_products(sum: &mut [f32], a: &[f32], b: &[f32], rows: usize, width: usize) {
     const AT_ONCE: usize = 8;

@@ -1,4 +1,4 @@
-//! A network's answer for one position, computed in fp64 from its definition: the reference for faster forms.
+//! A network's outputs for one position, in fp64 by its definition: the reference for faster forms.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::moves1::{self, Rows};
@@ -13,7 +13,7 @@ use super::tensor::SparseTensor;
 pub struct SparseAnswer {
     /// One per move.
     pub policy: Vec<f32>,
-    /// WDL for the side to move.
+    /// For the side to move.
     pub wdl: [f32; 3],
 }
 
@@ -52,7 +52,7 @@ impl SparseModel {
         answer
     }
 
-    /// Returns logits; `moves` are pairs of rows.
+    /// Logits. `moves` are pairs of rows.
     pub fn evaluate(&self, features: &[u16], moves: &[[u16; 2]]) -> SparseAnswer {
         let body = sums(&self.policy_embedding, &self.policy_bias.w, features);
         let (left, right) = body.split_at(self.shape.half());

@@ -20,8 +20,8 @@ pub struct SparseAdamStep {
     second: f32,
 }
 
-/// A table `[rows, width]` of parameters and their moments, stored in blocks of columns, each a table `[rows, block]`,
-/// so that a pass over many rows of a block stays in a core's cache.
+/// A table `[rows, width]` of parameters and moments. It is stored in blocks of columns `[rows, block]`, so that a pass
+/// over many rows of a block stays in a core's cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensor {
     pub name: &'static str,
@@ -39,7 +39,7 @@ pub struct SparseTensor {
     pub v: Vec<f32>,
 }
 
-/// Some rows of one block of a [`SparseTensor`].
+/// Some rows of a block of a [`SparseTensor`].
 pub struct TensorPart<'a> {
     pub block: usize,
     pub first: usize,
@@ -52,7 +52,7 @@ pub struct TensorPart<'a> {
     v: &'a mut [f32],
 }
 
-/// Returns the largest divisor of `width` up to `limit` that is a multiple of [`LANES`], or else the largest divisor.
+/// The largest divisor of `width` up to `limit` that is a multiple of [`LANES`], or else the largest divisor.
 pub(super) fn block_of(width: usize, limit: usize) -> usize {
     let mut divisors = (1..=limit.min(width)).rev().filter(|block| width.is_multiple_of(*block));
     let greatest = divisors.clone().next().unwrap_or(1);
@@ -83,7 +83,7 @@ impl SparseTensor {
         self.w = self.blocked(&random);
     }
 
-    /// If all parameters are multiples of 1/`steps`, moves each by less than half of that at random, within the clip.
+    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that, within the clip.
     pub fn dither(&mut self, steps: f32, rng: &mut fastrand::Rng) {
         let is_integer = |w: &f32| (w * steps - (w * steps).round()).abs() < 1e-3;
         if self.w.iter().all(is_integer) {
@@ -108,7 +108,7 @@ impl SparseTensor {
         self.w[(column / self.block * self.rows + row) * self.block + column % self.block]
     }
 
-    /// Returns parts of at most `rows` rows, block after block.
+    /// Parts of at most `rows` rows, block after block.
     pub fn parts(&mut self, rows: usize) -> Vec<TensorPart<'_>> {
         let (size, chunk, width) = (self.rows * self.block, rows * self.block, self.block);
         let (clip, decays) = (self.clip, self.decays);
@@ -129,14 +129,14 @@ impl SparseTensor {
         parts.collect()
     }
 
-    /// Converts row-major numbers to this tensor's order.
+    /// From row-major to this tensor's order.
     pub fn blocked(&self, plain: &[f32]) -> Vec<f32> {
         let block =
             |k: usize| plain.chunks(self.width).flat_map(move |row| &row[k * self.block..][..self.block]);
         (0..self.blocks()).flat_map(block).copied().collect()
     }
 
-    /// Converts numbers in this tensor's order to row-major.
+    /// From this tensor's order to row-major.
     pub fn plain(&self, blocked: &[f32]) -> Vec<f32> {
         let size = self.rows * self.block;
         let row = |row: usize| {
@@ -218,7 +218,7 @@ mod tests {
         // The first step is the learning rate, whatever the gradient's size.
         assert!((tensor.w[0] + 0.1).abs() < 1e-6 && (tensor.w[1] - 0.1).abs() < 1e-6, "{:?}", tensor.w);
         tensor.update(&[0.5, 2.0], &adam.step(2, 0.1));
-        // The same gradient steps as far again and is clipped. The opposite one has m = 0.9 · (−0.2) + 0.2 = 0.02,
+        // The same gradient steps as far again and is clipped. The opposite gradient has m = 0.9 · (−0.2) + 0.2 = 0.02,
         // divided by 1 − 0.81; v averages 4.
         assert_eq!(tensor.w[0], -0.15);
         assert!((tensor.w[1] - (0.1 - 0.1 * (0.02 / 0.19) / 2.0)).abs() < 1e-5, "{:?}", tensor.w);

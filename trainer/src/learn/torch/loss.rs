@@ -1,5 +1,3 @@
-//! Loss functions and accuracy.
-
 use crate::config::TrainConfig;
 use crate::learn::torch::families::Output;
 use crate::learn::torch::families::{DeviceBatch, DeviceShares, DeviceTeacherTargets};
@@ -14,16 +12,16 @@ pub struct Losses {
     pub steps: Vec<StepLosses>,
 }
 
-/// Losses of the outputs of one step.
+/// Losses of one step's outputs.
 pub struct StepLosses {
     /// Scalar.
     pub total: Tensor,
     /// `[n]`: policy cross-entropy, with the configured masking and label smoothing.
     pub policy: Tensor,
-    /// `[n]`: WDL cross-entropy, or the squared error of a scalar value; zero without a target and for a network
-    /// without a value head. Distillation mixes in the teacher's value, also where the game gives none.
+    /// `[n]`: WDL cross-entropy, or the squared error of a scalar value. Zero without a target or value head.
+    /// Distillation mixes in the teacher's value, even if the game has none.
     pub wdl: Tensor,
-    /// Scalar: mean of `wdl` over the samples that have a target.
+    /// Scalar: mean of `wdl` over the samples with a target.
     pub mean_wdl: Tensor,
     /// `[n, size]`: logits, masked for illegal moves.
     pub legal_logits: Tensor,
@@ -52,7 +50,7 @@ impl Losses {
         }
     }
 
-    /// Losses of the last step, which is the one used at inference.
+    /// Of the step that inference uses.
     pub fn last(&self) -> &StepLosses {
         self.steps.last().expect("a network has at least one output")
     }
@@ -110,7 +108,7 @@ pub fn step_losses(
                 let log = logits.log_softmax(-1, Kind::Float);
                 -(log * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
             };
-            // A target sums to 1, or to 0 where it is missing.
+            // A target sums to 1, or to 0 if missing.
             let mean = wdl.sum(Kind::Float) / wdl_target.sum(Kind::Float).clamp_min(1.0);
             total += &mean * config.value_weight;
             (wdl, mean)
@@ -118,23 +116,23 @@ pub fn step_losses(
         None => (policy.zeros_like(), total.zeros_like()),
     };
     if config.entropy_weight > 0.0 {
-        // The term of an illegal move is zero, like its probability.
+        // An illegal move's term is zero, like its probability.
         let entropy = -(log.exp() * &log).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
     StepLosses { total, policy, wdl, mean_wdl, legal_logits }
 }
 
-/// `[n]`: squared error of win minus loss, −1 … 1; zero where there is no target.
+/// `[n]`: squared error of win minus loss, −1 … 1; zero without a target.
 fn squared_error(logits: &Tensor, wdl_target: &Tensor) -> Tensor {
     let score = |wdl: &Tensor| wdl.select(-1, 0) - wdl.select(-1, 2);
-    // A target sums to 1, to 0 where it is missing, or to the teacher's share where only the teacher has one.
+    // A target sums to 1, to 0 if missing, or to the teacher's share if only the teacher has a value.
     let mass = wdl_target.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
     let target = score(wdl_target) / mass.clamp_min(f64::from(f32::EPSILON));
     (score(&logits.softmax(-1, Kind::Float)) - target).square() * mass
 }
 
-/// Averages policy losses `[n]`, weighting tactical positions by `tactical_weight`.
+/// Mean of policy losses `[n]`, with weight `tactical_weight` for tactical positions.
 fn policy_mean(losses: &Tensor, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     match &batch.tactical {
         Some(tactical) if config.tactical_weight != 1.0 => {
@@ -145,18 +143,18 @@ fn policy_mean(losses: &Tensor, batch: &DeviceBatch, config: &TrainConfig) -> Te
     }
 }
 
-/// `[n]`: KL divergence (nat) from the teacher's policy at softmax temperature `temperature`, times the temperature
-/// squared, so that gradients keep their scale (Hinton, Vinyals and Dean 2015).
+/// `[n]`: KL divergence in nats from the teacher's policy at softmax temperature `temperature`, times its square, so
+/// that gradients keep their scale (Hinton, Vinyals and Dean 2015).
 fn divergence(legal_logits: &Tensor, teacher_targets: &DeviceTeacherTargets, temperature: f64) -> Tensor {
     let log = (legal_logits / temperature).log_softmax(-1, Kind::Float);
     let softened = teacher_targets.policy.pow_tensor_scalar(1.0 / temperature);
     let target = &softened / softened.sum_dim_intlist([-1i64].as_slice(), true, Kind::Float);
-    // xlogy is 0 where the teacher's probability is 0.
+    // xlogy is 0 if the teacher's probability is 0.
     let terms = target.xlogy(&target) - &target * log;
     terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float) * (temperature * temperature)
 }
 
-/// `[n, 2]` fp32, 0 or 1: whether the move played ranks first and whether it ranks in the first five. Ties are misses.
+/// `[n, 2]` fp32, 0 or 1: whether the move played ranks first, and whether in the first five. Ties are misses.
 pub fn hits(logits: &Tensor, played: &Tensor) -> Tensor {
     let own = logits.gather(1, &played.unsqueeze(1), false);
     let rank = logits.ge_tensor(&own).sum_dim_intlist([-1i64].as_slice(), false, Kind::Int64);
@@ -239,7 +237,7 @@ mod tests {
         let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0, 5.0, 0.0, 0.0]).view([2, 3]).set_requires_grad(true);
         let output = Output { policy: vec![twice(equal_logits().last_policy())], wdl: vec![wdl] };
         let losses = losses(&output, &batch, &TrainConfig::default());
-        // The mean is over the sample that has a target: -ln(e / (e + 2)).
+        // The mean is over the sample with a target: -ln(e / (e + 2)).
         assert!((value(&losses.last().mean_wdl) - (1.0 + 2.0 * (-1f64).exp()).ln()).abs() < 1e-6);
         losses.total.backward();
         let pull = Vec::<f32>::try_from(output.wdl[0].grad().view([6])).unwrap();
@@ -262,7 +260,7 @@ mod tests {
             value(&super::losses(&output, batch, config).last().wdl.get(0))
         };
         assert_eq!(judged(&without, &config), 0.0);
-        // Where only the teacher has a value, that value is the target, weighted by the teacher's share.
+        // If only the teacher has a value, that is the target, weighted by the teacher's share.
         let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0]).view([1, 3]);
         let policy = Tensor::from_slice(&[0f32, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]).view([1, 8]);
         without.teacher_targets = Some(DeviceTeacherTargets { policy, wdl });
@@ -325,7 +323,7 @@ mod tests {
         let twice = |tensor: &Tensor| Tensor::cat(&[tensor, tensor], 0);
         (batch.illegal, batch.wdl) = (twice(&batch.illegal), twice(&batch.wdl));
         batch.policy = twice(&batch.policy);
-        // The first sample has shares, the second the move played alone.
+        // The first sample has shares, the second only the move played.
         batch.shares = Some(DeviceShares {
             rows: Tensor::from_slice(&[0i64, 0, 1]),
             places: Tensor::from_slice(&[1i64, 3, 8 + 1]),

@@ -1,4 +1,4 @@
-//! Optimisers over the flat tensor of all parameters. A step on a GPU does not synchronise with the device; on a CPU it
+//! Optimisers over the flat tensor of all parameters. On a GPU a step does not synchronise with the device; on a CPU it
 //! passes over the parameters once, in parts that fit the cache.
 
 use crate::config::OptimiserKind;
@@ -10,7 +10,7 @@ use tch::{Device, Kind, Tensor};
 /// Parameters per part on a CPU: four fp32 arrays of this length fit into a core's L2 cache.
 const PART: i64 = 1 << 15;
 
-/// Optimiser state with the layout of [`Weights::flat`].
+/// State with the layout of [`Weights::flat`].
 pub struct Optimiser {
     /// `[parameters]`: AdamW's first moment, or SGD's momentum buffer.
     pub first: Tensor,
@@ -25,10 +25,10 @@ impl Optimiser {
         Optimiser { first: weights.flat.zeros_like(), second: weights.flat.zeros_like(), steps: 0 }
     }
 
-    /// Makes a step along the negative fp32 `gradient`, whose one-dimensional pieces together have the layout of
-    /// [`Weights::flat`]. A gradient or scalar `loss` that is not finite changes nothing.
+    /// Steps along the negative fp32 `gradient`, whose one-dimensional pieces together have the layout of
+    /// [`Weights::flat`]. If the gradient or the scalar `loss` is not finite, nothing changes.
     ///
-    /// Returns a scalar on the device: 1 if the step was made, else 0. Reading it on a GPU would synchronise.
+    /// Returns a scalar on the device: 1 if the step was made, otherwise 0. Reading it on a GPU would synchronise.
     pub fn step(
         &mut self,
         weights: &mut Weights,
@@ -185,7 +185,7 @@ mod tests {
         let done =
             adam.step(&mut weights, &[gradient], &Tensor::from(1f32), 0.1, &config(OptimiserKind::AdamW));
         assert_eq!(done.double_value(&[]), 1.0);
-        // Adam's first step is lr · sign. The weight shrinks by lr · decay · 2 = 0.1 before it.
+        // Adam's first step is lr · sign. Before it the weight shrinks by lr · decay · 2 = 0.1.
         let got = numbers(&weights.flat);
         assert!((got[0] - 1.8).abs() < 1e-5 && (got[1] - 2.1).abs() < 1e-5, "{got:?}");
     }
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Computes both optimisers in fp64: the weights and the first moment after `steps`.
+    /// Both optimisers in fp64: weights and first moment after `steps`.
     fn plainly(
         config: &TrainConfig,
         lr: f64,

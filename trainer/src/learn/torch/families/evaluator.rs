@@ -15,19 +15,19 @@ use crate::base::network::Backend;
 use crate::config::ModelConfig;
 use crate::data::loader::Batch;
 
-/// A GPU is used best by one worker with many games, which fill one batch.
+/// Best for a GPU: one worker with many games, which fill its batches.
 pub struct Torch {
     model: ModelConfig,
     weights: Mutex<Weights>,
     device: Device,
-    /// The dtype of convolutions and matrix products.
+    /// Dtype of convolutions and matrix products.
     pub(crate) kind: Kind,
 }
 
 impl Torch {
     pub fn new(net: &Net, weights: Weights, device: Device) -> Torch {
-        // Not bf16 as in training: on 512 positions of engine games the expected score of the shipped network differs
-        // from fp32 by 0.012 in bf16, by 0.001 in fp16.
+        // Not bf16 as in training: on 512 positions of engine games the shipped network's expected score differs from
+        // fp32 by 0.012 in bf16, by 0.001 in fp16.
         let kind = if device.is_cuda() { Kind::Half } else { Kind::Float };
         Torch { model: net.config().clone(), weights: Mutex::new(weights), device, kind }
     }
@@ -47,7 +47,7 @@ impl Backend for Torch {
     }
 }
 
-/// The evaluator of one worker, with its own copy of the weights.
+/// One worker's evaluator, with its own copy of the weights.
 struct TorchEvaluator {
     net: Net,
     weights: Weights,
@@ -56,8 +56,8 @@ struct TorchEvaluator {
 }
 
 impl TorchEvaluator {
-    /// Returns the logits of all requests' moves and then, with a value head, three value logits per position. Nothing
-    /// else is copied from the device.
+    /// Logits of all requests' moves and then, with a value head, three value logits per position. Only these are
+    /// copied from the device.
     fn logits(&self, batch: &[Request<'_>]) -> Vec<f32> {
         let Schemes { input, policy, .. } = self.net.schemes();
         let mut positions = Batch { size: batch.len(), ..Batch::default() };

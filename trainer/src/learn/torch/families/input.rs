@@ -1,5 +1,5 @@
-//! Expands batches of compact samples to input tensors on the device. A sample is uploaded as bit masks (about 1.2 kB
-//! with legal moves for `planes72/1`) instead of floats (18 kB).
+//! Expands compact batches to input tensors on the device. A sample of `planes72/1` is uploaded as bit masks (about 1.2
+//! kB with legal moves) instead of floats (18 kB).
 
 use crate::data::loader::{Batch, PolicyShares, TeacherTargets};
 use engine::nets::encoding::{Input, onehot832, planes72};
@@ -11,22 +11,21 @@ const ROWS: i64 = planes72::ROWS as i64;
 const SCALARS: i64 = planes72::SCALARS as i64;
 const CENTRE: i64 = planes72::CENTRE as i64;
 
-/// A batch on the device. `n` is the batch size, `size` the number of policy indices.
+/// A batch of size `n` on the device. `size` is the number of policy indices.
 pub struct DeviceBatch {
     /// `[n]` + the input scheme's shape, in the compute dtype; channels-last for `planes72/1`.
     pub input: Tensor,
-    /// `[n, size]` bool: true for illegal moves.
+    /// `[n, size]` bool
     pub illegal: Tensor,
     /// `[n]` i64: index of the move played.
     pub policy: Tensor,
-    /// `[n, 3]` fp32: WDL for the side to move; all zero where unknown.
+    /// `[n, 3]` fp32: WDL for the side to move; all zero if unknown.
     pub wdl: Tensor,
-    /// `[n]` i64: source of each sample.
+    /// `[n]` i64
     pub source: Tensor,
-    /// `[n]` fp32: 1 where the move played captures, promotes or gives check, else 0; `None` if the batch lacks these
-    /// flags.
+    /// `[n]` fp32: 1 if the move played captures, promotes or gives check; `None` if the batch lacks these flags.
     pub tactical: Option<Tensor>,
-    /// Policy targets if any sample's has more than one move; then they cover every sample.
+    /// Policy targets of all samples, if any sample's target has more than one move.
     pub shares: Option<DeviceShares>,
     pub teacher_targets: Option<DeviceTeacherTargets>,
 }
@@ -56,18 +55,14 @@ pub struct Expander {
     policy: i64,
     /// `[8]` u8: 0 to 7, the bit of each file in a rank's byte.
     files: Tensor,
-    /// `[73]` fp32: constant value of each row of `planes72/1`; 0 where it depends on the sample.
+    /// `[73]` fp32: constant value of each row of `planes72/1`; 0 if the value depends on the sample.
     constants: Tensor,
-    /// `[3, 73]` fp32: one-hot row of each of a sample's scalars.
+    /// `[3, 73]` fp32: one-hot row of each scalar.
     selector: Tensor,
 }
 
 impl Expander {
-    /// `kind` is the dtype of the inputs.
-    ///
-    /// # Panics
-    ///
-    /// If no trainable family uses the input scheme.
+    /// `kind` is the dtype of the inputs. Panics if no trainable family uses the input scheme.
     pub fn new(device: Device, kind: Kind, schemes: Schemes) -> Expander {
         let trainable = !matches!(schemes.input, Input::Lc0112 | Input::Planes119);
         assert!(trainable, "{} is no input scheme of a trainable family", schemes.input.name());
@@ -88,7 +83,7 @@ impl Expander {
         }
     }
 
-    /// Copies `batch` to the device, asynchronously on a GPU.
+    /// Asynchronous on a GPU.
     pub fn upload(&self, batch: &Batch) -> DeviceBatch {
         let _guard = tch::no_grad_guard();
         let n = batch.size as i64;
@@ -174,7 +169,7 @@ impl Expander {
         }
     }
 
-    /// Returns the bits of each word, lowest first, as 0 or 1: `[words · 64]` u8.
+    /// Bits of each word, lowest first, as 0 or 1: `[words · 64]` u8.
     fn bits(&self, words: &[u64]) -> Tensor {
         let words: Vec<i64> = words.iter().map(|word| i64::from_le(word.cast_signed())).collect();
         let bytes = self.send(Tensor::from_slice(&words)).view_dtype(Kind::Uint8);

@@ -1,5 +1,5 @@
-//! Layers in libtorch. Activations are `[batch, channels, 8, 8]` in channels-last memory format and of dtype
-//! [`Weights::kind`]; normalisations compute in fp32.
+//! Layers in libtorch. Activations are `[batch, channels, 8, 8]`, channels-last, of dtype [`Weights::kind`];
+//! normalisations compute in fp32.
 
 use super::params::{Class, Init, ParamId, ParamLayout, StatId, Weights};
 use crate::config::model::ResnetConfig;
@@ -14,12 +14,12 @@ const MOMENTUM: f64 = 0.1;
 pub(crate) struct ForwardPass<'a> {
     pub weights: &'a Weights,
     pub train: bool,
-    /// Enables quantisation-aware training together with `train`: values that `quantise` stores in 8 bits are rounded.
+    /// Quantisation-aware training if `train` too: rounds the values that `quantise` stores in 8 bits.
     pub rounding: bool,
 }
 
 impl ForwardPass<'_> {
-    /// Applies dropout in training only.
+    /// Dropout in training only.
     pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
         let cut = (256.0 * p).round();
         if !self.train || p == 0.0 {
@@ -31,7 +31,7 @@ impl ForwardPass<'_> {
         }
     }
 
-    /// Rounds activations to 256 levels with one scale per tensor, in quantisation-aware training only.
+    /// In quantisation-aware training, rounds activations to 256 levels with one scale per tensor.
     pub fn rounded(&self, x: Tensor) -> Tensor {
         if !(self.train && self.rounding) {
             return x;
@@ -45,7 +45,7 @@ impl ForwardPass<'_> {
         straight_through(&x, &step)
     }
 
-    /// Returns weights `[out, …]`. Quantisation-aware training rounds them to −127..127 times one scale per output.
+    /// Weights `[out, …]`. Quantisation-aware training rounds them to −127..127 times one scale per output.
     fn rounded_weight(&self, id: ParamId) -> Tensor {
         let weight = self.weights.get(id);
         if !(self.train && self.rounding) {
@@ -57,8 +57,8 @@ impl ForwardPass<'_> {
     }
 }
 
-/// Returns a mask that is 0 for `cut` of 256 elements and elsewhere the factor that keeps the mean. Eight elements share
-/// a 64-bit random number: libtorch draws one per element, sequentially, which took a tenth of a step of `trm`.
+/// 0 for `cut` of 256 elements and otherwise the factor that keeps the mean. Eight elements share a 64-bit random
+/// number, because libtorch's own dropout, which draws one per element sequentially, took a tenth of a step of `trm`.
 fn dropout_mask(x: &Tensor, cut: f64) -> Tensor {
     let _guard = tch::no_grad_guard();
     let elements = x.numel() as i64;
@@ -85,7 +85,7 @@ impl Activation {
     }
 }
 
-/// A 2D convolution with `same` padding.
+/// 2D, with `same` padding.
 pub(crate) struct Convolution {
     pub weight: ParamId,
     pub bias: Option<ParamId>,
@@ -207,7 +207,7 @@ impl ConvNorm {
     }
 }
 
-/// Squeeze-and-excitation (Hu et al. 2018): scales each channel by a gate computed from the means of all channels.
+/// Squeeze-and-excitation (Hu et al. 2018): scales each channel by a gate computed from all channels' means.
 pub(crate) struct SqueezeExcitation {
     pub reduce: Linear,
     pub expand: Linear,
@@ -237,7 +237,7 @@ impl SqueezeExcitation {
     }
 }
 
-/// LayerNorm over the channels of each token.
+/// Over the channels of each token.
 pub(crate) struct LayerNorm {
     pub gamma: ParamId,
     pub beta: ParamId,
@@ -265,7 +265,7 @@ fn attend(query: &Tensor, key: &Tensor, value: &Tensor) -> Tensor {
         let none = None::<Tensor>;
         return Tensor::scaled_dot_product_attention(query, key, value, none, 0.0, false, None, false);
     }
-    // libtorch's CPU implementation multiplies each head of each sample separately, which is slower.
+    // libtorch's CPU implementation is slower: it multiplies each head of each sample separately.
     let scale = (query.size()[3] as f64).sqrt().recip();
     let scores = (query * scale).matmul(&key.transpose(2, 3));
     scores.softmax(-1, query.kind()).matmul(value)
@@ -292,13 +292,13 @@ impl Attention {
     /// Adds attention over the 64 squares to `x` `[batch, channels, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (batch, channels) = (x.size()[0], x.size()[1]);
-        // A view in channels-last memory format: [batch, squares, channels].
+        // A view, because memory is channels-last: [batch, squares, channels].
         let tokens = x.permute([0, 2, 3, 1]).reshape([batch, 64, channels]);
         let tokens = &tokens + self.residual(pass, &tokens);
         tokens.view([batch, 8, 8, channels]).permute([0, 3, 1, 2])
     }
 
-    /// Maps `[batch, n, channels]` to the same shape.
+    /// `[batch, n, channels]` to the same shape.
     pub fn residual(&self, pass: &ForwardPass, tokens: &Tensor) -> Tensor {
         let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
         let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));
@@ -316,7 +316,7 @@ mod tests {
     use crate::learn::torch::families::net::Net;
     use tch::Device;
 
-    /// Returns the largest distance from a multiple of `step`, in steps.
+    /// Largest distance from a multiple of `step`, in steps.
     fn rounding_error(tensor: &Tensor, step: f64) -> f64 {
         let steps = tensor / step;
         (&steps - steps.round()).abs().max().double_value(&[])
@@ -384,12 +384,12 @@ mod tests {
         let x = Tensor::ones([100, 1001], (Kind::Float, Device::Cpu));
         tch::manual_seed(3);
         let dropped = &x * dropout_mask(&x, 77.0);
-        // 77 of 256 are zero, the others 256/179. The bounds are five standard deviations (0.0014 each).
+        // 77 of 256 are zero, the others 256/179. Bounds are five standard deviations (0.0014 each).
         let zeros = dropped.eq(0.0).to_kind(Kind::Float).mean(Kind::Float).double_value(&[]);
         assert!((zeros - 77.0 / 256.0).abs() < 0.0075, "{zeros}");
         assert!((dropped.mean(Kind::Float).double_value(&[]) - 1.0).abs() < 0.011);
         assert!((dropped.max().double_value(&[]) - 256.0 / 179.0).abs() < 1e-6);
-        // Every byte of a word, the top one too, gives the same share of zeros.
+        // Every byte of a word, including the top byte, gives the same share of zeros.
         let columns = dropout_mask(&Tensor::ones([20_000, 8], (Kind::Float, Device::Cpu)), 77.0);
         let shares = columns.eq(0.0).to_kind(Kind::Float).mean_dim([0i64].as_slice(), false, Kind::Float);
         assert!((shares - 77.0 / 256.0).abs().max().double_value(&[]) < 0.017);

@@ -1,7 +1,7 @@
 //! The family `linear`: softmax regression from the pieces on the squares to every UCI move.
 //!
-//! The input has neither side to move nor castling or en-passant rights. Moves are identified by their squares, so
-//! White's and Black's moves are different outputs.
+//! The input lacks side to move, castling and en-passant rights. As moves are identified by their squares, White's and
+//! Black's moves are different outputs.
 
 use super::layers::{ForwardPass, Linear};
 use super::net::Output;

@@ -1,5 +1,4 @@
-//! The family `mlp`: a multi-layer perceptron with ReLU from a board, in gym-chess's encodings or the linear model's,
-//! to a policy and optionally WDL.
+//! The family `mlp`: a multi-layer perceptron with ReLU, in gym-chess's encodings or the linear model's.
 
 use super::layers::{ForwardPass, Linear};
 use super::net::Output;
@@ -30,7 +29,7 @@ impl Mlp {
         }
     }
 
-    /// Returns the outputs for `input` `[batch, 14, 8, 8]` or `[batch, 832]`.
+    /// `input` is `[batch, 14, 8, 8]` or `[batch, 832]`.
     pub fn forward(&self, pass: &ForwardPass, input: &Tensor) -> Output {
         let flat = input.flatten(1, -1);
         let x = self.hidden.iter().fold(flat, |x, layer| layer.forward(pass, &x).relu());

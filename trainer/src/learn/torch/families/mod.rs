@@ -1,4 +1,4 @@
-//! The network families in libtorch, one file or folder each, behind [`Net`].
+//! The network families in libtorch, behind [`Net`].
 
 pub mod params;
 mod layers;

@@ -10,7 +10,7 @@ use super::resnet::Resnet;
 use super::trm::Trm;
 use crate::config::ModelConfig;
 
-/// The structure of a network. Its parameters are in [`Weights`].
+/// A network's structure. The parameters are in [`Weights`].
 pub struct Net {
     config: ModelConfig,
     layout: ParamLayout,
@@ -24,11 +24,11 @@ pub(crate) enum Body {
     Trm(Trm),
 }
 
-/// A recursive model has an output per step, of which inference uses the last.
+/// A recursive model has an output per step; inference uses the last.
 pub struct Output {
-    /// For each step `[batch, size]`: logits over the policy scheme, in the compute dtype.
+    /// Per step `[batch, size]`: logits over the policy scheme, in the compute dtype.
     pub policy: Vec<Tensor>,
-    /// For each step `[batch, 3]`: WDL logits for the side to move, in the compute dtype; empty without a value head.
+    /// Per step `[batch, 3]`: WDL logits for the side to move, in the compute dtype; empty without a value head.
     pub wdl: Vec<Tensor>,
 }
 
@@ -70,7 +70,7 @@ impl Net {
         &self.layout
     }
 
-    /// Returns the recursive model if it uses activation checkpointing.
+    /// The recursive model, if it uses activation checkpointing.
     pub(crate) fn checkpointed(&self) -> Option<&Trm> {
         match &self.body {
             Body::Trm(trm) => Some(trm).filter(|trm| trm.config.group() < trm.config.steps),
@@ -78,8 +78,8 @@ impl Net {
         }
     }
 
-    /// `input` is a batch of the input scheme's shape, of any dtype. With `train`, dropout is active and BatchNorm uses
-    /// the batch's statistics and updates the running ones.
+    /// `input` is a batch of the input scheme's shape, of any dtype. With `train`, dropout is active, and BatchNorm
+    /// uses the batch's statistics and updates the running statistics.
     pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
         let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
         let pass = &ForwardPass { weights, train, rounding };

@@ -1,9 +1,9 @@
 //! All parameters of a network in one flat tensor, so that the optimiser, clipping, averaging and checkpoints need a
-//! few operations instead of hundreds. The forward pass uses views into it.
+//! few operations instead of hundreds. The forward pass uses views.
 
 use tch::{Device, Kind, Tensor};
 
-/// The kind of a parameter, which orders the flat tensor.
+/// Kind of a parameter; orders the flat tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Matrices and kernels: in the run's precision, with weight decay.
@@ -44,7 +44,7 @@ impl Slot {
         self.shape.iter().product()
     }
 
-    /// Returns the logical view of this slot in `flat`. Kernels are stored channels-last: `[out, height, width, in]`.
+    /// Logical view of this slot in `flat`. Kernels are stored channels-last: `[out, height, width, in]`.
     fn view(&self, flat: &Tensor) -> Tensor {
         let piece = flat.narrow(0, self.offset, self.len());
         match self.shape[..] {
@@ -53,7 +53,7 @@ impl Slot {
         }
     }
 
-    /// Returns `tensor`, which has this slot's logical shape, in memory order and one-dimensional.
+    /// Flattens `tensor`, which has the logical shape, in memory order.
     fn flatten(&self, tensor: &Tensor) -> Tensor {
         match self.shape.len() {
             4 => tensor.permute([0, 2, 3, 1]).reshape([-1]),
@@ -62,7 +62,7 @@ impl Slot {
     }
 }
 
-/// The offsets of all parameters and running statistics in their flat tensors.
+/// Offsets of all parameters and running statistics in their flat tensors.
 #[derive(Clone, Debug, Default)]
 pub struct ParamLayout {
     params: Vec<Slot>,
@@ -95,7 +95,7 @@ impl ParamLayout {
         }
     }
 
-    /// Returns the number of trainable scalars.
+    /// Number of trainable scalars.
     pub fn len(&self) -> i64 {
         self.params.iter().map(Slot::len).sum()
     }
@@ -108,7 +108,7 @@ impl ParamLayout {
         self.stats.iter().map(Slot::len).sum()
     }
 
-    /// Returns the number of leading elements of the flat tensor whose class is `class` or an earlier one.
+    /// Number of leading elements of the flat tensor that belong to `class` or an earlier class.
     pub fn through(&self, class: Class) -> i64 {
         self.params.iter().filter(|slot| slot.class <= class).map(Slot::len).sum()
     }
@@ -122,7 +122,7 @@ impl ParamLayout {
     }
 }
 
-/// Draws from the standard normal distribution (Box and Muller 1958).
+/// Standard normal distribution (Box and Muller 1958).
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
@@ -147,8 +147,8 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Initialises parameters on `device` with compute dtype `kind` (bf16, fp16 or fp32). Their values depend only on
-    /// the seed.
+    /// Initialises parameters on `device` with compute dtype `kind` (bf16, fp16 or fp32). Values depend only on the
+    /// seed.
     pub fn new(layout: &ParamLayout, device: Device, kind: Kind, seed: i64) -> Weights {
         let _guard = tch::no_grad_guard();
         // libtorch's generator is global: draws of other threads would change the values.
@@ -188,7 +188,7 @@ impl Weights {
         Weights { flat, stats, layout: layout.clone(), kind, compute, leaves, stat_views }
     }
 
-    /// Returns fp32 weights that share memory with these.
+    /// fp32 weights that share memory with these.
     pub fn shared(&self) -> Weights {
         let _guard = tch::no_grad_guard();
         Weights::over(&self.layout, self.flat.shallow_clone(), self.stats.shallow_clone(), Kind::Float)
@@ -204,7 +204,7 @@ impl Weights {
         &self.layout
     }
 
-    /// The dtype of convolutions and matrix products.
+    /// Dtype of convolutions and matrix products.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -213,7 +213,7 @@ impl Weights {
         self.flat.device()
     }
 
-    /// Updates the copy in the compute dtype. Must be called after [`Weights::flat`] was changed in place.
+    /// Updates the copy in the compute dtype. Must be called after [`Weights::flat`] changes in place.
     pub fn refresh(&mut self) {
         if self.kind != Kind::Float {
             let _guard = tch::no_grad_guard();
@@ -229,33 +229,32 @@ impl Weights {
         self.refresh();
     }
 
-    /// Returns a parameter for the forward pass: a view in the compute dtype.
+    /// For the forward pass: a view in the compute dtype.
     pub(crate) fn get(&self, id: ParamId) -> &Tensor {
         &self.leaves[id.0]
     }
 
-    /// Returns a running statistic: a view that BatchNorm updates in place.
+    /// A view that BatchNorm updates in place.
     pub(crate) fn stat(&self, id: StatId) -> &Tensor {
         &self.stat_views[id.0]
     }
 
-    /// Returns a parameter in fp32 and logical shape, for export.
+    /// For export: fp32, in logical shape.
     pub(crate) fn master(&self, id: ParamId) -> Tensor {
         self.layout.params[id.0].view(&self.flat)
     }
 
-    /// Returns the gradient of `loss` by all parameters: fp32, with the layout of `flat`.
+    /// Gradient of `loss` by all parameters: fp32, with the layout of `flat`.
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
         self.gradient_with(loss, &[]).0
     }
 
-    /// Returns [`Weights::gradient`] in consecutive one-dimensional pieces, without a copy into one tensor.
+    /// [`Weights::gradient`] in consecutive one-dimensional pieces, which are not copied into one tensor.
     pub fn gradient_pieces(&self, loss: &Tensor) -> Vec<Tensor> {
         self.pieces_with(loss, &[]).0
     }
 
-    /// Returns the gradients of `loss` by the parameters and by each of `inputs`; zero where `loss` does not depend on
-    /// a tensor.
+    /// Gradients of `loss` by the parameters and by each of `inputs`; zero for tensors that `loss` does not depend on.
     pub(crate) fn gradient_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Tensor, Vec<Tensor>) {
         let (pieces, by_inputs) = self.pieces_with(loss, inputs);
         (tch::no_grad(|| Tensor::cat(&pieces, 0)), by_inputs)

@@ -20,8 +20,8 @@ impl ElasticPenalty {
         ElasticPenalty { anchor, importance, weight }
     }
 
-    /// The Fisher information is the mean square of single-sample gradients. It is estimated from whole batches,
-    /// because the mean of n independent zero-mean gradients has 1/n of their mean square.
+    /// Estimates the Fisher information, the mean square of single-sample gradients, from whole batches: the mean of n
+    /// independent zero-mean gradients has 1/n of their mean square.
     pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> ElasticPenalty {
         let device = weights.device();
         let expander = Expander::new(device, Kind::Float, net.schemes());

@@ -1,4 +1,4 @@
-//! Regularisers that keep a network near what it has learnt before.
+//! Regularisers that keep a network near what it learnt before.
 
 pub mod ewc;
 pub mod tactical_replay;

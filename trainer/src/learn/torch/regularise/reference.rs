@@ -13,7 +13,7 @@ pub struct Reference {
     config: ReferenceConfig,
 }
 
-/// Sums over batches with a finite divergence: divergence, penalty weight, count; then the count of the others.
+/// Sums over batches with a finite divergence: divergence, penalty weight, count; then the count of other batches.
 pub struct PolicyDivergenceSums {
     /// `[4]` on the device.
     pub(crate) sums: Tensor,
@@ -52,7 +52,7 @@ impl Reference {
         Reference { weights, config }
     }
 
-    /// Returns the mean divergence in nats of the policy of `weights` (fp32), both networks in inference mode.
+    /// Mean divergence in nats of the policy of `weights` (fp32), both networks in inference mode.
     /// [`Reference::penalty`] instead runs the learner in training mode, with the batch's own BatchNorm statistics.
     pub fn measure(&self, net: &Net, weights: &Weights, batches: &[Batch]) -> f64 {
         let _guard = tch::no_grad_guard();
@@ -68,7 +68,7 @@ impl Reference {
         batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
     }
 
-    /// Returns the penalty for the learner's `legal_logits`, a scalar with a gradient, and adds it to `sums`.
+    /// The penalty for the learner's `legal_logits`, a scalar with a gradient. Also adds it to `sums`.
     pub fn penalty(
         &self,
         net: &Net,
@@ -86,13 +86,13 @@ impl Reference {
     }
 }
 
-/// Returns the policy logits `[n, size]` in inference mode, illegal moves masked.
+/// Policy logits `[n, size]` in inference mode, masked for illegal moves.
 fn masked_logits(net: &Net, weights: &Weights, batch: &DeviceBatch) -> Tensor {
     let output = net.forward(weights, &batch.input, false);
     output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
 }
 
-/// Returns the KL divergence in nats `[n]` of `logits` from `reference`.
+/// KL divergence in nats `[n]` of `logits` from `reference`.
 pub fn divergence(logits: &Tensor, reference: &Tensor) -> Tensor {
     let log = logits.log_softmax(-1, Kind::Float);
     let terms = log.exp() * (&log - reference.log_softmax(-1, Kind::Float));

@@ -1,4 +1,4 @@
-//! Tactical replay (NeuralMatePlay): a buffer repeats captures, checks and promotions that had a high policy loss.
+//! Tactical replay (NeuralMatePlay): repeats captures, checks and promotions that had a high policy loss.
 
 use crate::config::TacticalReplay;
 use crate::data::loader::{Batch, Origin};
@@ -6,7 +6,7 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// The replay buffer, oldest first.
+/// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HardPositions(Vec<Origin>);
@@ -24,9 +24,9 @@ impl HardPositions {
         Rng::with_seed(seed).choose_multiple(self.0.iter().copied(), count)
     }
 
-    /// Updates the buffer after a step on `batch`, whose last `shown` samples were drawn from it. Repeated positions
-    /// whose policy loss (nats) fell below the threshold leave, new tactical positions at or above it enter, and the
-    /// oldest beyond the capacity are dropped.
+    /// Updates the buffer after a step on `batch`, whose last `shown` samples came from it. Samples whose policy loss
+    /// (nats) fell below the threshold leave, new tactical positions at or above it enter, and the oldest beyond the
+    /// capacity are dropped.
     pub fn update(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
         let is_hard = |row: usize| f64::from(losses[row]) >= config.threshold;
         let fresh = batch.size - shown;

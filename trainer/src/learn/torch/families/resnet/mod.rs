@@ -12,8 +12,8 @@ const INPUT_PLANES: i64 = planes72::PLANES as i64;
 const MOVE_TYPES: i64 = az4672::TYPES as i64;
 const POLICY: i64 = az4672::SIZE as i64;
 
-/// Maps a scalar value `v` to WDL logits, each `v · factor + offset`. Their softmax is a win with `(1 + tanh v) / 2`, a
-/// loss otherwise, and almost never a draw.
+/// Maps a scalar value `v` to WDL logits, each `v · factor + offset`. Their softmax is a win with `(1 + tanh v) / 2`,
+/// otherwise a loss, and almost never a draw.
 pub(crate) const SCALAR_WDL: [(f32, f32); 3] = [(1.0, 0.0), (0.0, -20.0), (-1.0, 0.0)];
 
 pub(crate) struct Resnet {
@@ -87,7 +87,7 @@ impl Resnet {
             PolicyHeadLayers::Conv { hidden, out } => {
                 let hidden = pass.rounded(act.forward(&hidden.forward(pass, x)));
                 let hidden = pass.dropped(hidden, dropout);
-                // A view in channels-last memory format: index = square · 73 + type.
+                // A view, because memory is channels-last: index = square · 73 + type.
                 out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
             }
             PolicyHeadLayers::Dense { hidden, out } => {

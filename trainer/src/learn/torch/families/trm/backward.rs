@@ -3,7 +3,7 @@
 //!
 //! The forward pass stores `y` and `z` at the start of each group of
 //! [`TrmConfig::kept_steps`](super::TrmConfig::kept_steps) steps. The backward pass recomputes the groups from last to
-//! first and passes the gradients of a group's initial `y` and `z` to the previous group. Dropout draws the same random
+//! first and hands the gradients of a group's initial `y` and `z` to the previous group. Dropout draws the same random
 //! numbers both times, so the gradient equals that of a single pass up to the order of summation.
 
 use crate::learn::torch::families::layers::ForwardPass;
@@ -12,7 +12,7 @@ use crate::learn::torch::families::trm::{StepAnswer, StepState, Trm};
 use tch::Tensor;
 
 impl StepState {
-    /// Returns a detached copy that is a leaf of the autograd graph.
+    /// A detached copy that is a leaf of the autograd graph.
     fn leaf(&self) -> StepState {
         let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
         StepState { y: leaf(&self.y), z: leaf(&self.z) }
@@ -24,8 +24,8 @@ impl StepState {
 }
 
 impl Trm {
-    /// Returns the fp32 gradient `[parameters]` of the sum of `loss(step, answer)` over the steps, counted from 0.
-    /// `loss` is called once per step, later groups first.
+    /// fp32 gradient `[parameters]` of the sum of `loss(step, answer)` over the steps, which count from 0. `loss` is
+    /// called once per step, later groups first.
     pub fn gradient(
         &self,
         weights: &Weights,
@@ -50,7 +50,7 @@ impl Trm {
             }
         });
         let mut sum: Option<Tensor> = None;
-        // The gradients with respect to the group's final `y` and `z`.
+        // Gradients by the group's final `y` and `z`.
         let mut passed_back: Option<[Tensor; 2]> = None;
         for start in starts.into_iter().rev() {
             let begin = match start {
@@ -83,7 +83,7 @@ impl Trm {
         sum.expect("at least one group")
     }
 
-    /// The dropout depends only on `seed` and `step`, so that the step can be recomputed.
+    /// Dropout depends only on `seed` and `step`, so that the step can be recomputed.
     fn seeded_step(
         &self,
         pass: &ForwardPass,

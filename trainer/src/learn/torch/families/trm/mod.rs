@@ -1,8 +1,8 @@
 //! The family `trm` (ChessTRM): a small transformer applied recursively.
 //!
-//! The 64 squares are the tokens `x`, the latent state `z` has a token per square, and `y` is the answer token. A step
-//! applies the transformer to `y` and `x + z` and updates `y` and `z`. The heads read `y` after every step, and every
-//! step has a loss term (deep supervision).
+//! The tokens `x` are the 64 squares, the latent state `z` has a token per square, and `y` is the answer token. A step
+//! applies the transformer to `y` and `x + z` and updates `y` and `z`. After every step the heads read `y`, and a loss
+//! term applies (deep supervision).
 
 mod backward;
 
@@ -14,7 +14,7 @@ use tch::Tensor;
 
 use crate::config::model::TrmConfig;
 
-/// Input planes, which are the features of a square.
+/// Features per square.
 pub(crate) const PLANES: i64 = planes19::PLANES as i64;
 pub(crate) const POLICY: i64 = uci1968::SIZE as i64;
 pub(crate) const SQUARES: i64 = 64;
@@ -42,9 +42,9 @@ pub(crate) struct TransformerLayer {
 
 #[derive(Debug)]
 pub(crate) struct StepState {
-    /// `[n, 1, width]`: the answer token.
+    /// Answer token, `[n, 1, width]`.
     pub y: Tensor,
-    /// `[n, 64, width]`: the latent state, one token per square.
+    /// Latent state, `[n, 64, width]`, one token per square.
     pub z: Tensor,
 }
 
@@ -61,7 +61,7 @@ impl Trm {
         let (l, width) = (layout, config.width);
         let embed = Linear::new(l, "embed", PLANES, width, 1.0);
         let learnt = |l: &mut ParamLayout, name: &str, rows: i64, deviation: f64| {
-            // Embeddings are not subject to weight decay.
+            // Embeddings have no weight decay.
             l.param(name.to_owned(), Class::Bias, &[rows, width], Init::Normal(deviation))
         };
         Trm {
@@ -87,7 +87,7 @@ impl Trm {
         }
     }
 
-    /// Maps `[n, 19, 8, 8]` to `[n, 64, width]`: embeddings of the squares' features and positions.
+    /// `[n, 19, 8, 8]` to `[n, 64, width]`: embeddings of the squares' features and positions.
     fn embed(&self, pass: &ForwardPass, planes: &Tensor) -> Tensor {
         let squares = planes.flatten(2, 3).transpose(1, 2).to_kind(pass.weights.kind());
         self.embed.forward(pass, &squares) + pass.weights.get(self.positions)

@@ -21,7 +21,7 @@ fn small(overrides: &str) -> (Trm, Weights) {
     (trm, weights)
 }
 
-/// Input planes of a few positions of a game.
+/// Input planes of five positions of a game.
 fn planes() -> Tensor {
     let mut game = Game::new();
     let mut games = vec![game.clone()];
@@ -70,7 +70,7 @@ fn outputs_do_not_depend_on_the_batch_and_are_deterministic() {
         assert!(largest(&(all.policy.narrow(0, 3, 1) - &alone.policy)) < 1e-5);
         assert!(largest(&(all.wdl.narrow(0, 3, 1) - &alone.wdl)) < 1e-5);
     }
-    // Later steps continue from earlier ones and differ from the first.
+    // Later steps continue from earlier steps and differ from the first.
     assert!(largest(&(&all[6].policy - &all[0].policy)) > 1e-4);
     let again = tch::no_grad(|| step_answers(&trm, &weights, &planes, 3));
     assert_eq!(largest(&(&again[2].policy - &all[2].policy)), 0.0);
