@@ -39,7 +39,6 @@ fn game(fen: &str) -> Game {
     Game::from_fen(fen).unwrap_or_else(|error| panic!("{fen}: {error}"))
 }
 
-/// Plays a proof against every reply until mate.
 fn play_out(search: &mut MateSearch, game: &Game, plies: u16, done: &mut HashSet<(u64, u16)>) {
     if !done.insert((game.key(), plies)) {
         return;
@@ -192,7 +191,6 @@ fn a_third_occurrence_is_no_mate() {
     assert_eq!(twice.hash(), once.hash());
     assert!(!mates_within(&twice, 2));
     assert!(matches!(search(&twice, within(2)), MateResult::NoMate { moves: 2.. }));
-    // One table must keep both results apart.
     let mut search = MateSearch::new(TABLE);
     for _ in 0..2 {
         assert!(matches!(search.search(&once, within(2), &mut || false), MateResult::Mate(_)));

@@ -12,7 +12,7 @@ use engine::search::{
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// The scholar's mate: 1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6.
+/// 1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6.
 const SCHOLAR: &str = "e2e4 e7e5 d1h5 b8c6 f1c4 g8f6";
 
 fn played(moves: &str) -> Game {
@@ -73,7 +73,6 @@ fn best(report: &Report) -> String {
     Game::uci(report.lines[0].pv[0], false)
 }
 
-/// Positions of reproducible random games.
 fn random_positions(count: usize) -> Vec<Game> {
     let mut rng = SmallRng::seed_from_u64(1749);
     let position = |_| loop {
@@ -111,7 +110,6 @@ fn alpha_beta_finds_the_same_with_fewer_moves_than_the_notebook() {
     let found = full_width(FullWidthMethod::AlphaBeta, &played(SCHOLAR), 4);
     assert_eq!((Game::uci(found.values[0].0, false).as_str(), found.values[0].1), ("h5f7", 1_000_000));
     assert!(found.nodes < 119_034, "{}", found.nodes);
-    // The same without a mate to find.
     let found = full_width(FullWidthMethod::AlphaBeta, &played("e2e4 e7e5 g1f3 b8c6"), 4);
     assert!(found.nodes < 119_034, "{}", found.nodes);
 }
@@ -271,7 +269,6 @@ fn random_plays_every_move_about_as_often() {
 
 #[test]
 fn uct_visits_every_move_once_and_then_counts_every_game() {
-    // The notebook's position for UCT: 34 moves.
     let game = played("e2e4 e7e6 d2d4 d7d5 b1c3 g8f6 e4e5 f6d7 g1f3 f8b4 f1d3 e8g8");
     for player in [Player::Uct, Player::UctValue] {
         let first = report(player, &game, visits(34));

@@ -169,7 +169,6 @@ fn another_engine_judges() {
     let output = run(&[&["review", GAMES, "--out", &out][..], &judged].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(games(&format!("{out}.pgn")).len(), 3);
-    // The same with centipawns.
     let by_centipawns = folder.path("by centipawns");
     let judged = [&judged[..], &["--judge-option", "UCI_ShowWDL=false"]].concat();
     assert!(run(&[&["review", GAMES, "--out", &by_centipawns][..], &judged].concat()).status.success());

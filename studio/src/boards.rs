@@ -10,7 +10,6 @@ use tokio::sync::watch;
 pub struct LiveBoard {
     pub white: String,
     pub black: String,
-    /// The opening or the game's number.
     pub title: String,
     pub fen: String,
     /// UCI notation.

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use engine::base::files;
 
-/// Renames a temporary file, so that the change is atomic. Creates the folder if it is missing.
+/// Replaces the file atomically. Creates the folder if missing.
 pub fn write_aside(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

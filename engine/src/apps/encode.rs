@@ -52,7 +52,7 @@ pub enum EncodeError {
     Scheme(String),
     #[error(transparent)]
     Position(#[from] PositionError),
-    #[error("two positions: the FEN to encode and --fen")]
+    #[error("give one position: the FEN to encode or --fen")]
     TwoPositions,
     #[error("no legal move in {fen}: {text}")]
     Move { text: String, fen: String },

@@ -31,7 +31,6 @@ pub enum LineError {
     Encoding,
 }
 
-/// The channel closes at the end of the input.
 pub fn read(input: impl Read + Send + 'static, traffic: TrafficLog) -> Receiver<InputLine> {
     let (sender, receiver) = unbounded();
     thread::spawn(move || {

@@ -1,5 +1,3 @@
-//! The programs.
-
 /// The threads that read stdin and write stdout.
 pub mod io;
 /// The UCI protocol.

@@ -38,7 +38,6 @@ pub struct Engine {
 
 #[derive(Debug, Default)]
 struct Refusals {
-    /// Error texts by option.
     values: BTreeMap<&'static str, String>,
     /// Error of the last attempt to load the network.
     load: Option<String>,

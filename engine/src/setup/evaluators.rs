@@ -50,7 +50,7 @@ impl WorkerEvaluators {
     }
 }
 
-/// Returns an evaluator without a cache.
+/// Without a cache.
 pub fn evaluator(
     network: Option<&LoadedNetwork>,
     settings: &Settings,

@@ -1,5 +1,3 @@
-//! The opening book and the endgame tablebases.
-
 use std::path::Path;
 
 use rand::SeedableRng;

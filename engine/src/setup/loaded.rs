@@ -1,5 +1,3 @@
-//! The loaded network and the backend that runs it.
-
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -67,7 +65,6 @@ fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
 }
 
 impl LoadedNetwork {
-    /// Appends notes to the user to `notes`.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
         let network = LoadedNetwork::load_noting(settings, notes)?;
         notes.extend(network.ignored(settings));
@@ -118,7 +115,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// Returns a note about settings without effect on this network.
+    /// A note about settings without effect on this network.
     fn ignored(&self, settings: &Settings) -> Option<String> {
         let is_sparse = !matches!(self, LoadedNetwork::Onnx(_));
         let thinks = settings.step_limits != StepLimits::default();

@@ -50,7 +50,6 @@ pub enum OptionEffect {
     Params,
     Workers,
     Network,
-    /// Clears tree and evaluation cache.
     Clear,
     Book,
     Tables,
@@ -120,7 +119,6 @@ pub fn ranges() -> Vec<String> {
     TABLE.iter().filter_map(range).collect()
 }
 
-/// An option for programs that read JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OptionDescription {
     name: &'static str,
@@ -193,7 +191,6 @@ impl UciOption {
 
     fn summary(&self, now: &Settings) -> String {
         match &self.kind {
-            // The default depends on the machine.
             OptionKind::Spin(min, max, ..) if self.name == "Threads" => {
                 format!("spin, physical cores that may be used, {min}..{max}")
             }

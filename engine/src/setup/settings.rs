@@ -34,9 +34,7 @@ pub struct Settings {
     pub opponent: Option<String>,
     /// Temperature of the move choice at full strength; 0 plays the best move.
     pub temperature: f32,
-    /// Root statistics at the end of a search.
     pub verbose_move_stats: bool,
-    /// Root statistics with every `info`.
     pub log_live_stats: bool,
     /// `None` is the embedded network.
     pub weights: Option<String>,
@@ -123,7 +121,7 @@ impl Default for Settings {
     }
 }
 
-/// Counts the processors that affinity and control group allow.
+/// Processors that affinity and control group allow.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -133,7 +131,7 @@ fn default_threads(cores: usize, usable: usize) -> usize {
 }
 
 impl Settings {
-    /// Returns the bytes of tree and evaluation cache.
+    /// Bytes of tree and evaluation cache.
     pub fn memory(&self) -> (usize, usize) {
         let all = self.hash.saturating_mul(1 << 20);
         let cache = all / 100 * CACHE_SHARE;

@@ -1,5 +1,3 @@
-//! `philidor analyse` as a child process.
-
 #[path = "../child/mod.rs"]
 mod child;
 mod program;

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// `docs/analysis.schema.json`.
 pub struct Schema(Value);
 
 impl Schema {

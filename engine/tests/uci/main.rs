@@ -1,5 +1,3 @@
-//! Scripted sessions with the built program.
-
 #[path = "../child/mod.rs"]
 mod child;
 mod knowledge;

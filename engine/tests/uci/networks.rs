@@ -105,7 +105,6 @@ fn a_tensor_of_another_scheme_is_named() {
 #[test]
 fn the_program_plays_them() {
     let mut engine = Program::start();
-    // No built-in tablebases.
     engine.send("setoption name Threads value 1\nsetoption name SyzygyProbeLimit value 0");
     for (place, schemes) in SCHEMES.into_iter().enumerate() {
         let tiny = tiny(place);

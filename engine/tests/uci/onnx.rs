@@ -11,7 +11,6 @@ use rand::{RngExt, SeedableRng};
 
 const WIDTH: usize = 8;
 
-/// FENs and moves of the golden positions.
 const GOLDEN: [(&str, &str); 4] = [
     ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ""),
     ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e2e4 c7c5 g1f3"),

@@ -82,7 +82,6 @@ impl Search {
         self.lines.last().and_then(|line| line.split_once(" ponder ")).map(|(_, reply)| reply)
     }
 
-    /// The `info` lines other than `info string`.
     pub fn infos(&self) -> Vec<&str> {
         let is_info = |line: &&str| line.starts_with("info ") && !line.starts_with("info string");
         self.lines.iter().map(String::as_str).filter(is_info).collect()
@@ -92,7 +91,6 @@ impl Search {
         self.infos().last().expect("there is an info")
     }
 
-    /// The word after `key` in the last of `infos`.
     pub fn field(&self, key: &str) -> Option<&str> {
         field(self.last(), key)
     }

@@ -60,7 +60,7 @@ impl TinyRecurrent {
         (0..steps).map(step).collect()
     }
 
-    /// Returns the final outputs and the number of steps.
+    /// Final outputs, number of steps.
     fn answer(&self, game: &Game, limits: StepLimits) -> (Vec<f32>, [f32; 3], usize) {
         let most = if limits.steps == 0 { STEPS } else { limits.steps };
         let outputs = self.steps(game, most);
@@ -260,7 +260,6 @@ fn the_options_set_the_steps() {
         "setoption name Threads value 1\nsetoption name WeightsFile value {}",
         file.display()
     ));
-    // No built-in tablebases.
     engine.send("setoption name SyzygyProbeLimit value 0");
     let mut wins = Vec::new();
     for (steps, epsilon) in [(0, 0.0), (1, 0.0), (2, 0.0), (30, 0.0), (30, 0.02), (0, 1.0)] {

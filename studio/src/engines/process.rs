@@ -31,7 +31,6 @@ pub struct SearchOrder {
     pub new_game: bool,
     pub position: String,
     pub go: String,
-    /// Maximum time of the search.
     pub longest: Duration,
 }
 
@@ -139,7 +138,6 @@ async fn run(
 enum Fault {
     Closed,
     Silent,
-    /// An unreadable line.
     Garbled(String),
 }
 

@@ -1,5 +1,3 @@
-//! The engines named on the command line.
-
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 

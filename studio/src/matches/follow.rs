@@ -71,7 +71,6 @@ impl PgnFollower {
         PgnFollower { path, ..PgnFollower::default() }
     }
 
-    /// Returns whether anything changed.
     fn poll(&mut self) -> bool {
         match self.read_new() {
             Ok(changed) => self.problem.take().is_some() || changed,
@@ -231,7 +230,6 @@ fn board_of(game: &PgnGame) -> Option<LiveBoard> {
 
 #[derive(Clone, Debug)]
 pub struct FollowedMatches {
-    /// [`FollowedView`]s as JSON.
     pub list: watch::Receiver<Arc<str>>,
 }
 

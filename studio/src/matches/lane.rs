@@ -36,7 +36,6 @@ impl LaneGame {
 pub enum LaneEvent {
     Moved {
         uci: String,
-        /// After the move.
         left_ms: Option<[u64; 2]>,
     },
     Over(GameEnd),
@@ -44,7 +43,7 @@ pub enum LaneEvent {
     Failed(String),
 }
 
-/// The serial number of the match, the lane, and the event.
+/// Serial number of the match, lane, event.
 pub type LaneReport = (u64, usize, LaneEvent);
 
 pub struct Lane {

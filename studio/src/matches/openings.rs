@@ -26,10 +26,8 @@ pub enum OpeningFileError {
 
 #[derive(Clone, Debug)]
 enum Opening {
-    /// Name, and moves in SAN.
     Line(&'static str, &'static str),
     Fen(String),
-    /// The end position of a PGN game.
     Game(Box<PlayedGame>),
 }
 

@@ -1,5 +1,3 @@
-//! The parameters of a match.
-
 use engine::apps::matches::Sprt;
 use serde::{Deserialize, Serialize};
 

@@ -84,7 +84,6 @@ impl SavedMatch {
         self.unfinished.iter().map(read).collect()
     }
 
-    /// `None` if there is no file.
     pub fn read(path: &Path) -> Result<Option<SavedMatch>, SavedMatchError> {
         let text = match std::fs::read(path) {
             Ok(text) => text,

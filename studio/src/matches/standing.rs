@@ -22,7 +22,6 @@ pub struct LlrView {
 /// From the first engine's view.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
-    /// Wins, draws and losses.
     pub games: [u64; 3],
     /// Pentanomial counts: pairs on one opening by half-points, 0 to 4.
     pub pairs: [u64; 5],

@@ -12,9 +12,8 @@ use crate::boards::LiveBoard;
 #[serde(rename_all = "lowercase")]
 pub enum MatchPhase {
     Playing,
-    /// Running games are finished, but no new game begins.
+    /// No new game begins.
     Finishing,
-    /// Can be resumed with its unfinished games.
     Suspended,
     Ended,
 }

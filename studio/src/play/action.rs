@@ -1,5 +1,3 @@
-//! The page's requests to the table.
-
 use std::sync::Arc;
 
 use engine::chess::pgn::PgnGame;
@@ -15,7 +13,6 @@ use super::tree::TreeView;
 pub enum Action {
     New(NewGame),
     Move {
-        /// SAN or UCI notation.
         text: String,
         /// The ply that the person saw.
         #[serde(default)]
@@ -24,11 +21,9 @@ pub enum Action {
     TakeBack,
     Resign,
     Draw,
-    /// Show or hide the evaluation.
     Analysis {
         on: bool,
     },
-    /// Show another game of the last loaded PGN.
     Choose {
         /// From 0.
         game: usize,
@@ -41,7 +36,6 @@ pub enum Action {
         #[serde(default)]
         replace: bool,
     },
-    /// Restart a failed engine.
     Retry,
 }
 
@@ -109,7 +103,7 @@ impl TableHandle {
         self.ask(|answer| Request::Tree(moves, answer)).await
     }
 
-    /// Tells the table that a tab shows the board.
+    /// A tab shows the board.
     pub fn attach(&self) {
         let _ = self.requests.send(Request::Attached);
     }

@@ -49,7 +49,6 @@ impl ChessClock {
         self.running = Some((color, now));
     }
 
-    /// Adds no increment.
     pub fn stop(&mut self, now: Instant) {
         self.left = self.left(now);
         self.running = None;
@@ -70,7 +69,6 @@ impl ChessClock {
         left
     }
 
-    /// Also stops the clock.
     pub fn set_left(&mut self, left: ByColor<Duration>) {
         self.left = left;
         self.running = None;

@@ -19,7 +19,6 @@ pub enum Role {
 pub struct Task {
     pub options: Vec<(String, String)>,
     pub go: String,
-    /// Maximum time of the search.
     pub longest: Duration,
 }
 
@@ -28,13 +27,12 @@ struct Running {
     number: u64,
     name: String,
     handle: EngineHandle,
-    /// The revision of the last search.
     asked: Option<u64>,
     /// The next search begins another game for this engine.
     fresh: bool,
 }
 
-/// Role and number of the engine, and its event.
+/// Role, number, event.
 pub type CrewEvent = (Role, u64, EngineEvent);
 
 pub struct Crew {

@@ -21,7 +21,6 @@ pub enum PgnError {
     Number(usize),
 }
 
-/// The readable games of a file.
 #[derive(Clone, Debug)]
 pub struct PgnFile {
     games: Vec<PgnGame>,
@@ -48,7 +47,6 @@ pub struct LoadedGame {
     /// White's, then Black's.
     pub names: [String; 2],
     pub end: Option<GameEnd>,
-    /// With comments and variations.
     pub source: PgnGame,
 }
 

@@ -1,5 +1,3 @@
-//! Games as PGN, and their recorded results.
-
 use engine::chess::pgn::{Additions, PgnGame, PgnToken, encoded};
 use engine::chess::position::Game;
 use shakmaty::{Color, KnownOutcome, Outcome};
@@ -83,7 +81,6 @@ pub fn first_ply(game: &PlayedGame) -> usize {
     2 * number.max(1) - 2 + usize::from(black)
 }
 
-/// Order of White and Black in pairs of names.
 pub const SIDES: [Color; 2] = [Color::White, Color::Black];
 
 #[cfg(test)]

@@ -1,5 +1,3 @@
-//! A game with SAN, positions and result.
-
 use engine::chess::openings::{Opening, opening_of};
 use engine::chess::position::{DrawReason, Game, Outcome, PositionError};
 use serde::{Deserialize, Serialize};
@@ -47,7 +45,6 @@ pub struct GameEnd {
 }
 
 impl GameEnd {
-    /// As in PGN.
     pub fn result(self) -> &'static str {
         match self.winner {
             Winner::White => "1-0",
@@ -100,7 +97,6 @@ pub struct LegalMove {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlayedMove {
     pub uci: String,
-    /// With check or mate.
     pub san: String,
     pub fen: String,
     pub check: bool,
@@ -204,7 +200,7 @@ impl PlayedGame {
         self.openings.truncate(keep);
     }
 
-    /// The opening of the last position that has one.
+    /// The last named opening.
     pub fn opening(&self) -> Option<&'static Opening> {
         *self.openings.last()?
     }

@@ -118,7 +118,6 @@ impl SavedGame {
         Ok(session)
     }
 
-    /// `None` if there is no file.
     pub fn read(path: &Path) -> Result<Option<SavedGame>, SavedError> {
         let text = match std::fs::read(path) {
             Ok(text) => text,

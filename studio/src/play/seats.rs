@@ -1,5 +1,3 @@
-//! The players, a new game, and errors of actions.
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -18,7 +18,6 @@ const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=600_000;
 pub struct Session {
     pub(super) game: PlayedGame,
     pub(super) seats: ByColor<Seat>,
-    /// The names in a loaded game.
     pub(super) names: Option<[String; 2]>,
     /// The loaded game with its comments and variations; `None` once the game is changed.
     pub(super) source: Option<PgnGame>,
@@ -170,7 +169,6 @@ impl Session {
         self.play(text, now)
     }
 
-    /// Ignores an answer to an older revision.
     pub fn move_by_engine(&mut self, revision: u64, text: &str, now: Instant) -> Result<(), ActionError> {
         if revision != self.revision || self.engine_to_move().is_none() {
             return Ok(());

@@ -1,5 +1,3 @@
-//! Start positions.
-
 use std::hash::{BuildHasher, RandomState};
 
 use engine::chess::position::{Game, PositionError};

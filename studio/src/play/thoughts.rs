@@ -22,7 +22,6 @@ pub struct ThoughtLine {
     /// White's wins, draws, Black's wins, per mille.
     pub wdl: Option<[u16; 3]>,
     pub depth: u32,
-    /// Nodes of the whole search.
     pub nodes: u64,
     pub san: Vec<String>,
     pub uci: Vec<String>,
@@ -35,28 +34,26 @@ pub struct ThoughtLine {
 pub struct MoveThought {
     pub san: String,
     pub uci: String,
-    /// N.
     pub visits: u64,
-    /// P, 0 to 1.
+    /// 0 to 1.
     pub prior: f32,
-    /// Q, −1 to 1.
+    /// −1 to 1.
     pub q: f32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Thoughts {
-    /// Ply of the evaluated position.
     pub ply: usize,
     pub lines: Vec<ThoughtLine>,
     /// Most visited first; empty if the engine does not report statistics.
     pub moves: Vec<MoveThought>,
-    /// The incomplete next list of `moves`.
+    /// The next list of `moves`, incomplete.
     #[serde(skip)]
     heard: Vec<MoveThought>,
 }
 
 impl Thoughts {
-    /// Returns whether the shown lines changed.
+    /// Whether the shown lines changed.
     pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine) -> bool {
         if info.rank >= LINES {
             return false;

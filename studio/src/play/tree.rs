@@ -23,13 +23,11 @@ pub struct TreeMove {
     pub uci: String,
     #[serde(default)]
     pub san: String,
-    /// N.
     pub visits: u64,
-    /// P, 0 to 1.
+    /// 0 to 1.
     pub prior: f64,
-    /// Q, −1 to 1.
+    /// −1 to 1.
     pub q: f64,
-    /// Win, draw and loss.
     pub wdl: [f64; 3],
     /// The network's value of the position after the move, −1 to 1.
     pub value: Option<f64>,

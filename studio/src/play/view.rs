@@ -16,7 +16,7 @@ use super::session::Session;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EngineView {
     pub name: String,
-    /// The range of `UCI_Elo`, if the strength can be limited.
+    /// Range of `UCI_Elo`, if there is one.
     pub elo: Option<(i64, i64)>,
     /// Why the engine cannot play.
     pub error: Option<String>,
@@ -40,7 +40,6 @@ pub struct ClockView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct EndView {
-    /// As in PGN.
     pub result: &'static str,
     pub text: String,
 }
@@ -49,7 +48,6 @@ pub struct EndView {
 pub struct FileView {
     /// Distinguishes this file from earlier ones.
     pub number: u64,
-    /// Number of readable games.
     pub games: usize,
     /// The shown game, from 0.
     pub chosen: usize,
@@ -57,13 +55,11 @@ pub struct FileView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct TableView {
-    /// See [`Session::revision`].
     pub revision: u64,
     /// See [`key_of`].
     pub key: String,
     pub file: Option<FileView>,
     pub start_fen: String,
-    /// Castling is written as king takes rook.
     pub chess960: bool,
     /// Plies before the first move, by the move number of the start position.
     pub first_ply: usize,
@@ -82,12 +78,10 @@ pub struct TableView {
     pub clock: Option<ClockView>,
     pub end: Option<EndView>,
     pub take_back: usize,
-    /// An engine is thinking about its move.
     pub thinking: bool,
     pub analysis: bool,
     /// An error, and what to do.
     pub notice: Option<String>,
-    /// A failed engine waits to be restarted.
     pub stalled: bool,
     /// The position ends the game by the rules, so there is nothing to evaluate.
     pub is_final: bool,

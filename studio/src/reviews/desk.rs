@@ -19,7 +19,6 @@ use crate::play::{ActionError, ReviewedGame};
 /// The second line tells whether the best move was the only good one.
 const LINES: usize = 2;
 
-/// Allowed nodes per position.
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
 /// Longest wait for an answer of the engine.
@@ -134,7 +133,6 @@ impl ReviewDesk {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// A self-contained HTML page.
     pub fn page(&self) -> Option<Vec<u8>> {
         let latest = lock(&self.latest);
         let Evaluated { game, positions, view } = latest.as_ref()?;

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReviewedPly {
-    /// Plies before the move.
     pub ply: usize,
     /// Such as `?!`.
     pub mark: Option<&'static str>,
@@ -30,7 +29,7 @@ pub struct ReviewedPlayer {
     pub accuracy: Option<f64>,
     /// Inaccuracies, mistakes, blunders.
     pub errors: [usize; 3],
-    /// Mean accuracies in opening, middlegame and endgame.
+    /// Opening, middlegame, endgame.
     pub phases: [Option<f64>; 3],
 }
 
@@ -39,7 +38,6 @@ pub struct ReviewView {
     /// The game's [`TableView::key`](crate::play::TableView).
     pub key: String,
     pub judge: String,
-    /// Nodes per position.
     pub nodes: u64,
     /// In positions.
     pub done: usize,
@@ -52,12 +50,10 @@ pub struct ReviewView {
     /// White's win probability before the first move, in per cent.
     pub white: Option<f64>,
     pub moves: Vec<ReviewedPly>,
-    /// White and Black.
     pub players: Option<[ReviewedPlayer; 2]>,
 }
 
 impl ReviewView {
-    /// Copies the moves judged so far.
     pub fn take(&mut self, review: &GameReview<'_>) {
         self.white = review.moves.first().filter(|first| first.ply == 0).map(|first| first.before.white);
         self.moves = review.moves.iter().map(reviewed).collect();

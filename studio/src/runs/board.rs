@@ -1,5 +1,3 @@
-//! Follows all runs named on the command line.
-
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
@@ -22,12 +20,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub struct RunView {
     pub id: usize,
     pub name: String,
-    /// `None` until known.
     pub kind: Option<RunKind>,
     pub lines: usize,
     /// Share of the file that was read, 0 to 1.
     pub read: f64,
-    /// Unreadable whole lines.
     pub damaged: usize,
     /// Time of the last report, in seconds since 1970.
     pub modified_s: Option<u64>,
@@ -38,7 +34,6 @@ pub struct RunView {
     pub samples: Option<f64>,
     pub total_samples: Option<f64>,
     pub samples_per_s: Option<f64>,
-    /// Self-play positions per hour.
     pub positions_per_h: Option<f64>,
     pub lr: Option<f64>,
     /// KL divergence of the policy from the first network's.
@@ -62,7 +57,6 @@ pub struct RunBoard {
     runs: Arc<Mutex<Vec<RunFollower>>>,
     trainers: Trainers,
     boards: Boards,
-    /// [`RunView`]s as JSON.
     pub list: watch::Receiver<Arc<str>>,
 }
 

@@ -24,16 +24,13 @@ const TAIL: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
-    /// `philidor-trainer train`: by steps.
     Train,
-    /// `philidor-trainer rl`: by iterations.
     Rl,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     pub changed: bool,
-    /// More can be read at once.
     pub more: bool,
 }
 
@@ -48,7 +45,6 @@ pub struct RunFollower {
     /// `read` ends at a line end; `length` is the size of `metrics.jsonl`. Both in bytes.
     read: u64,
     length: u64,
-    /// The last bytes before `read`.
     tail: Vec<u8>,
     lines: usize,
     damaged: usize,
@@ -170,7 +166,7 @@ impl RunFollower {
         Looked { changed, more }
     }
 
-    /// Returns whether there is more to read.
+    /// Whether there is more to read.
     fn read_new(&mut self) -> io::Result<bool> {
         let mut file = File::open(self.folder.join("metrics.jsonl"))?;
         let metadata = file.metadata()?;
@@ -199,7 +195,7 @@ impl RunFollower {
         Ok(is_full)
     }
 
-    /// Returns whether the bytes before `read` are unchanged.
+    /// Whether the bytes before `read` are unchanged.
     fn continues(&self, file: &mut File, length: u64) -> io::Result<bool> {
         if length < self.read {
             return Ok(false);
@@ -222,7 +218,6 @@ impl RunFollower {
         self.tail = text[text.len().saturating_sub(TAIL)..].to_vec();
     }
 
-    /// Reads facts that are not curves.
     fn take_facts(&mut self, line: &[u8]) {
         let is_rl = self.kind == Some(RunKind::Rl);
         let has_reliability = memchr::memmem::find(line, b"\"reliability\"").is_some();

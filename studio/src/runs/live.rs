@@ -32,13 +32,11 @@ struct LiveFileBoard {
     game: u64,
     white: String,
     black: String,
-    /// The position before the last move.
     before: String,
     last: String,
     ply: usize,
 }
 
-/// The last content of the file.
 #[derive(Debug, Default)]
 pub struct LiveFollower {
     modified: Option<SystemTime>,
@@ -51,7 +49,7 @@ pub struct LiveFollower {
 }
 
 impl LiveFollower {
-    /// Returns whether anything changed.
+    /// Whether anything changed.
     pub fn poll(&mut self, folder: &Path) -> bool {
         let path = folder.join("live.json");
         let Ok(metadata) = path.metadata() else {

@@ -9,7 +9,6 @@ use engine::apps::matches::MatchResults;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Iterations whose tables are shown.
 const SHOWN_ITERATIONS: usize = 60;
 
 /// In bytes; a larger file is not read.
@@ -29,7 +28,6 @@ pub struct RatedNetwork {
 pub struct ArenaRow {
     /// `best`, `older`, …
     pub against: String,
-    /// Wins, draws and losses.
     pub games: [u64; 3],
     /// Per cent.
     pub score: f64,
@@ -48,13 +46,11 @@ impl ArenaRow {
     }
 }
 
-/// An iteration with an arena.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArenaIteration {
     pub iteration: u64,
     /// `promoted`, `kept` or `vetoed`.
     pub verdict: String,
-    /// Why it was vetoed.
     pub worse: Option<String>,
     pub rows: Vec<ArenaRow>,
 }
@@ -107,9 +103,7 @@ pub struct RlView<'a> {
     pub escalation: &'a Value,
     /// Unfinished matches.
     pub playing: Vec<ArenaRow>,
-    /// KL divergence above which `rl` warns.
     pub kl_warn: Option<f64>,
-    /// KL divergence above which `rl` gives alarm.
     pub kl_alarm: Option<f64>,
     /// In positions.
     pub buffer_size: Option<f64>,
@@ -143,7 +137,7 @@ impl RlFacts {
         };
     }
 
-    /// Returns whether the state has changed.
+    /// Whether the state has changed.
     pub fn poll_state(&mut self, folder: &Path) -> bool {
         let path = folder.join("state.json");
         let Ok(metadata) = path.metadata() else { return false };

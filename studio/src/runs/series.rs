@@ -73,7 +73,7 @@ impl RunSeries {
         true
     }
 
-    /// Non-empty and sorted by name.
+    /// Sorted by name.
     pub fn curves(&self) -> impl Iterator<Item = (&str, &[Point])> {
         let mut named: Vec<(&str, &[Point])> =
             self.curves.iter().map(|(name, curve)| (name.as_str(), curve.points.as_slice())).collect();

@@ -58,7 +58,6 @@ impl fmt::Display for PublicOrigin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denied {
     Host,
-    /// The request comes from another site.
     Origin,
     Token,
     /// The token is in the address: move it to this cookie.
@@ -66,7 +65,7 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// Returns a sentence that says what to do.
+    /// A sentence that says what to do.
     pub fn text(&self) -> &'static str {
         match self {
             Denied::Host => {

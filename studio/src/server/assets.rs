@@ -1,5 +1,3 @@
-//! The page's files, embedded in the program.
-
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;

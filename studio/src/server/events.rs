@@ -16,7 +16,6 @@ use tokio::time::Instant;
 
 use crate::boards::{BoardMap, Boards};
 
-/// Between two messages to a tab.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// `LONGEST_NAME` is in bytes, for names of tabs and boards.
@@ -24,7 +23,6 @@ const MOST_TABS: usize = 200;
 const MOST_BOARDS: usize = 64;
 const LONGEST_NAME: usize = 64;
 
-/// Name, and current state as JSON.
 pub type Topic = (&'static str, watch::Receiver<Arc<str>>);
 
 type TabViews = Arc<Mutex<HashMap<String, watch::Sender<HashSet<String>>>>>;
@@ -57,7 +55,6 @@ struct TabStream {
     topics: Vec<Topic>,
     boards: watch::Receiver<BoardMap>,
     view: watch::Receiver<HashSet<String>>,
-    /// As last sent.
     sent: BoardMap,
     last: Option<Instant>,
     _seat: Seat,

@@ -1,4 +1,4 @@
-//! JSON output: answers, errors, replies to requests.
+//! Answers, errors and replies as JSON.
 
 use std::time::Duration;
 
@@ -164,7 +164,6 @@ impl Asked<'_> {
 }
 
 impl<'a> AnalysisAnswer<'a> {
-    /// The final answer of a search that never began.
     pub fn unsearched(query: &'a Query, turn: usize) -> AnalysisAnswer<'a> {
         let Include { policy, children, .. } = query.include;
         let (policy, children) = (policy.then(|| MoveMap(Vec::new())), children.then(Vec::new));
@@ -256,7 +255,6 @@ pub enum ActionReply<'a> {
         commit: &'static str,
         network: &'a str,
         threads: usize,
-        /// Searches that run at once if memory suffices.
         searches: usize,
     },
     Options {

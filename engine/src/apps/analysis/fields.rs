@@ -18,7 +18,6 @@ impl FieldError {
     }
 }
 
-/// The keys not taken yet, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(String, Value)>);
 

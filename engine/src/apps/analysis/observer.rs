@@ -23,7 +23,6 @@ pub struct EndedSearch {
 pub struct AnswerWriter {
     pub query: Arc<Query>,
     pub turn: usize,
-    /// The game up to the queried position.
     pub game: Game,
     pub root_hits: u64,
     pub temperature: f32,
@@ -52,7 +51,6 @@ impl AnswerWriter {
         now.saturating_duration_since(self.shown_at) >= every && self.out.backlog() < LONGEST_BACKLOG
     }
 
-    /// Returns the answer's field `ended`.
     fn why(&self, outcome: &SearchOutcome) -> &'static str {
         match outcome.end_reason {
             EndReason::Stopped if self.is_terminated.load(Ordering::Relaxed) => "terminated",

@@ -34,7 +34,6 @@ pub struct JobQueue {
     waiting: BTreeMap<(Reverse<i64>, u64), Job>,
     running: BTreeMap<u64, RunningJob>,
     numbered: u64,
-    /// Unanswered positions per query.
     open: HashMap<QueryId, usize>,
     /// A search begins only while fewer searches of its priority or higher are running.
     capacity: usize,
@@ -108,7 +107,6 @@ impl JobQueue {
         self.running.values()
     }
 
-    /// Returns each overdue search once.
     pub fn overdue(&mut self, now: Instant) -> Vec<RunningId> {
         let is_overdue = |running: &&mut RunningJob| running.deadline.is_some_and(|deadline| deadline <= now);
         let overdue = self.running.values_mut().filter(is_overdue);

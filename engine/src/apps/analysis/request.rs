@@ -50,7 +50,6 @@ pub enum QueryId {
 #[derive(Clone, Debug)]
 pub struct Query {
     pub id: QueryId,
-    /// Before the first move.
     pub start: Game,
     pub moves: Vec<Move>,
     /// Positions to analyse, by the number of moves played before.
@@ -60,7 +59,7 @@ pub struct Query {
     pub multipv: usize,
     /// Root moves in UCI notation, each legal at every one of `turns`; if empty, all legal moves are searched.
     pub searchmoves: Vec<String>,
-    /// Higher priorities come first.
+    /// Higher comes first.
     pub priority: i64,
     pub include: Include,
     /// `None` for a final answer only.
@@ -99,7 +98,6 @@ enum Action {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryDefaults {
-    /// For queries with neither `nodes` nor `movetime`.
     pub nodes: u64,
     pub multipv: usize,
     pub chess960: bool,
@@ -225,7 +223,6 @@ fn read_moves(start: &Game, texts: &[String]) -> Result<Vec<Move>, FieldError> {
     Ok(moves)
 }
 
-/// Defaults to the last turn.
 fn read_turns(given: Option<Vec<usize>>, last: usize) -> Result<Vec<usize>, FieldError> {
     let turns = given.unwrap_or_else(|| vec![last]);
     let mut seen = HashSet::new();

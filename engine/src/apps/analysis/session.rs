@@ -53,7 +53,6 @@ impl AnalysisSession {
         &self.ended
     }
 
-    /// Fires at the earliest deadline.
     pub fn timer(&self) -> Receiver<Instant> {
         self.queue.running().filter_map(|running| running.deadline).min().map_or_else(never, at)
     }

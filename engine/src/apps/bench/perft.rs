@@ -1,5 +1,3 @@
-//! Counts move sequences, to test move generation.
-
 use std::io::{self, Write};
 use std::time::Instant;
 

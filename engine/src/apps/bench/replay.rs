@@ -14,7 +14,6 @@ pub(super) struct Recording {
     /// Positions with evaluated value, and their legal moves.
     pub positions: Vec<(Game, Vec<Move>)>,
     values: Vec<Wdl>,
-    /// Positions with evaluated policy.
     pub policies: u64,
     /// Concatenated priors of the positions with evaluated policy.
     priors: Vec<f32>,

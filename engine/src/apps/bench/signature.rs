@@ -41,7 +41,7 @@ pub struct Signature {
     pub network: String,
 }
 
-/// Parameters of the searches that measure the tree alone.
+/// For measuring the tree alone.
 fn plain() -> Params {
     Params {
         puct: Puct { factor: 0.0, ..Puct::default() },

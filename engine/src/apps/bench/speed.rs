@@ -1,4 +1,4 @@
-//! Measures the speed of a network's session, its evaluator and searches.
+//! Speed of a network's session and evaluator, and of searches.
 
 use std::fmt;
 use std::hint::black_box;
@@ -84,7 +84,6 @@ pub struct SpeedRow {
 /// A second or less per search, as in a fast game.
 const SEARCH_VISITS: u64 = 3000;
 
-/// Visits of a search with our own kernels.
 pub const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
 /// Measures the embedded network unless `weights` names another, with our own kernels or ONNX Runtime.

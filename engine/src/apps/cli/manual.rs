@@ -1,5 +1,3 @@
-//! Man pages and shell completions from the definition of the command line.
-
 use std::io;
 use std::path::Path;
 

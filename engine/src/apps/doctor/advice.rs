@@ -1,5 +1,3 @@
-//! Settings for a GUI, and problems with their remedies.
-
 use serde::Serialize;
 
 use super::machine::{Machine, Runtime};

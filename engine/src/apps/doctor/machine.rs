@@ -10,7 +10,6 @@ pub(super) struct Machine {
     /// Of this program, such as `x86_64`.
     pub architecture: &'static str,
     pub processor: String,
-    /// Instruction sets that kernels can use.
     pub features: Vec<&'static str>,
     /// Physical cores.
     pub cores: usize,

@@ -1,5 +1,3 @@
-//! Measures each installed network on this machine.
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -27,7 +25,6 @@ pub(super) struct NetworkSpeed {
     pub precision: String,
     /// Our kernels with their instruction set, or ONNX Runtime.
     pub by: String,
-    /// Positions per second.
     pub rate: f64,
 }
 
@@ -52,7 +49,6 @@ pub(super) struct Measurements {
     pub workers: Vec<(usize, f64)>,
     /// Networks in two precisions, and the one that `Precision auto` chooses here.
     pub precisions: Vec<(String, String)>,
-    /// Network file, reason.
     pub failed: Vec<(String, String)>,
     pub skipped: Vec<String>,
 }

@@ -100,7 +100,6 @@ mod tests {
 
     #[test]
     fn the_embedded_network_is_always_measured_and_nothing_is_written_unasked() {
-        // Past the deadline, only the mandatory measurement is made.
         let progress = ProgressBar::hidden();
         let diagnosis = diagnose(DoctorConfig::default(), Instant::now(), &progress).unwrap();
         assert!((1..=progress.length().unwrap()).contains(&progress.position()), "{progress:?}");

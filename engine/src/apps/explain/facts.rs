@@ -75,7 +75,7 @@ impl LikelyResult {
     }
 }
 
-/// Returns the captures of both sides up to the line's last quiet position.
+/// Captures of both sides up to the line's last quiet position.
 pub fn trade(game: &Game, line: &[Move]) -> Trade {
     let mover = game.turn();
     let mut position = game.position().clone();
@@ -116,7 +116,6 @@ fn balanced(trade: Trade) -> Trade {
     Trade { lost, won }
 }
 
-/// The reply is the line's second move.
 pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let (first, answer) = (line.first()?, line.get(1)?);
     let san = crate::apps::review::sans(game.position(), &line[..2]).pop()?;

@@ -68,7 +68,7 @@ pub struct MoveExplanation {
     pub uci: String,
     /// Per cent; a draw counts as half.
     pub win_probability: f64,
-    /// Win, draw and loss, 0 to 1.
+    /// 0 to 1.
     pub wdl: [f32; 3],
     /// Negative if the mover is mated.
     #[serde(skip_serializing_if = "Option::is_none")]

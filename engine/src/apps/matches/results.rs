@@ -28,7 +28,7 @@ pub struct MatchResults {
     pub pairs: [u64; 5],
     /// Wins, draws and losses, paired or not.
     pub games: [u64; 3],
-    /// Wins, draws and losses of unpaired games.
+    /// Of unpaired games.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub single: [u64; 3],
 }

@@ -68,7 +68,7 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
     Ok(())
 }
 
-/// Name to show, and content; `None` is the embedded network.
+/// Name and content; `None` is the embedded network.
 fn read(file: Option<&Path>) -> Result<(PathBuf, Vec<u8>), NetCommandError> {
     let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::embedded_file().to_vec())) };
     let bytes = std::fs::read(file).map_err(|error| NetCommandError::File(file.to_owned(), error))?;

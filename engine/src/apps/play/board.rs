@@ -36,7 +36,6 @@ impl BoardStyle {
     }
 }
 
-/// Eight ranks and a line of files, seen from `side`.
 pub(super) fn draw(game: &Game, style: BoardStyle, side: Color) -> String {
     let board = game.position().board();
     let last: Vec<Square> = game.last_move().map_or(Vec::new(), squares);

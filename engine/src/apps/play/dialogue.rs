@@ -1,5 +1,3 @@
-//! Executes the person's commands and plays the engine's moves.
-
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -118,7 +116,6 @@ impl Dialogue {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Names the game's file, or prints a game in no file.
     pub fn end(&self, out: &mut impl Write) -> Result<(), PlayError> {
         writeln!(out)?;
         match self.record.path() {

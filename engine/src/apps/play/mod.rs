@@ -26,7 +26,6 @@ use crate::chess::position::{Game, PositionError};
 use crate::setup::EngineArgs;
 use crate::setup::strength::{STRONGEST, WEAKEST, game_seed};
 
-/// Time between checks of the Ctrl-C flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Debug, clap::Args)]

@@ -1,5 +1,3 @@
-//! The game and its file.
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +28,6 @@ pub(super) struct Record {
     file: Option<GameFile>,
 }
 
-/// A PGN file whose last game is ours.
 #[derive(Debug)]
 struct GameFile {
     path: PathBuf,
@@ -236,7 +233,7 @@ impl Record {
         }
     }
 
-    /// Same start and file, with colours reversed.
+    /// Reverses colours.
     pub fn next_game(&self) -> Result<Record, PlayError> {
         Record::new(self.start.clone(), !self.side, &self.engine, self.path())
     }

@@ -15,7 +15,7 @@ pub struct Printer {
     pub chess960: bool,
     pub show_wdl: bool,
     pub multipv: usize,
-    /// Tablebase hits of the root probe before the search.
+    /// Tablebase hits before the search.
     pub root_hits: u64,
     /// The first move was drawn at random, so later lines may have higher scores.
     pub is_drawn: bool,
@@ -76,7 +76,6 @@ impl Printer {
         if self.shown == before { Vec::new() } else { lines }
     }
 
-    /// Cuts the line before its first illegal move.
     fn legal(&self, line: &PvLine) -> PvLine {
         let pv = legal_part(&self.root, &line.pv, self.chess960);
         debug_assert_eq!(pv, line.pv, "a variation is not legal in {}", self.root.fen());

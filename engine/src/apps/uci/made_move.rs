@@ -7,7 +7,7 @@ use crate::chess::position::Game;
 pub struct MadeMove {
     mover: Color,
     ply: usize,
-    /// Board after the move.
+    /// After the move.
     board: Board,
 }
 
@@ -18,7 +18,7 @@ impl MadeMove {
         MadeMove { mover: game.turn(), ply: game.ply(), board: after.position().board().clone() }
     }
 
-    /// Returns whether exactly one reply leads from the move to `game`.
+    /// Whether exactly one reply leads from the move to `game`.
     pub fn is_before(&self, game: &Game) -> bool {
         self.mover == game.turn()
             && self.ply + 2 == game.ply()

@@ -43,7 +43,6 @@ impl SearchHandle {
         SearchHandle(Arc::new(HandleState { clock_start: Mutex::new(start), stop: AtomicBool::new(false) }))
     }
 
-    /// Does nothing if our clock is running.
     pub fn start_clock(&self, now: Instant) {
         self.lock_clock().get_or_insert(now);
     }

@@ -33,7 +33,7 @@ impl OverheadTracker {
         self.last = clock.time.map(|left| (MadeMove::new(game, m), timed(left)));
     }
 
-    /// Forgets the last move, but not the estimate.
+    /// Keeps the estimate.
     pub fn new_game(&mut self) {
         self.last = None;
     }

@@ -1,5 +1,3 @@
-//! One GUI's session.
-
 use std::mem;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -54,7 +52,6 @@ impl Session {
         }
     }
 
-    /// Nothing arrives without a running search.
     pub fn finished(&self) -> Receiver<FinishedSearch> {
         match &self.activity {
             Activity::Searching(running) => running.finished.clone(),

@@ -32,7 +32,6 @@ fn line(turn: Color, stats: &MoveStats, chess960: bool) -> String {
     text
 }
 
-/// Sums and averages the root's moves.
 fn root_line(stats: &[MoveStats]) -> String {
     let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
     let in_flight = stats.iter().map(|stats| stats.in_flight).sum();

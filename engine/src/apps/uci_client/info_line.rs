@@ -10,13 +10,11 @@ pub struct InfoLine {
     pub rank: usize,
     /// Plies, as the engine counts them.
     pub depth: u32,
-    /// Nodes of the whole search.
     pub nodes: u64,
     /// For the side to move.
     pub score: Score,
     /// Per mille, for the side to move.
     pub wdl: Option<[u16; 3]>,
-    /// UCI notation.
     pub pv: Vec<String>,
 }
 
@@ -42,7 +40,6 @@ impl InfoLine {
                     let mut number = || words.next()?.parse().ok();
                     wdl = Some([number()?, number()?, number()?]);
                 }
-                // A bound is not a score.
                 "lowerbound" | "upperbound" | "string" => return None,
                 "pv" => {
                     let pv = words.map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The lines that an engine writes, parsed word by word, as GUIs do.
+//! Parses engine output word by word, as GUIs do.
 
 use super::InfoLine;
 
@@ -8,7 +8,6 @@ pub enum EngineLine {
     Option(OptionSpec),
     UciOk,
     ReadyOk,
-    /// With a score and a variation.
     Info(InfoLine),
     /// A root move's `info string`, as lc0 and Philidor write it.
     Numbers(MoveNumbers),
@@ -33,11 +32,10 @@ pub struct OptionSpec {
 pub struct MoveNumbers {
     /// UCI notation; `node` is the root, which ends a list.
     pub uci: String,
-    /// N.
     pub visits: u64,
-    /// P, 0 to 1.
+    /// 0 to 1.
     pub prior: f32,
-    /// Q, −1 to 1.
+    /// −1 to 1.
     pub q: f32,
 }
 

@@ -24,7 +24,6 @@ pub use line::{EngineLine, MoveNumbers, OptionSpec};
 use crate::chess::position::{Game, PositionError};
 use crate::search::Score;
 
-/// Time between checks of the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An engine that searches more than this multiple of its node limit, and more than `LEAST_EXCESS_NODES`, ignores the

@@ -35,7 +35,6 @@ fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     }
 }
 
-/// Counts how often each line is chosen.
 fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
     let strength = Strength::of_elo(elo);
     let mut counts = HashMap::new();
@@ -94,7 +93,6 @@ fn a_move_beyond_the_margin_is_never_chosen() {
     assert_eq!(choices(1510, &lost).len(), 1);
     // The weakest level may lose a queen.
     assert_eq!(choices(WEAKEST, &lost).len(), 2);
-    // The most visited move is no exception.
     let trap = report(&[(50, -0.9, None), (20, 0.0, None)]);
     assert_eq!(choices(1510, &trap), HashMap::from([(1, SEEDS)]));
     // At 2295, a move needs half of the most visited move's visits.
@@ -134,7 +132,6 @@ fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     moves.iter().zip(&legal).map(stats).collect()
 }
 
-/// Counts a thousand draws among three moves.
 fn drawn(stats: &[MoveStats], temperature: f32) -> [usize; 3] {
     let mut counts = [0; 3];
     (0..1000).for_each(|seed| counts[draw(stats, temperature, seed)] += 1);

@@ -34,12 +34,10 @@ const SAVE_AFTER: Duration = Duration::from_secs(1);
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum MatchCommand {
     Begin(MatchOrder),
-    /// Finish the running games, then stop.
     Finish,
-    /// Can be resumed later.
     Suspend,
     Resume,
-    /// Stop for good; running games are lost.
+    /// Running games are lost.
     Stop,
 }
 

@@ -1,5 +1,3 @@
-//! Queries about the analyst's search tree.
-
 use std::time::Duration;
 
 use super::super::action::Answer;
@@ -8,7 +6,6 @@ use super::super::seats::ActionError;
 use super::super::tree::{LONGEST_PATH, TreeView};
 use super::Table;
 
-/// The engine's timeout for a query.
 const TREE_TIME: Duration = Duration::from_secs(3);
 
 impl Table {

@@ -66,9 +66,7 @@ pub struct Studio {
 pub struct Rooms {
     pub table: TableHandle,
     pub reviews: ReviewDesk,
-    /// Matches played here.
     pub matches: MatchHandle,
-    /// Matches that other programs play.
     pub followed: FollowedMatches,
     pub runs: RunBoard,
     pub boards: Boards,

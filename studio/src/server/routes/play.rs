@@ -1,5 +1,3 @@
-//! The game on the board, its reviews, and the list of openings.
-
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::JsonRejection;
@@ -90,7 +88,6 @@ pub(super) async fn load(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TreeQuestion {
-    /// UCI notation, from the position on the board.
     moves: Vec<String>,
 }
 

@@ -1,5 +1,3 @@
-//! Training runs: curves, details, the metrics file, pause and resume.
-
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::JsonRejection;

@@ -15,7 +15,6 @@ use crate::search::{Limits, SearchControl, SearchObserver, SearchOutcome, Search
 pub const FEN: &str = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
 pub const DEPTH: u32 = 4;
 
-/// The notebook's UCT starts after these moves.
 const UCT_MOVES: &str = "e2e4 e7e6 d2d4 d7d5 b1c3 g8f6 e4e5 f6d7 g1f3 f8b4 f1d3 e8g8";
 const UCT_GAMES: u64 = 5000;
 /// The notebook's seed, although our generator differs.

@@ -9,14 +9,12 @@ use shakmaty::{Chess, Move, Position, Role, Square};
 use crate::nets::eval::material;
 
 const WINDOW: i32 = 10_000;
-/// Initial value of a minimising node.
 const WORST: i32 = 9_999;
 /// Values for White of a mate by White and by Black.
 const MATED: [i32; 2] = [1_000_000, -100_000];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainResult {
-    /// The first of equally good root moves.
     pub best: Option<Move>,
     /// For White.
     pub value: i32,
@@ -105,7 +103,7 @@ mod tests {
         moves.join(" ")
     }
 
-    /// Expected orders by python-chess 1.11.2.
+    /// Expected by python-chess 1.11.2.
     #[test]
     fn moves_come_in_python_chesss_order() {
         assert_eq!(order("r3k2r/8/8/3pP3/8/8/P6P/R3K2R w KQ d6 0 1"), EXPECTED_QUIET);

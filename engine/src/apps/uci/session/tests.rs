@@ -31,7 +31,6 @@ impl Fixture {
         self.written()
     }
 
-    /// The lines written since the last call.
     fn written(&self) -> Vec<String> {
         let line = |item| match item {
             OutputItem::Line(line) => line,

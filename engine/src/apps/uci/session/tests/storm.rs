@@ -8,7 +8,6 @@ use super::*;
 
 const LINES: u64 = 1_000_000;
 
-/// Searches are slow, so one `go` in 10 is sent.
 const ONE_SEARCH_IN: u64 = 10;
 
 const GO: [&str; 8] = [
@@ -163,7 +162,6 @@ struct StormCounts {
 }
 
 impl Fixture {
-    /// Checks the properties of any line and updates `state`.
     fn send_checked(&mut self, text: &str, state: &mut SessionState, counts: &mut StormCounts) {
         let answer = self.send(text);
         let now = self.state();
