@@ -1,13 +1,11 @@
-//! Grants one process at a time a folder or an output.
-
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A lock file that names its holder and is removed on drop. A dead process's lock is taken over, because the system
-/// releases it. A lock of another host cannot be checked and is respected.
+/// A lock file that names its holder and is removed on drop. A dead process's lock is taken over; another host's cannot
+/// be checked and is respected.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -119,7 +117,7 @@ mod tests {
         assert!(error.contains(&me), "{error}");
         drop(first);
         assert!(!path.exists());
-        // A dead process: nothing holds the file's lock.
+        // A dead process.
         std::fs::write(&path, format!("process 4194305 on {}\n", host())).unwrap();
         drop(Lock::take(&path).unwrap());
         // A process killed before it wrote its name.

@@ -9,8 +9,7 @@ use engine::search::{SteppedSearch, check_answers};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub trait Backend: Send + Sync {
-    /// The input scheme, which serves as the key of evaluation caches. `None` if a look-up costs more than an
-    /// evaluation.
+    /// The key of evaluation caches. `None` if a look-up costs more than an evaluation.
     fn cached_input(&self) -> Option<Input>;
 
     fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
@@ -75,7 +74,7 @@ impl LoadedNet {
         }
     }
 
-    /// Hash of the network's outputs for fixed positions.
+    /// Hash of outputs for fixed positions.
     pub fn fingerprint(&self) -> u64 {
         match self {
             LoadedNet::Onnx(network) => {
@@ -124,8 +123,7 @@ impl Backend for LoadedNet {
     }
 }
 
-/// Loads a network file, or the built-in network for the name `embedded`. The family `sparse` (fp32 or integers) runs
-/// in the engine's own kernels, all others in ONNX Runtime.
+/// Loads a network file, or the built-in network for the name `embedded`.
 pub fn load_network(name: &Path) -> Result<LoadedNet> {
     if name == Path::new("embedded") {
         return Ok(LoadedNet::Native(SparseNetwork::embedded()));

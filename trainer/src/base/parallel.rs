@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-/// Returns the answers in the order of the tasks. Threads take tasks in order, so a task must not wait for a later one.
+/// Answers are in the order of the tasks. Threads take tasks in order, so a task must not wait for a later one.
 pub fn map<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     if threads <= 1 || tasks.len() <= 1 {
         return tasks.into_iter().map(work).collect();

@@ -12,10 +12,10 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressS
 const SAY_EVERY: Duration = Duration::from_secs(9);
 /// Assumed plies per game until [`ENOUGH_GAMES`] are finished.
 const USUAL_PLIES: f64 = 100.0;
-/// From this many finished games on, only finished games determine the time left.
+/// From this many on, only finished games determine the time left.
 const ENOUGH_GAMES: u64 = 20;
 
-/// Plies that this process has played or labelled, including those of unfinished games.
+/// Played or labelled by this process, including those of unfinished games.
 static PLIES: AtomicU64 = AtomicU64::new(0);
 
 pub fn count_ply() {
@@ -50,7 +50,7 @@ pub fn progress(total: u64, done: u64, counted: Counted) -> ProgressBar {
     bar
 }
 
-/// On no terminal, prints `text` and the bar's message every ten seconds until the bar is finished.
+/// Without a terminal, prints `text` and the bar's message every ten seconds until the bar is finished.
 pub fn say_regularly(bar: &ProgressBar, text: impl Fn(&ProgressBar) -> String + Send + 'static) {
     if std::io::stderr().is_terminal() {
         bar.enable_steady_tick(Duration::from_millis(500));
@@ -82,11 +82,11 @@ fn left_text(left: Option<Duration>) -> String {
 struct Status {
     counted: Counted,
     total: u64,
-    /// Done by an earlier run, in the unit of `total`.
+    /// By an earlier run, in the unit of `total`.
     first: u64,
     /// Finished, in the unit of `total`.
     position: u64,
-    /// Played since the start, including those of unfinished games.
+    /// Since the start, including those of unfinished games.
     plies: u64,
     elapsed: Duration,
 }
@@ -109,7 +109,7 @@ impl Status {
         }
     }
 
-    /// Progress in the unit of `total`; labelled positions of unfinished games count.
+    /// In the unit of `total`; labelled positions of unfinished games count.
     fn position(&self) -> u64 {
         match self.counted {
             Counted::Plies => self.position.max(self.first + self.plies).min(self.total),
@@ -123,7 +123,7 @@ impl Status {
         let finished = self.position().saturating_sub(self.first) as f64;
         let done = match self.counted {
             Counted::Games if self.position < self.first + ENOUGH_GAMES => {
-                // Unfinished games count in part, however many plies they have.
+                // Unfinished games count in part.
                 let begun = (self.plies as f64 / USUAL_PLIES).min(finished + 0.95 * (all - finished));
                 finished.max(begun)
             }

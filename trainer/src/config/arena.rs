@@ -1,5 +1,3 @@
-//! Settings of matches.
-
 use anyhow::{Result, bail};
 pub use engine::apps::matches::Sprt;
 use engine::search::Params;
@@ -48,7 +46,7 @@ impl Default for MatchRules {
 }
 
 impl MatchRules {
-    /// Search parameters of normal play, but without tree reuse and with batches of one.
+    /// As in normal play, but without tree reuse and with batches of one.
     pub fn params(&self) -> Params {
         Params {
             policy_temperature: self.policy_temperature,

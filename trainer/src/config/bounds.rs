@@ -35,8 +35,8 @@ pub(super) fn in_range(settings: &[(&str, u64, u64, u64)]) -> Result<()> {
     Ok(())
 }
 
-/// Checks the batch size and the memory of all trees. Each of `workers` threads (0 for one per core) plays `games`
-/// games, each with a tree of `tree` bytes and up to `leaves` positions per batch.
+/// Checks the batch size and the memory of all trees, for `games` games per worker, each with `leaves` positions per
+/// batch and a tree of `tree` bytes. 0 `workers` is one per core.
 pub(super) fn fit_together(games: usize, leaves: usize, workers: usize, tree: usize) -> Result<()> {
     let batch = games as u64 * leaves as u64;
     ensure!(batch <= MAX_BATCH, "games times leaves is {batch}, must be at most {MAX_BATCH}");

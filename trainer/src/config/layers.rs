@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Returns the configuration files, lowest layer first. A resumed run begins with its own `config.json`, unless a
-/// preset replaces that. With a preset but no `config`, resuming is an error, because nothing would change.
+/// The configuration files, lowest layer first. A resumed run's own `config.json` is the lowest, unless a preset
+/// replaces it; with a preset but no `config` nothing would change, which is an error.
 pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>> {
     let own = resumed.map(|run| run.join("config.json"));
     match (own, config) {
@@ -50,7 +50,7 @@ pub fn read(path: &Path) -> Result<Value> {
     Ok(json)
 }
 
-/// Removes the key `comment`, which documents sources in shipped configurations.
+/// `comment` documents sources in shipped configurations.
 pub(crate) fn uncomment(json: &mut Value) {
     json.as_object_mut().and_then(|json| json.remove("comment"));
 }

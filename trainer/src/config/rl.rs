@@ -1,5 +1,3 @@
-//! Settings of reinforcement learning.
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -30,8 +28,8 @@ pub struct RlConfig {
     pub games_per_iteration: u64,
     /// Games per unit of work. A worker plays a unit's games in parallel and stores the unit whole.
     pub games_per_unit: u64,
-    /// Iterations by which the playing networks may lag behind. With 1, the next games begin early: on other machines
-    /// while a network learns, or, without an inbox, on this machine while an iteration's last games are played.
+    /// Iterations by which the playing networks may lag behind. With 1, the next games begin while a network learns (on
+    /// other machines) or while an iteration's last games are played (without an inbox).
     pub lag: u64,
     /// Share of games played by the network in training; the best network so far plays the rest.
     pub current_share: f64,
@@ -48,10 +46,10 @@ pub struct RlConfig {
     pub kl: KlRules,
     pub arena: ArenaRules,
     pub veto: VetoRules,
-    /// Self-play and arena use int8 networks with ONNX Runtime once there are games to calibrate on. On CPUs with VNNI
-    /// that is two to three times as many games per second.
+    /// Self-play and arena use int8 networks in ONNX Runtime once there are games to calibrate on: two to three times
+    /// as many games per second on CPUs with VNNI.
     pub quantise: bool,
-    /// Iterations between milestones, which are networks that are kept.
+    /// Iterations between milestones (networks that are kept).
     pub milestone_every: u64,
     /// Maximum size of the run's folder in MiB. Beyond it milestones and then the oldest games are deleted, but never
     /// the newest iteration's games.
@@ -136,7 +134,6 @@ pub enum Runtime {
     /// libtorch if the run trains on a GPU, otherwise ONNX Runtime.
     #[default]
     Auto,
-    /// ONNX Runtime on the CPU.
     Onnx,
     /// libtorch on the training device; slower than ONNX Runtime on a CPU.
     Torch,
@@ -169,11 +166,10 @@ pub struct ArenaRules {
     pub rules: MatchRules,
     /// Promotion test against the best network so far, passed at elo1 (a score of 55 %).
     pub promotion: Sprt,
-    /// Most games of the promotion test.
     pub games: u64,
     /// Veto test against an older and the pretrained network. Accepting elo0 (a score of 35 %) is a veto.
     pub veto: Sprt,
-    /// Most games of the veto test per opponent.
+    /// Per opponent.
     pub veto_games: u64,
     /// If the veto test stays undecided, a score below this is a veto (NeuralMatePlay's threshold).
     pub veto_score: f64,
@@ -264,7 +260,7 @@ impl RlPreset {
     }
 }
 
-/// Keys of `train` that the loop sets, each with advice on what to set instead.
+/// Keys of `train` that the loop sets, each with what to set instead.
 const SET_BY_THE_LOOP: [(&str, &str); 8] = [
     ("samples", "set samples_per_position"),
     ("minutes", "set samples_per_position, or --hours for the whole run"),
@@ -321,7 +317,7 @@ impl RlSettings {
     /// The key `train.model.family` decides, or else the initial network.
     fn is_sparse(&self) -> Result<bool> {
         let mut asked = json!({});
-        // An unreadable `config.json` is reported by `config`.
+        // `config` reports an unreadable `config.json`.
         if let Some(own) = self.own.as_ref().and_then(|own| layers::read(own).ok()) {
             layers::lay_over(&mut asked, own);
         }
@@ -504,7 +500,7 @@ impl RlConfig {
     }
 }
 
-/// What consecutive vetoes do to training, in four levels. The defaults are NeuralMatePlay's.
+/// What consecutive vetoes change, in four levels. The defaults are NeuralMatePlay's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VetoRules {
@@ -694,7 +690,7 @@ mod tests {
         let error = format!("{:#}", RlConfig::load(RlPreset::Tiny, &[file], &[]).unwrap_err());
         assert!(error.contains("rl.json: rl would overwrite train.epochs ("), "{error}");
         assert!(error.contains("train.seed (set seed)"), "{error}");
-        // `model_keys` has the user's keys and, in a new run, the preset's.
+        // The keys of the user and, in a new run, of the preset.
         let settings = |overrides: &[&str]| RlSettings {
             preset: RlPreset::Tiny,
             overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),

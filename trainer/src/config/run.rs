@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// Default share of the game's result in the value target.
 pub const VALUE_LAMBDA: f64 = 0.75;
 
-/// Course of the learning rate after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
@@ -51,8 +50,7 @@ pub struct EpochConfig {
 }
 
 impl EpochConfig {
-    /// Replaces `samples` and `validate_every` if given in epochs. `epoch` and `step_samples` are the samples of an
-    /// epoch and of an optimiser step.
+    /// `epoch` and `step_samples` are the samples of an epoch and of an optimiser step.
     pub fn resolve(&self, epoch: f64, step_samples: u64, samples: &mut u64, validate_every: &mut u64) {
         if self.epochs > 0.0 {
             *samples = ((self.epochs * epoch).ceil() as u64).max(1);
@@ -85,7 +83,7 @@ impl RunConfig {
         by_samples.max(by_time).min(1.0)
     }
 
-    /// Learning rate of the step after `samples` samples. `done` (0 to 1) is the completed share.
+    /// Of the step after `samples` samples. `done` (0 to 1) is the completed share.
     pub fn learning_rate(&self, samples: u64, done: f64) -> f64 {
         let rise = match self.warmup_samples {
             0 => 1.0,

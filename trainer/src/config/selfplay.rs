@@ -1,5 +1,3 @@
-//! Settings of self-play.
-
 use anyhow::{Result, bail};
 use engine::search::{Params, Puct};
 use serde::{Deserialize, Serialize};
@@ -24,7 +22,6 @@ pub struct SelfPlayRules {
     pub resign: ResignRules,
     /// Opening book (EPD, FEN, or the final positions of a PGN's games). Empty: the initial position.
     pub book: String,
-    /// Random plies after the opening.
     pub random_plies: u32,
     /// A game of this many plies is cut off.
     pub max_plies: usize,
@@ -63,7 +60,7 @@ pub struct NoiseRules {
     pub epsilon: f32,
 }
 
-/// Gumbel search (Danihelka et al. 2022). The move played and the policy target are the paper's.
+/// Gumbel search (Danihelka et al. 2022), also for the move played and the policy target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GumbelRules {
@@ -239,12 +236,12 @@ impl SelfPlayRules {
     }
 }
 
-/// Bytes for the tree of a search: 1 KiB a visit (the node and its moves) and 256 KiB of spare.
+/// 1 KiB a visit (the node and its moves) and 256 KiB of spare.
 pub fn tree_memory(visits: u64) -> usize {
     (1 << 18) + 1024 * visits as usize
 }
 
-/// Returns `workers`, or the number of cores for 0.
+/// 0 is one per core.
 pub fn worker_count(workers: usize) -> usize {
     if workers > 0 { workers } else { std::thread::available_parallelism().map_or(1, usize::from) }
 }

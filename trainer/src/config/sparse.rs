@@ -1,5 +1,3 @@
-//! Configuration of a training run of the family `sparse`.
-
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,7 +10,6 @@ use serde_json::{Map, Value};
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
 use super::{Selection, layers};
 
-/// Most samples shuffled together.
 const MAX_BLOCK: usize = 1 << 22;
 const MAX_THREADS: usize = 256;
 const MAX_WIDTH: usize = 1 << 14;
@@ -156,7 +153,6 @@ pub struct SparseTrainConfig {
     pub seed: u64,
 
     pub batch: usize,
-    /// Batches shuffled together.
     pub block: usize,
     /// The run ends after this many samples, …
     pub samples: u64,
@@ -225,7 +221,7 @@ pub fn is_sparse(config: &Value) -> bool {
     config["model"]["family"] == "sparse"
 }
 
-/// Whether a file holds a sparse network: a checkpoint, plain weights, or ONNX. False if unreadable.
+/// A checkpoint, plain weights, or ONNX. False if unreadable.
 pub fn holds_sparse(path: &Path) -> bool {
     safetensors_format(path).is_some_and(|format| format.starts_with("sparse-"))
         || std::fs::read(path).is_ok_and(|bytes| SparseFile::recognise(&bytes).is_some())
@@ -239,7 +235,6 @@ pub fn safetensors_format(path: &Path) -> Option<String> {
     header["__metadata__"]["format"].as_str().map(str::to_owned)
 }
 
-/// Refuses keys of other families.
 fn refuse_foreign(json: &Value) -> Result<()> {
     let known = serde_json::to_value(SparseTrainConfig::default()).expect("numbers and text make JSON");
     let others = serde_json::to_value(super::TrainConfig::default()).expect("numbers and text make JSON");
@@ -256,7 +251,6 @@ fn refuse_foreign(json: &Value) -> Result<()> {
 impl TryFrom<Value> for SparseTrainConfig {
     type Error = anyhow::Error;
 
-    /// Applies `source_defaults`.
     fn try_from(mut json: Value) -> Result<SparseTrainConfig> {
         layers::give_defaults(&mut json);
         refuse_foreign(&json)?;
@@ -265,7 +259,7 @@ impl TryFrom<Value> for SparseTrainConfig {
 }
 
 impl SparseTrainConfig {
-    /// Parses the merged configuration `json`. `files` are for errors.
+    /// `json` is merged from `files`, which are for errors.
     pub fn of(json: Value, files: &[PathBuf]) -> Result<SparseTrainConfig> {
         let config = SparseTrainConfig::try_from(json).with_context(|| layers::place(files))?;
         config.check().with_context(|| layers::place(files))?;
@@ -397,7 +391,6 @@ mod tests {
         let preset = crate::config::train::TrainPreset::Cpu.json();
         let both = layers::merged(preset.clone(), &files, &[]).unwrap();
         assert_eq!(SparseTrainConfig::of(both, &files).unwrap().adam, shipped.adam);
-        // Nothing but sources.
         let mut json = preset;
         layers::lay_over(
             &mut json,

@@ -1,5 +1,3 @@
-//! Configuration of the model family `linear`.
-
 use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
@@ -7,7 +5,6 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: ValueScheme::None };
 
-/// The model has no options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearConfig {}

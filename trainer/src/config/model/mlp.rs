@@ -1,5 +1,3 @@
-//! Configuration of the model family `mlp`.
-
 use anyhow::{Result, bail, ensure};
 use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
@@ -21,7 +19,7 @@ pub struct MlpConfig {
     pub encoding: MlpEncoding,
     /// Units per hidden layer, from input to output.
     pub hidden: Vec<i64>,
-    /// Whether the last hidden layer has a WDL value head. Otherwise the network is policy-only.
+    /// Whether there is a WDL value head. Otherwise the network is policy-only.
     pub value: bool,
 }
 

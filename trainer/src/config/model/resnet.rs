@@ -1,5 +1,3 @@
-//! Configuration of the model family `resnet`.
-
 use anyhow::{Result, bail};
 use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
@@ -63,12 +61,12 @@ pub struct ResnetConfig {
     pub activation: Activation,
     /// Inside squeeze-and-excitation.
     pub se_activation: Activation,
-    /// The last this many blocks are each followed by self-attention over the 64 squares.
+    /// Self-attention over the 64 squares follows each of the last `attention_blocks` blocks.
     pub attention_blocks: i64,
     /// Must divide `filters`.
     pub attention_heads: i64,
     pub policy_head: PolicyHead,
-    /// Channels before the fully connected layer of [`PolicyHead::Dense`].
+    /// For [`PolicyHead::Dense`].
     pub policy_channels: i64,
     /// Before the last layer of the policy head.
     pub policy_dropout: f64,

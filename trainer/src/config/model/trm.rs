@@ -1,5 +1,3 @@
-//! Configuration of the model family `trm`.
-
 use anyhow::{Result, bail};
 use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
@@ -8,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl };
 
-/// Loss weights of the recursion steps t = 1 to T, normalised to sum to 1.
+/// Loss weights of the recursion steps t = 1 to T, scaled to sum to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepWeights {
@@ -50,8 +48,8 @@ pub struct TrmConfig {
     /// Recursion steps, each with its own loss term (deep supervision).
     pub steps: usize,
     pub step_weights: StepWeights,
-    /// Activation checkpointing: the backward pass holds the activations of at most this many steps and recomputes the
-    /// others. 0 stores everything: fastest, with memory proportional to the steps. The gradient is the same.
+    /// Activation checkpointing: the backward pass holds the activations of this many steps and recomputes the others.
+    /// 0 stores all: fastest, with memory proportional to the steps. The gradient is the same.
     pub kept_steps: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Configuration of a training run of the families other than `sparse`.
+//! Every family other than `sparse`.
 
 mod parts;
 mod precision;
@@ -18,7 +18,7 @@ pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherC
 pub use precision::Precision;
 pub use preset::TrainPreset;
 
-/// Bounds the batch size and the number of accumulated batches.
+/// Also bounds the number of accumulated batches.
 const MAX_BATCH: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,8 +156,7 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Merges `files` over `preset`, each over the one before, then applies overrides as
-    /// [`layers::set`](super::layers::set) does.
+    /// Merges `files` over `preset`, each over the one before, then applies [overrides](super::layers::set).
     pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig> {
         let mut json = preset.json();
         lay_files(&mut json, files)?;
@@ -283,7 +282,6 @@ impl TrainConfig {
         run.learning_rate(step * run.step_samples, progress)
     }
 
-    /// Samples per batch that tactical replay repeats.
     pub fn replayed_samples(&self) -> usize {
         (self.tactical_replay.share * self.batch as f64).round() as usize
     }

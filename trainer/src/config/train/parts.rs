@@ -1,5 +1,3 @@
-//! Sections of a training run's configuration.
-
 use crate::config::Selection;
 use serde::{Deserialize, Serialize};
 

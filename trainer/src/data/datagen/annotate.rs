@@ -27,15 +27,15 @@ pub struct Annotate {
     /// The position to which an evaluation in a PGN belongs.
     pub eval: EvalSide,
     pub keep_known: bool,
-    /// Best moves recorded per position as a search record with WDL; 0 for none.
+    /// Best moves per position, recorded as a search with WDL; 0 for none.
     pub best_moves: usize,
     /// Per position.
     pub limit: Limit,
 }
 
 impl Annotate {
-    /// Passes all games with their numbers, in order, to `take` until it returns false. Reports omitted games and
-    /// files, and logs them if `warn`.
+    /// Passes all games and their numbers to `take` until it returns false. Reports omitted games and files, and logs
+    /// them if `warn`.
     pub fn each_game(
         &self,
         stop: &AtomicBool,

@@ -1,5 +1,4 @@
-//! A pool of UCI engines, with one thread each and one that queues games. Results are stored in the order of game
-//! numbers.
+//! A pool of UCI engines, one thread each, whose results are stored in the order of game numbers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +14,8 @@ use super::{EngineCommand, EngineError, UciEngine};
 use crate::data::dataset::{PendingGame, Store};
 use crate::data::record::GameRecord;
 
-/// Consecutive failures at one ply after which an engine is not restarted.
+/// Consecutive failures at one ply before the run fails.
 const MAX_FAILURES: u32 = 3;
-/// How often the collector checks the time and the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Error)]
@@ -31,7 +29,6 @@ pub enum TaskError {
 }
 
 pub trait EngineTask: Sync {
-    /// By how much a finished game advances the progress bar.
     fn progress_of(&self, game: &GameRecord) -> u64;
 
     /// Sends the games from number `from` on, except `held`, in order until `send` returns false.
@@ -116,7 +113,7 @@ fn engine_worker(
     }
 }
 
-/// Works on a game and restarts the engine when it fails. Returns without an error when `halt` is set.
+/// Returns without an error when `halt` is set.
 fn process_with_restarts(
     task: &impl EngineTask,
     command: &EngineCommand,

@@ -18,7 +18,6 @@ pub enum MinedMoves {
     TreePaths(TreePaths),
 }
 
-/// Generates games by engine self-play, or along search trees with the engine's evaluations.
 pub struct Mine {
     /// Includes games already in the files.
     pub games: u64,
@@ -33,12 +32,11 @@ pub struct Mine {
 }
 
 impl Mine {
-    /// Plays game `number` on to its end. A new game begins with the last moves before its start position, which have
-    /// no evaluation and no policy target.
+    /// Plays game `number` on to its end. A new game begins with the last moves before its start position, without
+    /// evaluation and policy target.
     ///
     /// Draws are claimed at the third repetition and after fifty moves. The evaluation is the best move's, whichever
-    /// move is played. Games along trees have no result. After an error or a set `stop`, `game` has the moves so far
-    /// and can be continued.
+    /// move is played. Games along trees have no result. After an error or a set `stop`, `game` can be continued.
     fn play(
         &self,
         number: u64,
@@ -53,7 +51,6 @@ impl Mine {
             game.evals = vec![NO_EVAL; start.moves.len()];
             game.moves = start.moves;
         }
-        // Moves before the start have no evaluation.
         let unlabelled = game.evals.iter().take_while(|eval| **eval == NO_EVAL).count();
         // If no ply had a search record, the moves before the start would be policy targets.
         let record_best = self.record_best || unlabelled > 0;

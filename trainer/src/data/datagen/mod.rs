@@ -28,8 +28,8 @@ pub use tree_paths::TreePaths;
 /// Policy temperature in expected score: a move worse by this much gets 1/e of the best move's share.
 const SHARE_SCALE: f32 = 0.05;
 
-/// Packs an engine's best moves as a search: WDL of the first move, softmax of expected scores as policy, and the
-/// scores. Moves without a score are left out; without a first score the record is empty.
+/// An engine's best moves as a search: WDL of the first, softmax of expected scores as policy, and the scores. Moves
+/// without a score are left out; without a first score the record is empty.
 fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     let Some(Some([win, draw, loss])) = best.first().map(|first| wdl_for_mover(first, mover)) else {
         return SearchRecord::default();

@@ -1,12 +1,10 @@
-//! Chooses among an engine's best moves at random.
-
 use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use fastrand::Rng;
 
-/// Weights of the best, second best … move, not normalised. With fewer moves the last gets the remaining weights.
+/// Weights of the best, second best … move. With fewer moves the last gets the remaining weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveChoice(Vec<f64>);
 

@@ -1,5 +1,3 @@
-//! Start positions of generated games: initial, from a book or other games, after random moves or careless play.
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,14 +18,13 @@ use super::{EngineError, Limit, UciEngine, UciPosition};
 use crate::data::import::{Filters, ReadOptions, games_of_text, read_text, start_position};
 use crate::data::record::game_rng;
 
-/// Engine limit of careless play, whose non-random moves are among the three best. Only the best would make all
-/// openings alike.
+/// Careless play takes one of the three best moves: the best alone would make all openings alike.
 const CARELESS_LIMIT: Limit = Limit::Nodes(600);
 /// Share of random moves, drawn per game. Games with the lowest share also lose a piece.
 const RANDOM_SHARES: [f64; 6] = [FEW, FEW, FEW, 0.1, 0.25, 0.5];
 const FEW: f64 = 0.05;
 const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
-/// So that labelled positions have a history after a piece is removed.
+/// After a piece is removed, so that labelled positions have a history.
 const PLIES_AFTER_REMOVAL: u32 = 8;
 const TRIES: u32 = 1000;
 /// Attempts per book position before the next. From some positions, random moves always end the game.
@@ -51,8 +48,8 @@ pub enum FirstPositions {
 pub struct StartRules {
     pub first: FirstPositions,
     pub random_plies: u32,
-    /// Then 6 to 60 plies, of which a share is random and the rest is one of the engine's three best moves at 600
-    /// nodes. Half of the games have few random moves and lose a piece.
+    /// Then 6 to 60 plies, some random, the rest one of the engine's three best moves at 600 nodes. Half of the games
+    /// have few random moves and lose a piece.
     pub careless: bool,
 }
 
@@ -101,8 +98,7 @@ impl StartPositions {
         Ok(StartPositions { rules, seed, book, games })
     }
 
-    /// The start of game `number`, in which the game is open, with the moves before it. Only careless play uses the
-    /// engine.
+    /// The start of game `number`, not yet over, with the moves before it. Only careless play uses the engine.
     pub fn start(
         &self,
         number: u64,
@@ -150,8 +146,7 @@ impl StartPositions {
     }
 }
 
-/// FEN of Chess960 setups by number, with all castling rights; Black's is White's by default. `None` is the initial
-/// position.
+/// Chess960 setups by number, with all castling rights. `black` defaults to `white`; `None` is the initial position.
 fn chess960(white: u32, black: Option<u32>) -> Option<String> {
     let [white, black] = [white, black.unwrap_or(white)].map(Board::chess960);
     let mut setup = Setup { board: white, ..Setup::empty() };
@@ -206,7 +201,7 @@ fn play_carelessly(
     Ok(walk.position.game.outcome().is_none())
 }
 
-/// Removes a random piece other than a king; `None` if the result is illegal.
+/// `None` if the position is illegal without the piece.
 fn without_a_piece(game: &Game, rng: &mut Rng) -> Option<Walk> {
     let mut setup = game.position().to_setup(EnPassantMode::Legal);
     let square = rng.choice(setup.board.occupied() & !setup.board.by_role(Role::King))?;
@@ -252,7 +247,7 @@ fn check_start(fen: &str) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Final positions of a PGN's games. Broken games and those over by rule are left out.
+/// Without broken games and games that are over by rule.
 fn read_pgn_book(path: &Path, text: &[u8]) -> Vec<Option<String>> {
     let filters = Filters { unknown_results: true, ..Filters::default() };
     let options = ReadOptions { filters, ..ReadOptions::default() };

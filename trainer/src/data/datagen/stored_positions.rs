@@ -12,7 +12,7 @@ use crate::data::record::{Split, split};
 #[derive(Clone, Debug)]
 pub struct StoredPositions {
     chunks: Vec<Chunk>,
-    /// Chunk, and index in the chunk.
+    /// Chunk, and index in it.
     games: Vec<(usize, usize)>,
     /// Cumulative plies up to each game's end.
     ends: Vec<usize>,
@@ -41,7 +41,7 @@ impl StoredPositions {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Draws a position in which the game is open, with the moves before it. Fails after `tries` finished games.
+    /// Draws a position in which the game is open. Fails after `tries` finished games.
     pub fn draw(&self, tries: u32, rng: &mut Rng) -> Result<Walk> {
         let drawn = |rng: &mut Rng| {
             let ply = rng.usize(..self.count());
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::data::record::{FLAG_PUZZLE, GameRecord, game_rng};
 
-    /// At each ply, plays the move that `seed` and ply determine.
+    /// Deterministic by `seed`.
     fn game(seed: usize, plies: usize) -> GameRecord {
         let (mut replay, mut record) = (Game::new(), GameRecord::default());
         for ply in 0..plies {

@@ -1,4 +1,4 @@
-//! Random paths through Philidor's own search trees, which reach positions that a search meets.
+//! Random paths through Philidor's own search trees reach positions that a search meets.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,8 +27,7 @@ pub struct TreePaths {
 }
 
 impl TreePaths {
-    /// Loads a network file, or `embedded`, for trees of `visits` visits, and returns its fingerprint too. The network
-    /// needs a value head.
+    /// `file` may be `embedded`. Also returns the network's fingerprint. The network needs a value head.
     pub fn load(file: &Path, visits: u64) -> Result<(TreePaths, u64)> {
         let network = load_network(file)?;
         ensure!(network.has_value(), "{}: a network without a value cannot search", file.display());
@@ -57,8 +56,8 @@ pub struct PathFollower<'a> {
 }
 
 impl PathFollower<'_> {
-    /// Returns the next move of the current path, or the first move of a path through a new tree. The previous move
-    /// must have been played. Panics if the game is over.
+    /// The next move of the current path, or the first of a path through a new tree. The previous move must have been
+    /// played. Panics if the game is over.
     pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move> {
         if self.ahead.is_empty() {
             self.search(game)?;

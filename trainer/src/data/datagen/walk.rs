@@ -1,13 +1,10 @@
-//! The moves to a generated game's start position.
-
 use engine::chess::position::PackedMove;
 use shakmaty::Move;
 
 use super::{UciPosition, position_after};
 use crate::data::import::start_position;
 
-/// Plies stored before the first labelled position. Networks read recent moves and repetitions, so a label needs the
-/// history that a search would see.
+/// Plies stored before the first labelled position. Networks read recent moves and repetitions, as in a search.
 const HISTORY: usize = 8;
 
 /// A position and the moves to it.
@@ -19,7 +16,7 @@ pub struct Walk {
     pub position: UciPosition,
 }
 
-/// A stored game's beginning, from `fen` (`None` for the initial position). `moves` are no labels.
+/// `moves` are no labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GameStart {
     pub fen: Option<String>,

@@ -8,7 +8,7 @@ use crate::data::record::{
     MATE_SCORE, NO_EVAL, SearchColumns, SearchView,
 };
 
-/// Games as columns of `games/1`, with one entry per game or per ply, in the order of games.
+/// Games as columns of `games/1`, one entry per game or ply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     pub source: String,
@@ -82,7 +82,6 @@ impl Chunk {
         self.evals.resize(self.moves.len(), NO_EVAL);
     }
 
-    /// Panics if there is no such game.
     pub fn replay(&self, index: usize) -> GameView<'_> {
         let first = self.first_ply[index] as usize;
         let range = first..first + usize::from(self.plies[index]);
@@ -108,7 +107,6 @@ impl Chunk {
         }
     }
 
-    /// Panics if there is no such game.
     pub fn game(&self, index: usize) -> GameRecord {
         let replay = self.replay(index);
         GameRecord {
@@ -130,7 +128,7 @@ impl Chunk {
         record::identity(replay.start.unwrap_or(INITIAL_FEN), replay.moves.iter().copied())
     }
 
-    /// Checks that the columns are consistent and hold only values that `games/1` defines.
+    /// Checks that columns are consistent and values defined by `games/1`.
     pub fn check(&self) -> anyhow::Result<()> {
         let games = self.games();
         let columns = [

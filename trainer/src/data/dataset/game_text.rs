@@ -9,7 +9,7 @@ use crate::data::record::{
     self, FLAG_ADJUDICATED, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, PlayedMove, Split,
 };
 
-/// Describes a game: tags, moves with the evaluation before each, and with `boards` the board after each.
+/// Tags, moves with the evaluation before each, and with `boards` the board after each.
 pub fn describe(chunk: &Chunk, index: usize, boards: bool) -> anyhow::Result<String> {
     let last = chunk.games().saturating_sub(1);
     ensure!(index < chunk.games(), "there is no game {index}: the games are 0 to {last}");
@@ -68,7 +68,7 @@ fn header(game: &GameRecord, index: usize) -> String {
     text
 }
 
-/// The result, and the rule that ended the game, if any.
+/// With the rule that ended the game, if any.
 fn ending(game: &GameRecord, last: Option<&PlayedMove>) -> String {
     use engine::chess::position::{DrawReason, Outcome};
     let by_rule = match last.and_then(|played| played.after.outcome()) {

@@ -42,7 +42,7 @@ pub enum ChunkError {
     InUse(String),
 }
 
-/// Writes a chunk under a temporary name, flushes and renames it. A failure leaves `path` unchanged.
+/// Writes under a temporary name and renames. A failure leaves `path` unchanged.
 pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
     let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), cause(error));
     let file = files::temporary(path).map_err(|error| unwritable(&error))?;
@@ -116,8 +116,8 @@ fn open(path: &Path) -> hdf5::Result<File> {
     File::with_options().with_fapl(unlocked).open(path)
 }
 
-/// Disables HDF5's file locks. A child process inherits the lock of an open file, which then could not be reopened
-/// while the child lives. No lock is needed, because files are renamed into place and never changed.
+/// A child process inherits the lock of an open file, which then could not be reopened while the child lives. No lock
+/// is needed, because files are renamed into place and never changed.
 fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
     access.file_locking(false)
 }
@@ -220,7 +220,7 @@ fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
 pub(super) const SEARCH_DATASETS: [&str; 6] =
     ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
 
-/// An engine's scores of its best moves; only in files that have such scores.
+/// Only in files with an engine's scores of its best moves.
 pub(super) const SCORES: &str = "policy/eval";
 
 /// In the order of [`Chunk`]'s columns.
@@ -270,7 +270,7 @@ fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
     file.dataset(name)?.read_raw()
 }
 
-/// Fixed-length texts, or of variable length as h5py writes them.
+/// Of fixed length, or of variable length as h5py writes them.
 fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
     fn read<T: H5Type>(file: &File, name: &str, text: fn(&T) -> &str) -> hdf5::Result<Vec<String>> {
         Ok(get::<T>(file, name)?.iter().map(|value| text(value).to_owned()).collect())
@@ -281,7 +281,7 @@ fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
         .or_else(|_| read::<FixedUnicode<100>>(file, name, |fen| fen.as_str()))
 }
 
-/// The operating system's error message if there is one, or the error's first line.
+/// The operating system's message if there is one, or the error's first line.
 fn cause(error: &dyn Display) -> String {
     let text = error.to_string();
     let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
@@ -398,7 +398,6 @@ mod tests {
         assert_eq!(back, both);
         assert_eq!((back.game(2), back.game(2).searches.len()), (game.clone(), 2));
         assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
-        // An engine's best moves are kept without the self-play flag.
         let labelled = GameRecord { flags: 0, ..game };
         let mut chunk = both.clone();
         chunk.push(&labelled);

@@ -134,10 +134,10 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     Ok(found)
 }
 
-/// Rounding error of a sum of shares: half a unit for each of at most 218 moves.
+/// Half a unit for each of at most 218 moves.
 const ROUNDING: u32 = 110;
 
-/// Replays a game, checks its searches, and returns its opening.
+/// Checks moves and searches, and returns the opening.
 pub fn replay_game(chunk: &Chunk, index: usize) -> anyhow::Result<Option<&'static Opening>> {
     let stored = chunk.replay(index);
     let mut game = stored.initial().with_context(|| format!("game {index}"))?;

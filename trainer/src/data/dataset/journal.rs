@@ -1,4 +1,4 @@
-//! An append-only file of finished games that no game file has yet, so that a save costs only the new games.
+//! An append-only file of finished games that no game file has yet: a save costs only the new games.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::store::PendingGame;
 use crate::base::files::write_file;
 
-/// Before each save: compressed length (4 bytes) and hash (8).
+/// Compressed length (4 bytes) and hash (8).
 const HEAD: usize = 12;
 const LEVEL: i32 = 3;
 
@@ -23,7 +23,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads the games at `path`, which may be missing. Ignores an incomplete last save.
+    /// The file may be missing. Ignores an incomplete last save.
     pub fn open(path: PathBuf) -> anyhow::Result<(Journal, Vec<PendingGame>)> {
         let mut bytes = Vec::new();
         if path.exists() {
@@ -39,7 +39,7 @@ impl Journal {
         Ok((Journal { path, end }, games))
     }
 
-    /// Appends lines of [`line`] as a save and flushes to disk. A failure leaves the journal unchanged.
+    /// Appends lines of [`line`] and flushes to disk. A failure leaves the journal unchanged.
     pub fn append(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         self.try_append(lines).with_context(|| format!("cannot write {}", self.path.display()))
     }
@@ -55,8 +55,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Replaces the journal's contents, or removes the file if there are no games. A failure leaves the journal
-    /// unchanged.
+    /// Removes the file if there are no games. A failure leaves the journal unchanged.
     pub fn replace(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         if lines.is_empty() {
             if self.path.exists() {
@@ -92,7 +91,7 @@ fn save(lines: &[u8]) -> io::Result<Vec<u8>> {
     Ok(save)
 }
 
-/// The first save's games and the remaining bytes; `None` if incomplete.
+/// Also returns the remaining bytes. `None` if incomplete.
 fn first_save(bytes: &[u8]) -> Option<(Vec<PendingGame>, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (hash, rest) = rest.split_first_chunk::<8>()?;
@@ -135,7 +134,6 @@ mod tests {
             let expected: &[u64] = if length < first { &[] } else { &[0, 1] };
             assert_eq!(numbers(&path), expected, "{length} bytes");
         }
-        // The rest of the interrupted save is overwritten.
         let (mut journal, _) = Journal::open(path.clone()).unwrap();
         journal.append(&lines(7..8)).unwrap();
         assert_eq!(numbers(&path), [0, 1, 7]);

@@ -1,5 +1,5 @@
-//! Games on disk: the HDF5 schema `games/1`. A [`Chunk`] holds one file's games, a [`ChunkWriter`] splits a stream of
-//! games into files, and a [`Store`] also keeps unfinished games, so that generation can be interrupted and resumed.
+//! Games on disk: the HDF5 schema `games/1`. A [`Chunk`] is one file, a [`ChunkWriter`] splits a stream of games into
+//! files, and a [`Store`] also keeps unfinished games, so that generation can resume.
 
 mod chunk;
 mod selection;

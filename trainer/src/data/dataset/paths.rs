@@ -2,8 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-/// Finds files by patterns with the wildcards `*` and `?`, sorted within each pattern. A pattern without a match is an
-/// error that names the source `name`.
+/// Files by patterns with the wildcards `*` and `?`, sorted within each pattern. Each must match. `name` is for errors.
 pub fn matching(name: &str, patterns: &[String]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for pattern in patterns {

@@ -3,7 +3,6 @@ use crate::config::{GameKind, Selection, UnknownElo};
 use crate::data::record::{FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult};
 
 impl Selection {
-    /// Panics if there is no such game.
     pub fn takes(&self, chunk: &Chunk, index: usize) -> bool {
         let rated = |elo: u16| match elo {
             0 => self.unknown_elo == UnknownElo::Keep,

@@ -16,7 +16,7 @@ use crate::data::record::GameRecord;
 
 const FORMAT: &str = "philidor-hands/1";
 
-/// A game not yet in the game files: unfinished, or finished before an earlier game.
+/// Not yet in the game files: unfinished, or finished before an earlier game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingGame {
     pub number: u64,
@@ -25,7 +25,7 @@ pub struct PendingGame {
     pub finished: bool,
 }
 
-/// `NAME.json`: the run's settings, and the games in neither the game files nor the journal.
+/// `NAME.json`: the run's settings, and the games in neither game files nor journal.
 #[derive(Serialize, Deserialize)]
 struct RunFile {
     format: String,
@@ -47,8 +47,8 @@ pub struct StoreOptions {
 
 /// Writes finished games to files in the order of their numbers and holds the others back.
 ///
-/// A game file can only be rewritten whole, which happens when it is full, when it would double, and at the end. In
-/// between, finished games are appended to `NAME.journal`. So the total cost of saves is linear in the games.
+/// A game file can only be rewritten whole: when full, when it would double, and at the end. In between, finished games
+/// are appended to `NAME.journal`. So saves cost linear time in all.
 #[derive(Debug)]
 pub struct Store {
     writer: ChunkWriter,
@@ -67,8 +67,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the files `NAME-00000.h5` …, `NAME.json` (settings) and `NAME.journal`. Existing files are an error unless
-    /// `options.resume` is set and the settings are equal.
+    /// Opens the files `NAME-00000.h5` …, `NAME.json` and `NAME.journal`. If they exist, `options.resume` must be set
+    /// and the settings equal.
     pub fn open(options: &StoreOptions, name: &str, source: &str, settings: Value) -> anyhow::Result<Store> {
         let path = options.folder.join(format!("{name}.json"));
         let begun = path.exists();
@@ -125,12 +125,12 @@ impl Store {
         self.save_every
     }
 
-    /// Games that are begun or finished but not in the files.
+    /// Begun or finished, but not in the files.
     pub fn held(&self) -> BTreeSet<u64> {
         self.held.keys().copied().collect()
     }
 
-    /// Finished games that wait for earlier ones.
+    /// Finished, but waiting for earlier games.
     pub fn waiting(&self) -> impl Iterator<Item = u64> {
         self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
@@ -145,7 +145,7 @@ impl Store {
         self.held.values().filter(|pending| !pending.finished).cloned().collect()
     }
 
-    /// Takes a game, which is written as soon as it and all earlier games are finished.
+    /// The game is written as soon as it and all earlier games are finished.
     pub fn push(&mut self, pending: PendingGame) -> anyhow::Result<()> {
         if pending.finished {
             journal::line(&pending, &mut self.fresh);
@@ -154,7 +154,6 @@ impl Store {
         self.settle()
     }
 
-    /// Moves finished games to the writer in order.
     fn settle(&mut self) -> anyhow::Result<()> {
         while self.next < self.numbers.end
             && let Some(entry) = self.held.first_entry()
@@ -167,7 +166,6 @@ impl Store {
         Ok(())
     }
 
-    /// Saves everything, so that a later interruption loses nothing.
     pub fn save(&mut self) -> anyhow::Result<()> {
         if self.is_new() {
             self.write_run_file(|_| true)?;
@@ -188,7 +186,7 @@ impl Store {
         self.write_run_file(|pending| !pending.finished)
     }
 
-    /// Final save, without a journal. Returns the number of files.
+    /// Also removes the journal. Returns the number of files.
     pub fn close(mut self) -> anyhow::Result<usize> {
         self.writer.save()?;
         self.write_run_file(|_| true)?;

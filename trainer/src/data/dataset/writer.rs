@@ -35,7 +35,7 @@ impl ChunkWriter {
         Ok(writer)
     }
 
-    /// Takes the lock `FOLDER/NAME.lock` and begins before the first file.
+    /// Takes the lock `FOLDER/NAME.lock`.
     fn locked(folder: &Path, name: &str, source: &str, chunk_size: usize) -> Result<ChunkWriter, ChunkError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| ChunkError::Unwritable(folder.to_owned(), error.to_string()))?;
@@ -74,7 +74,7 @@ impl ChunkWriter {
         Ok((writer, games))
     }
 
-    /// Rewrites the current file if there are new games. The file still takes further games.
+    /// The current file still takes further games.
     pub fn save(&mut self) -> Result<(), ChunkError> {
         if self.current.games() > self.saved {
             write(&self.current, &self.path(self.written))?;
@@ -88,7 +88,6 @@ impl ChunkWriter {
         [self.saved, self.current.games() - self.saved]
     }
 
-    /// Writes the file when it has enough positions.
     pub fn push(&mut self, game: &GameRecord) -> Result<(), ChunkError> {
         self.current.push(game);
         if self.current.positions() >= self.chunk_size { self.flush() } else { Ok(()) }

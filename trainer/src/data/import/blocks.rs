@@ -1,4 +1,4 @@
-//! Decompresses files and splits their text into blocks of whole games, with line numbers.
+//! Decompresses files and splits their text into blocks of whole games.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -39,7 +39,7 @@ impl Compression {
     }
 }
 
-/// Explains what a file without game text is, from its first bytes.
+/// What a file without game text is, by its first bytes.
 fn explained(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x89, b'H', b'D', b'F', ..] => Some(
@@ -63,20 +63,19 @@ fn explained(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether the path can be read repeatedly: neither a pipe nor standard input.
+/// Neither a pipe nor standard input, so that it can be read again.
 pub(crate) fn is_regular(path: &Path) -> bool {
     path != Path::new(STANDARD_INPUT) && path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Decompressed text of a file; `-` is standard input.
+/// `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     open(path, Arc::default())?.read_to_end(&mut text)?;
     Ok(text)
 }
 
-/// Opens a file, or standard input for `-`, and decompresses it in one pass, so that pipes work. `bytes_read` counts
-/// compressed bytes.
+/// Decompresses in one pass, so that pipes work; `-` is standard input. `bytes_read` counts compressed bytes.
 pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Read>> {
     let inner: Box<dyn Read> = if path == Path::new(STANDARD_INPUT) {
         Box::new(io::stdin().lock())
@@ -105,8 +104,7 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
     })
 }
 
-/// The first line of a file; empty for a pipe, which can be read only once. Damage in the file is left for the later
-/// reading to report.
+/// Empty for a pipe, which can be read only once. The later reading reports damage.
 pub(crate) fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     if is_regular(path) {
@@ -145,7 +143,6 @@ impl TextFormat {
         Ok(columns.map_or(TextFormat::Pgn, TextFormat::Puzzles))
     }
 
-    /// Last offset at which the text splits between whole games.
     fn last_start(self, text: &[u8]) -> Option<usize> {
         match self {
             TextFormat::Pgn => last_game_start(text),
@@ -180,8 +177,8 @@ impl<R: Read> TextBlocks<R> {
         TextBlocks { reader, file, next_line: 1, rest: Vec::new(), converted: 0, ended: false, format: None }
     }
 
-    /// Returns the next block, `None` at the end. After an error (unreadable data, a game over 64 MiB) the next call
-    /// returns the games before the fault as the last block, so that a truncated archive is read as far as possible.
+    /// The next block, `None` at the end. After an error (unreadable data, a game over 64 MiB) the next call returns
+    /// the games before the fault as the last block.
     pub fn next(&mut self) -> io::Result<Option<TextBlock>> {
         let mut wanted = BLOCK_BYTES;
         while !self.ended {

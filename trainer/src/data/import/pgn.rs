@@ -1,4 +1,4 @@
-//! Replays the games of a PGN text. Each becomes a record, is excluded by a filter, or is broken.
+//! Turns the games of a PGN text into records, exclusions by filters, and errors.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -39,7 +39,6 @@ pub enum GameError {
 }
 
 impl GameError {
-    /// Category by which broken games are counted.
     pub fn kind(&self) -> &'static str {
         match self {
             GameError::Start(_) => "unusable start position",
@@ -63,7 +62,6 @@ pub struct BrokenGame {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exclusion {
-    /// Neither standard chess nor Chess960.
     Variant,
     /// A rating of a player or the puzzle is out of bounds.
     Rating,
@@ -76,7 +74,7 @@ pub enum Exclusion {
     NoResult,
     Unpopular,
     Untried,
-    /// Same start and moves as an earlier game.
+    /// Start and moves as of an earlier game.
     Duplicate,
 }
 

@@ -1,4 +1,4 @@
-//! Puzzle tables, separated by tabs or commas, one puzzle per line; among them Lichess's CSV.
+//! Puzzle tables with tabs or commas, one puzzle per line; among them Lichess's CSV.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use crate::data::record::{EvalCounts, FLAG_PUZZLE, GameRecord, NO_EVAL};
 pub(super) struct PuzzleColumns {
     delimiter: u8,
     quoted: bool,
-    /// A line's first move is the opponent's, and the puzzle begins after that move.
+    /// The puzzle begins after a line's first move, the opponent's.
     set_up: bool,
     header: bool,
     fen: usize,
@@ -34,8 +34,7 @@ const SET_UP_UNNAMED: &str = "an even number of moves, where the solver's is the
                               PuzzleId";
 
 impl PuzzleColumns {
-    /// Detects a table's columns by their names in the first line; `None` if this is no puzzle table. Lichess's column
-    /// names imply `set_up`.
+    /// Columns by their names in the first line; `None` if this is no puzzle table. Lichess's names imply `set_up`.
     pub fn detect(line: &[u8]) -> Result<Option<PuzzleColumns>, String> {
         let Ok(line) = std::str::from_utf8(line) else { return Ok(None) };
         let line = line.trim_end().to_ascii_lowercase();
@@ -106,10 +105,10 @@ pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &F
     records.collect()
 }
 
-/// Makes a game that begins with the solver's move.
+/// The game begins with the solver's move.
 ///
 /// The start has no counters, so that a puzzle is the same game in every table. The result is unknown, so that puzzles
-/// have no value target: otherwise a network would expect a win in every position that looks like a puzzle.
+/// have no value target: otherwise a network would expect a win in every such position.
 fn parse_puzzle(
     record: &csv::ByteRecord,
     columns: PuzzleColumns,

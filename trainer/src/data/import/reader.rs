@@ -1,4 +1,4 @@
-//! Reads games from files. One thread decompresses and splits the text, others replay games; the order is kept.
+//! One thread decompresses and splits files, others replay games; the order is kept.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -21,7 +21,6 @@ pub struct Filters {
     /// For both players, or for the puzzle. Unknown ratings pass.
     pub min_elo: u16,
     pub max_elo: u16,
-    /// Excludes games with an unknown rating.
     pub rated_only: bool,
     /// Games without a move are never kept.
     pub min_plies: usize,
@@ -109,7 +108,7 @@ pub struct ReadReport {
     pub excluded: BTreeMap<Exclusion, u64>,
     pub broken: BTreeMap<&'static str, u64>,
     pub evals: EvalCounts,
-    /// Files that could not be read completely, with the reasons.
+    /// With the reasons.
     pub damaged_files: Vec<(PathBuf, String)>,
     /// Ended early, by the stop flag or the maximum number of games.
     pub stopped: bool,
@@ -141,7 +140,7 @@ impl ReadReport {
 pub enum ReadEvent<'a> {
     Game(GameRecord),
     Broken(&'a Path, &'a BrokenGame),
-    /// A block is done; so many compressed bytes of all files are read.
+    /// Compressed bytes of all files that are read, after a block is done.
     Bytes(u64),
 }
 
@@ -156,9 +155,9 @@ pub enum ImportError<E> {
     Receiver(E),
 }
 
-/// Replays the games of files (PGN or puzzles; plain, .gz, .zst, .bz2) and passes those kept to `receive`, in file
-/// order for any number of threads. Skips broken games and games with the start and moves of an earlier game. Reads
-/// truncated files as far as possible. Setting `stop` ends reading soon.
+/// Passes the games of PGN or puzzle files (plain, .gz, .zst, .bz2) to `receive`, in file order for any number of
+/// threads. Skips broken games and repeats of an earlier game's start and moves. Reads truncated files as far as
+/// possible. Setting `stop` ends reading soon.
 pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
@@ -206,7 +205,7 @@ pub fn read_games<E>(
     })
 }
 
-/// The games of a PGN text in order, with errors for broken ones. Filtered and duplicate games are left out.
+/// In order, with errors for broken games; without filtered and duplicate games.
 pub(crate) fn games_of_text(text: &[u8], options: &ReadOptions) -> Vec<Result<GameRecord, BrokenGame>> {
     let text = unix_lines(text).into_owned();
     let block = TextBlock { file: 0, format: TextFormat::Pgn, first_line: 1, text };

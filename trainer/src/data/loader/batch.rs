@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin(pub u8, pub u64);
 
-/// `n` training samples, row-major. Inputs stay bit masks (about 600 bytes per sample of `planes72/1`) until they are
-/// expanded on the device. All samples have the same number of words.
+/// `n` samples, row-major. Inputs stay bit masks (about 600 bytes per sample of `planes72/1`) until they are on the
+/// device. All samples have the same number of words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     pub size: usize,
@@ -64,7 +64,7 @@ impl PolicyShares {
     }
 }
 
-/// A teacher's policy and value for a batch. The first three columns have an entry per legal move of each sample.
+/// A teacher's targets. The first three columns have an entry per legal move of each sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TeacherTargets {
     /// The sample's row in the batch.
@@ -80,7 +80,7 @@ impl Batch {
         Origin(self.source[row], self.draw[row])
     }
 
-    /// Appends sample `row` of another batch, without the teacher's targets. Panics if there is no such sample.
+    /// Without the teacher's targets.
     pub fn push(&mut self, other: &Batch, row: usize) {
         self.size += 1;
         self.masks.extend_from_slice(other.row_of(&other.masks, row));
@@ -96,7 +96,7 @@ impl Batch {
         self.shares.push(&other.shares.of(row).collect::<Vec<_>>());
     }
 
-    /// Row `row` of a column with equally many numbers per sample.
+    /// Of a column with equally many numbers per sample.
     pub fn row_of<'a, T>(&self, numbers: &'a [T], row: usize) -> &'a [T] {
         let width = numbers.len() / self.size;
         &numbers[row * width..][..width]

@@ -1,5 +1,5 @@
 //! Games in a temporary file: two bytes per ply, four with evaluations, plus about twenty per game. Memory holds only a
-//! number per [`STEP`] positions; the operating system caches the files.
+//! number per [`STEP`] positions.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -43,7 +43,7 @@ pub struct CorpusBuilder {
 }
 
 impl CorpusBuilder {
-    /// Opens unnamed temporary files in `folder`, which vanish with the corpus.
+    /// Unnamed temporary files in `folder`, which vanish with the corpus.
     pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
         let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
         let (records, index, steps) = (file()?, file()?, Vec::new());
@@ -115,7 +115,7 @@ impl CorpusBuilder {
     }
 }
 
-/// Reusable buffer for a game of a [`Corpus`].
+/// Reusable.
 #[derive(Clone, Debug, Default)]
 pub struct GameBuffer {
     bytes: Vec<u8>,
@@ -139,8 +139,8 @@ impl Corpus {
         self.digest
     }
 
-    /// Reads the game of target `position` into `buffer`. Also returns the position's number among the game's targets.
-    /// Panics if there is no such position.
+    /// Reads the game of target `position`, and returns the position's number among the game's targets. Panics if there
+    /// is no such position.
     pub fn at<'a>(&self, position: u64, buffer: &'a mut GameBuffer) -> io::Result<(usize, GameView<'a>)> {
         assert!(position < self.positions, "position {position} of {}", self.positions);
         let step = (position / STEP) as usize;
@@ -154,7 +154,7 @@ impl Corpus {
         Ok(((position - before) as usize, buffer.decode()))
     }
 
-    /// Reads `count` index entries from `first`: record offsets and numbers of preceding positions.
+    /// Record offsets and numbers of preceding positions, from entry `first` on.
     fn entries(&self, first: u64, count: u64, buffer: &mut GameBuffer) -> io::Result<Vec<(u64, u64)>> {
         buffer.bytes.resize(count as usize * ENTRY, 0);
         read_at(&self.index, &mut buffer.bytes, first * ENTRY as u64)?;

@@ -1,5 +1,5 @@
 //! Shuffled, mixed and prefetched batches. Batch `k` depends only on games, source weights, seed and `k`, so any thread
-//! can make it and an interrupted run continues exactly. A pass takes each position of a source once.
+//! can make it and an interrupted run continues exactly.
 
 mod batch;
 mod corpus;

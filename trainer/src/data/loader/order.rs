@@ -15,7 +15,7 @@ use crate::data::samples::{Phase, Sample, SampleOptions};
 /// Samples after which the interleaving of sources repeats; sets the precision of their weights.
 const PERIOD: usize = 1024;
 
-/// Attempts to replace a sample of a damaged game. Games are validated at import, so repeated damage is no accident.
+/// Games are validated at import, so repeated damage is no accident.
 const MAX_REPLACEMENTS: u64 = 64;
 
 pub(super) const DAMAGED: &str = "the games are damaged: `philidor-trainer inspect` names the file";
@@ -27,7 +27,7 @@ pub struct Source {
     pub weight: f64,
 }
 
-/// The order of all samples, determined by the sources, the seed and a sample's number.
+/// Determined by the sources, the seed and a sample's number.
 #[derive(Clone, Debug)]
 pub struct SampleOrder {
     sources: Vec<Source>,
@@ -59,14 +59,14 @@ impl SampleOrder {
         Ok(SampleOrder { sources, options, seed, batch, schedule, shares })
     }
 
-    /// Batch `k` and its number of replaced damaged games. A teacher adds its targets.
+    /// Also returns the number of replaced damaged games.
     pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> anyhow::Result<(Batch, usize)> {
         let n = self.batch as u64;
         let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.origin(number)).collect();
         self.collect(&origins, teacher)
     }
 
-    /// The samples of these origins in order, and the number of damaged games.
+    /// Samples in the order of `origins`, and the number of damaged games.
     pub fn collect(
         &self,
         origins: &[Origin],
@@ -123,7 +123,7 @@ impl SampleOrder {
         Origin(source, number / PERIOD as u64 * self.shares[usize::from(source)] + u64::from(rank))
     }
 
-    /// Sample number `draw` of a source. Every pass takes each position once, in a new order.
+    /// Every pass takes each position once, in a new order.
     fn sample(
         &self,
         source: usize,
@@ -142,7 +142,7 @@ impl SampleOrder {
     }
 }
 
-/// The error for repeating a sample of a source that the run no longer has.
+/// For repeating a sample of a source that the run no longer has.
 fn missing_source() -> io::Error {
     io::Error::other("a source is gone that the run began with: name it again, or begin a new run")
 }

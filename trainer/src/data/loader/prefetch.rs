@@ -31,7 +31,7 @@ pub struct Prefetch {
 }
 
 impl Prefetch {
-    /// Starts at batch number `first`, with at least one thread.
+    /// With at least one thread.
     pub fn new(order: Arc<SampleOrder>, first: u64, threads: usize) -> Prefetch {
         let teachers = (0..threads.max(1) + 1).map(|_| None).collect();
         Prefetch::start(order, first, teachers)
@@ -75,7 +75,7 @@ impl Prefetch {
         Prefetch { order, teacher, receiver, early: BTreeMap::new(), next: first, damaged: 0, threads }
     }
 
-    /// The samples of these origins in order.
+    /// Repeats samples.
     pub fn again(&mut self, origins: &[Origin]) -> anyhow::Result<Batch> {
         Ok(self.order.collect(origins, self.teacher.as_mut())?.0)
     }

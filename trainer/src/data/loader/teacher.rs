@@ -24,7 +24,7 @@ impl Teacher {
         Teacher(evaluator)
     }
 
-    /// Policy (in the scheme `policy`) and value of each game's current position.
+    /// Policy (in the scheme `policy`) and value of each game's position.
     pub fn targets(&mut self, games: &[Game], policy: Policy) -> anyhow::Result<TeacherTargets> {
         let mut targets = TeacherTargets::default();
         let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();

@@ -79,8 +79,8 @@ pub(crate) enum EvalComment {
     },
 }
 
-/// The valid score in a comment, if any. The flag says whether the score has ChessBase's form, integer centipawns and a
-/// depth; other programs write decimal pawns.
+/// The score in a comment, if valid. The flag says whether it has ChessBase's form, integer centipawns and a depth;
+/// other programs write decimal pawns.
 pub(crate) fn find(comment: &[u8]) -> Option<(EvalComment, bool)> {
     const MARK: &[u8] = b"[%eval";
     let start = memchr::memmem::find(comment, MARK)? + MARK.len();
@@ -125,8 +125,8 @@ impl EvalComment {
         }
     }
 
-    /// Score of the position before the commented move. `#0` does not name the winner and so is no score, except after
-    /// a mating move, which is a mate in one ply for the mover.
+    /// For the position before the commented move. `#0` does not name the winner and is no score, except after a mating
+    /// move: then the mover mates in one ply.
     pub(crate) fn before(self, mover: Color, gives_mate: bool) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -136,7 +136,7 @@ impl EvalComment {
         }
     }
 
-    /// Score of the position after the commented move. `turn` is to move there.
+    /// For the position after the commented move, with `turn` to move.
     pub(crate) fn after(self, turn: Color) -> i16 {
         match self {
             EvalComment::Centipawns(score) => score,
@@ -149,8 +149,8 @@ impl EvalComment {
     }
 }
 
-/// Formats a score as a comment: pawns for White (with [`EvalSide::Mover`] for the side to move, `turn`), or `#n` for a
-/// mate, in moves with [`EvalSide::After`], otherwise in plies. `None` without a score.
+/// Pawns for White (with [`EvalSide::Mover`] for the side to move, `turn`), or `#n` for a mate: moves with
+/// [`EvalSide::After`], otherwise plies. `None` without a score.
 pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     if eval == NO_EVAL {
         return None;
@@ -168,8 +168,8 @@ pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     Some(format!("#{}{count}", winner.fold_wb("", "-")))
 }
 
-/// Centipawns at which [`wdl_of_eval`] has P(win) = ½. This and [`SCALE`] are maximum-likelihood fits to 2.4 million
-/// evaluated positions of engine games at long time controls: log-loss 0.531, base rates alone 0.937.
+/// Centipawns at which P(win) = ½. This and [`SCALE`] are maximum-likelihood fits to 2.4 million evaluated positions of
+/// engine games at long time controls: log-loss 0.531, base rates alone 0.937.
 const HALF_WON: f32 = 146.0;
 /// Centipawns that change the odds by a factor of e.
 const SCALE: f32 = 60.0;

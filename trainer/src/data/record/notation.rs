@@ -1,5 +1,3 @@
-//! Moves as SAN and games as PGN.
-
 use std::io::{self, Write};
 
 use anyhow::Context;
@@ -67,11 +65,11 @@ impl GameResult {
     }
 }
 
-/// Writes a game as PGN with its opening and evaluations, followed by an empty line. An illegal move is
+/// Writes a game as PGN with its opening and evaluations, and an empty line after it. An illegal move is
 /// [`io::ErrorKind::InvalidData`].
 ///
-/// `players` are White and Black. A move's comment is the score before the move, as in `games/1`, which loses nothing;
-/// with [`EvalSide::After`] the score after the move, as in Lichess's files and most programs.
+/// `players` are White and Black. A move's comment is the score before it, as in `games/1`, which loses nothing; with
+/// [`EvalSide::After`] the score after it, as in Lichess's files and most programs.
 pub fn write_pgn(
     game: &GameRecord,
     event: &str,

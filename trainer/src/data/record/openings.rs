@@ -3,7 +3,7 @@ use engine::chess::position::Game;
 
 use super::GameRecord;
 
-/// The opening of the game's last position that has a name, also for games from another start.
+/// By the last position that has a name, also for games from another start.
 pub fn opening(game: &GameRecord) -> Option<&'static Opening> {
     let mut replay = Game::from_fen(&game.start_fen()).ok()?;
     let mut found = opening_of(&replay);

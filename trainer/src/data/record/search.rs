@@ -1,5 +1,3 @@
-//! Searches of a game's positions.
-
 use std::ops::Range;
 
 use anyhow::ensure;
@@ -55,7 +53,7 @@ fn word(share: f32) -> u16 {
     (share.clamp(0.0, 1.0) * 65535.0).round() as u16
 }
 
-/// WDL for the side to move, from stored q and d.
+/// For the side to move.
 pub fn wdl_of_search(q: i16, d: u16) -> [f32; 3] {
     let (q, draw) = (f32::from(q) / 32767.0, f32::from(d) / 65535.0);
     // Rounding may make these negative.
@@ -91,7 +89,7 @@ impl<'a> SearchView<'a> {
         self.len.get(ply).is_some_and(|len| *len > 0)
     }
 
-    /// Packed moves of a ply and their shares, times 65535.
+    /// Packed moves with shares times 65535.
     pub fn shares(&self, ply: usize) -> impl Iterator<Item = (u16, u16)> + use<'a> {
         let range = self.range(ply);
         self.moves[range.clone()].iter().copied().zip(self.shares[range].iter().copied())
@@ -135,7 +133,6 @@ pub struct SearchColumns {
 }
 
 impl SearchColumns {
-    /// Adds a ply without scores.
     pub fn push(&mut self, q: i16, d: u16, shares: impl Iterator<Item = (u16, u16)>) {
         self.push_scored(q, d, shares.map(|(m, share)| (m, share, NO_EVAL)));
     }
@@ -157,7 +154,6 @@ impl SearchColumns {
         self.len.push((self.moves.len() - before) as u8);
     }
 
-    /// Adds plies without a search up to `plies` plies.
     pub fn pad(&mut self, plies: usize) {
         (self.len.len()..plies).for_each(|_| self.push(0, 0, std::iter::empty()));
     }

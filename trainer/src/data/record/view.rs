@@ -1,5 +1,3 @@
-//! A stored game, borrowed from a file's columns.
-
 use engine::chess::position::{Game, PackedMove, PositionError};
 use shakmaty::Position;
 use thiserror::Error;

@@ -4,7 +4,6 @@
 //! matters), kind of [`Criterion`], expected answer, other position of a comparison. The positions come from self-play
 //! of a weakened Stockfish, from random endgames, and from composition; no training data contains them.
 //! `scripts/canaries.py` checks them with Stockfish.
-//! hand; no training data contains them. `scripts/canaries.py` checks them with Stockfish.
 
 use anyhow::{Context, Result};
 

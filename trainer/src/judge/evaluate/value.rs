@@ -6,7 +6,6 @@
 //! A flat value may order positions as well as a sharp value, while the search's constants suit only one sharpness. So
 //! each network is also judged after raising win, draw and loss to the power that fits the truth best
 //! ([`fitted_power`]).
-//! network is also judged after raising win, draw and loss to the power that fits the truth best ([`fitted_power`]).
 
 use std::path::Path;
 

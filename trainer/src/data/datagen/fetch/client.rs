@@ -1,4 +1,4 @@
-//! An HTTP client for public servers: one request at a time, pauses between requests, and `Retry-After` is obeyed.
+//! An HTTP client for public servers: one request at a time, with pauses, obeying `Retry-After`.
 
 use std::time::Duration;
 
@@ -8,13 +8,11 @@ use thiserror::Error;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
-/// For connecting, for the response, and for each read.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// After HTTP 429 without `Retry-After`; Lichess asks for a full minute.
 const FULL_MINUTE: Duration = Duration::from_secs(60);
-/// Longest wait before another attempt.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// Wait after the first failure; doubles with each further failure.
+/// Doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 
 /// Waits; false if interrupted.

@@ -23,7 +23,6 @@ use engine::chess::pgn::game_starts;
 pub use month::Month;
 pub use site::Site;
 
-/// How often a wait checks the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug)]
@@ -34,14 +33,12 @@ pub struct Fetch {
     /// First month, in UTC.
     pub month: Month,
     pub until: Option<Month>,
-    /// For the files `SITE-USER-MONTH.pgn`.
     pub out: PathBuf,
     /// Address at which the site can reach the user.
     pub contact: Option<String>,
     /// Seconds between two requests.
     pub gap: u64,
     pub tries: u32,
-    /// For another server with the same interface.
     pub base_url: Option<String>,
 }
 
@@ -112,7 +109,6 @@ impl Fetch {
         self.out.join(format!("{}-{}-{month}.pgn", self.site.name().replace('.', ""), self.user))
     }
 
-    /// Returns the number of games.
     fn fetch_month(
         &self,
         client: &mut HttpClient<'_>,

@@ -1,4 +1,4 @@
-//! A month in UTC.
+//! In UTC.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ impl Month {
         self.0.to_zoned(TimeZone::UTC).expect("every day has a first moment in UTC").timestamp()
     }
 
-    /// As in Chess.com's addresses: `2024/05`.
+    /// `2024/05`
     pub fn path(self) -> String {
         self.to_string().replace('-', "/")
     }

@@ -1,5 +1,3 @@
-//! Addresses of the two sites, and how their downloads resume.
-
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::File;
@@ -49,7 +47,7 @@ impl Site {
         }
     }
 
-    /// Address of a month's games; on Lichess only those from `since` on.
+    /// On Lichess only games from `since` on.
     fn url(self, base: &str, user: &str, month: Month, since: Timestamp) -> String {
         match self {
             Site::ChessCom => format!("{base}/pub/player/{user}/games/{}/pgn", month.path()),
@@ -86,8 +84,7 @@ impl Site {
         Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
     }
 
-    /// Fetches a month's games, written to the file `part` as they arrive. On Lichess, continues after the games in
-    /// `part`.
+    /// Writes a month's games to the file `part` as they arrive. On Lichess, continues after the games in `part`.
     pub fn month(
         self,
         client: &mut HttpClient<'_>,
@@ -124,7 +121,7 @@ impl Site {
     }
 }
 
-/// Appends a response to `text` and writes both to the file `part`.
+/// Appends to `text` and rewrites the file `part` with it.
 fn receive(
     body: &mut Body,
     text: &mut Vec<u8>,

@@ -145,7 +145,6 @@ fn dates_and_ratings_as_far_as_they_are_known() {
     assert_eq!((game.date, game.flags), (20_200_102, FLAG_ADJUDICATED));
 }
 
-/// Games, errors and report of reading with this many threads.
 fn read_all(
     files: &[PathBuf],
     threads: usize,
