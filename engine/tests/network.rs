@@ -99,7 +99,7 @@ fn other_schemes_and_tensors_are_named_with_what_was_expected() {
 
 #[test]
 fn wrong_golden_answers_are_noticed() {
-    // A valid network whose answers are not its card's.
+    // A valid network whose answers differ from its card's.
     let text = String::from_utf8_lossy(&resnet_bytes()).into_owned();
     let start = text.find("\"wdl\":[0.").expect("golden answers");
     let digits = &text[start..start + 11];

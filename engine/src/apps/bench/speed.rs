@@ -280,7 +280,7 @@ impl SearchParts {
 
     fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
         let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
-        // In a search, the evaluated position has just been made; so these are copied just before.
+        // Copied just before, because a search evaluates positions that it has just made.
         let mut fresh = vec![(Game::new(), Vec::new()); 64];
         [0, 1, 2].map(|question| {
             let mut taken = Duration::ZERO;
