@@ -1,8 +1,8 @@
 use serde_json::Value;
 
-/// Returns the measure `key` of a line of `metrics.jsonl`; `None` if not measured.
+/// The measure `key` of a line of `metrics.jsonl`; `None` if not measured.
 ///
-/// If no position had a policy target, newer runs write null for policy loss and accuracies. Older runs wrote zeros,
+/// Newer runs write null for policy loss and accuracies if no position had a policy target; older runs wrote zeros,
 /// which no network has all at once.
 pub fn measured(measures: &Value, key: &str) -> Option<f64> {
     let number = |key: &str| measures[key].as_f64().filter(|number| number.is_finite());

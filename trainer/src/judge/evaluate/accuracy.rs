@@ -61,7 +61,7 @@ pub struct Accuracy {
     sets: Vec<(String, Vec<[AccuracyCounts; 3]>)>,
 }
 
-/// Measures every network on up to `count` positions, spread evenly over the sets.
+/// `count` positions are spread evenly over the sets.
 pub fn measure(
     sets: &[GameSet],
     judge: Judge,
@@ -96,7 +96,7 @@ pub fn measure(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
     Game,
-    /// Best move and WDL of the recorded search. Positions without a search are skipped.
+    /// Best move and WDL of the recorded search; positions without one are skipped.
     Search,
 }
 
@@ -141,7 +141,7 @@ fn positions(set: &GameSet, judge: Judge) -> usize {
     set.games.iter().map(measured).sum()
 }
 
-/// Calls `take` with `count` positions, evenly spaced over all games of the set.
+/// `count` positions, evenly spaced over all games of the set.
 fn visit(
     set: &GameSet,
     judge: Judge,
@@ -195,7 +195,7 @@ fn result(stored: &GameRecord, game: &Game) -> Option<[f32; 3]> {
 }
 
 impl Accuracy {
-    /// Markdown: a row per set, phase and measure; a column per network, and one for the base rates' WDL loss.
+    /// Markdown: a row per set, phase and measure; a column per network and one for the base rates.
     pub fn table(&self) -> String {
         let mut head: Vec<String> = ["games", "phase", "positions", "measure"].map(str::to_owned).into();
         head.extend(self.networks.iter().cloned());
@@ -246,7 +246,7 @@ impl Accuracy {
         self.parts().into_iter().map(part).collect()
     }
 
-    /// Every set by phase and in all, with each network's counts. Empty phases are left out.
+    /// Every set by phase and in all, without empty phases.
     fn parts(&self) -> Vec<(&str, &'static str, Vec<AccuracyCounts>)> {
         let mut parts = Vec::new();
         for (source, counts) in &self.sets {
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!((kings_pawn.positions, kings_pawn.decided), (10, 10));
         assert_eq!(kings_pawn.measures()[0], Some(0.2), "e2e4 and e7e5 of the first game");
         assert_eq!(uniform.measures()[..2], [Some(0.0); 2], "behind its ties");
-        // Two of ten positions were won, two lost and six drawn. The network never predicts a draw.
+        // Two of ten positions were won, two lost, six drawn. The network never predicts a draw.
         let entropy = -(0.2f64 * 0.2f64.ln() * 2.0 + 0.6 * 0.6f64.ln());
         assert!((kings_pawn.base_loss().unwrap() - entropy).abs() < 1e-12);
         assert!((kings_pawn.measures()[3].unwrap() - 0.6 * nats(0.0)).abs() < 1e-6);

@@ -22,8 +22,8 @@ pub enum BestMeasure {
     Top1,
 }
 
-/// The moves in the softmax of a run's policy loss. Losses over all outputs are higher, because illegal moves take
-/// probability, so losses of different kinds are not comparable.
+/// The moves in the softmax of a run's policy loss. Over all outputs losses are higher, because illegal moves take
+/// probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossOver {
     Legal,
@@ -56,10 +56,10 @@ impl LossOver {
 pub struct BestOfRun {
     pub folder: PathBuf,
     pub samples: u64,
-    /// Mean cross-entropy in nats.
+    /// In nats.
     pub policy_loss: Option<f64>,
     pub loss_over: LossOver,
-    /// Mean cross-entropy in nats; `None` without a value head.
+    /// In nats; `None` without a value head.
     pub wdl_loss: Option<f64>,
     pub top1: Option<f64>,
     /// The run's `best` checkpoint, or else its last.
@@ -78,7 +78,7 @@ impl BestOfRun {
 }
 
 /// The best validation of each run in and below `folders`, best run first; at least one. Runs without this measure are
-/// left out. By policy loss, runs are grouped by [`LossOver`].
+/// left out. Runs are grouped by [`LossOver`] if by policy loss.
 pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
     let mut files = Vec::new();
     for folder in folders {
@@ -104,7 +104,7 @@ pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRu
     Ok(runs.into_iter().map(|(_, run)| BestOfRun { network: network(&run.folder), ..run }).collect())
 }
 
-/// Adds the `metrics.jsonl` of `folder` and of folders up to `depth` levels below.
+/// `depth` is in levels below `folder`.
 fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let metrics = folder.join("metrics.jsonl");
     if metrics.is_file() {

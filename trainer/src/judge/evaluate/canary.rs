@@ -1,9 +1,8 @@
 //! Canaries: built-in positions that show, by category, what a network has learnt.
 //!
 //! Columns of `trainer/data/canaries.tsv`: category, name, position as in UCI (with preceding moves if history
-//! matters), kind of [`Criterion`], expected answer, other position of a comparison. The positions come from self-play
-//! of a weakened Stockfish, from random endgames, and from composition; no training data contains them.
-//! `scripts/canaries.py` checks them with Stockfish.
+//! matters), kind of [`Criterion`], expected answer, other position of a comparison. No training data contains the
+//! positions. `scripts/canaries.py` checks them with Stockfish.
 
 use anyhow::{Context, Result};
 
@@ -20,7 +19,7 @@ pub struct Category {
     pub weight: u32,
 }
 
-/// First the categories of chess by urgency, then those of the numbers (policy, WDL, search).
+/// By urgency; then the categories of numbers (policy, WDL, search).
 pub const CATEGORIES: [Category; 26] = [
     Category { name: "free capture", weight: 3 },
     Category { name: "mate in one", weight: 3 },

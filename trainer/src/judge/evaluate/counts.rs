@@ -1,5 +1,3 @@
-//! Sums, over positions, of measures of a network's predictions.
-
 use engine::nets::eval::Wdl;
 use shakmaty::Move;
 
@@ -15,15 +13,14 @@ pub struct AccuracyCounts {
     entropy: f64,
     wdl_loss: f64,
     with_wdl: usize,
-    /// Positions ranked among all outputs; those whose right move ranks first; those whose right move is in the first
-    /// five.
+    /// Positions ranked among all outputs; with the right move first; with the right move in the first five.
     raw: [usize; 3],
     /// Sums of outcomes. For game results: positions won, drawn and lost by the side to move.
     outcomes: [f64; 3],
 }
 
 impl AccuracyCounts {
-    /// `outcome` is WDL for the side to move: of a search, or 1 for the game's result.
+    /// `outcome` is WDL for the side to move.
     pub fn add(&mut self, prediction: &Prediction, right: Move, outcome: Option<[f32; 3]>) {
         let prior = prediction.policy.iter().find(|(m, _)| *m == right).map_or(0.0, |(_, prior)| *prior);
         // In ties the right move ranks last.
@@ -46,7 +43,7 @@ impl AccuracyCounts {
         }
     }
 
-    /// `rank` is the move's rank among all outputs, from 1, last in ties; 0 for a NaN logit.
+    /// `rank` is among all outputs, from 1, last in ties; 0 for a NaN logit.
     pub fn add_raw(&mut self, rank: usize) {
         self.raw[0] += 1;
         self.raw[1] += usize::from(rank == 1);
@@ -102,7 +99,7 @@ fn sum(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-/// Cross-entropy in nats of an outcome predicted with this probability.
+/// Cross-entropy in nats.
 pub fn nats(probability: f32) -> f64 {
     -f64::from(probability.max(1e-9)).ln()
 }

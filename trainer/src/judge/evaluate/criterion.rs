@@ -1,5 +1,3 @@
-//! Criteria for right answers to test positions.
-
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -102,8 +100,7 @@ impl Criterion {
         }
     }
 
-    /// Grades a network without search; `None` if the criterion does not apply. `other` is the prediction for the other
-    /// position.
+    /// Without search; `None` if the criterion does not apply. `other` is the prediction for the other position.
     pub fn grade(&self, prediction: &Prediction, other: Option<&Prediction>) -> Option<bool> {
         let most_probable = || prediction.policy.first().map(|(m, _)| *m);
         match self {
@@ -141,7 +138,7 @@ impl Criterion {
     }
 }
 
-/// Parses bounds such as `win > 0.5, draw < 0.2`.
+/// Such as `win > 0.5, draw < 0.2`.
 fn bounds(text: &str, between: bool) -> Result<Vec<Bound>> {
     let bound = |text: &str| {
         let invalid = || format!("\"{text}\" is not a bound like \"win > 0.5\"");

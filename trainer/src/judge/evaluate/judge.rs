@@ -28,7 +28,7 @@ pub struct GradedAnswer {
     pub search_text: String,
 }
 
-/// Grades every network on every position: `[items][networks]`.
+/// `[items][networks]`
 pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
     let bar = progress((items.len() * networks.len()) as u64, 0, Counted::Positions);
     let mut columns = Vec::new();
@@ -104,7 +104,7 @@ pub mod tests {
         TestPosition { group: group.into(), id: format!("{kind} {expected}"), game, criterion }
     }
 
-    /// In the initial position the alphabetically first move is a2a3.
+    /// a2a3 is the alphabetically first move of the initial position.
     pub fn items() -> Vec<TestPosition> {
         let mate = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
         vec![

@@ -18,7 +18,6 @@ const TREE_MEMORY: usize = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// For the side to move.
     pub wdl: Wdl,
     /// If false, `wdl` is the engine's estimate from material.
     pub has_value: bool,
@@ -46,7 +45,7 @@ pub struct JudgedNetwork {
 }
 
 impl JudgedNetwork {
-    /// `searcher` is an evaluator for searches, and visits per search.
+    /// `searcher` has the visits per search.
     pub fn new(
         name: &str,
         evaluator: Box<dyn Evaluator>,
@@ -59,7 +58,7 @@ impl JudgedNetwork {
         JudgedNetwork { name: name.to_owned(), evaluator, search, raw: None, has_value: true }
     }
 
-    /// Loads a network file, or `embedded`, for `nodes` visits per search (0: no search). Searches use one thread, so
+    /// For a network file, or `embedded`, and `nodes` visits per search (0: no search). Searches use one thread, so
     /// that results are reproducible.
     pub fn load(net: &Path, nodes: u64) -> Result<JudgedNetwork> {
         let network = load_network(net)?;
@@ -111,7 +110,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value, ..judged })
     }
 
-    /// Ranks of the played moves among all outputs, from 1, last in ties, 0 for NaN. Empty unless loaded by
+    /// Among all outputs, from 1, last in ties, 0 for NaN. Empty unless loaded by
     /// [`load_raw`](JudgedNetwork::load_raw).
     pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>> {
         let Some(session) = &mut self.raw else { return Ok(Vec::new()) };

@@ -1,8 +1,5 @@
-//! Compares networks side by side.
-//!
-//! A [`JudgedNetwork`] answers with policy and WDL alone, and by a search. `accuracy` compares the answers with the
-//! moves and results of games, `value` with the values of deep searches. A [`TestPosition`] of a tactics suite or a
-//! canary has a [`Criterion`] for right answers.
+//! Compares networks side by side: with the moves and results of games (`accuracy`), with the values of deep searches
+//! (`value`), and on a [`TestPosition`] of a tactics suite or a canary by its [`Criterion`].
 
 mod judged_network;
 mod tsv;

@@ -15,7 +15,7 @@ pub struct EvaluationReport<'a> {
 }
 
 impl EvaluationReport<'_> {
-    /// Markdown: a row per group and the total; a column per network alone, and one per network with search.
+    /// Markdown: a row per group and the total; columns per network, alone and with search.
     pub fn table(&self) -> String {
         let columns = self.columns();
         let mut head = vec![self.kind.to_owned()];
@@ -157,7 +157,7 @@ pub fn per_cent(share: Option<f64>) -> String {
     share.map_or("–".into(), |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// Markdown; the first column is left-aligned, the others are right-aligned.
+/// Markdown with the columns right-aligned, except the first.
 pub fn markdown(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).set_header(head).add_rows(rows);
@@ -195,8 +195,8 @@ mod tests {
             kind: "group",
             weight: Some(weight),
         };
-        // Without search: 1 of 4 right in group b, none graded in a. With search: 2 of 2 in b (weight 3) and 1 of 2 in
-        // a (weight 1), so the total is (3 · 1 + 1 · 0.5) / 4.
+        // Without search: 1 of 4 in b, none graded in a. With search: 2 of 2 in b (weight 3) and 1 of 2 in a (weight
+        // 1), so in total (3 · 1 + 1 · 0.5) / 4.
         assert_eq!(
             report.table(),
             "| group | weight | positions |    one | one, 100 nodes |\n\

@@ -1,4 +1,4 @@
-//! Tactics suites: tables of positions with best moves, moves to avoid or mates.
+//! Tactics suites: positions with best moves, moves to avoid or mates.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::judge::TestPosition;
 use super::tsv;
 use super::tsv::TableRow;
 
-/// Reads a table. A position's group is its column `suite`, or else the file stem.
+/// A position's group is its column `suite`, or else the file stem.
 pub fn read(file: &Path) -> Result<Vec<TestPosition>> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
@@ -23,8 +23,8 @@ fn parse(name: &str, stem: &str, text: &str) -> Result<Vec<TestPosition>> {
     rows.iter().map(named).collect()
 }
 
-/// The first of these columns that is present applies: best moves (`bm`), moves to avoid (`am`), moves to mate (`dm`,
-/// with the first move of `pv_uci` if given).
+/// The first present column applies: best moves (`bm`), moves to avoid (`am`), moves to mate (`dm`, with the first move
+/// of `pv_uci` if given).
 fn item(row: &TableRow<'_>, stem: &str) -> Result<TestPosition> {
     let game = tsv::position(row.get("fen"))?;
     let criterion = match ["bm", "am", "dm"].map(|column| row.get(column)) {

@@ -1,5 +1,3 @@
-//! Tab-separated tables with a header line, and the positions in them.
-
 use anyhow::{Result, bail, ensure};
 use engine::chess::position::Game;
 use shakmaty::Move;
@@ -28,7 +26,7 @@ pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<
     Ok(lines.map(|(index, cells)| TableRow { line: index + 1, head, cells }).collect())
 }
 
-/// Parses a FEN or `startpos`, optionally with `moves …`, as in UCI. The game must not be over.
+/// A FEN or `startpos`, optionally with `moves …`, as in UCI. The game must not be over.
 pub fn position(text: &str) -> Result<Game> {
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
     let fen = Some(start.trim()).filter(|start| *start != "startpos");
@@ -39,7 +37,7 @@ pub fn position(text: &str) -> Result<Game> {
     }
 }
 
-/// Parses legal moves of `game` in UCI notation, separated by blanks.
+/// Legal moves of `game` in UCI notation, separated by blanks.
 pub fn moves(game: &Game, text: &str) -> Result<Vec<Move>> {
     text.split_whitespace().map(|uci| Ok(game.parse_uci(uci)?)).collect()
 }

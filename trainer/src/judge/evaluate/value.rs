@@ -1,11 +1,10 @@
 //! Compares a network's expected points with those of deep searches.
 //!
-//! Columns of a truth file, separated by tabs: kind, FEN, the moves from there in UCI notation, expected points of the
-//! side to move (0 to 1). Further columns and `#` lines are ignored. Networks see the moves as history.
+//! Columns of a truth file, separated by tabs: kind, FEN, moves from there in UCI notation, expected points of the side
+//! to move (0 to 1). `#` lines are ignored. Networks see the moves as history.
 //!
-//! A flat value may order positions as well as a sharp value, while the search's constants suit only one sharpness. So
-//! each network is also judged after raising win, draw and loss to the power that fits the truth best
-//! ([`fitted_power`]).
+//! A flat value may order positions as well as a sharp one, but the search's constants suit only one sharpness. So each
+//! network is also judged after raising WDL to the power that fits the truth best ([`fitted_power`]).
 
 use std::path::Path;
 
@@ -21,7 +20,7 @@ use crate::data::samples::Phase;
 
 #[derive(Clone, Debug)]
 pub struct TruthPosition {
-    /// First column; groups positions.
+    /// Groups positions.
     pub kind: String,
     pub game: Game,
     /// Of the side to move, 0 to 1.
@@ -78,8 +77,7 @@ struct PartOfNetwork {
     rank: f64,
 }
 
-/// Measures every network on every part: all positions, each kind, each phase, and each kind by whether a capture wins
-/// material for the side to move.
+/// Parts are all positions, each kind, each phase, and each kind by whether a capture wins material.
 pub fn measure(positions: &[TruthPosition], networks: &mut [JudgedNetwork]) -> Result<ValueReport> {
     let games: Vec<Game> = positions.iter().map(|position| position.game.clone()).collect();
     let mut answers = Vec::new();
@@ -194,8 +192,8 @@ fn error(wdl: &[Wdl], points: &[f64], chosen: &[usize], power: f64) -> f64 {
     chosen.iter().map(square).sum::<f64>() / chosen.len() as f64
 }
 
-/// The power of WDL, 1/8 to 8, that minimises the squared error of expected points. If above 1, the values are flatter
-/// than the truth; if below, sharper.
+/// 1/8 to 8, with the least squared error of expected points. Above 1 the values are flatter than the truth, below
+/// sharper.
 fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     let at = |log: f64| error(wdl, points, chosen, log.exp2());
     // A coarse scan first, because the error can have several minima.
@@ -224,7 +222,7 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     agreement / f64::sqrt(untied_a * untied_b)
 }
 
-/// Whether a capture takes a more valuable piece, or a piece that cannot be recaptured.
+/// Whether a capture takes a more valuable piece or cannot be answered by a recapture.
 fn can_win_material(game: &Game) -> bool {
     let value = |role| match role {
         Role::Pawn => 1,

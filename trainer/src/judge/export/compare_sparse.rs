@@ -1,18 +1,16 @@
-//! Compares a `sparse` network file with its checkpoint.
-
 use anyhow::Result;
 use engine::chess::position::Game;
 use engine::nets::eval::{Evaluator, Request};
 
 use crate::learn::sparse::SparseModel;
 
-/// Largest difference of a probability that the engine's integer arithmetic may cause.
+/// For probabilities, because the engine's arithmetic is in integers.
 pub const INTEGER_TOLERANCE: f32 = 0.03;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SparseDifference {
     pub policy: f32,
-    /// Largest difference of P(win), P(draw) or P(loss).
+    /// Of P(win), P(draw) or P(loss).
     pub wdl: f32,
 }
 

@@ -13,8 +13,8 @@ use prost::Message;
 use crate::data::record::INITIAL_FEN;
 use engine::nets::onnx_file::proto::{ModelProto, StringStringEntryProto};
 
-/// FEN and moves: initial position; a middlegame, Black to move; a repetition; castling on both sides; promotions and
-/// en passant; an endgame with a high half-move clock; en passant for Black.
+/// FEN and moves: initial; a middlegame, Black to move; a repetition; castling on both sides; promotions and en
+/// passant; an endgame with a high half-move clock; en passant for Black.
 pub(super) const POSITIONS: [(&str, &str); 7] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3"),
@@ -32,8 +32,7 @@ pub fn golden_games() -> Vec<Game> {
     POSITIONS.iter().map(replay).collect()
 }
 
-/// Makes golden outputs from the logits `[n, size]` and `[n, 3]`. Without a value head `values` is empty and the WDL
-/// zeros.
+/// Logits are `[n, size]` and `[n, 3]`. Without a value head `values` is empty and the WDL zeros.
 pub fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
     let output = |(index, game): (usize, &Game)| {
         let logits = values.as_chunks::<3>().0.get(index);
@@ -53,7 +52,7 @@ pub fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], value
     games.iter().enumerate().map(output).collect()
 }
 
-/// Returns the file of `model`, with `precision` and ONNX Runtime's golden outputs in its card.
+/// The file of `model`, with `precision` and ONNX Runtime's golden outputs in its card.
 pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec<u8>> {
     let mut session = OnnxSession::open(&model.encode_to_vec())?;
     let schemes = session.schemes();

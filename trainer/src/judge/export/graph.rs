@@ -121,7 +121,7 @@ impl GraphBuilder {
         self.node("Concat", values, vec![int("axis", axis)])
     }
 
-    /// Repeats `x` of shape `dims` for each sample of `batch`: `[batch] + dims`.
+    /// `x` has shape `dims`, the result `[batch] + dims`.
     pub fn repeat_for_batch(&mut self, batch: &GraphValue, x: &GraphValue, dims: &[i64]) -> GraphValue {
         let size = self.node("Shape", &[batch], vec![int("start", 0), int("end", 1)]);
         let dims = self.integers(dims);
@@ -196,7 +196,7 @@ impl GraphBuilder {
         self.node("Transpose", &[x], vec![ints("perm", axes)])
     }
 
-    /// Reshapes to `[batch] + dims`; one dimension may be −1 (inferred).
+    /// To `[batch] + dims`; one dimension may be −1 (inferred).
     pub fn reshape(&mut self, x: &GraphValue, dims: &[i64]) -> GraphValue {
         // 0 keeps the batch axis.
         let shape: Vec<i64> = std::iter::once(0).chain(dims.iter().copied()).collect();
@@ -210,7 +210,6 @@ impl GraphBuilder {
         self.node("Gather", &[x, &index], vec![int("axis", axis)])
     }
 
-    /// Takes the elements `indices` of an axis.
     pub fn select(&mut self, x: &GraphValue, axis: i64, indices: &[i64]) -> GraphValue {
         let indices = self.integers(indices);
         self.node("Gather", &[x, &indices], vec![int("axis", axis)])

@@ -12,7 +12,7 @@ use crate::data::dataset;
 /// illegal moves.
 pub const TOLERANCE: f32 = 1e-4;
 
-/// Takes up to `count` positions spread over the games of a file.
+/// Spread over the games of a file.
 pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
     let chunk = dataset::read(path)?;
     let games = chunk.games().max(1);

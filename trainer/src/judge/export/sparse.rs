@@ -1,5 +1,3 @@
-//! ONNX files of `sparse` networks.
-
 use std::collections::BTreeMap;
 
 use engine::chess::position::Game;
@@ -181,7 +179,7 @@ impl GraphWriter {
         self.constant(name, dims, INT64, numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
     }
 
-    /// Adds a tensor, with a row of zeros for padding if `padded`. Vectors have one axis.
+    /// A row of zeros is added for padding if `padded`. Vectors have one axis.
     fn weights(&mut self, tensor: &SparseTensor, padded: bool) {
         let mut numbers = tensor.plain(&tensor.w);
         if padded {

@@ -34,7 +34,7 @@ impl Canvas {
         Canvas { size: Size::new(width, height), pixels: vec![255; (width * height * 3) as usize] }
     }
 
-    /// Fills a square by `value`: white for 0, full red from 1 up, full blue from −1 down, grey for `None`.
+    /// White for 0, full red from 1 up, full blue from −1 down, grey for `None`.
     pub fn square(&mut self, [x, y]: [u32; 2], side: u32, value: Option<f32>) {
         let colour = value.map_or(NOTHING, colour);
         self.fill(Rectangle::new(point(x, y), Size::new(side, side)), PrimitiveStyle::with_fill(colour));

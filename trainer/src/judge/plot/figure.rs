@@ -1,5 +1,3 @@
-//! Panels of curves as SVG.
-
 use std::ops::Range;
 use std::path::Path;
 
@@ -148,7 +146,7 @@ fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition
     }
 }
 
-/// Ranges of x and y. Losses are far higher at the start, so long curves count for y without their first twentieth.
+/// Long curves count for y without their first twentieth, because losses are far higher there.
 fn ranges(curves: &[Vec<(f64, f64)>]) -> [Range<f64>; 2] {
     let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
     let x = reach(curves.iter().flatten().filter(finite).map(|point| point.0));

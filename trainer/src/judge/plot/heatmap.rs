@@ -1,5 +1,3 @@
-//! Heat maps of a linear network's weights.
-
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
@@ -29,8 +27,8 @@ pub struct WeightTerm {
 }
 
 impl LinearWeights {
-    /// Reads the weights of a network file of any precision: the logits of each unit vector minus those of the zero
-    /// vector. The network must be linear, with the schemes `onehot832/1` and `uci1968/1`.
+    /// Reads weights of any precision as the logits of each unit vector minus those of the zero vector. The schemes
+    /// must be `onehot832/1` and `uci1968/1`.
     pub fn load(path: &Path) -> Result<LinearWeights> {
         let network = load_network(path)?.onnx("a heat map of weights")?;
         let schemes = network.schemes();
@@ -54,14 +52,14 @@ impl LinearWeights {
         Ok(LinearWeights { weights })
     }
 
-    /// Weight of `piece` (`None`: empty) on `square` for the logit of `m`.
+    /// For the logit of `m`; `None` is an empty square.
     fn weight(&self, piece: Option<Piece>, square: Square, m: Move) -> f32 {
         let state = piece.map_or(0, |Piece { color, role }| color.fold_wb(0, 6) + role as usize);
         let row = square.flip_vertical() as usize * onehot832::STATES + state;
         self.weights[row * Policy::Uci1968.size() + Policy::Uci1968.index(Color::White, m).offset()]
     }
 
-    /// Weights for `m` of every state of every square.
+    /// For every state of every square.
     pub fn of_move(&self, m: Move) -> Vec<WeightTerm> {
         let term = |piece: Option<Piece>| {
             Square::ALL.map(|square| WeightTerm {
@@ -72,7 +70,7 @@ impl LinearWeights {
         states().into_iter().flat_map(term).collect()
     }
 
-    /// Weights of a piece on each square for its moves from there.
+    /// For the piece's moves from each square.
     pub fn of_piece(&self, piece: Piece) -> Vec<WeightTerm> {
         let mut terms = Vec::new();
         for from in Square::ALL {
@@ -85,7 +83,7 @@ impl LinearWeights {
     }
 }
 
-/// States of a square in input order: empty, White's pieces, Black's.
+/// In input order: empty, White's pieces, Black's.
 fn states() -> Vec<Option<Piece>> {
     let of = |color: Color| Role::ALL.map(move |role| Some(Piece { color, role }));
     [None].into_iter().chain(of(Color::White)).chain(of(Color::Black)).collect()
@@ -101,7 +99,7 @@ fn name(piece: Option<Piece>) -> String {
     }
 }
 
-/// The policy scheme's move between two squares; a pawn's to the last rank is the queen promotion.
+/// A pawn's move to the last rank is the queen promotion.
 fn joining(role: Role, from: Square, to: Square) -> Option<Move> {
     let queens = attacks::queen_attacks(from, shakmaty::Bitboard::EMPTY);
     let is_last = (from.rank(), to.rank()) == (Rank::Seventh, Rank::Eighth)
@@ -134,7 +132,7 @@ pub fn parse(uci: &UciMove) -> Result<Move> {
     }
 }
 
-/// The absolute weight that gets full colour.
+/// The weight that gets full colour.
 fn scale(weights: impl Iterator<Item = f32>) -> f32 {
     let mut sizes: Vec<f32> = weights.map(f32::abs).collect();
     sizes.sort_by(f32::total_cmp);
@@ -142,7 +140,7 @@ fn scale(weights: impl Iterator<Item = f32>) -> f32 {
     sizes.get(within).copied().unwrap_or(0.0).max(f32::MIN_POSITIVE)
 }
 
-/// Upper left corner of a square of the board at `[x, y]`. Squares have `side` pixels.
+/// Upper left corner, for a board at `[x, y]` with squares of `side` pixels.
 fn corner([x, y]: [u32; 2], square: Square, side: u32) -> [u32; 2] {
     [x + square.file() as u32 * side, y + (7 - square.rank() as u32) * side]
 }
@@ -153,7 +151,7 @@ fn titled(title: &str, [width, height]: [u32; 2]) -> Canvas {
     canvas
 }
 
-/// One board per state of a square: empty, White's pieces, below them Black's.
+/// One board per state of a square.
 pub fn draw_move(weights: &LinearWeights, m: Move, uci: &UciMove, side: u32) -> Canvas {
     let step = [8 * side + GAP, 8 * side + LINE + GAP];
     let limit = scale(weights.of_move(m).iter().map(|term| term.weight));

@@ -1,5 +1,3 @@
-//! Curves of training runs, from their `metrics.jsonl`.
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -46,8 +44,8 @@ impl RunMetrics {
         Ok(RunMetrics { name, lines })
     }
 
-    /// A measure by millions of training samples. `pointer` (JSON pointer, RFC 6901; empty for the line itself) locates
-    /// the measure's object. Where the value is missing, the curve has a gap.
+    /// By millions of training samples. `pointer` (JSON pointer, RFC 6901; empty for the line itself) locates the
+    /// measure's object. A missing value leaves a gap.
     fn curve(&self, label: &str, pointer: &str, key: &str) -> Curve {
         let point = |line: &Value| {
             let measures = line.pointer(pointer)?;

@@ -35,8 +35,8 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// Parses a player: `embedded`, a network file, or a classical player with an optional effort (`uct:500` for 500
-    /// rollouts per move, `minimax:3` for 3 plies). Networks make `visits` visits per move.
+    /// `embedded`, a network file, or a classical player with an optional effort (`uct:500` for 500 rollouts per move,
+    /// `minimax:3` for 3 plies). Networks make `visits` visits per move.
     pub fn named(name: &str, visits: u64) -> Result<Contender> {
         let (player, own) = name.split_once(':').map_or((name, None), |(player, own)| (player, Some(own)));
         if let Some(index) = Player::NAMES.iter().position(|known| *known == player) {
@@ -81,7 +81,6 @@ fn is_by_depth(player: Player) -> bool {
     matches!(player, Player::Minimax | Player::AlphaBeta)
 }
 
-/// `effort` is a depth in plies or a number of rollouts.
 fn limits(player: Player, effort: u64) -> Limits {
     if is_by_depth(player) {
         Limits { depth: Some(u32::try_from(effort).unwrap_or(u32::MAX)), ..Limits::default() }

@@ -45,7 +45,7 @@ impl FinishedMatchGame {
     }
 }
 
-/// The first player's half points in game `number`, 0 to 2.
+/// 0 to 2.
 pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
     match game.result.winner() {
         None => 1,
@@ -53,8 +53,8 @@ pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
     }
 }
 
-/// Checks that a replayed game ends where these rules end it, with their result. Resignations are not checked, because
-/// matches store no searches.
+/// Checks that a replayed game ends where and as the rules say. Resignations are not checked, because matches store no
+/// searches.
 pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord) -> Result<()> {
     let mut game = Game::from_fen(&stored.start_fen())?;
     let plies = stored.moves.len();
@@ -77,8 +77,7 @@ pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord
     Ok(())
 }
 
-/// Repeats the search at `ply` of a stored game and returns its move. Fails if the game is over there or the player
-/// does not search.
+/// Repeats the search at `ply` of a stored game. Fails if the game is over there or the player does not search.
 pub fn search_match_again(
     setup: Arc<MatchSetup>,
     number: u64,

@@ -1,5 +1,3 @@
-//! Reads players, result and opening of PGN games for match statistics.
-
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -26,8 +24,7 @@ pub struct PgnGame {
     pub opening: Vec<String>,
 }
 
-/// Reads the games of the PGN file `name`. Unreadable games are logged and left out; a game without two player names is
-/// an error.
+/// Unreadable games are logged and left out; a game without two player names is an error.
 ///
 /// Opening moves are those with the comment `book`, which fastchess writes. Otherwise games from the same start
 /// position have the same opening if they have the same tag `Round` or, without that tag, the same first eight plies.

@@ -1,5 +1,3 @@
-//! Plays a match on paired openings until all games are played or the SPRT has decided.
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,10 +44,8 @@ pub struct MatchReport {
     pub stopped: bool,
 }
 
-/// Plays a match. `bar` counts games; `counted` receives the results after every pair.
-///
-/// Pairs count in order of number up to the deciding pair, in whatever order they finish. With one worker a plan is
-/// reproducible.
+/// `bar` counts games; `counted` receives the results after every pair. Pairs count in order of number up to the
+/// deciding pair. With one worker a plan is reproducible.
 pub fn play_match(
     [first, second]: [&Contender; 2],
     plan: &MatchPlan,
@@ -103,7 +99,7 @@ pub fn play_match(
     })
 }
 
-/// Returns the match's setup and the networks, to which the sides refer by index.
+/// The sides refer to the networks by index.
 pub fn match_setup(
     players: [&Contender; 2],
     rules: &MatchRules,
@@ -137,7 +133,7 @@ fn evaluators(networks: &[Arc<dyn Backend>], batch: usize) -> Result<Vec<Box<dyn
     networks.iter().map(|network| network.evaluator(batch)).collect()
 }
 
-/// Counts finished games pair by pair until all are played or the SPRT has decided.
+/// Pair by pair until all are played or the SPRT has decided.
 fn count(
     plan: &MatchPlan,
     reports: &Receiver<Result<FinishedMatchGame>>,

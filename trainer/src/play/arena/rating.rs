@@ -1,5 +1,3 @@
-//! Maximum-likelihood ratings that put many players on one scale.
-
 use serde::{Deserialize, Serialize};
 
 use engine::apps::matches::{MatchResults, SIGMAS};
@@ -27,8 +25,8 @@ impl HeadToHead {
         HeadToHead { first: first.to_owned(), second: second.to_owned(), games, points, results }
     }
 
-    /// Variance of the points at an expected score of `expected` per game: the observed variance, or that of games
-    /// without draws if results are unknown or all equal.
+    /// Of the points, if a game has the expected score `expected`: the observed variance, or that of games without
+    /// draws if results are unknown or all equal.
     fn variance(&self, expected: f64) -> f64 {
         let (known, binomial) = (self.results.total() as f64, expected * (1.0 - expected));
         let observed =
@@ -47,12 +45,12 @@ pub struct Rating {
     pub games: f64,
 }
 
-/// Fits maximum-likelihood ratings (Bradley and Terry 1952, a draw is half a win) with Newton's method. `anchors` have
-/// a fixed Elo; without anchors the mean is 0.
+/// Maximum likelihood (Bradley and Terry 1952, a draw is half a win) by Newton's method. `anchors` have a fixed Elo;
+/// without anchors the mean is 0.
 ///
 /// Errors come from the observed variance of pairs and games (sandwich estimator H⁻¹ G H⁻¹ with curvature H and squared
-/// residuals G). So draws and balanced pairs make errors smaller than in a model of wins and losses. A player
-/// unconnected to the anchors gets a rating near 0 and a very large error.
+/// residuals G), so draws and balanced pairs make errors smaller. A player unconnected to the anchors gets a rating
+/// near 0 and a very large error.
 pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     let mut names: Vec<&str> = anchors.iter().map(|(name, _)| *name).collect();
     for name in meetings.iter().flat_map(|meeting| [meeting.first.as_str(), meeting.second.as_str()]) {
@@ -123,8 +121,7 @@ pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
     names.iter().enumerate().map(rating).collect()
 }
 
-/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b, plus a small ridge, without the rows and columns of the first
-/// `fixed` players.
+/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b, plus a small ridge, without the first `fixed` rows and columns.
 fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize) -> Vec<Vec<f64>> {
     let mut sum = vec![vec![0.0; n]; n];
     (0..n).for_each(|i| sum[i][i] = RIDGE);

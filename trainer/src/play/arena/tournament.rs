@@ -1,5 +1,3 @@
-//! Counts results by player and by pair of players.
-
 use std::collections::BTreeMap;
 
 use super::pgn::PgnGame;
@@ -31,8 +29,8 @@ fn ordered(white: usize, black: usize) -> [usize; 2] {
 }
 
 impl Tournament {
-    /// Two games form a pair if the same players played them with reversed colours in the same file, round (if known)
-    /// and opening (if known, see [`read_pgn`](super::read_pgn)).
+    /// Two games form a pair if the same players played them with reversed colours in the same file, round and opening
+    /// (if known, see [`read_pgn`](super::read_pgn)).
     pub fn new(files: &[Vec<PgnGame>]) -> Tournament {
         let mut tournament = Tournament::default();
         let mut meetings: BTreeMap<[usize; 2], MatchResults> = BTreeMap::new();

@@ -1,5 +1,3 @@
-//! Runs many games on one thread and evaluates their positions in shared batches.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::nets::eval::{Answer, EvalError, Evaluator, Request};
@@ -31,8 +29,9 @@ struct Slot<G> {
     pending: usize,
 }
 
-/// Keeps `games` games running until `deal` has no more, with up to `leaves` positions per game and batch. `done`
-/// receives every outcome, `evaluated` the positions of every round. Setting `stop` returns the unfinished games.
+/// Keeps `games` games running, with up to `leaves` positions per game and batch, and evaluates their positions in
+/// shared batches. `done` receives every outcome, `evaluated` the positions of every round. Setting `stop` returns the
+/// unfinished games.
 pub fn drive<G: BatchedGame>(
     evaluators: &mut [Box<dyn Evaluator>],
     (games, leaves): (usize, usize),
@@ -77,7 +76,7 @@ fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Optio
     }
 }
 
-/// Collects a game's leaves and plays a move whenever a search ends. False once the game is over.
+/// False once the game is over.
 fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMut(G::Outcome)) -> bool {
     loop {
         slot.pending = slot.game.solo().gather(leaves);
@@ -94,7 +93,7 @@ fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMu
     }
 }
 
-/// Evaluates the positions that wait for evaluator `number`, and returns their number.
+/// Returns the number of positions.
 fn answer<G: BatchedGame>(
     evaluator: &mut Box<dyn Evaluator>,
     number: usize,

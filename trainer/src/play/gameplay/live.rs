@@ -1,5 +1,5 @@
-//! Writes the current boards to `live.json` in the run's folder, for spectators. The state is global, like a logger, so
-//! that games need no handle. Before [`begin`] a move costs one uncontended lock.
+//! Writes the current boards to `live.json` in the run's folder, for spectators. The state is global, so that games
+//! need no handle.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl LiveBoards {
         }
     }
 
-    /// Writes the file atomically, but without flushing to disk, because it is soon outdated.
+    /// Atomic, but not flushed to disk, because the file is soon outdated.
     fn write(&self) {
         let boards: Vec<&Value> = self.boards.values().map(|(_, board)| board).collect();
         let text = json!({

@@ -1,5 +1,5 @@
-//! Shared by self-play and the arena: start positions and endgame tables ([`OpeningsAndTables`]), and many games on one
-//! thread with shared batches ([`drive`]).
+//! Start positions and endgame tables ([`OpeningsAndTables`]), and many games on one thread with shared batches
+//! ([`drive`]).
 
 pub mod live;
 mod openings;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::dataset::{self, Chunk, ChunkError};
 use crate::data::record::{GameView, Split, split_at};
 
-/// Share of the buffer, its newest positions, that counts as recent.
+/// The newest positions that count as recent.
 const RECENT: f64 = 0.25;
 
 /// Games of one iteration, in files `NAME-00000.h5` …
@@ -69,7 +69,7 @@ impl ReplayBuffer {
         self.entries.retain(|entry| !entry.positions.is_empty());
     }
 
-    /// Drops the newest `share` of the positions in whole games. Returns the number dropped.
+    /// In whole games. Returns the number of positions.
     pub fn purge(&mut self, share: f64) -> u64 {
         let before = self.positions();
         let mut wanted = (before as f64 * share).round() as u64;
@@ -84,8 +84,8 @@ impl ReplayBuffer {
         before - self.positions()
     }
 
-    /// Drops the oldest iterations, but not the newest, until `bytes` bytes of files are freed. `size` gives an
-    /// iteration's bytes. Returns the dropped names.
+    /// Drops the oldest iterations, but not the newest, until `bytes` bytes are freed. `size` gives an iteration's
+    /// bytes. Returns the dropped names.
     pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
         let mut dropped = Vec::new();
         while bytes > 0 && self.entries.len() > 1 {
@@ -96,8 +96,8 @@ impl ReplayBuffer {
         dropped
     }
 
-    /// Drops iterations whose files are missing, damaged or short of games, and renames damaged files. Returns a log
-    /// line per iteration. Fails on a file of another program version.
+    /// Drops iterations whose files are missing, damaged (then renamed) or short of games, and returns a log line for
+    /// each. Fails on a file of another program version.
     pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
@@ -113,8 +113,7 @@ impl ReplayBuffer {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Calls `take(recent, split, game)` for every game, newest first. `percent` are held out. Of equal games only the
-    /// newest counts.
+    /// Passes every game, newest first. `percent` are held out. Of equal games only the newest counts.
     pub fn visit(
         &self,
         folder: &Path,
@@ -296,7 +295,6 @@ mod tests {
         buffer.entries[0].name = "gone".into();
         let error = add_to(&buffer, &mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
         assert!(error.to_string().contains("gone-00000.h5 is missing"), "{error}");
-        // Lost games are dropped from the index, the others stay.
         let b = folder.path().join("b-00000.h5");
         let lost = buffer.drop_lost(folder.path()).unwrap();
         assert!(lost.len() == 1 && lost[0].contains("gone-00000.h5 is missing"), "{lost:?}");

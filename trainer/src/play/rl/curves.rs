@@ -14,7 +14,6 @@ pub fn is_run(folder: &Path) -> bool {
     folder.join("state.json").is_file()
 }
 
-/// Draws the run's `metrics.jsonl` into an SVG file.
 pub fn draw_curves(folder: &Path, out: &Path) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -60,7 +59,7 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
     ]
 }
 
-/// The latest rating of each iteration's network with its 95 % interval.
+/// The latest, with 95 % intervals.
 fn ratings(lines: &[Value]) -> Vec<Curve> {
     let last = lines.iter().rev().find_map(|line| {
         serde_json::from_value::<Vec<Rating>>(line["ratings"].clone()).ok().filter(|all| !all.is_empty())

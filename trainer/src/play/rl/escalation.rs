@@ -15,7 +15,7 @@ pub enum GateDecision {
     Vetoed,
 }
 
-/// Immediate measures of a veto, besides the return to the best weights with a fresh optimiser.
+/// Besides the return to the best weights with a fresh optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VetoResponse {
     pub level: u32,
@@ -43,7 +43,7 @@ impl Default for Escalation {
 }
 
 impl Escalation {
-    /// Updates the state after an arena. A veto has immediate measures.
+    /// Updates the state after an arena.
     pub fn arena(&mut self, decision: GateDecision, rules: &VetoRules) -> Option<VetoResponse> {
         match decision {
             GateDecision::Promoted => {
@@ -71,8 +71,7 @@ impl Escalation {
         }
     }
 
-    /// Updates the state after an iteration, and returns whether the measures end now. The iteration of the veto does
-    /// not count.
+    /// Returns whether the measures end now. The iteration of the veto does not count.
     pub fn iteration(&mut self, decision: Option<GateDecision>) -> bool {
         if decision == Some(GateDecision::Vetoed) {
             return false;

@@ -1,5 +1,3 @@
-//! The gate: chooses a network's arena opponents and decides from the results.
-
 use std::collections::BTreeMap;
 
 use anyhow::Result;
@@ -77,8 +75,8 @@ pub struct Opponent {
     pub name: String,
 }
 
-/// Chooses the opponents of the current network. Vetoed networks are excluded. No network occurs twice: if the best
-/// network is the initial one, its match as the best counts for both.
+/// Vetoed networks are excluded. No network occurs twice: if the best network is the initial one, its match as the best
+/// counts for both.
 pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
     let mut opponents = Vec::new();
     let mut add = |role: OpponentRole, name: String| opponents.push(Opponent { role, name });
@@ -134,8 +132,8 @@ pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (
     }
 }
 
-/// Lists the game phases, and the whole game, in which top-1 accuracy on the same held-out samples fell from `before`
-/// to `now` by more than two standard errors. The error is overestimated, because independent samples are assumed.
+/// The game phases, and the whole game, in which top-1 accuracy on the same held-out samples fell by more than two
+/// standard errors. Independent samples are assumed, which overestimates the error.
 pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     let parts = Phase::ALL.map(Phase::name).into_iter().zip(before.phases.iter().zip(&now.phases));
     let all = std::iter::once(("game", (&before.all, &now.all)));
@@ -153,7 +151,7 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     parts.chain(all).filter_map(worse).collect()
 }
 
-/// Lists the canary categories in which the second network solves fewer positions than the first.
+/// The categories in which the second network solves fewer positions than the first.
 pub fn failed_canaries(mut players: [JudgedNetwork; 2]) -> Result<Vec<String>> {
     let items = canaries();
     let answers = evaluate::judge(&items, &mut players)?;

@@ -1,5 +1,3 @@
-//! Interface to a network family: creates, stores, loads and trains networks.
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -49,7 +47,7 @@ pub struct TrainTask<'a> {
     pub lr_factor: f64,
     pub seed: u64,
     pub games: LoopGames<'a>,
-    /// Step of the training run at which this iteration's training began; `None` if not begun.
+    /// Step at which this iteration's training began; `None` if not begun.
     pub from: Option<u64>,
 }
 
@@ -90,16 +88,16 @@ pub trait LoopLearner {
     /// Device and runtime, for the log.
     fn describe(&self, config: &RlConfig) -> String;
 
-    /// The structure of the network in a file, like the key `train.model`. Fails for another family.
+    /// Like the key `train.model`. Fails for another family.
     fn model(&self, path: &Path, config: &RlConfig) -> Result<Value>;
 
     fn begin(&self, config: &RlConfig, nets: &RunNetworks) -> Result<()>;
 
-    /// Copies the structure of the run's networks into `config` and reads the pretraining games. Must be called once,
-    /// before the methods below.
+    /// Copies the structure of the run's networks into `config` and reads the pretraining games. Must be called before
+    /// the methods below.
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, folder: &Path) -> Result<()>;
 
-    /// Loads a network for play. `games` are the newest game files, for calibration.
+    /// `games` are the newest game files, for calibration.
     fn player(&self, context: &LoopContext<'_>, name: &str, games: &[PathBuf]) -> Result<LearntPlayer>;
 
     fn judged(&self, nets: &RunNetworks, name: &str) -> Result<JudgedNetwork>;
@@ -117,7 +115,7 @@ pub trait LoopLearner {
         begun: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<TrainOutcome>;
 
-    /// Validates two networks on the same held-out games: pretraining games, or else the run's own.
+    /// On the same held-out games: pretraining games, or else the run's own.
     fn validated(
         &self,
         context: &LoopContext<'_>,

@@ -20,8 +20,7 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Continues a log from `iteration` on. Removes the metrics of this and later iterations, which will be written
-    /// again.
+    /// Removes the metrics of `iteration` and later, which will be written again.
     pub fn open(folder: &Path, iteration: u64) -> Result<RunLog> {
         let path = folder.join("metrics.jsonl");
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -60,7 +59,7 @@ impl RunLog {
     }
 }
 
-/// Flattens a line of metrics: of the arena remains the score per opponent, of the ratings the tested network's.
+/// Keeps of the arena the score per opponent, of the ratings the tested network's.
 fn scalars(line: &Value) -> Value {
     let mut line = line.clone();
     let matches: BTreeMap<String, MatchResults> =

@@ -38,7 +38,7 @@ fn training(config: &RlConfig) -> Result<&SparseTrainConfig> {
 }
 
 impl SparseLoop {
-    /// Writes a network's weights before its ONNX file.
+    /// Weights first, then the ONNX file.
     fn write(
         &self,
         nets: &RunNetworks,

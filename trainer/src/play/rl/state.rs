@@ -40,9 +40,9 @@ pub struct RunState {
     pub buffer: ReplayBuffer,
     /// Number of the training run. Every veto starts a new one from the best weights.
     pub training: u64,
-    /// Sample count of the training run at which this iteration's training is complete.
+    /// Sample count of the training run at which this iteration's training ends.
     pub target: u64,
-    /// Step of the training run at which this iteration's training began; `None` outside of training.
+    /// Step of the training run at which this iteration's training began.
     #[serde(default)]
     pub from: Option<u64>,
     /// Of the policy, from the first network.
@@ -52,11 +52,10 @@ pub struct RunState {
     /// Unfinished matches of this iteration, by the opponent's role.
     #[serde(default, rename = "begun")]
     pub unfinished: BTreeMap<String, MatchResults>,
-    /// Results of all matches of the run.
     pub meetings: Vec<HeadToHead>,
     /// Ratings by Elo's own update with K = 32, for comparison.
     pub k32: BTreeMap<String, f64>,
-    /// The networks of an iteration's games, fixed before its first game; with `lag` also the next iteration's.
+    /// The networks of an iteration's games, fixed before its first game.
     #[serde(default)]
     pub lineups: BTreeMap<u64, Lineup>,
     /// Fields of the current iteration's line of metrics.

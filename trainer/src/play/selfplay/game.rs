@@ -45,7 +45,6 @@ pub struct SelfPlayGame {
 }
 
 impl SelfPlayGame {
-    /// Starts game `number`, or continues `record`.
     pub fn new(setup: Arc<SelfPlaySetup>, number: u64, evaluator: usize, record: GameRecord) -> SelfPlayGame {
         let mut game = Game::from_fen(&record.start_fen()).expect("a checked start position");
         record.moves.iter().for_each(|m| game.play(m.to_legal_move(game.position())));
@@ -61,7 +60,7 @@ impl SelfPlayGame {
         stream_rng(purpose, self.setup.seed, self.number, ply as u64)
     }
 
-    /// Records the finished search, with its policy if `is_target`, and plays a move.
+    /// The policy is recorded if `is_target`.
     fn finish_search(&mut self, is_target: bool) {
         let tree = self.solo.tree();
         let stats = tree.stats();
@@ -115,7 +114,7 @@ impl SelfPlayGame {
         if self.record.moves.len() < rules.plies { rules.opening } else { rules.later }
     }
 
-    /// Result, adjudication flag, and the side that resigned; `None` if the game goes on.
+    /// Also the adjudication flag and the side that resigned.
     fn end(&self) -> Option<(GameResult, u16, Option<Color>)> {
         let rules = &self.setup.rules;
         if let Some((result, flag)) = known_result(&self.game, &self.setup.tables) {
@@ -132,7 +131,7 @@ impl SelfPlayGame {
         self.rng(RngStream::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
     }
 
-    /// The side that resigns now, by its last searches.
+    /// By the last searches.
     fn resigning_side(&self) -> Option<Color> {
         let first = first_mover(&self.record);
         let last = self.record.searches.len().checked_sub(1)?;
@@ -212,8 +211,8 @@ impl FinishedGame {
     }
 }
 
-/// Checks that a stored game can be game `number` of this setup: it ends where and how the rules say, and every ply has
-/// a search record. The moves must already be checked ([`replay_game`](crate::data::dataset::replay_game)).
+/// Checks that a game ends where and how the rules say, and every ply has a search record. The moves must already be
+/// checked ([`replay_game`](crate::data::dataset::replay_game)).
 pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Result<()> {
     let (plies, searches) = (game.moves.len(), game.searches.len());
     ensure!(searches == plies, "it has {searches} searches for {plies} plies");

@@ -1,7 +1,6 @@
-//! Self-play: the worker threads of [`play`] each run many games with shared batches (see
-//! [`drive`](crate::play::gameplay::drive)). Games are stored as `games/1`, with every position's search value and, if
-//! its search was large enough, its policy target. A [`SelfPlayWorker`] takes games from any [`GameSource`], such as
-//! several units of work.
+//! Self-play: each worker thread of [`play`] runs many games with shared batches (see
+//! [`drive`](crate::play::gameplay::drive)). A [`SelfPlayWorker`] takes games from any [`GameSource`], such as several
+//! units of work.
 
 mod policy_target;
 mod game;

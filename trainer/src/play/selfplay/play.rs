@@ -1,5 +1,3 @@
-//! Worker threads play self-play games, and a collector stores them.
-
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +19,6 @@ use crate::data::dataset::{PendingGame, Store};
 use crate::data::record::{GameRecord, RngStream, stream_rng};
 use crate::play::gameplay::{OpeningsAndTables, drive};
 
-/// How often the collector checks the clock and the stop flag.
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone)]
@@ -88,7 +85,7 @@ impl SelfPlayContext {
         Ok(context.and_from(0, networks))
     }
 
-    /// Sets the networks of games from number `first` on. `first` must increase from call to call.
+    /// From number `first` on, which must increase from call to call.
     pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
         let network = self.index(&networks.network);
         let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
@@ -127,7 +124,7 @@ impl SelfPlayContext {
 }
 
 pub trait GameSource: Sync {
-    /// The next game to start or continue; `None` if none is available now.
+    /// `None` if no game is available now.
     fn next(&self) -> Result<Option<PendingGame>>;
 
     fn finished(&self, game: FinishedGame) -> Result<()>;
@@ -141,7 +138,6 @@ pub trait GameSource: Sync {
     }
 }
 
-/// Plays many games at once on the calling thread.
 pub struct SelfPlayWorker<'a> {
     context: &'a SelfPlayContext,
     evaluators: Vec<Box<dyn Evaluator>>,
@@ -154,7 +150,7 @@ impl SelfPlayWorker<'_> {
         Ok(SelfPlayWorker { context, evaluators })
     }
 
-    /// Keeps `at_once` games of `source` running until none is left or `halt` is set. A failure sets `halt`.
+    /// Until no game is left or `halt` is set. A failure sets `halt`.
     pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
         let context = self.context;
         let failure = RefCell::new(None);
@@ -224,7 +220,6 @@ impl Evaluator for CountingEvaluator {
     }
 }
 
-/// The games of a store that remain to be played.
 pub struct GameQueue {
     unfinished: VecDeque<PendingGame>,
     held: BTreeSet<u64>,
@@ -241,7 +236,7 @@ impl GameQueue {
         GameQueue { unfinished: store.begun().into(), held: store.held(), next, end }
     }
 
-    /// Deals games already begun before new ones.
+    /// Games already begun come first.
     pub fn deal(&mut self) -> Option<PendingGame> {
         if let Some(unfinished) = self.unfinished.pop_front() {
             return Some(unfinished);
@@ -269,7 +264,7 @@ enum WorkerMessage {
     Failed(anyhow::Error),
 }
 
-/// A worker's view of a store's games; the collector stores what it sends.
+/// The collector stores what this sends.
 struct StoredGames<'a> {
     queue: &'a Mutex<GameQueue>,
     /// Planned games that are unfinished; at 0 all workers stop.
@@ -298,8 +293,8 @@ impl GameSource for StoredGames<'_> {
     }
 }
 
-/// Plays until `store` has the planned number of games, which `bar` counts. Setting `stop` stores the unfinished games,
-/// which the next call continues. With one worker a plan is reproducible.
+/// Plays until `store` has the planned number of games, which `bar` counts. Setting `stop` stores the unfinished games
+/// for the next call. With one worker a plan is reproducible.
 pub fn play(
     plan: &SelfPlayPlan,
     networks: &SelfPlayNetworks,
@@ -353,7 +348,7 @@ pub fn play(
     })
 }
 
-/// Has a cache unless the rules forbid it or it would cost more than it saves.
+/// With a cache unless the rules forbid it or it would cost more than it saves.
 fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
     let rules = context.rules();
     let inner = network.evaluator(rules.games * rules.leaves)?;
@@ -376,7 +371,7 @@ fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayG
     Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
 }
 
-/// Whether the second network, with this share of the games, plays game `number`.
+/// `share` is the second network's.
 pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
     stream_rng(RngStream::Network, seed, number, 0).f64() < share
 }
@@ -386,7 +381,6 @@ pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn B
     other.map_or(&*networks.network, |(other, _)| &**other)
 }
 
-/// Stores the workers' messages until all workers have ended.
 fn collect(
     context: &SelfPlayContext,
     halt: &AtomicBool,

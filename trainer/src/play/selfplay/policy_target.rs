@@ -4,9 +4,9 @@ use shakmaty::Move;
 /// Each move's share of the visits. A move proven to win is the whole target; moves proven to lose are left out unless
 /// all lose.
 ///
-/// `stats` are those of a finished search, best move first; `priors` are the root's before noise. `prune` removes
-/// visits that only noise caused: policy target pruning (Wu 2019, section 3.2, there with forced playouts). A move keeps
-/// no visits after its PUCT score without noise is below the most visited move's, and no single visit.
+/// `priors` are the root's before noise. `prune` removes visits that only noise caused: policy target pruning (Wu 2019,
+/// section 3.2, there with forced playouts). A move keeps no visits after its PUCT score without noise is below the
+/// most visited move's, and no single visit.
 pub fn policy_target(stats: &[MoveStats], priors: &[(Move, f32)], prune: bool) -> Vec<(Move, f32)> {
     let Some(best) = stats.iter().filter(|stats| !loses(stats)).max_by_key(|stats| stats.visits) else {
         return shares(stats.iter().map(|stats| (stats.m, stats.visits as f32)));

@@ -1,4 +1,4 @@
-//! Self-play with hashed evaluations, and the effect of every setting.
+//! With hashed evaluations.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ fn setup(rules: &SelfPlayRules, seed: u64) -> Arc<SelfPlaySetup> {
     Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables: Tables::default() })
 }
 
-/// Plays for `stop` rounds. Returns the finished games in order, the unfinished games and the number of positions.
+/// Plays `stop` rounds. Returns the finished games in order, the unfinished games and the number of positions.
 fn driven(
     setup: &Arc<SelfPlaySetup>,
     games: Vec<(u64, GameRecord)>,

@@ -16,7 +16,7 @@ use crate::play::arena::{Contender, Side, check_match_game, match_setup, search_
 use crate::play::gameplay::OpeningsAndTables;
 use crate::play::selfplay::{SelfPlayNetworks, SelfPlaySetup, check_game, network_of, search_again};
 
-/// What checks of results of one kind of unit and one seed share.
+/// Shared by the checks of one kind of unit and one seed.
 pub struct ResultCheck {
     task: UnitTask,
     starts: StartPositions,
@@ -43,9 +43,8 @@ impl ResultCheck {
 
 /// Checks a result and returns its games in order.
 ///
-/// The file must name this unit (whose name covers networks, rules and seed) and have all of its games. Each game must
-/// replay by the rules to its stored result. If the network is exact on every machine, one random search of a self-play
-/// or match unit is repeated.
+/// The file must name this unit (whose name covers networks, rules and seed) and have all of its games, which must
+/// replay by the rules to their results. If the network is exact on every machine, one random search is repeated.
 pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec<GameRecord>> {
     let records = match unit.kind {
         UnitKind::Match => read_match(path, &unit.source(), &check.tables)?,

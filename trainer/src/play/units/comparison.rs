@@ -1,5 +1,3 @@
-//! Compares search settings by matches of a network against itself, split into units of work.
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +53,7 @@ pub struct ComparedMatch {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MatchPoints {
-    /// The first player's half points per game. The first player has White in each pair's first game.
+    /// In each pair's first game the first player has White.
     pub halves: Vec<u8>,
 }
 
@@ -100,8 +98,8 @@ struct MatchUnits {
     units: Vec<Unit>,
 }
 
-/// Plays a plan's matches as units, which other machines find in the inbox. Reuses results in the folder. `bar` counts
-/// games. Returns the matches in order, or `None` if interrupted.
+/// Other machines find the units in the inbox. Reuses results in the folder. `bar` counts games. Matches are in order;
+/// `None` if interrupted.
 pub fn compare_by_units(
     plan: &ComparisonPlan,
     inbox: &Inbox,
@@ -199,7 +197,6 @@ pub fn compare_by_units(
     Ok(Some(matches.iter().map(of).collect()))
 }
 
-/// The first player's half points per game.
 fn halves(games: &[GameRecord]) -> Vec<u8> {
     (0..).zip(games).map(|(number, game)| halves_of(number, game)).collect()
 }

@@ -1,5 +1,3 @@
-//! Collects results of units from other machines and from own threads.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,8 +52,8 @@ pub struct GatherReport {
 pub struct Gathering<'a> {
     pub inbox: &'a Inbox,
     pub own: OwnWork,
-    /// Units wanted later, whose results stay in the inbox until then. Without other machines, own threads begin the
-    /// later self-play while the last games of the present units are played.
+    /// Units wanted later, whose results stay in the inbox until then. Without other machines, own threads begin their
+    /// self-play while the last games of the present units are played.
     pub ahead: &'a [Unit],
     /// Further fields of the list of wanted units.
     pub about: Value,
@@ -63,9 +61,9 @@ pub struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
-    /// Collects the results of all `units`. Own threads do the units in order, unless other machines are faster. `task`
-    /// loads a unit's inputs. Self-play units must differ only in their game numbers; own threads play them together.
-    /// `admit` is called once per unit and file, and again only after [`Admission::Later`]; `shown` after each round.
+    /// Collects results of all `units`. Own threads do the units in order, unless other machines are faster. Self-play
+    /// units must differ only in their game numbers; own threads play them together. `admit` is called once per unit
+    /// and file, and again only after [`Admission::Later`]; `shown` after each round.
     pub fn run(
         self,
         units: &[Unit],

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::base::files::{make_folder, write_file};
 
-/// File name for these contents: xxh3-128 in hexadecimal, then `.` and `ending`.
+/// xxh3-128 in hexadecimal, then `.` and `ending`.
 pub fn hash_of(bytes: &[u8], ending: &str) -> String {
     format!("{:032x}.{ending}", xxh3_128(bytes))
 }

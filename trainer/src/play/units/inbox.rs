@@ -44,7 +44,7 @@ impl Inbox {
         HashedFiles::new(self.folder.join("files"), self.published)
     }
 
-    /// Publishes the wanted units, most urgent first, and `more` as `about`. Removes input files that no unit needs.
+    /// Most urgent first, with `more` as `about`. Removes input files that no unit needs.
     pub fn publish<'a>(&self, units: impl Iterator<Item = &'a Unit>, more: &Value) -> Result<()> {
         if !self.published {
             return Ok(());
@@ -71,7 +71,6 @@ impl Inbox {
         Ok(())
     }
 
-    /// Names of the results in the folder.
     pub fn results(&self) -> Result<BTreeSet<String>> {
         let at = || format!("cannot read {}", self.folder.display());
         let mut names = BTreeSet::new();
@@ -91,7 +90,7 @@ impl Inbox {
         self.folder.join(name)
     }
 
-    /// A result that another machine may still deliver is no longer needed.
+    /// The result is no longer needed, though another machine may still deliver it.
     pub fn set_past(&self, name: &str) {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
@@ -116,7 +115,7 @@ impl Inbox {
         _ = std::fs::remove_file(self.path(name));
     }
 
-    /// Moves an invalid file to `refused/` and writes the reason beside it.
+    /// Writes the reason beside the moved file.
     pub fn refuse(&self, name: &str, reason: &str) -> Result<()> {
         let refused = self.folder.join("refused");
         make_folder(&refused)?;

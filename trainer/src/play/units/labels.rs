@@ -1,5 +1,3 @@
-//! Labels games by units of work.
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -26,8 +24,7 @@ struct Block {
     games: Chunk,
 }
 
-/// Labels games as units, which other machines find in the inbox, and stores the same files as
-/// [`run_tasks`](crate::data::datagen::run_tasks). `bar` counts positions.
+/// Stores the same files as [`run_tasks`](crate::data::datagen::run_tasks). `bar` counts positions.
 pub fn label_by_units(
     (task, rules): (&Annotate, &AnnotateRules),
     inbox: &Inbox,

@@ -43,8 +43,7 @@ pub fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
     Ok(serde_json::to_string(&file).expect("numbers and text make JSON") + "\n")
 }
 
-/// Reads and replays the games of a result of unit `source`. A game that rules and tables leave undecided counts as
-/// adjudicated.
+/// Replays the games. A game that rules and tables leave undecided counts as adjudicated.
 pub fn read_match(path: &Path, source: &str, tables: &Tables) -> Result<Vec<GameRecord>> {
     let at = || path.display().to_string();
     let file: MatchFile = serde_json::from_slice(&std::fs::read(path).with_context(at)?)

@@ -1,8 +1,8 @@
 //! Units of work: self-play games, match pairs or blocks of games to label.
 //!
-//! A [`Unit`] names its inputs by hash, so that every machine with the same files makes the same result. [`UnitTask`]
-//! does a unit, in this process or by the command `work` elsewhere. Results meet in an [`Inbox`], [`check_result`]
-//! checks them, and [`Gathering`] collects them while own threads do what nobody else does.
+//! A [`Unit`] names its inputs by hash, so that every machine with the same files makes the same result, in this
+//! process or by the command `work` elsewhere. Results meet in an [`Inbox`]; [`Gathering`] collects them while own
+//! threads do what nobody else does.
 
 mod unit;
 mod hashed_files;

@@ -51,7 +51,7 @@ impl<'a> OwnUnits<'a> {
         (OwnUnits { inbox, queue, active: AtomicBool::new(active), messages }, reports)
     }
 
-    /// Runs `work` on an own thread and reports an error or a panic to the collector.
+    /// Reports an error or a panic to the collector.
     pub fn reported(&self, work: impl FnOnce() -> Result<()>) {
         // After a panic the units would never finish. The panic printed its own message.
         let done = catch_unwind(AssertUnwindSafe(work));
@@ -99,7 +99,7 @@ impl<'a> OwnUnits<'a> {
         !self.lock().done.contains(&unit.file())
     }
 
-    /// Delivers a unit's result, unless another result has arrived.
+    /// Unless another result has arrived.
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
         if self.inbox.path(&unit.file()).exists() {
             _ = std::fs::remove_file(file);
@@ -123,7 +123,7 @@ impl<'a> OwnUnits<'a> {
         self.lock().own.contains(name)
     }
 
-    /// Queues a unit again after its result was refused.
+    /// For a refused result.
     pub fn do_again(&self, unit: &Unit) {
         let mut queue = self.lock();
         queue.done.remove(&unit.file());

@@ -126,8 +126,8 @@ impl UnitTask {
         })
     }
 
-    /// Does a unit on one thread and returns the result file in `folder`, or `None` if interrupted. The next call
-    /// continues from the folder's files.
+    /// Does a unit on one thread. Returns the result file in `folder`, or `None` if interrupted; the next call
+    /// continues.
     pub fn finish(
         &self,
         unit: &Unit,

@@ -1,6 +1,5 @@
-//! Plays the games of many self-play units together, because one unit has too few to fill batches. Each thread runs up
-//! to the rules' number of games, from any units. A game depends only on its number, so results equal those of a unit
-//! played alone.
+//! Plays the games of many self-play units together, because one unit has too few to fill batches. A game depends only
+//! on its number, so results equal those of a unit played alone.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,8 +50,8 @@ impl<'a> UnitGames<'a> {
         UnitGames { context, queue, folder, at_once, state: Mutex::new(state) }
     }
 
-    /// Plays on the calling thread until `halt` is set, and waits while there are no units. A failure sets `halt`.
-    /// Unfinished games are saved and continue when their unit is taken again.
+    /// Plays until `halt` is set, and waits while there are no units. A failure sets `halt`. Unfinished games continue
+    /// when their unit is taken again.
     pub fn work(&self, halt: &AtomicBool) -> Result<()> {
         let played = self.play(halt).inspect_err(|_| halt.store(true, Ordering::Relaxed));
         // The last thread to leave saves all unfinished games.
@@ -108,7 +107,6 @@ impl<'a> UnitGames<'a> {
         }
     }
 
-    /// Delivers a unit whose games are all finished.
     fn finish(&self, begun: BegunUnit) -> Result<()> {
         let BegunUnit { unit, store, .. } = begun;
         store.close()?;
@@ -157,7 +155,7 @@ impl GameSource for UnitGames<'_> {
 }
 
 impl UnitGamesState {
-    /// Stores a game that left the board and returns its unit's index.
+    /// Returns the index of the game's unit.
     fn take(&mut self, game: PendingGame) -> Result<usize> {
         let index = self.begun.iter().position(|begun| begun.unit.numbers().contains(&game.number));
         let index = index.expect("a unit is begun as long as its games are played");

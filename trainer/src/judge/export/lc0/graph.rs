@@ -1,5 +1,3 @@
-//! An lc0 network as an ONNX graph.
-
 use engine::nets::encoding::{az4672, lc0_112, lc0_1858};
 use shakmaty::{Bitboard, Color, Move, Role, Square, attacks};
 
@@ -11,8 +9,8 @@ use crate::judge::export::graph::{GraphBuilder, GraphValue};
 /// Draw logit of networks with a scalar value: P(draw) ≈ 0.
 const NO_DRAW: f32 = -100.0;
 
-/// The half-move clock plane is divided by this and its weights multiplied: otherwise int8 quantisation would round
-/// these small weights to zero.
+/// The half-move clock plane is divided by this and its weights multiplied: otherwise int8 would round these small
+/// weights to zero.
 const CLOCK_SCALE: f32 = 64.0;
 
 pub fn graph(net: &Lc0Net) -> GraphBuilder {
@@ -129,8 +127,7 @@ impl Lc0GraphWriter {
     }
 }
 
-/// Turns a scalar value layer with output x into WDL logits (x, no draw, −x). As in lc0, tanh x is the expected result,
-/// so P(win) = `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
+/// Logits are (x, no draw, −x). As in lc0, tanh x is the expected result, so P(win) = `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
 fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     let zero = vec![0.0; scalar.weight.len()];
     let minus: Vec<f32> = scalar.weight.iter().map(|x| -x).collect();
@@ -140,8 +137,8 @@ fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     }
 }
 
-/// For each of the 1,858 moves: the flat index of its logit in the `[73, 8, 8]` planes of `az4672/1`. But the promotion
-/// planes stand for rook, bishop and queen; knight promotions use the plain move's plane (lc0,
+/// For each of the 1,858 moves: the flat index of its logit in the `[73, 8, 8]` planes of `az4672/1`. But promotion
+/// planes stand for rook, bishop and queen, and knight promotions use the plain move's plane (lc0,
 /// `neural/tables/policy_map.h`).
 fn plane_squares() -> Vec<i64> {
     const PROMOTIONS: i64 = 64;

@@ -1,6 +1,5 @@
-//! Converts Leela Chess Zero's networks (`WEIGHTS.pb.gz`) to ONNX: residual networks with or without
-//! squeeze-and-excitation, with a convolutional or dense policy head and a WDL or scalar value head, but no
-//! transformers. The moves-left head is dropped.
+//! Converts lc0's residual networks (`WEIGHTS.pb.gz`) to ONNX, with or without squeeze-and-excitation, with a
+//! convolutional or dense policy head and a WDL or scalar value head, without the moves-left head.
 
 mod proto;
 mod layers;

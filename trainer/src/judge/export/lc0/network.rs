@@ -45,7 +45,7 @@ pub struct Lc0Block {
     pub squeeze: Option<Lc0Squeeze>,
 }
 
-/// Squeeze-and-excitation with a scale and a shift per channel, computed from the channel means.
+/// With a scale and a shift per channel, computed from the channel means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Squeeze {
     pub reduce: Lc0Dense,

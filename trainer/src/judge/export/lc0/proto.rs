@@ -1,5 +1,5 @@
-//! The part of lc0's protobuf schema that residual networks need (`proto/net.proto` of
-//! <https://github.com/LeelaChessZero/lczero-common>). Declared by `prost`'s derive, so that a build needs no `protoc`.
+//! Part of lc0's protobuf schema (`proto/net.proto` of <https://github.com/LeelaChessZero/lczero-common>), by `prost`'s
+//! derive, so that a build needs no `protoc`.
 
 use prost::Message;
 

@@ -1,4 +1,4 @@
-//! lc0 files with random weights, one per supported architecture.
+//! lc0 files with random weights.
 
 use std::io::Write;
 
@@ -35,7 +35,7 @@ const FILTERS: usize = 16;
 const VALUE_CHANNELS: usize = 32;
 const VALUE_HIDDEN: usize = 128;
 
-/// A `.pb.gz` file, always the same for a variant.
+/// A `.pb.gz` file.
 pub fn file(variant: Lc0Variant) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
     file.write_all(&net(variant).encode_to_vec()).unwrap();

@@ -1,6 +1,6 @@
-//! Compares converted networks with lc0's own outputs in `tests/data/lc0/answers.jsonl`, for [`random::VARIANTS`] and
-//! Maia 1100 and 1900: `VerboseMoveStats` after `go nodes 1` (Eigen backend, policy temperature 1) with more digits,
-//! and the WDL before display rescaling.
+//! Compares converted networks with lc0's outputs in `tests/data/lc0/answers.jsonl`, for [`random::VARIANTS`] and Maia
+//! 1100 and 1900: `VerboseMoveStats` after `go nodes 1` (Eigen backend, policy temperature 1) with more digits, and the
+//! WDL before display rescaling.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::{onnx, random};
 use crate::judge::export::built_in_positions;
 use engine::nets::onnx_file::proto::{AttributeProto, ModelProto, NodeProto};
 
-/// Largest difference of a probability.
+/// Of probabilities.
 const TOLERANCE: f32 = 1e-3;
 
 #[derive(Deserialize)]
@@ -147,7 +147,7 @@ fn layers_of_wrong_size_are_named() {
     assert_eq!(read(&net).unwrap(), read(&random::net(VARIANTS[1])).unwrap());
 }
 
-/// The model with lc0's input and output names, and probabilities instead of logits.
+/// With lc0's input and output names, and probabilities instead of logits.
 fn as_lc0_exports(variant: Lc0Variant) -> ModelProto {
     let net = Lc0Net::decode(&random::file(variant)).unwrap();
     let mut model = graph(&net).finish("lc0", Vec::new());

@@ -9,7 +9,7 @@ pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue)
     writer.linear(input, &net.out)
 }
 
-/// Returns the policy logits and, with a value head, the WDL logits. The input has `size` numbers.
+/// Policy logits and, with a value head, WDL logits. The input has `size` numbers.
 pub fn mlp(
     writer: &mut LayerWriter<'_>,
     net: &Mlp,

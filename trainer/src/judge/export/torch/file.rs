@@ -1,5 +1,3 @@
-//! A network file: ONNX graph and card (`docs/formats.md`).
-
 use anyhow::{Result, bail};
 use engine::nets::eval::Schemes;
 use prost::Message;
@@ -12,7 +10,7 @@ use crate::judge::export::graph::GraphBuilder;
 use crate::learn::torch::Checkpoint;
 use crate::learn::torch::families::{Body, Net, Weights};
 
-/// A network file in fp32. A recursive network's graph is a single step, which the engine repeats.
+/// In fp32. A recursive network's graph is a single step, which the engine repeats.
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, false), recursion_entries(net, weights))
 }
@@ -42,7 +40,7 @@ fn write(
     graph.finish(name, [card(&text), further_entries].concat()).encode_to_vec()
 }
 
-/// Card entries of a recursive network: number of steps and initial answer token (`docs/formats.md`).
+/// Number of steps and initial answer token of a recursive network (`docs/formats.md`).
 fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     let Body::Trm(net) = &net.body else { return Vec::new() };
     let answer = numbers(&weights.master(net.first_answer));
@@ -80,8 +78,8 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     writer.graph
 }
 
-/// Restores a checkpoint on the CPU in fp32. `averaged` prefers the averaged weights (EMA); `steps` overrides a
-/// recursive network's number of steps.
+/// On the CPU in fp32. `averaged` prefers the averaged weights (EMA); `steps` overrides a recursive network's number of
+/// steps.
 pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) -> Result<(Net, Weights)> {
     let mut model = checkpoint.config.model.clone();
     match (&mut model, steps) {

@@ -1,5 +1,3 @@
-//! Golden outputs computed by libtorch.
-
 use engine::chess::position::Game;
 use engine::nets::eval::Golden;
 use tch::{Kind, Tensor};

@@ -1,5 +1,3 @@
-//! libtorch and ONNX Runtime give the same outputs.
-
 use std::path::{Path, PathBuf};
 
 use engine::chess::position::Game;
@@ -15,8 +13,8 @@ use crate::data::record::INITIAL_FEN;
 use crate::learn::torch::Checkpoint;
 use crate::learn::torch::families::{Net, Torch, Weights};
 
-/// White and Black to move, with and without history: castling, promotions, en passant, a repetition, a check, the
-/// fifty-move limit, castling in Chess960.
+/// With and without history: castling, promotions, en passant, a repetition, a check, the fifty-move limit, castling in
+/// Chess960.
 const POSITIONS: [(&str, &str); 11] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3"),
@@ -68,7 +66,7 @@ fn shipped(name: &str) -> (Net, Weights, PathBuf) {
     (net, weights, nets.join(format!("{name}.onnx")))
 }
 
-/// Compares both runtimes, with all positions in one batch and one by one.
+/// With all positions in one batch and one by one.
 fn agree(net: &Net, weights: Weights, file: &Path) {
     let torch = Torch::new(net, weights, Device::Cpu);
     let theirs = Network::load(file).unwrap();
@@ -144,7 +142,7 @@ fn a_network_without_a_value_head_gets_the_material_evaluation() {
     agree(&net, weights, &file);
 }
 
-/// Outputs of a shipped network in dtype `kind` after `change` of its weights.
+/// After `change` of a shipped network's weights.
 fn answers(kind: Kind, change: impl Fn(&Tensor)) -> Result<Vec<Answer>, EvalError> {
     let (net, weights, _) = shipped("resnet");
     tch::no_grad(|| change(&weights.flat));

@@ -1,5 +1,3 @@
-//! The tiny recursive model (TRM) as an ONNX graph: a single step, or all steps unrolled.
-
 use super::writer::LayerWriter;
 use crate::judge::export::graph::GraphValue;
 use crate::learn::torch::families::trm::{PLANES, SQUARES, TransformerLayer, Trm};
@@ -11,7 +9,7 @@ struct RecurrentState {
     z: Option<GraphValue>,
 }
 
-/// One step, with inputs `y` and `z` and outputs `y_out` and `z_out`. Returns policy and WDL logits.
+/// Inputs `y` and `z`, outputs `y_out` and `z_out`. Returns policy and WDL logits.
 pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let width = net.config.width;
     let y = writer.graph.input("y", &[1, width]);

@@ -1,5 +1,3 @@
-//! Compares a network file in ONNX Runtime with its checkpoint in libtorch.
-
 use anyhow::{Result, ensure};
 use engine::chess::position::Game;
 use engine::nets::onnx::Network;
@@ -26,7 +24,7 @@ impl OutputDifference {
     }
 }
 
-/// Fails if the file's schemes are not those of `net`.
+/// Fails if the schemes differ.
 pub fn compare(net: &Net, weights: &Weights, file: &Network, positions: &[Game]) -> Result<OutputDifference> {
     let schemes = net.schemes();
     ensure!(file.schemes() == schemes, "the file holds another network: {}", file.describe());

@@ -1,5 +1,3 @@
-//! Matches of the network in training against other players.
-
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -175,7 +173,6 @@ impl RlLoop {
         Ok(true)
     }
 
-    /// Stores a match's results, as final if decided.
     fn counted(&mut self, name: &str, open: &OpenMatch, results: MatchResults, decided: bool) -> Result<()> {
         let (opponent, role) = (&open.opponent.name, open.opponent.role);
         if !decided {

@@ -9,7 +9,6 @@ use crate::play::rl::networks::RunNetworks;
 use super::RlLoop;
 
 impl RlLoop {
-    /// Deletes unneeded networks and games, and more of them while the folder exceeds `disk`.
     pub(super) fn clean_up(&mut self) -> Result<()> {
         let milestone = |iteration: &u64| iteration.is_multiple_of(self.config.milestone_every);
         let mut iterations = self.nets.iterations();

@@ -7,7 +7,7 @@ use crate::play::rl::gate;
 use super::RlLoop;
 
 impl RlLoop {
-    /// Applies a decision and ends the iteration. `tested` is `None` if training produced no network.
+    /// `tested` is `None` if training produced no network.
     pub(super) fn apply(&mut self, decision: GateDecision, why: &str, tested: Option<&str>) -> Result<()> {
         let response = self.state.escalation.arena(decision, &self.config.veto);
         self.note("verdict", json!(decision));
@@ -25,7 +25,6 @@ impl RlLoop {
         self.conclude(Some(decision))
     }
 
-    /// Purges the newest positions, and logs the measures and what got worse.
     fn veto(
         &mut self,
         why: &str,
@@ -62,7 +61,7 @@ impl RlLoop {
         Ok(())
     }
 
-    /// Lists held-out game phases and canary categories in which `now` is worse than `before`.
+    /// Held-out game phases and canary categories in which `now` is worse than `before`.
     fn worse(&self, before: &str, now: &str) -> Result<Vec<String>> {
         let folder = self.games();
         let games = self.loop_games(&folder);

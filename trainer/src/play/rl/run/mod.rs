@@ -1,5 +1,4 @@
-//! The loop of self-play (`play`), training (`train`), arena matches (`arena`), their `decision` and file `cleanup`.
-//! Games are split into `units` of work for this process or other machines.
+//! The loop of self-play, training and arena matches.
 
 mod units;
 mod play;
@@ -30,7 +29,6 @@ use crate::data::record::{RngStream, stream_rng};
 use crate::play::arena::rate;
 use crate::play::units::Inbox;
 
-/// How other machines take part in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Others {
     /// `None` to work alone.
@@ -126,8 +124,8 @@ impl RlLoop {
         Ok(resumed)
     }
 
-    /// Logs missing files and continues without them: drops unreadable games and replaces a missing training run with a
-    /// new one from the last network's weights.
+    /// Continues without missing files: drops unreadable games and replaces a missing training run with a new one from
+    /// the last network's weights.
     fn recover(&mut self) -> Result<()> {
         let [games, positions] = self.new_games();
         for lost in self.state.buffer.drop_lost(&self.games())? {
@@ -210,8 +208,7 @@ impl RlLoop {
         &self.state
     }
 
-    /// Runs until `iterations` iterations are complete or it is interrupted. `until` is the expected end, for the log
-    /// only. An error loses no finished work.
+    /// `until` is the expected end, for the log only. An error loses no finished work.
     pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<RlOutcome> {
         let (begin, first) = (Instant::now(), self.state.iteration);
         self.last = iterations;
@@ -241,7 +238,6 @@ impl RlLoop {
         Ok(RlOutcome::Finished)
     }
 
-    /// Adds the time since the last call to the run time.
     fn clock(&mut self) {
         let now = Instant::now();
         self.state.totals.seconds += (now - self.counted).as_secs_f64();
@@ -296,7 +292,7 @@ impl RlLoop {
         (positions as f64 * self.config.samples_per_position).round() as u64
     }
 
-    /// Ends an iteration: writes its metrics and prepares the next, from the best weights after a veto.
+    /// After a veto the next iteration begins from the best weights.
     fn conclude(&mut self, decision: Option<GateDecision>) -> Result<()> {
         let tested = self.state.stage == Stage::Arena;
         if tested {

@@ -1,5 +1,3 @@
-//! Units of work of a run, and the networks that play them.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,8 +42,8 @@ impl RlLoop {
         Lineup { best: state.best.clone(), current: state.current.clone(), share }
     }
 
-    /// Fixes the networks of this iteration's games and, with `lag`, of the next iteration's. So a game has the same
-    /// players whenever and wherever it is played, even while the next network trains.
+    /// Fixes the networks of this iteration's games and, with `lag`, of the next iteration's, so that a game has the
+    /// same players whenever and wherever it is played.
     pub(super) fn fix_lineups(&mut self) -> Result<Lineup> {
         let now = self.lineup_now();
         let (iteration, lag) = (self.state.iteration, self.config.lag);
@@ -59,7 +57,7 @@ impl RlLoop {
         Ok(own)
     }
 
-    /// Self-play of an iteration whose first game is number `first`. Loads every network once.
+    /// The first game is number `first`. Loads every network once.
     pub(super) fn iteration_games(
         &self,
         lineup: &Lineup,
@@ -117,7 +115,6 @@ impl RlLoop {
         MatchUnitRules { rules, visits: arena.visits, options: Default::default() }
     }
 
-    /// Writes the match rules as an input file of units.
     pub(super) fn match_rules_file(&self) -> Result<String> {
         let (files, mut rules) = (self.inbox.files(), self.match_rules());
         if !rules.rules.book.is_empty() {
@@ -131,7 +128,6 @@ impl RlLoop {
         OwnWork { threads, folder: self.folder.join("units"), patience: self.patience }
     }
 
-    /// Publishes the next units while the run itself does something else.
     pub(super) fn publish_ahead(&mut self) -> Result<()> {
         let ahead = self.units_ahead(self.state.totals.games)?;
         let about = self.about();
@@ -146,7 +142,6 @@ impl RlLoop {
         })
     }
 
-    /// Writes how the work was shared to the metrics, and logs refused files.
     pub(super) fn note_work(&mut self, key: &str, report: &GatherReport) -> Result<()> {
         let GatherReport { own, others, refused, duplicates, .. } = report;
         if self.inbox.is_published() {

@@ -31,8 +31,8 @@ impl RunNetworks {
         })
     }
 
-    /// Loads the int8 version of a network. If missing, quantises the network, calibrated on these games, and returns a
-    /// line on its accuracy. A network that int8 would change too much stays in fp32.
+    /// If missing, quantises the network, calibrated on `games`, and returns a line on its accuracy. A network that
+    /// int8 would change too much stays in fp32.
     pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>)> {
         let path = self.int8(name);
         if let Ok(int8) = Network::load(&path) {

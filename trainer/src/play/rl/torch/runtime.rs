@@ -11,8 +11,7 @@ impl Runtime {
         }
     }
 
-    /// Number of playing threads. 0 is one per core, each with its own session. With libtorch 0 is one thread, so that
-    /// all games share its batches.
+    /// 0 is one thread per core, or with libtorch one thread, so that all games share its batches.
     pub fn workers(self, device: Device, workers: usize) -> usize {
         if workers == 0 && self.is_torch(device) { 1 } else { worker_count(workers) }
     }

@@ -1,5 +1,3 @@
-//! Training on the buffer and the pretraining games in libtorch.
-
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -137,9 +135,8 @@ impl TorchLoop {
     }
 }
 
-/// Adds the buffer's games to `sources` as two sources, older and recent, whose shares sum to `total`. A recent
-/// position is sampled `recent_weight` times as often. Validation games are held out. The games are copied to unnamed
-/// files in `cache`.
+/// Two sources, older and recent games, whose shares sum to `total`. A recent position is sampled `recent_weight` times
+/// as often. Validation games are held out. Games are copied to unnamed files in `cache`.
 pub fn add_to(
     buffer: &ReplayBuffer,
     sources: &mut Sources,

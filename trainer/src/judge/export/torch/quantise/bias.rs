@@ -1,5 +1,3 @@
-//! Bias correction: each bias compensates the mean quantisation error of its output channel.
-
 use std::collections::HashMap;
 
 use anyhow::Result;
@@ -24,8 +22,8 @@ struct LayerOutput {
 }
 
 /// Subtracts from each bias the mean shift of its channel under quantisation: empirical bias correction (Nagel et al.,
-/// "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D). Preceding layers are
-/// already corrected. Returns the fp32 model.
+/// "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, appendix D), layer by layer. Returns
+/// the fp32 model.
 pub fn corrected(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -52,7 +50,7 @@ pub fn corrected(
     Ok(model)
 }
 
-/// Outputs of the planned layers that have a bias, in graph order.
+/// Of planned layers with a bias, in graph order.
 fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput> {
     let Some(graph) = &model.graph else { return Vec::new() };
     let layers = graph.node.iter().enumerate().filter(|(index, _)| plan.layers.contains(index));

@@ -1,5 +1,3 @@
-//! Error and speed of a quantised network against the original.
-
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -10,7 +8,6 @@ use engine::nets::onnx::OnnxSession;
 use super::positions::LabelledPosition;
 use crate::judge::export::golden::softmax;
 
-/// Duration of one speed measurement.
 const TIME: Duration = Duration::from_millis(150);
 
 /// The tail is one in this many positions.
@@ -131,7 +128,7 @@ fn error(position: &LabelledPosition, p: &Probabilities, q: &Probabilities) -> P
     }
 }
 
-/// The `count` largest errors in descending order, by the larger of policy KL and WDL error.
+/// In descending order of the larger of policy KL and WDL error.
 pub fn worst(errors: &[PositionError], count: usize) -> Vec<PositionError> {
     let size = |error: &PositionError| error.policy_kl.max(error.wdl.unwrap_or(0.0));
     let mut sorted: Vec<&PositionError> = errors.iter().collect();
@@ -178,8 +175,7 @@ fn best(p: &[f32]) -> Option<usize> {
     (0..p.len()).max_by(|a, b| p[*a].total_cmp(&p[*b]))
 }
 
-/// Positions per second of each session on one thread: the median of `repeats` alternating runs in batches of
-/// [`SPEED_BATCH`].
+/// Of each session on one thread: the median of `repeats` alternating runs in batches of [`SPEED_BATCH`].
 pub fn speeds(
     sessions: [&mut OnnxSession; 2],
     positions: &[LabelledPosition],
@@ -227,7 +223,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// 200 positions: `bad` of them have a KL of 1 nat and lose the played move, the others equal the original.
+    /// Of 200 positions, `bad` have a KL of 1 nat and lose the played move; the others equal the original.
     pub(crate) fn sample(bad: usize) -> Vec<PositionError> {
         let error = |number: usize| {
             let is_bad = number < bad;

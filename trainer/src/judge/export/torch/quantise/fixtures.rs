@@ -29,7 +29,7 @@ pub fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
 }
 
 /// A network whose first layer is very sensitive to quantisation, and that layer's node. `sharpness` multiplies the
-/// last policy layer, and so the effect of errors on the priors.
+/// last policy layer.
 pub fn with_a_sensitive_layer(sharpness: f32) -> (Vec<u8>, usize) {
     let mut model = ModelProto::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_mut().unwrap();

@@ -11,7 +11,7 @@ const HIGH: f64 = 0.1;
 /// Of the decrease in top-1 accuracy.
 const TOP1_LOSS: f64 = 0.005;
 
-/// Standard errors by which a mean must exceed its limit, so that a few positions cannot refuse a network.
+/// In standard errors, so that a few positions cannot refuse a network.
 const CONFIDENCE: f64 = 2.0;
 
 /// One message per exceeded limit.

@@ -1,7 +1,6 @@
-//! Post-training quantisation to int8, in this order: [`positions`] samples games, [`ranges`] calibrates activations,
-//! [`plan`] chooses layers and tensors, [`rounding`] quantises weights (GPTQ), [`bias`] corrects biases, [`qdq`] writes
-//! the QDQ graph, [`compare`] measures error and speed, [`gate`] has the limits, and [`sensitivity`] measures each
-//! layer's error alone.
+//! Post-training quantisation to int8: [`positions`] samples games, [`ranges`] calibrates activations, [`plan`] chooses
+//! layers and tensors, [`rounding`] quantises weights (GPTQ), [`bias`] corrects biases, [`qdq`] writes the graph, and
+//! [`compare`], [`gate`] and [`sensitivity`] judge the error.
 
 mod positions;
 mod ranges;
@@ -39,7 +38,7 @@ use sensitivity::layer_sensitivities;
 pub use compare::{ErrorStatistics, PositionError, QuantisationQuality, SPEED_BATCH, SPEED_REPEATS};
 pub use sensitivity::LayerSensitivity;
 
-/// Positions for calibration, and as many for comparison, in [`quantise_and_compare`].
+/// For calibration, and as many for comparison.
 const QUICK: usize = 512;
 
 /// Reported positions.
@@ -60,8 +59,8 @@ pub struct QuantisedNetwork {
     pub sensitivities: Vec<LayerSensitivity>,
 }
 
-/// Quantises an fp32 network file. Calibrates on up to `calibration` positions of training games and compares on up to
-/// `held_out` positions of validation games.
+/// Calibrates on up to `calibration` positions of training games and compares on up to `held_out` positions of
+/// validation games.
 pub fn quantise(
     fp32: &[u8],
     games: &[PathBuf],
@@ -90,8 +89,8 @@ pub fn quantise(
     Ok(QuantisedNetwork { int8, quality, speeds, exceeded, worst, sensitivities })
 }
 
-/// Quantises a network in training quickly, on a small sample of games, and compares on other positions of these games.
-/// Returns the int8 file and its error, which has no limit.
+/// Quick quantisation of a network in training: calibrates on a small sample of games and compares on other positions
+/// of these games. Returns the int8 file and its error, which has no limit.
 pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, QuantisationQuality)> {
     let sample = positions::sample(games, 2 * QUICK)?;
     let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
@@ -127,7 +126,6 @@ impl Quantiser {
         Ok(Quantiser { model, corrected, plan, ranges, weights })
     }
 
-    /// The int8 file, with precision and golden outputs in its card.
     fn file(&self) -> Result<Vec<u8>> {
         with_golden_outputs(qdq::quantised(&self.corrected, &self.plan, &self.ranges, &self.weights), "int8")
     }
@@ -139,7 +137,6 @@ impl Quantiser {
         layers
     }
 
-    /// Only `layer` is in integers.
     fn single_layer(&self, layer: usize) -> Vec<u8> {
         let plan = self.plan.single_layer(self.graph(), layer);
         qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()

@@ -7,16 +7,15 @@ const VALUE: &str = "wdl";
 /// The first squeeze-and-excitation gates, which stay in float.
 const FLOAT_GATES: usize = 1;
 
-/// The quantised layers and tensors: inputs, weights and outputs of every convolution and fully connected layer, with
-/// these exceptions:
+/// Quantised are inputs, weights and outputs of every convolution and fully connected layer, with these exceptions:
 /// - The outputs of the last layers stay in float: quantised logits quadrupled the policy divergence at no measurable
 ///   gain in speed.
 /// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are sensitive and take
 ///   about 1 % of the time.
 ///
-/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them and
-/// computes the whole tower in integers. The first gate stays in float ([`FLOAT_GATES`]), because its error passes
-/// through all later layers: in int8 it caused 1/14 of the value's error, in float it costs 1/40 of the speed.
+/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime computes the whole
+/// tower in integers. The first gate stays in float ([`FLOAT_GATES`]), because its error passes through all later
+/// layers: in int8 it caused 1/14 of the value's error, in float it costs 1/40 of the speed.
 #[derive(Debug, Default)]
 pub struct QuantisationPlan {
     pub layers: HashSet<usize>,
@@ -75,7 +74,7 @@ impl QuantisationPlan {
         plan
     }
 
-    /// For one layer alone: its input, weights and output.
+    /// The layer's input, weights and output.
     pub fn single_layer(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
         let node = &graph.node[layer];
         let consumers = Consumers::new(graph);

@@ -1,4 +1,4 @@
-//! Positions of stored games: training games for calibration, validation games for comparison.
+//! Training games for calibration, validation games for comparison.
 
 use std::path::PathBuf;
 
@@ -95,7 +95,7 @@ impl StoredGame {
 }
 
 impl SourceGames {
-    /// Adds all validation games of a file and up to `most` of its training games.
+    /// All validation games of a file and up to `most` of its training games.
     fn add(&mut self, chunk: &Chunk, most: usize) {
         let before = self.training.len();
         for index in 0..chunk.games() {
@@ -122,8 +122,8 @@ fn spread(games: &[StoredGame], count: usize) -> Result<Vec<LabelledPosition>> {
     Ok(positions)
 }
 
-/// Sample number `turn` of a game; `None` if the stored move is illegal. The first sample depends on `index`, so that
-/// all phases are covered.
+/// `None` if the stored move is illegal. The first sample (`turn` 0) depends on `index`, so that all phases are
+/// covered.
 fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<LabelledPosition>> {
     let replay = stored.replay();
     let mut game = replay.initial().context("invalid initial position of a game")?;
@@ -139,7 +139,7 @@ fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<
     Ok(game.legal_moves().contains(&played).then_some(LabelledPosition { game, played }))
 }
 
-/// At most `count` elements at equal distances, because positions are ordered by source.
+/// At equal distances, because positions are ordered by source.
 pub fn thinned<T: Clone>(all: &[T], count: usize) -> Vec<T> {
     all.iter().step_by(all.len().div_ceil(count).max(1)).cloned().collect()
 }

@@ -2,7 +2,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::base::progress::{say_regularly, time_left};
 
-/// On stderr.
 pub fn layers_bar(layers: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(layers as u64), ProgressDrawTarget::stderr());
     bar.set_style(

@@ -10,13 +10,13 @@ use engine::nets::onnx_file::proto::{
     AttributeProto, FLOAT, GraphProto, INT8, INT32, ModelProto, NodeProto, TensorProto, UINT8,
 };
 
-/// Quantises the planned tensors to unsigned 8 bits (one scale per tensor) and the planned layers' `weights` to signed
-/// 8 bits (one scale per output channel).
+/// Quantises planned tensors to unsigned 8 bits (one scale per tensor) and planned layers' `weights` to signed 8 bits
+/// (one scale per output channel).
 ///
 /// Signed activations too are unsigned with a zero point: with AVX-512 VNNI, ONNX Runtime is almost 5 times as fast on
 /// u8 × s8 as on s8 × s8.
 ///
-/// Panics if the graph, or the range or weights of a planned tensor or layer, are missing.
+/// Panics if the graph or a planned range or weights are missing.
 pub fn quantised(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -55,7 +55,7 @@ struct QdqWriter<'a> {
 }
 
 impl QdqWriter<'_> {
-    /// Copies a node to read quantised tensors if they exist, and quantised weights if it is a `layer`.
+    /// Copies a node to read quantised tensors if they exist, and quantised weights if a `layer`.
     fn node(&mut self, node: &NodeProto, layer: bool) {
         let mut node = node.clone();
         if layer {
@@ -74,7 +74,7 @@ impl QdqWriter<'_> {
         self.graph.node.push(node);
     }
 
-    /// Writes a 1x1 convolution and its transposition as the matrix product of `[n, 8, 8, in]` and `[in, out]`.
+    /// As the matrix product of `[n, 8, 8, in]` and `[in, out]`.
     fn product(&mut self, conv: &NodeProto, output: &str) {
         let x = &conv.input[0];
         let weights = &self.weights[&conv.input[1]];
@@ -123,8 +123,7 @@ impl QdqWriter<'_> {
         self.write_channels(name, dims, (INT8, bytes), &weights.scales, axis)
     }
 
-    /// Writes a 32-bit bias in units of the accumulator (weight scale · input scale) and returns its dequantised
-    /// output.
+    /// In units of the accumulator (weight scale · input scale), 32 bits. Returns the dequantised output.
     fn write_bias(&mut self, name: &str, weights: &QuantisedWeights, input_scale: f32) -> String {
         let bias = self.constants[name];
         let scales: Vec<f32> = weights.scales.iter().map(|scale| scale * input_scale).collect();

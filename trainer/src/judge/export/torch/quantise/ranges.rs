@@ -73,9 +73,8 @@ struct ActivationHistogram {
     bins: Vec<u32>,
 }
 
-/// Ranges of the planned tensors on `games`. Values outside are clipped; the limits minimise the mean squared error of
-/// clipping and rounding together. This measured better than percentiles and than the full range (three quarters of its
-/// policy divergence).
+/// Values outside a range are clipped; its limits minimise the mean squared error of clipping and rounding together.
+/// This measured better than percentiles and than the full range (three quarters of its policy divergence).
 pub fn ranges(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -135,7 +134,7 @@ impl ActivationHistogram {
         }
     }
 
-    /// The range with the least squared error of rounding and clipping.
+    /// With the least squared error of rounding and clipping.
     fn range(&self) -> QuantisationRange {
         let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
         let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });
@@ -145,7 +144,7 @@ impl ActivationHistogram {
         QuantisationRange::between(low, high)
     }
 
-    /// Sum of squared errors if values are clipped to `low`..`high` and rounded.
+    /// Sum of squared errors of clipping to `low`..`high` and rounding.
     fn cost(&self, (low, high): (f32, f32)) -> f64 {
         let width = (self.high - self.low) / BINS as f32;
         let rounding = f64::from((high - low) / STEPS).powi(2) / 12.0;

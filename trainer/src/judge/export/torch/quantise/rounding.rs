@@ -1,5 +1,3 @@
-//! Quantises weights to 8 bits with GPTQ, which minimises the error of a layer's outputs.
-
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
@@ -32,12 +30,10 @@ pub struct QuantisedWeights {
     pub scales: Vec<f32>,
 }
 
-/// Returns the quantised weights of the planned layers by tensor name.
-///
-/// GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993), rounds a layer's weights input by
-/// input, in descending order of second moment on `games`; the remaining weights compensate each rounding error. The
-/// first layer gains most: many of its planes are constant over the board, and with rounding to nearest their errors
-/// shift every output.
+/// By tensor name. GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993), rounds a layer's
+/// weights input by input, in descending order of second moment on `games`; the remaining weights compensate each
+/// rounding error. The first layer gains most: many of its planes are constant over the board, and with rounding to
+/// nearest their errors shift every output.
 pub fn rounded(
     model: &ModelProto,
     plan: &QuantisationPlan,

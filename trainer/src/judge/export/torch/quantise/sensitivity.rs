@@ -1,5 +1,3 @@
-//! The quantisation error of each layer alone.
-
 use anyhow::Result;
 use engine::nets::onnx::OnnxSession;
 
