@@ -1,9 +1,9 @@
-//! Measures which share of a network's bare evaluation rate self-play reaches.
+//! The share of a network's bare evaluation rate that self-play reaches.
 //!
 //! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]` alternates two measurements, because the
-//! machine's speed varies: each worker evaluates batches of random positions in its own session (default 32, embedded
-//! network), then plays self-play games with batches of that size and no cache. A checkpoint NET.safetensors runs in
-//! libtorch, on a GPU if there is one.
+//! machine's speed varies: each worker evaluates batches (default 32) of random positions in its own session, then
+//! plays games with batches of that size and no cache. A checkpoint NET.safetensors runs in libtorch, on a GPU if there
+//! is one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +50,6 @@ fn positions(count: usize) -> Vec<Game> {
 }
 
 impl Setting {
-    /// From the command line, with its description.
     fn of(words: &[String]) -> Result<(Setting, String)> {
         let number = |index: usize, usual| words.get(index).map_or(Ok(usual), |word| word.parse());
         let (workers, batch) = (number(1, 1), number(2, 32));

@@ -21,7 +21,6 @@ const ROUNDS: usize = 5;
 const BATCH: usize = 4096;
 const RATE: f64 = 1e-3;
 
-/// Positions of random games.
 fn batch() -> SparseBatch {
     let mut random = fastrand::Rng::with_seed(1);
     let mut samples = SparseSamples::default();
@@ -52,7 +51,6 @@ fn batch() -> SparseBatch {
     samples.batch(0..BATCH)
 }
 
-/// Network, batch and optimiser in libtorch.
 struct Torch {
     optimiser: Optimizer,
     weights: Vec<Tensor>,

@@ -26,7 +26,6 @@ const PLIES: usize = 160;
 /// Does not affect the speed.
 const LR: f64 = 1e-4;
 
-/// Games of random moves.
 fn games(count: usize) -> Source {
     let mut random = fastrand::Rng::with_seed(1);
     let mut builder = CorpusBuilder::new(&std::env::temp_dir()).expect("temporary files");
@@ -42,7 +41,7 @@ fn games(count: usize) -> Source {
     Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }
 }
 
-/// Only forward pass, loss, backward pass and optimiser, on tensors already on the device.
+/// On tensors already on the device.
 fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let output = learner.net.forward(&learner.weights, &batch.input, true);
     let losses = loss::losses(&output, batch, config);

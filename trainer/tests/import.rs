@@ -278,7 +278,7 @@ fn filters_and_duplicates() {
     assert_eq!(folder.import(&pgn, &["--max-games", "1"]).0.games(), 1);
 }
 
-/// Games that other readers were reported to misread. The file names the report of each.
+/// The file names the report of each game.
 #[test]
 fn games_that_other_readers_misread_are_read_whole() {
     let folder = Folder::new();

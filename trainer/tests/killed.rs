@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Famous short games.
 const GAMES: &str = include_str!("famous.pgn");
 
 fn trainer(folder: &Path, arguments: &[&str]) -> Command {
@@ -18,7 +17,7 @@ fn succeeds(mut command: Command) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A run's metrics without times and rates.
+/// Without times and rates.
 fn curve(run: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
     let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));

@@ -95,7 +95,7 @@ fn favourites(game: &Game) -> Vec<(i16, String)> {
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// A folder with the toy as a program, and with the same program under Stockfish's name.
+    /// The toy as a program, and the same program under Stockfish's name.
     fn new() -> Folder {
         let folder = Folder(tempfile::tempdir().expect("a folder"));
         let tests = std::env::current_exe().expect("this program");
@@ -126,21 +126,20 @@ impl Folder {
         self.command(line).output().expect("the trainer starts")
     }
 
-    /// Standard output of a command that succeeds.
+    /// Returns stdout.
     fn succeed(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Standard error of a command that fails.
+    /// Returns stderr.
     fn fail(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(!output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stdout));
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    /// Games of all files of this name.
     fn games(&self, name: &str) -> Vec<GameRecord> {
         let read = |number: usize| {
             let path = self.at(&format!("data/{name}-{number:05}.h5"));
@@ -235,7 +234,6 @@ fn an_interrupted_run_is_resumed_with_the_same_result() {
     );
     folder.succeed(&on);
     assert_eq!(folder.games("parts"), folder.games("whole"));
-    // More games with the same settings.
     folder.succeed(&format!("{MINE} --games 203 --name parts --resume"));
     assert_eq!(folder.games("parts").len(), 203);
 }
@@ -286,7 +284,6 @@ fn unlabelled(game: &GameRecord) -> usize {
     game.evals.iter().take_while(|eval| **eval == NO_EVAL).count()
 }
 
-/// The first position with an evaluation.
 fn first_labelled(game: &GameRecord) -> String {
     let mut replay = Game::from_fen(&game.start_fen()).expect("a position");
     game.moves[..unlabelled(game)].iter().for_each(|m| replay.play(m.to_legal_move(replay.position())));
@@ -434,7 +431,6 @@ fn games_are_annotated() {
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name kept --keep-known");
     let kept = folder.games("kept");
     assert_eq!((kept[0].evals[0], &kept[0].evals[1..]), (99, &games[0].evals[1..]));
-    // Game files as well as PGN.
     folder.succeed("import two.pgn --name plain --unknown-results");
     assert!(folder.games("plain")[1].evals.iter().all(|eval| *eval == NO_EVAL));
     folder.succeed("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name stored");
@@ -537,7 +533,6 @@ fn best_moves_are_recorded_with_their_values() {
     check_best_moves(&folder.games("pgn"), of_score);
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name without");
     assert!(folder.games("without").iter().all(|game| game.searches.is_empty()));
-    // Several best moves, by their scores.
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name several --best-moves 3");
     for (game, single) in folder.games("several").iter().zip(&folder.games("pgn")) {
         assert_eq!(game.evals, single.evals);

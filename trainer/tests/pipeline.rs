@@ -1,4 +1,4 @@
-//! End-to-end test: PGN → games/1 → training → ONNX → a move by the engine.
+//! PGN → games/1 → training → ONNX → a move by the engine.
 
 use std::io::{self, Cursor, Write};
 use std::path::Path;
@@ -32,7 +32,6 @@ impl Write for SharedBuffer {
     }
 }
 
-/// The engine's output for these UCI commands.
 fn engine(commands: String) -> String {
     let output = SharedBuffer::default();
     engine::apps::uci::run(Cursor::new(commands), output.clone(), false).unwrap();
@@ -40,13 +39,12 @@ fn engine(commands: String) -> String {
     String::from_utf8(bytes).expect("UCI is text")
 }
 
-/// Lines of the run's `metrics.jsonl`.
 fn metrics(run: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// A folder with the famous games imported, and the configuration's `sources`.
+/// Also returns the configuration's `sources`.
 fn imported() -> (tempfile::TempDir, serde_json::Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
@@ -56,8 +54,7 @@ fn imported() -> (tempfile::TempDir, serde_json::Value) {
     (folder, sources)
 }
 
-/// Exports the newest checkpoint of the run `name`, verifies the network file, and plays a move with the engine, with
-/// and without search.
+/// Of the newest checkpoint of the run `name`. The engine plays with and without search.
 fn export_verify_and_play(folder: &Path, name: &str) {
     let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
     let checkpoint = newest(&folder.join(name).join("checkpoints"));

@@ -1,5 +1,3 @@
-//! Self-play, matches and reinforcement learning by the built program.
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -21,7 +19,7 @@ fn succeeds(mut command: Command) -> Output {
     output
 }
 
-/// Configures a run of a few seconds: a tiny network and short games.
+/// For a run of a few seconds.
 fn write_config(folder: &Path) {
     let config = json!({
         "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1, "cache": 0 },
@@ -48,7 +46,7 @@ fn metrics(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The final state of a run. Checks every file of its buffer.
+/// Checks every file of the buffer.
 fn checked_state(run: &Path) -> Value {
     let text = std::fs::read_to_string(run.join("state.json")).expect("a state");
     let state: Value = serde_json::from_str(&text).expect("JSON");

@@ -298,7 +298,7 @@ fn metrics(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Metrics without values that depend on the clock.
+/// Without values that depend on the clock.
 fn timeless(run: &Path) -> Vec<Value> {
     let mut lines = metrics(run);
     for line in &mut lines {

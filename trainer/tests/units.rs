@@ -19,8 +19,7 @@ fn succeeds(mut command: Command) -> String {
     said(&output)
 }
 
-/// Configures a run of a second or two: a tiny `sparse` network and short games. From the second iteration on, the
-/// networks before the newest play.
+/// A run of a second or two. From the second iteration on, the networks before the newest play.
 fn write_config(folder: &Path) {
     let config = json!({
         "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1 },
@@ -39,7 +38,7 @@ fn learn<'a>(run: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     first.into_iter().chain(more.iter().copied()).collect()
 }
 
-/// Hashes of all games of a run. Checks every file of its buffer.
+/// Checks every file of the buffer.
 fn games(run: &Path) -> BTreeSet<u64> {
     let mut hashes = BTreeSet::new();
     for entry in std::fs::read_dir(run.join("games")).expect("a folder").flatten() {
@@ -237,7 +236,7 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     assert!(said(&refused).contains("expected \"philidor-unit/2\""), "{}", said(&refused));
 }
 
-/// Writes a plan of three matches of two units each, and the network that plays.
+/// Three matches of two units each.
 fn write_comparison(at: &Path) {
     write_config(at);
     succeeds(trainer(at, &learn("run", &["--iterations", "1"])));
@@ -283,7 +282,8 @@ fn settings_compared_by_others_have_the_same_games_and_false_ones_are_refused() 
 
     let arguments = ["compare", "plan.json", "--out", "fleet", "--inbox", "inbox", "--patience", "100000"];
     let waiting = trainer(at, &arguments).spawn().expect("the trainer starts");
-    // Invalid results before the first valid one: an illegal move, a wrong game result, another unit's games, no JSON.
+    // Invalid results before the first valid one: an illegal move, a wrong game result, another unit's games, a missing
+    // game.
     let mut bad: Vec<(String, &str)> = Vec::new();
     let mut other: Vec<u8> = Vec::new();
     let mut spoil = |inbox: &Path, file: &str, result: &[u8]| {

@@ -123,7 +123,6 @@ impl AnnotateArgs {
     }
 }
 
-/// Counts of damaged games and files, with the files' names.
 fn damaged(read: &ReadReport) -> String {
     let games = read.broken.get(DAMAGED).map(|count| format!("{count} stored games"));
     let files = &read.damaged_files;

@@ -23,7 +23,7 @@ pub struct ConvertLc0Args {
 }
 
 impl ConvertLc0Args {
-    /// Loads the result as the engine does, which checks card, shapes and golden outputs.
+    /// The file is loaded as by the engine, which checks card, shapes and golden outputs.
     pub fn run(&self) -> Result<()> {
         say!("{}", self.convert()?);
         Ok(())

@@ -37,7 +37,7 @@ pub struct ExportArgs {
 }
 
 impl ExportArgs {
-    /// Loads the result as the engine does, which checks card, shapes and golden outputs.
+    /// The file is loaded as by the engine, which checks card, shapes and golden outputs.
     pub fn run(&self) -> Result<()> {
         if SparseCheckpoint::recognises(&self.checkpoint) {
             sparse::export(self)

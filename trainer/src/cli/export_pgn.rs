@@ -11,7 +11,7 @@ use crate::data::record::{EvalSide, write_pgn};
 const ARENA: &str = "arena: ";
 const AGAINST: &str = " against ";
 
-/// The `source` of a match's games file. [`ExportPgnArgs`] reads the players' names from this text.
+/// [`ExportPgnArgs`] reads the players' names from this text.
 pub(super) fn arena_source(first: &str, second: &str) -> String {
     format!("{ARENA}{first}{AGAINST}{second}")
 }
@@ -83,8 +83,7 @@ impl ExportPgnArgs {
     }
 }
 
-/// The players of a games file by `arena`, from its `source`. In a match of a player against itself the second is "NAME
-/// (2)".
+/// From the `source` of a file by `arena`. In a match of a player against itself the second is "NAME (2)".
 fn arena_players(source: &str) -> Option<[String; 2]> {
     let (first, second) = source.strip_prefix(ARENA)?.split_once(AGAINST)?;
     let second = if second == first { format!("{second} (2)") } else { second.to_owned() };
@@ -103,7 +102,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
         let mut chunk = Chunk::new(&arena_source("uct:20", "nets/a.onnx"));
-        // The first player wins both games of the first pair and draws those of the second.
+        // The first player wins both games of the first pair; the others are drawn.
         for result in [GameResult::White, GameResult::Black, GameResult::Draw, GameResult::Draw] {
             chunk.push(&GameRecord { result, ..GameRecord::default() });
         }

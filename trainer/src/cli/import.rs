@@ -71,7 +71,7 @@ pub struct ImportArgs {
     /// Stop after this many games
     #[arg(long)]
     max_games: Option<u64>,
-    /// The position to which an [%eval] comment belongs, and whose point of view it has
+    /// The position that an [%eval] comment scores, and its point of view
     #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
     evals: EvalSide,
     /// Threads that replay games [default: all processors]
@@ -80,7 +80,7 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Skips and reports broken games. Keeps the games before a file's damage, but fails at the end.
+    /// Skips broken games. Keeps the games before a file's damage, but fails at the end.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
             log::warn!("{error:#}");

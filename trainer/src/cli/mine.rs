@@ -18,7 +18,7 @@ use crate::data::datagen::{
 };
 use crate::data::dataset::Store;
 
-/// Bounds the memory of a search tree, and how long Ctrl-C waits for its search.
+/// Bounds a tree's memory, and how long Ctrl-C waits.
 const MAX_TREE_PATHS: u64 = 10_000;
 
 /// Let a UCI engine play itself and write files of games (games/1) with its evaluations
@@ -171,7 +171,6 @@ impl MineArgs {
     }
 }
 
-/// A file's name and the hash of its contents.
 fn name_and_hash(path: &Path) -> anyhow::Result<String> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(format!("{} {:016x}", file_name(path), xxh3_64(&bytes)))

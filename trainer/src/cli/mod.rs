@@ -1,4 +1,4 @@
-//! The commands of `philidor-trainer`, in the order of the pipeline: arguments, output, progress bars, Ctrl-C.
+//! The commands of `philidor-trainer`, in the order of the pipeline.
 
 /// Like `println!`, but ignores a closed output, as after `| head`.
 macro_rules! say {

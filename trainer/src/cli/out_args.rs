@@ -44,7 +44,6 @@ pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(range)
 }
 
-/// For commands that write files `PATH-*.h5`.
 pub(super) fn report(summary: DatagenSummary, path: &Path) {
     say!("{} games in {} files: {}-*.h5", summary.games, summary.files, path.display());
     if summary.stopped {

@@ -6,7 +6,7 @@ use super::trial::TrialArgs;
 use super::{sparse, torch};
 use crate::config::bounds::MAX_BATCH;
 
-/// With more steps, the number of samples of the largest batches would overflow.
+/// With more steps, the number of samples could overflow.
 const MAX_STEPS: u64 = 1_000_000_000;
 
 /// Overfit a few positions, to test whether a configuration can learn

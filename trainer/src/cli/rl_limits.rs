@@ -1,5 +1,3 @@
-//! Limits at which a run of `rl` ends.
-
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -13,11 +11,11 @@ use crate::base::files::write_file;
 /// A hundred years.
 const MOST_HOURS: f64 = 876_000.0;
 
-/// A killed run loses at most this much of its time used.
+/// At most this much of the time used is lost by a kill.
 const WRITE_EVERY: Duration = Duration::from_secs(10);
 
-/// The requested limits and the time used. Limits count from the run's beginning, so that the same command with
-/// --resume gets the remainder. Without limits the run never ends.
+/// Limits count from the run's beginning, so that the same command with --resume gets the remainder. Without limits the
+/// run never ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RlLimits {
@@ -43,8 +41,8 @@ impl RlLimits {
         self.seconds.map(|seconds| Duration::from_secs_f64((seconds - self.used).max(0.0)))
     }
 
-    /// These limits for a resumed run, or the run's earlier limits if these are empty. `counted` is the run time in
-    /// seconds according to `state.json`.
+    /// For a resumed run; its earlier limits if these are empty. `counted` is the run time in seconds according to
+    /// `state.json`.
     pub fn resumed(self, run: &Path, counted: f64) -> Result<RlLimits> {
         let path = file(run);
         let mut kept = RlLimits::default();
@@ -59,7 +57,7 @@ impl RlLimits {
         Ok(RlLimits { used: kept.used.max(counted), ..asked })
     }
 
-    /// Says why nothing is left to do after `done` iterations and how to go on. `None` if something is left.
+    /// Why nothing is left to do after `done` iterations, and how to go on.
     pub fn complete(&self, run: &Path, done: u64) -> Option<String> {
         let go_on = |more: String| {
             format!("complete; to go on: philidor-trainer rl --run {} --resume {more}", run.display())
@@ -78,8 +76,7 @@ impl RlLimits {
         ))
     }
 
-    /// Writes the limits and the time used since `begun` into the run's folder, now and regularly, so that a kill loses
-    /// little.
+    /// Writes limits and time used into the run's folder, now and regularly, so that a kill loses little.
     pub fn keep(self, run: &Path, begun: Instant) -> Result<KeptLimits> {
         let path = file(run);
         self.write(&path, begun)?;
@@ -140,7 +137,7 @@ mod tests {
         let none = RlLimits::default();
         assert_eq!(none.resumed(run, 0.0).unwrap(), none);
         let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
-        // The folder now has what a process leaves that ran for an hour, killed or not.
+        // As a process leaves the folder that ran for an hour, killed or not.
         let Some(begun) = Instant::now().checked_sub(Duration::from_secs(3600)) else { return };
         asked.keep(run, begun).unwrap().end().unwrap();
         let is_half = |limits: RlLimits| {

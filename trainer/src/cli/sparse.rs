@@ -1,4 +1,4 @@
-//! Parts of the commands for networks of the family `sparse`, which need no libtorch.
+//! The family `sparse` needs no libtorch.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -66,7 +66,7 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
     Ok(Trained { end, checkpoint: run.result() })
 }
 
-/// Writes the network in fp32 and in integers. Loads both as the engine does, which checks weights and golden outputs.
+/// In fp32 and in integers. Both are loaded as by the engine, which checks weights and golden outputs.
 pub(super) fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -140,7 +140,7 @@ pub(super) fn lr_range(
     range_test([args.from, args.to], args.steps, &mut step, observer)
 }
 
-/// Percentage of games held out by a checkpoint's run; `None` if the file does not tell.
+/// `None` if the file does not tell.
 fn validation_percent(path: &Path) -> Option<u64> {
     let checkpoint =
         SparseCheckpoint::recognises(path).then(|| SparseCheckpoint::read(path).ok()).flatten()?;
@@ -154,8 +154,7 @@ fn written(path: &Path) -> Result<String> {
     Ok(format!("{}: {}, family sparse, {size:.1} MB", path.display(), network.name()))
 }
 
-/// Compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32. Probabilities may
-/// differ by [`INTEGER_TOLERANCE`], those of fp32 weights in ONNX Runtime by [`TOLERANCE`].
+/// Compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32.
 pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     ensure!(args.steps.is_none(), "--steps does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -224,7 +223,7 @@ mod tests {
         assert!(error.contains(" 60 are in the sources before it"), "{error}");
     }
 
-    /// Writes `games-*.h5` and `config.json` for a run of twenty steps.
+    /// For a run of twenty steps.
     fn small_config(folder: &Path, overrides: &[String]) -> SparseTrainConfig {
         write_games(folder);
         let config = serde_json::json!({

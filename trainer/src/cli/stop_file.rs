@@ -1,5 +1,3 @@
-//! Stops a run by a file, from another program or machine.
-
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +9,8 @@ const NAME: &str = "stop";
 /// Polling works on network file systems too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Sets the flag `stop`, as Ctrl-C does, when a file `stop` appears in the run's folder, and removes the file. An
-/// already existing file was meant for an earlier run.
+/// Sets the flag, as Ctrl-C does, when a file `stop` appears in the run's folder, and removes the file. An existing
+/// file was meant for an earlier run.
 pub fn watch(folder: &Path, stop: &Arc<AtomicBool>) {
     let (path, stop) = (folder.join(NAME), Arc::clone(stop));
     _ = std::fs::remove_file(&path);

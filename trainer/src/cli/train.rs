@@ -59,7 +59,7 @@ impl TrainArgs {
         Ok(())
     }
 
-    /// Opens the run's folder and watches for its file `stop`.
+    /// Also watches for the folder's file `stop`.
     pub(super) fn folder(&self, stop: &Arc<AtomicBool>) -> Result<RunFolder> {
         let folder = RunFolder::open(&self.run)?;
         stop_file::watch(&self.run, stop);

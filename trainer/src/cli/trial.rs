@@ -26,7 +26,7 @@ impl TrialArgs {
     }
 }
 
-/// Progress bar in steps, or a line at least every ten seconds.
+/// A bar, or a line at least every ten seconds.
 pub struct StepsProgress {
     pulse: Pulse,
     steps: u64,

@@ -1,5 +1,3 @@
-//! Stands in for the commands that need libtorch in a build without it.
-
 use std::ffi::OsString;
 
 use anyhow::bail;

@@ -1,4 +1,4 @@
-//! Plays the other machines: does units of work with the built program.
+//! Plays the other machines.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub fn work(folder: &Path, inbox: &Path, unit: &Value) -> Option<Vec<u8>> {
 }
 
 /// Does wanted units until the learner ends. `spoil` may write another file before a unit's first result. A unit may be
-/// done twice, because the list still names it between its admission and the next list.
+/// done twice: the list still names it just after its admission.
 pub fn serve(folder: &Path, mut learner: Child, spoil: &mut dyn FnMut(&Path, &str, &[u8])) -> String {
     let inbox = folder.join("inbox");
     let mut done = BTreeSet::new();

@@ -17,7 +17,7 @@ impl DeviceChoice {
         }
     }
 
-    /// Prepares the process for training and returns the device. On a CPU the process may restart itself.
+    /// On a CPU the process may restart itself.
     pub fn prepare(self, config: &mut TrainConfig) -> Result<Device> {
         let device = self.device()?;
         if device == Device::Cpu {

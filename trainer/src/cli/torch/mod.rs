@@ -1,5 +1,3 @@
-//! Parts of the commands for the families that libtorch trains.
-
 mod device;
 mod trial;
 mod train;

@@ -6,7 +6,6 @@ use crate::cli::verify::VerifyArgs;
 use crate::judge::export::{OutputDifference, TOLERANCE, compare, network};
 use crate::learn::torch::Checkpoint;
 
-/// Compares the file in ONNX Runtime with the checkpoint in libtorch.
 pub fn verify(args: &VerifyArgs) -> Result<()> {
     let checkpoint = Checkpoint::load(&args.checkpoint)?;
     let (net, weights) = network(&checkpoint, args.averaged, args.steps)?;

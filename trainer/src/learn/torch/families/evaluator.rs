@@ -1,5 +1,3 @@
-//! Evaluation by libtorch for self-play and matches.
-
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
@@ -47,7 +45,7 @@ impl Backend for Torch {
     }
 }
 
-/// One worker's evaluator, with its own copy of the weights.
+/// Has its own copy of the weights.
 struct TorchEvaluator {
     net: Net,
     weights: Weights,
@@ -56,8 +54,8 @@ struct TorchEvaluator {
 }
 
 impl TorchEvaluator {
-    /// Logits of all requests' moves and then, with a value head, three value logits per position. Only these are
-    /// copied from the device.
+    /// Of all requests' moves and then, with a value head, three value logits per position. Only these are copied from
+    /// the device.
     fn logits(&self, batch: &[Request<'_>]) -> Vec<f32> {
         let Schemes { input, policy, .. } = self.net.schemes();
         let mut positions = Batch { size: batch.len(), ..Batch::default() };

@@ -25,12 +25,12 @@ pub struct DeviceBatch {
     pub source: Tensor,
     /// `[n]` fp32: 1 if the move played captures, promotes or gives check; `None` if the batch lacks these flags.
     pub tactical: Option<Tensor>,
-    /// Policy targets of all samples, if any sample's target has more than one move.
+    /// Of all samples, if any sample's target has more than one move.
     pub shares: Option<DeviceShares>,
     pub teacher_targets: Option<DeviceTeacherTargets>,
 }
 
-/// Policy targets as a sparse matrix, one entry per move with non-zero probability.
+/// A sparse matrix, one entry per move with non-zero probability.
 pub struct DeviceShares {
     /// `[m]` i64: sample index.
     pub rows: Tensor,
@@ -51,7 +51,6 @@ pub struct Expander {
     device: Device,
     kind: Kind,
     input: Input,
-    /// Size of the policy scheme.
     policy: i64,
     /// `[8]` u8: 0 to 7, the bit of each file in a rank's byte.
     files: Tensor,
@@ -169,7 +168,7 @@ impl Expander {
         }
     }
 
-    /// Bits of each word, lowest first, as 0 or 1: `[words · 64]` u8.
+    /// Lowest bit first, as 0 or 1: `[words · 64]` u8.
     fn bits(&self, words: &[u64]) -> Tensor {
         let words: Vec<i64> = words.iter().map(|word| i64::from_le(word.cast_signed())).collect();
         let bytes = self.send(Tensor::from_slice(&words)).view_dtype(Kind::Uint8);

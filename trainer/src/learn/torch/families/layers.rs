@@ -14,7 +14,7 @@ const MOMENTUM: f64 = 0.1;
 pub(crate) struct ForwardPass<'a> {
     pub weights: &'a Weights,
     pub train: bool,
-    /// Quantisation-aware training if `train` too: rounds the values that `quantise` stores in 8 bits.
+    /// Quantisation-aware training if `train` too.
     pub rounding: bool,
 }
 
@@ -57,8 +57,8 @@ impl ForwardPass<'_> {
     }
 }
 
-/// 0 for `cut` of 256 elements and otherwise the factor that keeps the mean. Eight elements share a 64-bit random
-/// number, because libtorch's own dropout, which draws one per element sequentially, took a tenth of a step of `trm`.
+/// 0 for `cut` of 256 elements, otherwise the factor that keeps the mean. Eight elements share a 64-bit random number:
+/// libtorch's own dropout draws one per element, which took a tenth of a step of `trm`.
 fn dropout_mask(x: &Tensor, cut: f64) -> Tensor {
     let _guard = tch::no_grad_guard();
     let elements = x.numel() as i64;
@@ -207,7 +207,7 @@ impl ConvNorm {
     }
 }
 
-/// Squeeze-and-excitation (Hu et al. 2018): scales each channel by a gate computed from all channels' means.
+/// Hu et al. 2018.
 pub(crate) struct SqueezeExcitation {
     pub reduce: Linear,
     pub expand: Linear,
@@ -289,7 +289,7 @@ impl Attention {
         }
     }
 
-    /// Adds attention over the 64 squares to `x` `[batch, channels, 8, 8]`.
+    /// `x` is `[batch, channels, 8, 8]`, a token per square.
     pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (batch, channels) = (x.size()[0], x.size()[1]);
         // A view, because memory is channels-last: [batch, squares, channels].

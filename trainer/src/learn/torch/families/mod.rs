@@ -1,5 +1,3 @@
-//! The network families in libtorch, behind [`Net`].
-
 pub mod params;
 mod layers;
 pub mod resnet;

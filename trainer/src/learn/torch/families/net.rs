@@ -78,8 +78,8 @@ impl Net {
         }
     }
 
-    /// `input` is a batch of the input scheme's shape, of any dtype. With `train`, dropout is active, and BatchNorm
-    /// uses the batch's statistics and updates the running statistics.
+    /// `input` is of any dtype. With `train`, dropout is active, and BatchNorm uses the batch's statistics and updates
+    /// the running statistics.
     pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
         let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
         let pass = &ForwardPass { weights, train, rounding };

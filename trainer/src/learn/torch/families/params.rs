@@ -1,9 +1,9 @@
-//! All parameters of a network in one flat tensor, so that the optimiser, clipping, averaging and checkpoints need a
-//! few operations instead of hundreds. The forward pass uses views.
+//! All parameters of a network in one flat tensor, so that the optimiser, clipping, averaging and checkpoints need few
+//! operations. The forward pass uses views.
 
 use tch::{Device, Kind, Tensor};
 
-/// Kind of a parameter; orders the flat tensor.
+/// Orders the flat tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Matrices and kernels: in the run's precision, with weight decay.
@@ -62,7 +62,6 @@ impl Slot {
     }
 }
 
-/// Offsets of all parameters and running statistics in their flat tensors.
 #[derive(Clone, Debug, Default)]
 pub struct ParamLayout {
     params: Vec<Slot>,
@@ -95,7 +94,7 @@ impl ParamLayout {
         }
     }
 
-    /// Number of trainable scalars.
+    /// Trainable scalars.
     pub fn len(&self) -> i64 {
         self.params.iter().map(Slot::len).sum()
     }
@@ -108,7 +107,7 @@ impl ParamLayout {
         self.stats.iter().map(Slot::len).sum()
     }
 
-    /// Number of leading elements of the flat tensor that belong to `class` or an earlier class.
+    /// Leading elements of the flat tensor, up to those of `class`.
     pub fn through(&self, class: Class) -> i64 {
         self.params.iter().filter(|slot| slot.class <= class).map(Slot::len).sum()
     }
@@ -147,8 +146,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Initialises parameters on `device` with compute dtype `kind` (bf16, fp16 or fp32). Values depend only on the
-    /// seed.
+    /// `kind` is the compute dtype (bf16, fp16 or fp32). Values depend only on the seed.
     pub fn new(layout: &ParamLayout, device: Device, kind: Kind, seed: i64) -> Weights {
         let _guard = tch::no_grad_guard();
         // libtorch's generator is global: draws of other threads would change the values.
@@ -249,12 +247,12 @@ impl Weights {
         self.gradient_with(loss, &[]).0
     }
 
-    /// [`Weights::gradient`] in consecutive one-dimensional pieces, which are not copied into one tensor.
+    /// [`Weights::gradient`] in consecutive one-dimensional pieces.
     pub fn gradient_pieces(&self, loss: &Tensor) -> Vec<Tensor> {
         self.pieces_with(loss, &[]).0
     }
 
-    /// Gradients of `loss` by the parameters and by each of `inputs`; zero for tensors that `loss` does not depend on.
+    /// Zero for tensors that `loss` does not depend on.
     pub(crate) fn gradient_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Tensor, Vec<Tensor>) {
         let (pieces, by_inputs) = self.pieces_with(loss, inputs);
         (tch::no_grad(|| Tensor::cat(&pieces, 0)), by_inputs)

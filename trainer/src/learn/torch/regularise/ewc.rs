@@ -20,8 +20,8 @@ impl ElasticPenalty {
         ElasticPenalty { anchor, importance, weight }
     }
 
-    /// Estimates the Fisher information, the mean square of single-sample gradients, from whole batches: the mean of n
-    /// independent zero-mean gradients has 1/n of their mean square.
+    /// The Fisher information, the mean square of single-sample gradients, is estimated from whole batches: the mean of
+    /// n independent zero-mean gradients has 1/n of their mean square.
     pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> ElasticPenalty {
         let device = weights.device();
         let expander = Expander::new(device, Kind::Float, net.schemes());

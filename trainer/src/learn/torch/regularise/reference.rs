@@ -13,7 +13,7 @@ pub struct Reference {
     config: ReferenceConfig,
 }
 
-/// Sums over batches with a finite divergence: divergence, penalty weight, count; then the count of other batches.
+/// Of batches with a finite divergence: divergence, penalty weight, count. Then the count of other batches.
 pub struct PolicyDivergenceSums {
     /// `[4]` on the device.
     pub(crate) sums: Tensor,
@@ -52,8 +52,8 @@ impl Reference {
         Reference { weights, config }
     }
 
-    /// Mean divergence in nats of the policy of `weights` (fp32), both networks in inference mode.
-    /// [`Reference::penalty`] instead runs the learner in training mode, with the batch's own BatchNorm statistics.
+    /// Mean divergence in nats, both networks in inference mode and fp32. [`Reference::penalty`] runs the learner in
+    /// training mode, with the batch's own BatchNorm statistics.
     pub fn measure(&self, net: &Net, weights: &Weights, batches: &[Batch]) -> f64 {
         let _guard = tch::no_grad_guard();
         let device = weights.device();
@@ -68,7 +68,7 @@ impl Reference {
         batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
     }
 
-    /// The penalty for the learner's `legal_logits`, a scalar with a gradient. Also adds it to `sums`.
+    /// A scalar with a gradient. Also adds it to `sums`.
     pub fn penalty(
         &self,
         net: &Net,

@@ -4,7 +4,7 @@
 //! The forward pass stores `y` and `z` at the start of each group of
 //! [`TrmConfig::kept_steps`](super::TrmConfig::kept_steps) steps. The backward pass recomputes the groups from last to
 //! first and hands the gradients of a group's initial `y` and `z` to the previous group. Dropout draws the same random
-//! numbers both times, so the gradient equals that of a single pass up to the order of summation.
+//! numbers both times.
 
 use crate::learn::torch::families::layers::ForwardPass;
 use crate::learn::torch::families::params::Weights;
@@ -12,7 +12,7 @@ use crate::learn::torch::families::trm::{StepAnswer, StepState, Trm};
 use tch::Tensor;
 
 impl StepState {
-    /// A detached copy that is a leaf of the autograd graph.
+    /// Detached, a leaf of the autograd graph.
     fn leaf(&self) -> StepState {
         let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
         StepState { y: leaf(&self.y), z: leaf(&self.z) }
@@ -24,8 +24,8 @@ impl StepState {
 }
 
 impl Trm {
-    /// fp32 gradient `[parameters]` of the sum of `loss(step, answer)` over the steps, which count from 0. `loss` is
-    /// called once per step, later groups first.
+    /// fp32 gradient `[parameters]` of the sum of `loss(step, answer)` over the steps from 0. `loss` is called once per
+    /// step, later groups first.
     pub fn gradient(
         &self,
         weights: &Weights,

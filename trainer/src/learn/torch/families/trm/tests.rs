@@ -21,7 +21,7 @@ fn small(overrides: &str) -> (Trm, Weights) {
     (trm, weights)
 }
 
-/// Input planes of five positions of a game.
+/// Of five positions of a game.
 fn planes() -> Tensor {
     let mut game = Game::new();
     let mut games = vec![game.clone()];
