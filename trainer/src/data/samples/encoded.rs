@@ -9,7 +9,7 @@ use shakmaty::Move;
 pub struct EncodedInput {
     /// Bit masks, a1 = bit 0 in the scheme's orientation.
     pub masks: Vec<u64>,
-    /// Values other than 0 and 1.
+    /// Planes with a value other than 0 and 1.
     pub scalars: Vec<f32>,
 }
 
@@ -21,7 +21,7 @@ impl EncodedInput {
             scalars: scalars.to_vec(),
         };
         match scheme {
-            // Some planes come from the legal moves, which are already known.
+            // `planes72` reads the legal moves.
             Input::Planes72 => {
                 let mut planes = planes72::encode_given(game, moves);
                 if let Some(boards) = boards {

@@ -1,4 +1,4 @@
-//! Invents moves that may have led to a position, as a history for puzzles.
+//! Invents a history for puzzles.
 
 use fastrand::Rng;
 use shakmaty::{
@@ -7,7 +7,7 @@ use shakmaty::{
 
 /// Share of captures among invented moves, about that of games.
 const CAPTURES: f64 = 0.25;
-/// Drawn uniformly.
+/// The captured piece is drawn uniformly from these.
 const CAPTURED: [Role; 10] = [
     Role::Pawn,
     Role::Pawn,
@@ -20,7 +20,7 @@ const CAPTURED: [Role; 10] = [
     Role::Rook,
     Role::Queen,
 ];
-/// Attempts per move.
+/// Attempts to invent a move.
 const TRIES: usize = 16;
 
 pub(super) struct Past {
@@ -28,8 +28,8 @@ pub(super) struct Past {
     pub moves: Vec<Move>,
 }
 
-/// Takes back up to `plies` plausible moves, without castling or promotion. The side not to move is never in check,
-/// castling rights stay, and an en-passant square makes the last move the double push.
+/// Takes back up to `plies` plausible moves. None castles, promotes, loses a castling right or leaves the own king in
+/// check. If the position has an en-passant square, the last move is the double push.
 pub(super) fn invent(position: &Chess, plies: usize, rng: &mut Rng) -> Past {
     let mut start = position.to_setup(EnPassantMode::Legal);
     let mut moves = Vec::with_capacity(plies);
@@ -75,7 +75,7 @@ fn normal(role: Role, from: Square, to: Square, capture: Option<Role>) -> Move {
     Move::Normal { role, from, capture, to, promotion: None }
 }
 
-/// Without a king and rooks that may still castle.
+/// Excludes a king and rooks that may still castle.
 fn movable(after: &Setup, mover: Color) -> Bitboard {
     let own = after.board.by_color(mover);
     let rooks = after.castling_rights & own;
@@ -92,7 +92,7 @@ fn may_be_added(board: &Board, role: Role, color: Color) -> bool {
     (board.by_role(role) & board.by_color(color)).count() < most
 }
 
-/// Empty squares from which a piece on `to` may have come.
+/// Empty squares from which the piece on `to` may have come.
 fn origins_of(board: &Board, role: Role, mover: Color, to: Square, capture: bool) -> Bitboard {
     let free = !board.occupied();
     if role != Role::Pawn {

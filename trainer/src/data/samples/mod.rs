@@ -18,11 +18,11 @@ pub use value::ValueTarget;
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub input: EncodedInput,
-    /// Legal moves, one bit per policy index: index `64·w + b` is bit `b` of word `w`.
+    /// One bit per policy index: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// The move played; with shares, the move with the largest share.
+    /// The move played, or the move with the largest share.
     pub policy: PolicyIndex,
-    /// A search's policy target: moves with shares that sum to one. Empty if the target is the move played.
+    /// Moves of a search with shares that sum to one. Empty if the target is the move played.
     pub shares: Vec<(PolicyIndex, f32)>,
     /// Whether the move played captures, promotes or gives check.
     pub tactical: bool,
@@ -38,12 +38,12 @@ pub struct SampleOptions {
     pub input: Input,
     pub policy: Policy,
     pub target: ValueTarget,
-    /// Share of samples with only none, one or two of the three previous boards, if the input has them. Otherwise only
-    /// puzzles would lack history, and a network would expect tactics without history.
+    /// Share of samples that keep at most two of the three previous boards. Otherwise only puzzles would lack history,
+    /// and a network would take its absence for a sign of tactics.
     pub history_dropout: f64,
 }
 
-/// Schemes of residual networks: `planes72/1` and `az4672/1`.
+/// For residual networks.
 impl Default for SampleOptions {
     fn default() -> Self {
         let target = ValueTarget::default();
@@ -90,7 +90,7 @@ impl GameView<'_> {
         Ok(Sample { input, legal, policy, shares, tactical, game, wdl, result })
     }
 
-    /// Policy target of the search at `ply`, where `game` is.
+    /// `game` stands at `ply`.
     fn shares(
         &self,
         ply: usize,
@@ -180,7 +180,7 @@ mod tests {
     fn recorded_positions_of_self_play_are_targets_with_shares_and_values() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6");
         let mut columns = crate::data::record::SearchColumns::default();
-        // Only plies 1 and 3 have a search. The move played is not the most visited.
+        // The search prefers d7d5 to the move played, e7e5.
         let [d7d5, e7e5, b8c6] = [51 | 35 << 6, 52 | 36 << 6, 57 | 42 << 6];
         columns.pad(1);
         columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());

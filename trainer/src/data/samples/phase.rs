@@ -1,7 +1,7 @@
 use shakmaty::Board;
 
-/// A game phase, by the number of pieces other than pawns and kings (14 in the initial position). The bounds are
-/// Lichess's (`Divider` in scalachess), which also considers how mixed the pieces are.
+/// By the number of pieces other than pawns and kings (14 in the initial position). The bounds are those of Lichess
+/// (`Divider` in scalachess), which also considers how mixed the pieces are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// 11 pieces or more.
@@ -13,7 +13,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// In game order; `phase as usize` is the index.
+    /// Indexed by `phase as usize`.
     pub const ALL: [Phase; 3] = [Phase::Opening, Phase::Middlegame, Phase::Endgame];
 
     pub fn of(board: &Board) -> Phase {
@@ -21,7 +21,7 @@ impl Phase {
         Phase::of_pieces(pieces.count() as u32)
     }
 
-    /// Without pawns and kings.
+    /// `pieces` excludes pawns and kings.
     pub fn of_pieces(pieces: u32) -> Phase {
         match pieces {
             11.. => Phase::Opening,

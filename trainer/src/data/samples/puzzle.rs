@@ -1,4 +1,4 @@
-//! Counters and history for puzzles, which are stored without both.
+//! Counters and history for puzzles, whose files have neither.
 
 use std::num::NonZeroU32;
 
@@ -9,16 +9,16 @@ use shakmaty::{Position, fen::Fen};
 
 use super::invented_past::{self, Past};
 
-/// Plies of history: as many as the input holds.
+/// The history of the network's input.
 const PAST: usize = planes72::HISTORY - 1;
 
-/// Gives a puzzle history and counters like those of a game. Otherwise a network could recognise puzzles by move 1 and
-/// missing history, and would expect tactics there only.
+/// Gives a puzzle history and counters like a game's. Otherwise a network could recognise puzzles by move 1 and missing
+/// history, and would expect tactics there only.
 ///
-/// The last moves are [invented](invented_past). If no move can have led to the position, the puzzle has no history,
-/// like samples whose history is dropped. The move number is uniform between linear fits, over the number of captured
-/// pieces, to its first and last decile in 2,500 master games. The half-move clock at the start of the history is
-/// geometric; its mean gives about these games' mean at the puzzle.
+/// The last moves are [invented](invented_past); a position that no move can reach stays without history. The counters
+/// depend on the number of captured pieces, as in 2,500 master games. The move number is uniform from the first to the
+/// last decile, both fitted by lines. The half-move clock before the history is geometric, and at the puzzle its mean
+/// is roughly the games'.
 pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let stored = Game::from_fen(fen)?;
     if !fen.ends_with(" 0 1") {
@@ -38,11 +38,11 @@ pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionErr
         Ok(game)
     };
     let game = with_history(PAST)?;
-    // An invented double push may allow an en-passant capture that the puzzle does not have.
+    // An invented double push may add an en-passant capture.
     if game.hash() == stored.hash() { Ok(game) } else { with_history(0) }
 }
 
-/// Geometric distribution on 0, 1, 2 … with this mean.
+/// Geometric distribution on 0, 1, 2 … with mean `mean`.
 fn geometric(mean: f64, rng: &mut Rng) -> u32 {
     let uniform = 1.0 - rng.f64();
     (uniform.ln() / (mean / (1.0 + mean)).ln()) as u32
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(clock, 0.0);
     }
 
-    /// Among them positions in check, in double check, with castling rights, with en passant.
+    /// Some are in check, in double check, or have castling rights or en passant.
     const PUZZLES: [&str; 7] = [
         "Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - - 0 1",
         "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1",

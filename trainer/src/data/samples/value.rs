@@ -1,4 +1,4 @@
-//! Value targets: game result mixed with an evaluation by engine or search.
+//! Value targets: a game's result mixed with an evaluation by an engine or a search.
 
 use shakmaty::Color;
 
@@ -6,7 +6,7 @@ use crate::data::record::{NO_EVAL, wdl_of_eval};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueTarget {
-    /// Weight of the game result. At 1 evaluations are never used, even for unknown results.
+    /// Weight of the game's result. At 1 evaluations are not used even if the result is unknown.
     pub lambda: f32,
 }
 
@@ -19,19 +19,19 @@ impl Default for ValueTarget {
 impl ValueTarget {
     pub const RESULT: ValueTarget = ValueTarget { lambda: 1.0 };
 
-    /// WDL target for `mover`. `result` is White's (1, 0, −1; 2 for unknown), `eval` the score for White as in
-    /// `games/1`. If one is missing, the target is the other.
+    /// WDL for `mover`. `result` is 1, 0 or −1 for White, 2 if unknown; `eval` is White's score as in `games/1`. If
+    /// only `result` or `eval` is known, it is the target.
     pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> Option<[f32; 3]> {
         let eval = eval.filter(|eval| *eval != NO_EVAL).map(wdl_of_eval);
         self.blended(result, eval).map(|wdl| for_side(mover, wdl))
     }
 
-    /// Like [`ValueTarget::for_mover`], with a search's WDL for `mover`.
+    /// Takes a search's WDL for `mover` as the evaluation.
     pub fn for_mover_searched(&self, mover: Color, result: i8, searched: [f32; 3]) -> Option<[f32; 3]> {
         self.blended(result, Some(for_side(mover, searched))).map(|wdl| for_side(mover, wdl))
     }
 
-    /// WDL for White.
+    /// Of White.
     fn blended(&self, result: i8, eval: Option<[f32; 3]>) -> Option<[f32; 3]> {
         let result = match result {
             1 => Some([1.0, 0.0, 0.0]),
@@ -49,7 +49,7 @@ impl ValueTarget {
     }
 }
 
-/// Converts WDL between White's and the mover's point of view.
+/// Swaps wins and losses for Black.
 fn for_side(mover: Color, [win, draw, loss]: [f32; 3]) -> [f32; 3] {
     if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] }
 }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn lambda_mixes_result_and_evaluation() {
-        // A drawn game, but a mate for White on the board: λ draw, the rest win.
+        // White mates in a drawn game: the draw has weight λ, the win the rest.
         let target = ValueTarget { lambda: 0.25 };
         assert_eq!(target.for_mover(Color::White, 0, Some(29_990)), Some([0.75, 0.25, 0.0]));
         assert_eq!(target.for_mover(Color::Black, 0, Some(29_990)), Some([0.0, 0.25, 0.75]));

@@ -1,17 +1,17 @@
-//! Loops over rows that the compiler vectorises. Every sum has the same fixed order on every instruction set, without
-//! fused multiply-add, so results are bit-identical on every machine.
+//! Loops over rows, which the compiler vectorises. Sums have a fixed order and no fused multiply-add, so every machine
+//! gives bit-identical results.
 
 use pulp::{Arch, NullaryFnOnce};
 
-/// Partial sums of a dot product. Rows whose length is a multiple have no remainder.
+/// Partial sums of a dot product. Rows of a multiple of this length have no remainder.
 pub const LANES: usize = 32;
 
-/// Runs `work` with the best available instruction set. All called functions must be inlined.
+/// Runs `work` with the best instruction set of the CPU. All called functions must be inlined.
 pub fn vectorized<F: NullaryFnOnce>(work: F) -> F::Output {
     Arch::new().dispatch(work)
 }
 
-/// Adds `rows` of `table`, each as long as `sum`.
+/// Each row of `table` is as long as `sum`.
 #[inline(always)]
 pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
     let n = sum.len();
@@ -28,7 +28,7 @@ pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
     }
 }
 
-/// Like [`add_rows`]; ignores the rows' factors.
+/// Adds rows like [`add_rows`], without their factors.
 #[inline(always)]
 pub fn add_rows_of(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
     let n = sum.len();
@@ -54,7 +54,7 @@ pub fn add(sum: &mut [f32], x: &[f32]) {
     }
 }
 
-/// `sum += Σ factor · row` over pairs of a row of `table` and its factor.
+/// `sum += Σ factor · table[row]` over `(row, factor)` in `rows`.
 #[inline(always)]
 pub fn add_scaled_rows(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
     let n = sum.len();
@@ -71,7 +71,7 @@ pub fn add_scaled_rows(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
     }
 }
 
-/// `sum += Σ factors[k] · row k` over the rows of `table`.
+/// `sum += Σ factors[k] · table[k]` over all rows of `table`.
 #[inline(always)]
 pub fn add_scaled_all(sum: &mut [f32], table: &[f32], factors: &[f32]) {
     let n = sum.len();

@@ -5,19 +5,19 @@ use engine::nets::sparse::SparseTensors;
 use super::shape::SparseShape;
 use super::tensor::{SparseTensor, block_of};
 
-/// Most columns per block of an embedding. A block of all features has 1.7 MB, and the rows that a batch uses stay in
-/// the core's cache ([measured](../../../docs/results/speed.md)).
+/// Most columns per block of an embedding. The rows that a batch uses then stay in a core's cache
+/// ([measured](../../../docs/results/speed.md)).
 const BLOCK: usize = 128;
 
-/// Largest embedding weight: the sum over any position's features, times 255, fits into 16 bits.
+/// Largest embedding weight. The sum over any position's features, times 255, then fits into 16 bits.
 const EMBEDDING_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
 const BIAS_CLIP: f32 = 4.0;
-/// Largest weight of a move's row: times 64, it fits into 8 bits.
+/// Largest weight of a move's row. Times 64, it fits into 8 bits.
 const ROW_CLIP: f32 = 127.0 / SparseTensors::ROW_STEPS;
 const LAYER_CLIP: f32 = 8.0;
 
-/// A policy and a value network over sparse binary inputs, without shared weights. With `f` the active features, `a_m`
-/// and `b_m` the rows of move `m`, and `clip` to 0 … 1:
+/// A policy and a value network over the same sparse binary inputs `f`, without shared weights. `clip` limits to 0 … 1;
+/// `a_m` and `b_m` are the rows of move `m`.
 ///
 /// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` elementwise; the logit of a move is `h
 ///   · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
@@ -56,7 +56,7 @@ impl SparseModel {
     pub fn zeros(shape: SparseShape) -> SparseModel {
         let SparseShape { features, rows_a, rows_b, policy, value, hidden } = shape;
         let half = shape.half();
-        // Both halves of the policy embedding, the hidden units and the moves' rows must have the same blocks.
+        // The halves of the policy embedding, the hidden units and the moves' rows need equal blocks.
         let hidden_block = block_of(half, BLOCK);
         let free = f32::INFINITY;
         let mut network = SparseModel {
@@ -84,12 +84,12 @@ impl SparseModel {
         network
     }
 
-    /// Random parameters with which most units are not clipped.
+    /// Random parameters that clip few units.
     pub fn new(shape: SparseShape, seed: u64) -> SparseModel {
         let mut network = SparseModel::zeros(shape);
         let mut rng = fastrand::Rng::with_seed(seed);
         let radius = |inputs: usize| (3.0 / inputs as f32).sqrt();
-        // About thirty features are active, so their sum has a standard deviation of 0.3.
+        // About thirty features are active; their sum has a standard deviation of 0.3.
         network.policy_embedding.fill(0.0, 0.1, &mut rng);
         network.policy_bias.fill(0.4, 0.0, &mut rng);
         network.value_embedding.fill(0.0, 0.1, &mut rng);
@@ -121,15 +121,15 @@ impl SparseModel {
                 "value_out_bias" => &tensors.value_out_bias,
                 other => unreachable!("{other} is no tensor of a network"),
             };
-            // Files have a further row for padding.
+            // A file has one more row, for padding.
             tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
         }
         network
     }
 
-    /// Spreads the weights of a quantised network at random within their rounding steps. Rounding again gives the same
-    /// integers, but a change below half a step moves a proportional share of the integers by one, so that a short
-    /// training is not lost. Tensors that are not all integers stay as they are.
+    /// Spreads the weights of a quantised network at random within their rounding steps; they still round to the same
+    /// integers. A later change by less than half a step then moves a proportional share of the integers by one, so a
+    /// short training is not lost. Tensors that are not all integers stay as they are.
     pub fn dithered(mut self, seed: u64) -> SparseModel {
         let mut rng = fastrand::Rng::with_seed(seed);
         for tensor in self.tensors_mut() {
@@ -143,21 +143,21 @@ impl SparseModel {
         self
     }
 
-    /// Widens the layers to `shape`. New units have random weights but no influence, so that all outputs stay the same.
-    /// Panics if a layer of `shape` is narrower.
+    /// Widens the layers to `shape`, with unchanged outputs: the weights of new units are random, but nothing reads the
+    /// units. Panics if a layer of `shape` is narrower.
     pub fn widened(self, shape: SparseShape, seed: u64) -> SparseModel {
         assert!(self.shape.fits_into(&shape), "{:?} does not fit into {shape:?}", self.shape);
         let (half, gap) = (self.shape.half(), shape.half() - self.shape.half());
         let mut wider = SparseModel::new(shape, seed);
         for (tensor, from) in wider.tensors_mut().into_iter().zip(self.tensors()) {
             let mut weights = tensor.plain(&tensor.w);
-            // Weights that read a new unit are zero.
+            // Nothing reads a new unit yet.
             match tensor.name {
                 "rows_a" | "rows_b" => weights.fill(0.0),
                 "value_l1_weight" | "value_out_weight" => weights[from.rows * tensor.width..].fill(0.0),
                 _ => (),
             }
-            // Unit i of the policy is the product of columns i and i + P/2.
+            // Unit i of the policy multiplies columns i and i + P/2.
             let is_gated = matches!(tensor.name, "policy_embedding" | "policy_bias");
             let old = from.plain(&from.w);
             for (row, old) in old.chunks(from.width).enumerate() {
@@ -171,7 +171,7 @@ impl SparseModel {
         wider
     }
 
-    /// Takes the policy of `other`. `None` if the policies differ in size.
+    /// With the policy of `other`, if it has the same size.
     pub fn with_policy_of(self, other: SparseModel) -> Option<SparseModel> {
         let SparseShape { value, hidden, .. } = self.shape;
         let fits = SparseShape { value, hidden, ..other.shape } == self.shape;
@@ -226,7 +226,7 @@ impl SparseModel {
         self.tensors().iter().map(|tensor| tensor.w.len()).sum()
     }
 
-    /// Moves the weights by the fraction `share` of the way to those of `other`. Panics if `other` has another shape.
+    /// Moves the weights a fraction `share` of the way to `other`. Panics if the shapes differ.
     pub fn approach(&mut self, other: &SparseModel, share: f32) {
         assert_eq!(self.shape, other.shape, "the same shape");
         for (mine, theirs) in self.tensors_mut().into_iter().zip(other.tensors()) {

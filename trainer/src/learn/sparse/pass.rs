@@ -12,7 +12,7 @@ use super::samples::SparseBatch;
 use super::tensor::SparseTensor;
 use crate::base::parallel;
 
-/// Samples per task. A batch is summed shard by shard, so that results do not depend on the number of threads.
+/// Samples per task. Sums run shard by shard, so that results do not depend on the number of threads.
 pub const SHARD: usize = 512;
 
 /// Sums of losses and hits over samples.
@@ -97,7 +97,7 @@ impl SharedGradients {
     }
 }
 
-/// Activations of a batch; the next batch reuses their memory. Sums and hidden units lie in blocks of columns, each
+/// Activations of a batch, in memory that the next batch reuses. Sums and hidden units lie in blocks of columns, each
 /// `[samples, block]`.
 #[derive(Clone, Debug, Default)]
 pub struct SparsePass {
@@ -109,7 +109,7 @@ pub struct SparsePass {
     pub hidden: Vec<f32>,
     /// One per move; after a backward pass, its gradient.
     pub logits: Vec<f32>,
-    /// Zero if the value has no weight.
+    /// Probabilities; zero if the sample's value has no weight.
     pub wdl: Vec<[f32; 3]>,
 }
 
@@ -125,7 +125,7 @@ struct Shard<'a> {
 }
 
 impl SparsePass {
-    /// Returns losses and accuracies, and gradients if `backward`. Skips the policy if none in the batch has weight.
+    /// Gradients are returned if `backward`. The policy is skipped if no sample in the batch gives it weight.
     pub fn run(
         &mut self,
         network: &SparseModel,
@@ -137,7 +137,7 @@ impl SparsePass {
             embed(&network.policy_embedding, &network.policy_bias, batch, &mut self.policy, threads);
             self.hidden.resize(batch.len() * network.shape.half(), 0.0);
         } else {
-            // Without blocks the policy's loops do nothing.
+            // Without blocks the policy's loops end at once.
             self.policy.clear();
             self.hidden.clear();
         }
@@ -145,7 +145,7 @@ impl SparsePass {
         self.logits.resize(batch.rows_a.len(), 0.0);
         self.wdl.clear();
         self.wdl.resize(batch.len(), [0.0; 3]);
-        // The gradient of the first value layer's inputs reads its weights by output.
+        // The backward pass reads the weights by output.
         let transposed = transposed(&network.value_l1_weight);
         let worker = Worker { network, batch, backward, transposed };
         let work = |shard| lanes::vectorized(ShardPass { worker: &worker, shard });
@@ -221,7 +221,7 @@ fn embed(
     });
 }
 
-/// Sums a block of columns for the samples from `first` on.
+/// Embeds the samples from `first` on, for one block of columns.
 struct Embed<'a> {
     table: &'a [f32],
     bias: &'a [f32],
@@ -330,7 +330,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Block by block, so that the rows' columns stay in the cache.
+    /// Works block by block, so that the rows' columns stay in the cache.
     #[inline(always)]
     fn logits(&self, shard: &mut Shard<'_>) {
         let Worker { network: SparseModel { rows_a, rows_b, row_bias_a, row_bias_b, .. }, batch, .. } = self;
@@ -352,7 +352,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Adds a sample's policy loss and hits. In a backward pass the logits become their gradient.
+    /// Adds a sample's policy loss and hits. In a backward pass, replaces the logits by their gradient.
     #[inline(always)]
     fn policy_loss(&self, sample: usize, shares: &[f32], logits: &mut [f32], tally: &mut SparseTally) {
         let best = logits[usize::from(self.batch.best[sample])];
@@ -409,7 +409,7 @@ impl Worker<'_> {
     fn value(&self, shard: &mut Shard<'_>, tally: &mut SparseTally, shared: Option<&mut SharedGradients>) {
         let (network, batch) = (self.network, self.batch);
         let (width, inner) = (network.shape.value, network.shape.hidden);
-        // Of all samples, for the gradient of the first layer's weights.
+        // Kept of all samples for the gradient of the first layer's weights.
         let mut squares: Vec<f32> = Vec::new();
         let mut slopes: Vec<f32> = Vec::new();
         let mut shared = shared;

@@ -1,4 +1,4 @@
-//! A network's outputs for one position, in fp64 by its definition: the reference for faster forms.
+//! A sparse network for one position, in fp64 straight from the definition: the reference for faster forms.
 
 use engine::chess::position::Game;
 use engine::nets::encoding::moves1::{self, Rows};
@@ -40,7 +40,7 @@ fn product(x: &[f64], matrix: &SparseTensor, bias: &[f32]) -> Vec<f64> {
 }
 
 impl SparseModel {
-    /// One per legal move, in the order of [`Game::legal_moves`].
+    /// `policy` is in the order of [`Game::legal_moves`].
     pub fn probabilities(&self, game: &Game) -> SparseAnswer {
         let (view, legal) = (View::of(game), game.legal_moves());
         let mut rows = vec![Rows::default(); legal.len()];
@@ -52,7 +52,7 @@ impl SparseModel {
         answer
     }
 
-    /// Logits. `moves` are pairs of rows.
+    /// Returns logits. `moves` are pairs of rows.
     pub fn evaluate(&self, features: &[u16], moves: &[[u16; 2]]) -> SparseAnswer {
         let body = sums(&self.policy_embedding, &self.policy_bias.w, features);
         let (left, right) = body.split_at(self.shape.half());

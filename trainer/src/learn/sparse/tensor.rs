@@ -1,10 +1,10 @@
-//! Parameters with their moments, and Adam.
+//! Parameters, their moments, and Adam.
 
 use super::lanes::LANES;
 use crate::config::SparseAdam;
 
 impl SparseAdam {
-    /// `number` counts from 1.
+    /// `number` is the step's, from 1.
     pub fn step(&self, number: u64, rate: f32) -> SparseAdamStep {
         let correction = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(number as f64))) as f32;
         SparseAdamStep { adam: *self, rate, first: correction(self.beta1), second: correction(self.beta2) }
@@ -20,8 +20,8 @@ pub struct SparseAdamStep {
     second: f32,
 }
 
-/// A table `[rows, width]` of parameters and moments. It is stored in blocks of columns `[rows, block]`, so that a pass
-/// over many rows of a block stays in a core's cache.
+/// A table `[rows, width]` of parameters and moments. It lies in blocks of columns `[rows, block]`, so that a pass over
+/// many rows of one block stays in a core's cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensor {
     pub name: &'static str,
@@ -30,7 +30,7 @@ pub struct SparseTensor {
     pub width: usize,
     /// Columns per block.
     pub block: usize,
-    /// Largest magnitude that the quantised form can express.
+    /// Largest magnitude that quantisation can represent.
     pub clip: f32,
     /// Whether weight decay applies.
     pub decays: bool,
@@ -39,7 +39,7 @@ pub struct SparseTensor {
     pub v: Vec<f32>,
 }
 
-/// Some rows of a block of a [`SparseTensor`].
+/// Some rows of one block.
 pub struct TensorPart<'a> {
     pub block: usize,
     pub first: usize,
@@ -52,7 +52,7 @@ pub struct TensorPart<'a> {
     v: &'a mut [f32],
 }
 
-/// The largest divisor of `width` up to `limit` that is a multiple of [`LANES`], or else the largest divisor.
+/// The largest divisor of `width` up to `limit`, preferring multiples of [`LANES`].
 pub(super) fn block_of(width: usize, limit: usize) -> usize {
     let mut divisors = (1..=limit.min(width)).rev().filter(|block| width.is_multiple_of(*block));
     let greatest = divisors.clone().next().unwrap_or(1);
@@ -78,12 +78,12 @@ impl SparseTensor {
 
     /// Uniform in `centre ± radius`.
     pub fn fill(&mut self, centre: f32, radius: f32, rng: &mut fastrand::Rng) {
-        // In row order, so that the block size makes no difference.
+        // Random numbers are drawn in row order, whatever the block size.
         let random: Vec<f32> = (0..self.w.len()).map(|_| centre + radius * (2.0 * rng.f32() - 1.0)).collect();
         self.w = self.blocked(&random);
     }
 
-    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that, within the clip.
+    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that, up to the clip.
     pub fn dither(&mut self, steps: f32, rng: &mut fastrand::Rng) {
         let is_integer = |w: &f32| (w * steps - (w * steps).round()).abs() < 1e-3;
         if self.w.iter().all(is_integer) {
@@ -215,11 +215,11 @@ mod tests {
         let mut tensor = SparseTensor::zeros("test", [1, 2], 2, 0.15);
         let adam = SparseAdam::default();
         tensor.update(&[0.5, -2.0], &adam.step(1, 0.1));
-        // The first step is the learning rate, whatever the gradient's size.
+        // The first step has the size of the learning rate, whatever the gradient.
         assert!((tensor.w[0] + 0.1).abs() < 1e-6 && (tensor.w[1] - 0.1).abs() < 1e-6, "{:?}", tensor.w);
         tensor.update(&[0.5, 2.0], &adam.step(2, 0.1));
-        // The same gradient steps as far again and is clipped. The opposite gradient has m = 0.9 · (−0.2) + 0.2 = 0.02,
-        // divided by 1 − 0.81; v averages 4.
+        // For the same gradient, the second step is as large and is clipped. For the opposite gradient, m = 0.9 ·
+        // (−0.2) + 0.2 = 0.02, divided by 1 − 0.81; v averages 4.
         assert_eq!(tensor.w[0], -0.15);
         assert!((tensor.w[1] - (0.1 - 0.1 * (0.02 / 0.19) / 2.0)).abs() < 1e-5, "{:?}", tensor.w);
     }

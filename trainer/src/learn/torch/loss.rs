@@ -3,23 +3,23 @@ use crate::learn::torch::families::Output;
 use crate::learn::torch::families::{DeviceBatch, DeviceShares, DeviceTeacherTargets};
 use tch::{Kind, Tensor};
 
-/// Logit of illegal moves: far below any other, but finite.
+/// Logit of illegal moves: finite, but far below any other.
 pub(super) const ILLEGAL: f64 = -1e9;
 
 pub struct Losses {
-    /// Scalar: the loss to minimise, a weighted sum over the steps.
+    /// Scalar to minimise: a weighted sum over the steps.
     pub total: Tensor,
     pub steps: Vec<StepLosses>,
 }
 
-/// Losses of one step's outputs.
+/// Losses of one output step.
 pub struct StepLosses {
     /// Scalar.
     pub total: Tensor,
-    /// `[n]`: policy cross-entropy, with the configured masking and label smoothing.
+    /// `[n]`: policy cross-entropy, as configured (masking, label smoothing).
     pub policy: Tensor,
-    /// `[n]`: WDL cross-entropy, or the squared error of a scalar value. Zero without a target or value head.
-    /// Distillation mixes in the teacher's value, even if the game has none.
+    /// `[n]`: cross-entropy, or the squared error of a scalar value. Zero without a target or value head. In
+    /// distillation the target includes the teacher's value, even if the game has none.
     pub wdl: Tensor,
     /// Scalar: mean of `wdl` over the samples with a target.
     pub mean_wdl: Tensor,
@@ -50,7 +50,7 @@ impl Losses {
         }
     }
 
-    /// Of the step that inference uses.
+    /// Losses of the step that inference uses.
     pub fn last(&self) -> &StepLosses {
         self.steps.last().expect("a network has at least one output")
     }
@@ -123,16 +123,16 @@ pub fn step_losses(
     StepLosses { total, policy, wdl, mean_wdl, legal_logits }
 }
 
-/// `[n]`: squared error of win minus loss, −1 … 1; zero without a target.
+/// `[n]`: squared error of win minus loss; zero without a target.
 fn squared_error(logits: &Tensor, wdl_target: &Tensor) -> Tensor {
     let score = |wdl: &Tensor| wdl.select(-1, 0) - wdl.select(-1, 2);
-    // A target sums to 1, to 0 if missing, or to the teacher's share if only the teacher has a value.
+    // The target sums to 1, or to 0 if missing. With the teacher's value alone it sums to `alpha`.
     let mass = wdl_target.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
     let target = score(wdl_target) / mass.clamp_min(f64::from(f32::EPSILON));
     (score(&logits.softmax(-1, Kind::Float)) - target).square() * mass
 }
 
-/// Mean of policy losses `[n]`, with weight `tactical_weight` for tactical positions.
+/// Weighs the losses `[n]` of tactical positions by `tactical_weight`.
 fn policy_mean(losses: &Tensor, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     match &batch.tactical {
         Some(tactical) if config.tactical_weight != 1.0 => {
@@ -143,8 +143,8 @@ fn policy_mean(losses: &Tensor, batch: &DeviceBatch, config: &TrainConfig) -> Te
     }
 }
 
-/// `[n]`: KL divergence in nats from the teacher's policy at softmax temperature `temperature`, times its square, so
-/// that gradients keep their scale (Hinton, Vinyals and Dean 2015).
+/// `[n]`: KL divergence in nats from the teacher's policy at softmax temperature `temperature`. Multiplied by the
+/// temperature's square to keep the scale of gradients (Hinton, Vinyals and Dean 2015).
 fn divergence(legal_logits: &Tensor, teacher_targets: &DeviceTeacherTargets, temperature: f64) -> Tensor {
     let log = (legal_logits / temperature).log_softmax(-1, Kind::Float);
     let softened = teacher_targets.policy.pow_tensor_scalar(1.0 / temperature);
@@ -154,11 +154,11 @@ fn divergence(legal_logits: &Tensor, teacher_targets: &DeviceTeacherTargets, tem
     terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float) * (temperature * temperature)
 }
 
-/// `[n, 2]` fp32, 0 or 1: whether the move played ranks first, and whether in the first five. Ties are misses.
+/// `[n, 2]` fp32, 0 or 1: whether the move played ranks first, and in the first five. Ties are misses.
 pub fn hits(logits: &Tensor, played: &Tensor) -> Tensor {
     let own = logits.gather(1, &played.unsqueeze(1), false);
     let rank = logits.ge_tensor(&own).sum_dim_intlist([-1i64].as_slice(), false, Kind::Int64);
-    // A NaN logit does not equal itself and so gets rank 0, a miss.
+    // A NaN logit is not equal to itself: rank 0 is a miss.
     let first = rank.eq(1);
     let among_five = rank.ge(1).logical_and(&rank.le(5));
     Tensor::stack(&[first, among_five], 1).to_kind(Kind::Float)
@@ -237,7 +237,7 @@ mod tests {
         let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0, 5.0, 0.0, 0.0]).view([2, 3]).set_requires_grad(true);
         let output = Output { policy: vec![twice(equal_logits().last_policy())], wdl: vec![wdl] };
         let losses = losses(&output, &batch, &TrainConfig::default());
-        // The mean is over the sample with a target: -ln(e / (e + 2)).
+        // The mean over the one sample with a target is -ln(e / (e + 2)).
         assert!((value(&losses.last().mean_wdl) - (1.0 + 2.0 * (-1f64).exp()).ln()).abs() < 1e-6);
         losses.total.backward();
         let pull = Vec::<f32>::try_from(output.wdl[0].grad().view([6])).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     fn a_scalar_value_is_judged_by_its_squared_error() {
         let model = serde_json::from_str(r#"{"value_head": "scalar"}"#).unwrap();
         let config = TrainConfig { model, ..TrainConfig::default() };
-        // The target is half a win and half a draw, +0.5; the network's value is tanh(1).
+        // The target, half win and half draw, scores +0.5; the network's value is tanh(1).
         let (batch, scalar) = (one_sample(&[1, 2], 2), 1f64);
         let wdl = Tensor::from_slice(&[scalar as f32, -20.0, -scalar as f32]).view([1, 3]);
         let output = Output { wdl: vec![wdl], ..equal_logits() };
@@ -260,7 +260,7 @@ mod tests {
             value(&super::losses(&output, batch, config).last().wdl.get(0))
         };
         assert_eq!(judged(&without, &config), 0.0);
-        // If only the teacher has a value, that is the target, weighted by the teacher's share.
+        // The teacher's value alone is the target, weighted by its share of the loss.
         let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0]).view([1, 3]);
         let policy = Tensor::from_slice(&[0f32, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]).view([1, 8]);
         without.teacher_targets = Some(DeviceTeacherTargets { policy, wdl });
@@ -284,7 +284,7 @@ mod tests {
         let policy = Tensor::from_slice(&[2f32, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]).view([1, 8]);
         let output = Output { policy: vec![policy], ..equal_logits() };
         let config = TrainConfig { label_smoothing: 0.2, ..TrainConfig::default() };
-        // log p = -ln(1 + e^-2) and -2 - ln(1 + e^-2); targets 0.9 and 0.1.
+        // The logs are -ln(1 + e^-2) and -2 - ln(1 + e^-2), the targets 0.9 and 0.1.
         let expected = 0.1 * 2.0 + (1.0 + (-2f64).exp()).ln();
         assert!((value(&losses(&output, &batch, &config).last().policy.get(0)) - expected).abs() < 1e-6);
     }
@@ -323,7 +323,7 @@ mod tests {
         let twice = |tensor: &Tensor| Tensor::cat(&[tensor, tensor], 0);
         (batch.illegal, batch.wdl) = (twice(&batch.illegal), twice(&batch.wdl));
         batch.policy = twice(&batch.policy);
-        // The first sample has shares, the second only the move played.
+        // The first sample has shares, the second a move played.
         batch.shares = Some(DeviceShares {
             rows: Tensor::from_slice(&[0i64, 0, 1]),
             places: Tensor::from_slice(&[1i64, 3, 8 + 1]),
@@ -343,7 +343,7 @@ mod tests {
         }
         losses.total.backward();
         let pull = Vec::<f32>::try_from(policy.grad().get(0)).unwrap();
-        // The gradient is probability minus share, over two samples.
+        // The gradient is probability minus share, halved by the mean over two samples.
         let probability = |logit: f64| ((logit - total).exp()) as f32;
         for (index, logit, share) in [(0, 0.0, 0.0), (1, 1.0, 0.75), (3, 2.0, 0.25)] {
             assert!((pull[index] - (probability(logit) - share) / 2.0).abs() < 1e-5, "{pull:?}");

@@ -1,4 +1,4 @@
-//! Optimisers over the flat tensor of all parameters. On a GPU a step does not synchronise with the device; on a CPU it
+//! Optimisers over the flat tensor of all parameters. A step on a GPU never waits for the device. A step on a CPU
 //! passes over the parameters once, in parts that fit the cache.
 
 use crate::config::OptimiserKind;
@@ -7,16 +7,16 @@ use crate::learn::torch::families::Weights;
 use crate::learn::torch::families::params::Class;
 use tch::{Device, Kind, Tensor};
 
-/// Parameters per part on a CPU: four fp32 arrays of this length fit into a core's L2 cache.
+/// Parameters per part on a CPU. Four fp32 arrays of this length fit into a core's L2 cache.
 const PART: i64 = 1 << 15;
 
-/// State with the layout of [`Weights::flat`].
+/// State in the layout of [`Weights::flat`].
 pub struct Optimiser {
     /// `[parameters]`: AdamW's first moment, or SGD's momentum buffer.
     pub first: Tensor,
     /// `[parameters]`: AdamW's second moment; zero with SGD.
     pub second: Tensor,
-    /// For the bias correction of the moments.
+    /// Steps tried, for the moments' bias correction.
     pub steps: u64,
 }
 
@@ -25,10 +25,10 @@ impl Optimiser {
         Optimiser { first: weights.flat.zeros_like(), second: weights.flat.zeros_like(), steps: 0 }
     }
 
-    /// Steps along the negative fp32 `gradient`, whose one-dimensional pieces together have the layout of
-    /// [`Weights::flat`]. If the gradient or the scalar `loss` is not finite, nothing changes.
+    /// The one-dimensional pieces of the fp32 `gradient` together have the layout of [`Weights::flat`]. If the gradient
+    /// or the scalar `loss` is not finite, weights and moments stay as they are.
     ///
-    /// Returns a scalar on the device: 1 if the step was made, otherwise 0. Reading it on a GPU would synchronise.
+    /// Returns a scalar on the device: 1 if the weights changed, otherwise 0. Reading it on a GPU would synchronise.
     pub fn step(
         &mut self,
         weights: &mut Weights,
@@ -91,7 +91,7 @@ impl Optimiser {
         if config.nesterov { gradient + &self.first * config.momentum } else { self.first.copy() }
     }
 
-    /// On a CPU, reading a scalar costs nothing.
+    /// Reads scalars, which costs nothing on a CPU.
     fn step_in_parts(
         &mut self,
         weights: &Weights,
@@ -118,7 +118,7 @@ impl Optimiser {
                     _ = part.g_mul_scalar_(1.0 - lr * config.weight_decay);
                 }
                 let gradient = piece.narrow(0, at - start, length);
-                // Not in place, because pieces of one gradient may be the same tensor.
+                // A copy, because pieces of one gradient may be the same tensor.
                 let gradient = if scale < 1.0 { gradient * scale } else { gradient };
                 self.update_part(&mut part, &gradient, at, lr, config);
                 at += length;
@@ -128,7 +128,7 @@ impl Optimiser {
         Tensor::ones([], (Kind::Float, Device::Cpu))
     }
 
-    /// `part` starts at parameter `at`.
+    /// `at` is the first parameter's index.
     fn update_part(&mut self, part: &mut Tensor, gradient: &Tensor, at: i64, lr: f64, config: &TrainConfig) {
         let mut first = self.first.narrow(0, at, gradient.size()[0]);
         let update = match config.optimiser {
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Both optimisers in fp64: weights and first moment after `steps`.
+    /// Both optimisers in fp64. Returns weights and first moment after `steps`.
     fn plainly(
         config: &TrainConfig,
         lr: f64,
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn both_ways_of_a_step_are_the_plain_formula() {
-        // More than two parts, the end of weight decay within a part, and pieces of several parts.
+        // Spans several parts; weight decay ends within a part, and a piece within another.
         let [matrix, biases] = [2 * PART + 1234, 567];
         let mut layout = ParamLayout::default();
         layout.param("w".to_owned(), Class::Weight, &[matrix], Init::Normal(1.0));
