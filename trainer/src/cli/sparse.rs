@@ -50,12 +50,8 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
                 InitialWeights::Trained(SparseModel::load(file)?)
             }
         };
-        let (samples, averaged) = (config.samples, config.average_samples);
-        if args.init.is_some() && config.minutes == 0.0 && samples < 2 * averaged {
-            log::warn!(
-                "{samples} samples, averaged over {averaged} (average_samples): the averaged weights will be largely those \
-                 that the run begins with"
-            );
+        if let Some(why) = args.init.as_ref().and_then(|_| run::little_averaged(&config.run())) {
+            log::warn!("{why}");
         }
         SparseRun::start(folder, &config, init)?
     };

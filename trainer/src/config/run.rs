@@ -30,6 +30,10 @@ pub struct RunConfig {
     pub warmup_samples: u64,
     /// Samples per optimiser step.
     pub step_samples: u64,
+    /// Time constant of the averaged weights in samples.
+    pub average_samples: f64,
+    /// Fraction of the run, or of its part, from which the average is the arithmetic mean; 1 for never.
+    pub swa_from: f64,
     pub schedule: Schedule,
     pub plateau_factor: f64,
     pub plateau_patience: u64,
@@ -70,6 +74,11 @@ impl EpochConfig {
 }
 
 impl RunConfig {
+    /// Whether the averaged weights differ from the network's: not where a step has as many samples as the average.
+    pub fn averages(&self) -> bool {
+        self.average_samples > self.step_samples as f64
+    }
+
     /// Completed share of the run, 0 to 1.
     pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
         self.progress_since(0, samples, seconds)

@@ -294,6 +294,8 @@ impl SparseTrainConfig {
             min_lr: self.min_lr,
             warmup_samples: self.warmup_samples,
             step_samples: self.batch as u64,
+            average_samples: self.average_samples as f64,
+            swa_from: 1.0,
             schedule: self.schedule,
             plateau_factor: self.plateau_factor,
             plateau_patience: self.plateau_patience,

@@ -5,6 +5,7 @@ use anyhow::{Result, ensure};
 use crate::base::files::make_folder;
 use crate::cli::train::{TrainArgs, Trained};
 use crate::config::TrainConfig;
+use crate::learn::run::little_averaged;
 use crate::learn::torch::{Sources, TorchRun, batch_number, earlier_task};
 
 pub fn train(args: &TrainArgs) -> Result<Trained> {
@@ -19,6 +20,9 @@ pub fn train(args: &TrainArgs) -> Result<Trained> {
     let mut run = if args.resume {
         TorchRun::resume(folder, &config, device)?
     } else {
+        if let Some(why) = args.init.as_ref().and_then(|_| little_averaged(&config.run())) {
+            log::warn!("{why}");
+        }
         TorchRun::start(folder, &config, device, args.init.as_deref())?
     };
     if config.ewc.weight > 0.0 && !args.resume {

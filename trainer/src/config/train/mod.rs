@@ -74,7 +74,10 @@ pub struct TrainConfig {
     pub clip: f64,
     /// Batches per optimiser step.
     pub accumulation: usize,
-    /// Decay per step of the weights' exponential moving average, which is validated and exported.
+    /// Time constant in samples of the averaged weights, which are validated and exported. A run from random weights
+    /// uses a tenth of the samples seen where that is less. 0: `ema` sets it.
+    pub average_samples: u64,
+    /// Decay per step of the average: the time constant is the samples of a step, divided by 1 − `ema`.
     pub ema: f64,
     /// Share of the run after which the average is an arithmetic mean (stochastic weight averaging); 1 for never.
     pub swa_from: f64,
@@ -135,6 +138,7 @@ impl Default for TrainConfig {
             weight_decay: 0.02,
             clip: 1.0,
             accumulation: 1,
+            average_samples: 0,
             ema: 0.999,
             swa_from: 1.0,
             ewc: EwcConfig::default(),
@@ -265,6 +269,11 @@ impl TrainConfig {
             min_lr: self.min_lr,
             warmup_samples: self.warmup_steps.saturating_mul(step_samples),
             step_samples,
+            average_samples: match self.average_samples {
+                0 => step_samples as f64 / (1.0 - self.ema),
+                samples => samples as f64,
+            },
+            swa_from: self.swa_from,
             schedule: self.schedule,
             plateau_factor: self.plateau_factor,
             plateau_patience: self.plateau_patience,

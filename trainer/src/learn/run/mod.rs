@@ -2,6 +2,7 @@
 
 pub mod metrics;
 pub mod folder;
+mod average;
 mod progress;
 mod range_test;
 mod resume;
@@ -13,6 +14,7 @@ use std::time::Instant;
 use anyhow::{Error, Result};
 use serde::Serialize;
 
+pub use average::{AverageUpdate, little_averaged};
 pub use folder::RunFolder;
 pub use progress::{Plateau, TrainProgress};
 pub use range_test::{LrSuggestion, RangeTestStep, range_test};
@@ -30,8 +32,14 @@ pub trait Learner: Sized {
     /// Validation positions.
     type HeldOut: ?Sized;
 
+    /// Steps between updates of the averaged weights.
+    const AVERAGE_EVERY: u64;
+
     /// Makes an optimiser step at learning rate `lr`. Returns the number of samples learnt from.
     fn step(&mut self, feed: &mut Self::Feed, lr: f64, progress: &TrainProgress) -> Result<u64, TrainError>;
+
+    /// Updates the averaged weights.
+    fn average(&mut self, update: AverageUpdate);
 
     /// Returns means over the steps since the last call.
     fn report(&mut self) -> TrainReport;
@@ -45,8 +53,8 @@ pub trait Learner: Sized {
     /// Whether all averaged weights are finite.
     fn is_finite(&self) -> bool;
 
-    /// Restarts the average for a new part of the run.
-    fn begin_part(&mut self);
+    /// Prepares for a new part of the run, with other samples.
+    fn begin_part(&mut self) {}
 
     /// Writes a checkpoint from which a resumed run continues as if uninterrupted.
     fn write(&self, path: &Path, progress: &TrainProgress, feed: &Self::Feed) -> Result<()>;
@@ -105,6 +113,7 @@ impl<L: Learner> Run<L> {
         if self.progress.step == from {
             self.progress.summary = metrics::TrainSummary::default();
             self.progress.part = self.progress.samples;
+            self.progress.swa_steps = 0;
             self.learner.begin_part();
         }
     }
@@ -134,8 +143,15 @@ impl<L: Learner> Run<L> {
                 break TrainEnd::Stopped;
             }
             lr = self.config.learning_rate(self.progress.samples, done) * self.progress.plateau.factor;
+            let TrainProgress { part, samples, time_s, .. } = self.progress;
+            if self.config.progress_since(part, samples, time_s) >= self.config.swa_from {
+                self.progress.start_swa();
+            }
             self.progress.samples += self.learner.step(feed, lr, &self.progress)?;
             self.progress.step += 1;
+            if let Some(update) = self.progress.average_update(&self.config, L::AVERAGE_EVERY) {
+                self.learner.average(update);
+            }
             // Reports and the time left include the step just made.
             self.progress.time_s = before + start.elapsed().as_secs_f64();
             reporter.tick(&self.progress);

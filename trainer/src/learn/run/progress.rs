@@ -21,6 +21,10 @@ pub struct TrainProgress {
     /// The step of the last validation.
     pub validated: u64,
     pub plateau: Plateau,
+    /// Whether the run began with trained weights, from which the averaged weights continue.
+    pub trained: bool,
+    /// Steps in the arithmetic average of the weights, plus one; 0 while the average is exponential.
+    pub swa_steps: u64,
     /// Samples at which the current [part](super::Run::begin_part) of the run began.
     pub part: u64,
     /// Means over the steps of the current part.

@@ -226,6 +226,13 @@ impl SparseModel {
         self.tensors().iter().map(|tensor| tensor.w.len()).sum()
     }
 
+    /// Takes over the weights of `other`, without its moments.
+    pub fn copy_weights(&mut self, other: &SparseModel) {
+        for (mine, theirs) in self.tensors_mut().into_iter().zip(other.tensors()) {
+            mine.w.clone_from(&theirs.w);
+        }
+    }
+
     /// Moves the weights a fraction `share` of the way to `other`. Panics if the shapes differ.
     pub fn approach(&mut self, other: &SparseModel, share: f32) {
         assert_eq!(self.shape, other.shape, "the same shape");

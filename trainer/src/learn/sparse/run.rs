@@ -15,10 +15,7 @@ use super::validation::validate;
 use crate::config::SparseTrainConfig;
 use crate::learn::run;
 use crate::learn::run::metrics::{TrainReport, Validations};
-use crate::learn::run::{Learner, Run, RunFolder, TrainError, TrainProgress};
-
-/// Steps between updates of the averaged weights.
-const AVERAGE_EVERY: u64 = 16;
+use crate::learn::run::{AverageUpdate, Learner, Run, RunFolder, TrainError, TrainProgress};
 
 pub type SparseRun = Run<SparseTrainer>;
 
@@ -26,7 +23,6 @@ pub struct SparseTrainer {
     config: SparseTrainConfig,
     learner: SparseLearner,
     average: SparseModel,
-    trained: bool,
     /// The stream's position at the resumed checkpoint.
     cursor: StreamCursor,
     /// Sums over the steps since the last report.
@@ -53,8 +49,6 @@ struct RunState {
 struct Stored {
     #[serde(flatten)]
     progress: TrainProgress,
-    #[serde(default)]
-    trained: bool,
     cursor: StreamCursor,
 }
 
@@ -79,11 +73,11 @@ impl SparseRun {
             average: network.clone(),
             learner: SparseLearner::new(network, config.adam, config.thread_count()),
             config: config.clone(),
-            trained,
             cursor: StreamCursor::default(),
             tally: SparseTally::default(),
         };
-        Run::open(folder, config, config.run(), learner, TrainProgress::default())
+        let progress = TrainProgress { trained, ..TrainProgress::default() };
+        Run::open(folder, config, config.run(), learner, progress)
     }
 
     /// Resumes a run with the same samples and losses as without the break. Model, batch, block, seed, held-out games
@@ -140,11 +134,11 @@ fn resumed(
     folder: RunFolder,
     config: &SparseTrainConfig,
     SparseCheckpoint { network, average, .. }: SparseCheckpoint,
-    RunState { progress: Stored { progress, trained, cursor }, tally, .. }: RunState,
+    RunState { progress: Stored { progress, cursor }, tally, .. }: RunState,
 ) -> Result<SparseRun> {
     let mut learner = SparseLearner::new(network, config.adam, config.thread_count());
     learner.steps = progress.step;
-    let learner = SparseTrainer { config: config.clone(), learner, average, trained, cursor, tally };
+    let learner = SparseTrainer { config: config.clone(), learner, average, cursor, tally };
     Run::open(folder, config, config.run(), learner, progress)
 }
 
@@ -171,39 +165,30 @@ impl SparseTrainer {
         };
         SampleStream::new(games, sizes, config.seed, config.thread_count(), cursor)
     }
-
-    /// Moves the averaged weights towards the network's, `samples` samples after the start.
-    fn average(&mut self, samples: u64) {
-        let step = self.learner.steps;
-        // During the first steps from untrained weights the average follows the network at every step.
-        if !step.is_multiple_of(AVERAGE_EVERY) && (self.trained || step >= AVERAGE_EVERY) {
-            return;
-        }
-        let most = if self.trained { f64::INFINITY } else { 0.1 * samples as f64 };
-        let horizon = (self.config.average_samples as f64).min(most);
-        let share = AVERAGE_EVERY as f64 * self.config.batch as f64 / horizon;
-        self.average.approach(&self.learner.network, share.min(1.0) as f32);
-    }
 }
 
 impl Learner for SparseTrainer {
     type Feed = SampleStream;
     type HeldOut = [HeldOutSamples];
 
-    fn step(
-        &mut self,
-        feed: &mut SampleStream,
-        lr: f64,
-        progress: &TrainProgress,
-    ) -> Result<u64, TrainError> {
+    // An update reads and writes all weights, too much for every step on a CPU.
+    const AVERAGE_EVERY: u64 = 16;
+
+    fn step(&mut self, feed: &mut SampleStream, lr: f64, _: &TrainProgress) -> Result<u64, TrainError> {
         let batch = feed.next_batch()?;
         let tally = self.learner.step(&batch, lr as f32);
         if !(tally.policy().is_finite() && tally.value().is_finite()) {
             return Err(TrainError::NotFinite(1));
         }
-        self.average(progress.samples + tally.samples);
         self.tally.add(&tally);
         Ok(tally.samples)
+    }
+
+    fn average(&mut self, update: AverageUpdate) {
+        match update {
+            AverageUpdate::Same => self.average.copy_weights(&self.learner.network),
+            AverageUpdate::Towards(share) => self.average.approach(&self.learner.network, share as f32),
+        }
     }
 
     fn report(&mut self) -> TrainReport {
@@ -228,8 +213,7 @@ impl Learner for SparseTrainer {
     }
 
     fn write(&self, path: &Path, progress: &TrainProgress, feed: &SampleStream) -> Result<()> {
-        let (trained, cursor) = (self.trained, feed.cursor().clone());
-        let progress = Stored { progress: progress.clone(), trained, cursor };
+        let progress = Stored { progress: progress.clone(), cursor: feed.cursor().clone() };
         let state = RunState { progress, tally: self.tally, config: self.config.clone() };
         let checkpoint = SparseCheckpoint {
             network: self.learner.network.clone(),

@@ -29,7 +29,6 @@ const FORMAT: &str = "philidor-checkpoint/1";
 struct Stored {
     #[serde(flatten)]
     progress: TrainProgress,
-    swa_steps: u64,
     loader: serde_json::Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     sources: Option<u64>,
@@ -59,13 +58,8 @@ pub fn save(
         tensors.extend(named(layout, group, flat));
     }
     tensors.extend(counters(learner).map(|(name, tensor)| stored(name.to_owned(), tensor)));
-    let stored = Stored {
-        progress: progress.clone(),
-        swa_steps: learner.swa_steps,
-        loader,
-        sources: learner.sources,
-        hard: learner.hard.clone(),
-    };
+    let stored =
+        Stored { progress: progress.clone(), loader, sources: learner.sources, hard: learner.hard.clone() };
     write(path, tensors, config, &stored)
 }
 
@@ -180,7 +174,7 @@ impl Checkpoint {
             let flat = || learner.weights.flat.zeros_like();
             learner.elastic = Some(ElasticPenalty::new(flat(), flat(), weight));
         }
-        if self.stored.swa_steps > 0 {
+        if self.progress.swa_steps > 0 {
             learner.own_average();
         }
         let shared = |group: &str| group.starts_with("ema") && !learner.averages();
@@ -192,7 +186,6 @@ impl Checkpoint {
             self.fill_one(name, &mut tensor.shallow_clone())?;
         }
         learner.optimiser.steps = self.progress.step;
-        learner.swa_steps = self.stored.swa_steps;
         learner.position = self.stored.loader.clone();
         learner.sources = self.stored.sources;
         learner.hard = self.stored.hard.clone();

@@ -6,6 +6,7 @@ use super::loss;
 use super::tests::{held_out_game, opera_game_batch};
 use crate::config::TrainConfig;
 use crate::data::loader::{Batch, Origin};
+use crate::learn::run::AverageUpdate;
 use crate::learn::torch::families::Expander;
 use anyhow::Result;
 use engine::nets::eval::ValueScheme;
@@ -103,8 +104,8 @@ fn every_family_overfits_a_game() {
         for _ in 0..200 {
             learner.step(std::slice::from_ref(&game), lr);
         }
-        learner.start_swa();
         learner.step(std::slice::from_ref(&game), lr);
+        learner.average(AverageUpdate::Same);
         let validations = learner.validate(&held_out_game(game));
         let all = &validations.all;
         assert!(all.measures.top1 > 0.95 && all.raw_top1 <= Some(all.measures.top1), "{text}: {all:?}");

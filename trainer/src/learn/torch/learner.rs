@@ -12,6 +12,7 @@ use super::validation;
 use super::validation::HeldOut;
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
+use crate::learn::run::AverageUpdate;
 use crate::learn::run::metrics::{Measures, TrainReport, Validations};
 use crate::learn::torch::families::{DeviceBatch, Expander, Net, Weights};
 use crate::learn::torch::regularise::HardPositions;
@@ -21,8 +22,8 @@ use crate::learn::torch::regularise::reference::{PolicyDivergenceSums, Reference
 pub struct Learner {
     pub net: Net,
     pub weights: Weights,
-    /// Running average of `weights` in fp32, which is validated and exported. With `ema` 0 it shares the tensors of
-    /// `weights`.
+    /// Running average of `weights` in fp32, which is validated and exported. While nothing is averaged it shares the
+    /// tensors of `weights`.
     pub averaged: Weights,
     pub optimiser: Optimiser,
     /// Whether `averaged` has tensors of its own.
@@ -35,8 +36,6 @@ pub struct Learner {
     pub reference: Option<Reference>,
     /// Policy divergence from the reference since the last report.
     pub drift: PolicyDivergenceSums,
-    /// Steps in the arithmetic average, plus one; 0 while the average is exponential.
-    pub swa_steps: u64,
     /// The feed's position at the checkpoint that was resumed.
     pub position: serde_json::Value,
     /// Buffer of tactical replay.
@@ -54,15 +53,15 @@ impl Learner {
         let kind = config.precision.kind(device);
         let net = Net::new(&config.model)?;
         let weights = Weights::new(net.layout(), device, kind, config.seed.cast_signed());
-        let averaged = if config.ema == 0.0 { weights.shared() } else { weights.copy(device, Kind::Float) };
+        let averages = config.run().averages();
+        let averaged = if averages { weights.copy(device, Kind::Float) } else { weights.shared() };
         Ok(Learner {
-            averages: config.ema != 0.0,
+            averages,
             optimiser: Optimiser::new(&weights),
             expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
             reference: None,
             drift: PolicyDivergenceSums::new(device),
-            swa_steps: 0,
             position: serde_json::Value::Null,
             hard: HardPositions::default(),
             sources: None,
@@ -123,7 +122,6 @@ impl Learner {
             let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
             self.weights.stats.copy_(&kept);
         }
-        self.average();
         let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
         let measures = measures.nan_to_num(0.0, 0.0, 0.0) * done;
         _ = self.totals.g_add_(&Tensor::cat(&[measures, counts], 0));
@@ -185,34 +183,20 @@ impl Learner {
         self.averages
     }
 
-    fn average(&mut self) {
-        if self.swa_steps == 0 && self.config.ema == 0.0 {
-            if self.averages {
+    pub fn average(&mut self, update: AverageUpdate) {
+        let _guard = tch::no_grad_guard();
+        match update {
+            AverageUpdate::Same if self.averages => {
                 self.averaged = self.weights.shared();
                 self.averages = false;
             }
-            return;
+            AverageUpdate::Same => {}
+            AverageUpdate::Towards(share) => {
+                self.own_average();
+                _ = self.averaged.flat.lerp_(&self.weights.flat, share);
+                _ = self.averaged.stats.lerp_(&self.weights.stats, share);
+            }
         }
-        self.own_average();
-        let decay = match &mut self.swa_steps {
-            0 => {
-                // A faster decay at first keeps the initial weights from dominating the average.
-                let steps = self.optimiser.steps as f64;
-                self.config.ema.min((1.0 + steps) / (10.0 + steps))
-            }
-            steps => {
-                *steps += 1;
-                1.0 - 1.0 / (*steps - 1) as f64
-            }
-        };
-        _ = self.averaged.flat.lerp_(&self.weights.flat, 1.0 - decay);
-        _ = self.averaged.stats.lerp_(&self.weights.stats, 1.0 - decay);
-    }
-
-    /// Switches the average to the arithmetic mean over the following steps (stochastic weight averaging, Izmailov et
-    /// al. 2018, but BatchNorm's statistics are averaged instead of recomputed).
-    pub fn start_swa(&mut self) {
-        self.swa_steps = self.swa_steps.max(1);
     }
 
     /// Returns means since the last call; synchronises with the device.

@@ -14,7 +14,7 @@ use crate::config::TrainConfig;
 use crate::data::loader::Batch;
 use crate::learn::run;
 use crate::learn::run::metrics::{TrainReport, Validations};
-use crate::learn::run::{Run, RunFolder, TrainError, TrainProgress};
+use crate::learn::run::{AverageUpdate, Run, RunFolder, TrainError, TrainProgress};
 
 pub type TorchRun = Run<Learner>;
 
@@ -35,7 +35,8 @@ impl TorchRun {
             init.restore_weights(&mut learner.weights, true)?;
             learner.averaged.assign(&learner.weights.flat, &learner.weights.stats);
         }
-        Run::open(folder, config, config.run(), learner, TrainProgress::default())
+        let progress = TrainProgress { trained: init.is_some(), ..TrainProgress::default() };
+        Run::open(folder, config, config.run(), learner, progress)
     }
 
     pub fn resume(folder: RunFolder, config: &TrainConfig, device: Device) -> Result<TorchRun> {
@@ -92,17 +93,19 @@ impl run::Learner for Learner {
     type Feed = dyn Feed;
     type HeldOut = HeldOut;
 
+    const AVERAGE_EVERY: u64 = 1;
+
     fn step(&mut self, feed: &mut Self::Feed, lr: f64, progress: &TrainProgress) -> Result<u64, TrainError> {
-        let TrainProgress { part, samples, time_s, .. } = *progress;
-        if self.config().run().progress_since(part, samples, time_s) >= self.config().swa_from {
-            self.start_swa();
-        }
         let batches = self.batches(feed, progress.step)?;
         let losses = Learner::step(self, &batches, lr);
         if self.config().replayed_samples() > 0 {
             self.replay(&batches, &losses);
         }
         Ok(batches.iter().map(|batch| batch.size as u64).sum())
+    }
+
+    fn average(&mut self, update: AverageUpdate) {
+        Learner::average(self, update);
     }
 
     fn report(&mut self) -> TrainReport {
@@ -119,10 +122,6 @@ impl run::Learner for Learner {
 
     fn is_finite(&self) -> bool {
         self.averaged.flat.isfinite().all().int64_value(&[]) != 0
-    }
-
-    fn begin_part(&mut self) {
-        self.swa_steps = 0;
     }
 
     fn write(&self, path: &Path, progress: &TrainProgress, feed: &Self::Feed) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::data::loader::{Batch, Origin};
 use crate::data::samples::Phase;
 use crate::learn::run::folder;
 use crate::learn::run::metrics::Validation;
-use crate::learn::run::{LrSuggestion, RunFolder, TrainEnd, TrainError, TrainProgress};
+use crate::learn::run::{AverageUpdate, LrSuggestion, RunFolder, TrainEnd, TrainError, TrainProgress};
 use crate::learn::torch::families::Net;
 use crate::learn::torch::regularise::ewc::ElasticPenalty;
 use crate::learn::torch::regularise::reference::Reference;
@@ -168,6 +168,7 @@ fn one_game_is_overfitted() {
         let mut last = learner.report();
         for step in 0..300 {
             learner.step(std::slice::from_ref(&game), config.learning_rate(step, 0.0));
+            learner.average(AverageUpdate::Towards(0.1));
             if step % 20 == 19 {
                 last = learner.report();
             }
@@ -411,11 +412,12 @@ fn accumulated_batches_equal_one_batch() {
 fn stochastic_weight_averaging_is_the_mean_of_the_following_weights() {
     let mut learner = Learner::new(&tiny(), Device::Cpu).unwrap();
     learner.step(&[opera()], 1e-2);
-    learner.start_swa();
+    let mut progress = TrainProgress::default();
     let mut sum = learner.weights.flat.zeros_like();
     for _ in 0..3 {
         learner.step(&[opera()], 1e-2);
-        learner.start_swa();
+        progress.start_swa();
+        learner.average(progress.average_update(&tiny().run(), 1).unwrap());
         sum += learner.weights.flat.detach();
     }
     let difference = (sum / 3.0 - &learner.averaged.flat).abs().max().double_value(&[]);
@@ -432,7 +434,7 @@ fn each_part_of_a_run_is_averaged_over_its_own_end() {
     run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap();
     drop(run);
     let mut run = TorchRun::resume(open(&folder), &parts[1], Device::Cpu).unwrap();
-    assert_eq!((run.progress.step, run.learner.swa_steps), (8, 5));
+    assert_eq!((run.progress.step, run.progress.swa_steps), (8, 5));
     // The mean of the weights after the last four of the second part's eight steps.
     let mut sum = run.learner.weights.flat.zeros_like();
     for step in 12..=16 {
@@ -440,7 +442,7 @@ fn each_part_of_a_run_is_averaged_over_its_own_end() {
         run.begin_part(8);
         run.train(&mut CyclingFeed::new(11, 0), &held_out, &stop).unwrap();
         assert_eq!(
-            (run.progress.step, run.learner.swa_steps),
+            (run.progress.step, run.progress.swa_steps),
             (step, if step == 12 { 0 } else { step - 11 })
         );
         if step > 12 {
@@ -538,9 +540,11 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
     let folder = fresh_folder("checkpoint");
     std::fs::create_dir_all(&folder).unwrap();
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
-    for _ in 0..3 {
+    let learn = |learner: &mut Learner| {
         learner.step(&[opera()], 1e-3);
-    }
+        learner.average(AverageUpdate::Towards(0.1));
+    };
+    (0..3).for_each(|_| learn(&mut learner));
     let progress = TrainProgress { step: 3, samples: 99, ..TrainProgress::default() };
     let full = folder.join("full.safetensors");
     checkpoint::save(&full, &learner, &config, &progress, 7.into()).unwrap();
@@ -549,8 +553,8 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
     let mut other = Learner::new(&TrainConfig { seed: 2, ..config.clone() }, Device::Cpu).unwrap();
     read.restore(&mut other).unwrap();
     assert_eq!(other.position, 7);
-    learner.step(&[opera()], 1e-3);
-    other.step(&[opera()], 1e-3);
+    learn(&mut learner);
+    learn(&mut other);
     assert_eq!(numbers(&other.weights.flat), numbers(&learner.weights.flat));
     assert_eq!(numbers(&other.averaged.stats), numbers(&learner.averaged.stats));
 

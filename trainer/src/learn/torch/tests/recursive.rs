@@ -3,6 +3,7 @@
 use crate::config::TrainConfig;
 use crate::config::model::trm;
 use crate::data::loader::Batch;
+use crate::learn::run::AverageUpdate;
 use crate::learn::torch::learner::Learner;
 use crate::learn::torch::overfit::overfit;
 use crate::learn::torch::tests::{held_out_game, opera_game_batch};
@@ -31,6 +32,7 @@ fn it_overfits_a_game_and_every_step_is_reported() {
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
     for step in 0..60 {
         learner.step(&[opera()], config.learning_rate(step, 0.0));
+        learner.average(AverageUpdate::Towards(0.1));
     }
     let all = learner.validate(&held_out_game(opera())).all;
     assert_eq!(all.steps.len(), 4);

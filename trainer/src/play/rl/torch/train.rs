@@ -55,6 +55,7 @@ impl TorchLoop {
         let mut run = if !begun_before {
             let weights = context.nets.weights(task.init);
             let mut run = TorchRun::start(folder, &config, self.device, Some(&weights))?;
+            run.progress.trained = task.init != START || !context.config.start.is_empty();
             run.learner.elastic = self.penalty(context, &run.learner, &config)?;
             run
         } else {
