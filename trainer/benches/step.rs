@@ -21,7 +21,7 @@ use trainer::learn::torch::{HeldOut, Learner, TorchRun, loss};
 
 /// Alternating rounds; the median is reported.
 const ROUNDS: usize = 3;
-/// Of a game.
+/// Plies per game.
 const PLIES: usize = 160;
 /// Does not affect the speed.
 const LR: f64 = 1e-4;
@@ -41,7 +41,7 @@ fn games(count: usize) -> Source {
     Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }
 }
 
-/// On tensors already on the device.
+/// Steps on tensors already on the device.
 fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let output = learner.net.forward(&learner.weights, &batch.input, true);
     let losses = loss::losses(&output, batch, config);

@@ -54,7 +54,7 @@ fn imported() -> (tempfile::TempDir, serde_json::Value) {
     (folder, sources)
 }
 
-/// Of the newest checkpoint of the run `name`. The engine plays with and without search.
+/// Takes the newest checkpoint of the run `name`. The engine plays with and without search.
 fn export_verify_and_play(folder: &Path, name: &str) {
     let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
     let checkpoint = newest(&folder.join(name).join("checkpoints"));

@@ -12,7 +12,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| Ok(file.write_all(bytes)?))
 }
 
-/// Like [`write_file`], for what `write` writes.
+/// Like [`write_file`], with the contents that `write` writes.
 pub fn write_with<T>(
     path: &Path,
     write: impl FnOnce(&mut NamedTempFile) -> anyhow::Result<T>,

@@ -92,7 +92,7 @@ impl LoadedNet {
         }
     }
 
-    /// Fails for the family `sparse`, to which `what` does not apply.
+    /// Fails for the family `sparse`; `what` names the refused request.
     pub fn onnx(self, what: &str) -> Result<Network> {
         match self {
             LoadedNet::Onnx(network) => Ok(*network),

@@ -15,7 +15,7 @@ const USUAL_PLIES: f64 = 100.0;
 /// From this many on, only finished games determine the time left.
 const ENOUGH_GAMES: u64 = 20;
 
-/// Played or labelled by this process, including those of unfinished games.
+/// Plies that this process played or labelled, also in unfinished games.
 static PLIES: AtomicU64 = AtomicU64::new(0);
 
 pub fn count_ply() {
@@ -33,7 +33,7 @@ pub enum Counted {
     Positions,
 }
 
-/// `done` of `total` were done by an earlier run.
+/// An earlier run did `done` of `total`.
 pub fn progress(total: u64, done: u64, counted: Counted) -> ProgressBar {
     let bar = ProgressBar::new(total);
     bar.set_position(done);
@@ -82,11 +82,11 @@ fn left_text(left: Option<Duration>) -> String {
 struct Status {
     counted: Counted,
     total: u64,
-    /// By an earlier run, in the unit of `total`.
+    /// Done by an earlier run, in the unit of `total`.
     first: u64,
-    /// Finished, in the unit of `total`.
+    /// Done so far, in the unit of `total`.
     position: u64,
-    /// Since the start, including those of unfinished games.
+    /// Since the start, also in unfinished games.
     plies: u64,
     elapsed: Duration,
 }
@@ -117,7 +117,7 @@ impl Status {
         }
     }
 
-    /// At the rate so far; `None` before there is a rate.
+    /// Time left at the rate so far; `None` before there is a rate.
     fn left(&self) -> Option<Duration> {
         let all = self.total.saturating_sub(self.first) as f64;
         let finished = self.position().saturating_sub(self.first) as f64;

@@ -61,7 +61,7 @@ impl FromStr for Anchor {
 
 struct Rated {
     tournament: Tournament,
-    /// Whose pairs are shown.
+    /// The player whose pairs are shown.
     player: usize,
     /// On one scale, in the order of `tournament.players`.
     ratings: Vec<Rating>,

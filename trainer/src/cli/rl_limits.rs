@@ -41,8 +41,8 @@ impl RlLimits {
         self.seconds.map(|seconds| Duration::from_secs_f64((seconds - self.used).max(0.0)))
     }
 
-    /// For a resumed run; its earlier limits if these are empty. `counted` is the run time in seconds according to
-    /// `state.json`.
+    /// Limits of a resumed run: its earlier limits if these are empty. `counted` is the run time in seconds according
+    /// to `state.json`.
     pub fn resumed(self, run: &Path, counted: f64) -> Result<RlLimits> {
         let path = file(run);
         let mut kept = RlLimits::default();
@@ -137,7 +137,7 @@ mod tests {
         let none = RlLimits::default();
         assert_eq!(none.resumed(run, 0.0).unwrap(), none);
         let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
-        // As a process leaves the folder that ran for an hour, killed or not.
+        // The folder after a process that ran for an hour, killed or not.
         let Some(begun) = Instant::now().checked_sub(Duration::from_secs(3600)) else { return };
         asked.keep(run, begun).unwrap().end().unwrap();
         let is_half = |limits: RlLimits| {

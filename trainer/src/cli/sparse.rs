@@ -62,7 +62,7 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
     Ok(Trained { end, checkpoint: run.result() })
 }
 
-/// In fp32 and in integers. Both are loaded as by the engine, which checks weights and golden outputs.
+/// Writes fp32 and integer files. Both are loaded as by the engine, which checks weights and golden outputs.
 pub(super) fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;

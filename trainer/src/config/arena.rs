@@ -46,7 +46,7 @@ impl Default for MatchRules {
 }
 
 impl MatchRules {
-    /// As in normal play, but without tree reuse and with batches of one.
+    /// Parameters of normal play, without tree reuse and with batches of one.
     pub fn params(&self) -> Params {
         Params {
             policy_temperature: self.policy_temperature,

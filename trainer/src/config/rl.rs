@@ -314,7 +314,7 @@ impl RlSettings {
         config.with_context(|| layers::place(&files))
     }
 
-    /// The key `train.model.family` decides, or else the initial network.
+    /// The key `train.model.family` decides, without it the initial network.
     fn is_sparse(&self) -> Result<bool> {
         let mut asked = json!({});
         // `config` reports an unreadable `config.json`.
@@ -330,7 +330,7 @@ impl RlSettings {
 
     /// Returns the keys of `train.model` that the user or the preset sets.
     pub fn model_keys(&self) -> Result<Value> {
-        // A named family drops other families' keys. The default family counts as not set.
+        // Naming a family drops the keys of other families, so the default is removed again below.
         let sparse = self.is_sparse()?;
         let usual = json!({ "family": if sparse { "sparse" } else { "resnet" } });
         let mut json = json!({ "train": { "model": usual } });
@@ -690,7 +690,7 @@ mod tests {
         let error = format!("{:#}", RlConfig::load(RlPreset::Tiny, &[file], &[]).unwrap_err());
         assert!(error.contains("rl.json: rl would overwrite train.epochs ("), "{error}");
         assert!(error.contains("train.seed (set seed)"), "{error}");
-        // The keys of the user and, in a new run, of the preset.
+        // In a new run the preset's keys count too.
         let settings = |overrides: &[&str]| RlSettings {
             preset: RlPreset::Tiny,
             overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
@@ -723,7 +723,7 @@ mod tests {
         assert_eq!((config.recent_weight, train.history_dropout, train.value_lambda), (1.0, 0.0, 1.0));
         let json = RlPreset::Neuralmateplay.json(false);
         assert_eq!(json["pretrain_mix_ratio"], 0.5);
-        // Settings that it leaves open follow the preset's comment.
+        // Settings that the description leaves open follow the preset's comment.
         assert_eq!(
             (config.play.max_plies, config.play.cut_is_draw, config.play.search.fpu),
             (400, true, 0.33)

@@ -92,7 +92,7 @@ impl RunConfig {
         by_samples.max(by_time).min(1.0)
     }
 
-    /// Of the step after `samples` samples. `done` (0 to 1) is the completed share.
+    /// `samples` are those before the step, `done` (0 to 1) is the completed share of the run.
     pub fn learning_rate(&self, samples: u64, done: f64) -> f64 {
         let rise = match self.warmup_samples {
             0 => 1.0,

@@ -25,7 +25,8 @@ pub struct SelfPlayRules {
     pub random_plies: u32,
     /// A game of this many plies is cut off.
     pub max_plies: usize,
-    /// Whether such a game is a draw. Otherwise it has no result, lest a weak network learn that everything is drawn.
+    /// Whether a cut-off game is a draw. Otherwise it has no result, lest a weak network learn that everything is
+    /// drawn.
     pub cut_is_draw: bool,
     /// Folders of Syzygy tables for adjudication; empty for none.
     pub syzygy: String,

@@ -154,9 +154,9 @@ pub struct SparseTrainConfig {
 
     pub batch: usize,
     pub block: usize,
-    /// The run ends after this many samples, …
+    /// The run ends after this many samples.
     pub samples: u64,
-    /// … or after this many minutes of training; 0 for no limit.
+    /// The run ends after this many minutes of training; 0 for no limit.
     pub minutes: f64,
     /// If above 0, replaces `samples`. An epoch passes over every source at least once, mixed by weight.
     pub epochs: f64,
@@ -170,8 +170,8 @@ pub struct SparseTrainConfig {
     /// Validations without improvement before the plateau schedule multiplies the learning rate by `plateau_factor`.
     pub plateau_patience: u64,
     pub adam: SparseAdam,
-    /// Time constant of the weights' moving average, in samples. From random weights, at first a tenth of the samples
-    /// seen.
+    /// Time constant of the weights' moving average, in samples. In a run from random weights at most a tenth of the
+    /// samples so far.
     pub average_samples: u64,
 
     pub report_every: u64,
@@ -299,7 +299,7 @@ impl SparseTrainConfig {
             schedule: self.schedule,
             plateau_factor: self.plateau_factor,
             plateau_patience: self.plateau_patience,
-            // The sources' weights are already in the loss.
+            // The loss already includes the sources' weights.
             value_weight: 1.0,
             report_every: self.report_every,
             validate_every: self.validate_every,

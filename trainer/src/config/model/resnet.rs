@@ -9,10 +9,9 @@ pub const SCHEMES: Schemes =
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
-    /// BatchNorm, fastest at inference: export folds it into the convolution.
+    /// Fastest at inference, because export folds it into the convolution.
     #[default]
     Batch,
-    /// GroupNorm.
     Group,
 }
 
@@ -66,7 +65,7 @@ pub struct ResnetConfig {
     /// Must divide `filters`.
     pub attention_heads: i64,
     pub policy_head: PolicyHead,
-    /// For [`PolicyHead::Dense`].
+    /// Only for [`PolicyHead::Dense`].
     pub policy_channels: i64,
     /// Before the last layer of the policy head.
     pub policy_dropout: f64,

@@ -40,9 +40,9 @@ pub struct TrainConfig {
     pub seed: u64,
 
     pub batch: usize,
-    /// The run ends after this many samples, …
+    /// The run ends after this many samples.
     pub samples: u64,
-    /// … or after this many minutes of training; 0 for no limit.
+    /// The run ends after this many minutes of training; 0 for no limit.
     pub minutes: f64,
     /// If above 0, replaces `samples`. An epoch passes over every source at least once, mixed by weight.
     pub epochs: f64,

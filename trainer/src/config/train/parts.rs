@@ -77,7 +77,7 @@ pub struct TeacherConfig {
     pub net: String,
     /// Weight of the distillation terms in policy and value loss; the recorded targets get the rest.
     pub alpha: f64,
-    /// Of both policies in the distillation loss.
+    /// Softmax temperature of both policies in the distillation loss.
     pub temperature: f64,
 }
 

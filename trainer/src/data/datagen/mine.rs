@@ -106,7 +106,7 @@ impl Moves<'_> {
     fn wanted(&self) -> usize {
         match self {
             Moves::Engine(choice) => choice.moves(),
-            // For the evaluation only.
+            // Its evaluation is the position's.
             Moves::Path(_) => 1,
         }
     }

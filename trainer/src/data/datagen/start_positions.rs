@@ -24,7 +24,7 @@ const CARELESS_LIMIT: Limit = Limit::Nodes(600);
 const RANDOM_SHARES: [f64; 6] = [FEW, FEW, FEW, 0.1, 0.25, 0.5];
 const FEW: f64 = 0.05;
 const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
-/// After a piece is removed, so that labelled positions have a history.
+/// Plies after a piece is removed, so that labelled positions have a history.
 const PLIES_AFTER_REMOVAL: u32 = 8;
 const TRIES: u32 = 1000;
 /// Attempts per book position before the next. From some positions, random moves always end the game.
@@ -48,8 +48,8 @@ pub enum FirstPositions {
 pub struct StartRules {
     pub first: FirstPositions,
     pub random_plies: u32,
-    /// Then 6 to 60 plies, some random, the rest one of the engine's three best moves at 600 nodes. Half of the games
-    /// have few random moves and lose a piece.
+    /// Whether 6 to 60 careless plies follow: some random, the rest one of the engine's three best moves at 600 nodes.
+    /// Half of the games have few random moves and lose a piece.
     pub careless: bool,
 }
 

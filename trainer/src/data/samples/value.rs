@@ -31,7 +31,7 @@ impl ValueTarget {
         self.blended(result, Some(for_side(mover, searched))).map(|wdl| for_side(mover, wdl))
     }
 
-    /// Of White.
+    /// WDL for White.
     fn blended(&self, result: i8, eval: Option<[f32; 3]>) -> Option<[f32; 3]> {
         let result = match result {
             1 => Some([1.0, 0.0, 0.0]),

@@ -77,8 +77,8 @@ impl BestOfRun {
     }
 }
 
-/// The best validation of each run in and below `folders`, best run first; at least one. Runs without this measure are
-/// left out. Runs are grouped by [`LossOver`] if by policy loss.
+/// The best validation of each run in and below `folders`, best run first. Fails if there is none. For the policy loss,
+/// runs are grouped by [`LossOver`].
 pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
     let mut files = Vec::new();
     for folder in folders {

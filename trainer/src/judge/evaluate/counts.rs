@@ -13,7 +13,7 @@ pub struct AccuracyCounts {
     entropy: f64,
     wdl_loss: f64,
     with_wdl: usize,
-    /// Positions ranked among all outputs; with the right move first; with the right move in the first five.
+    /// Positions ranked among all outputs: all, with the right move first, with it in the first five.
     raw: [usize; 3],
     /// Sums of outcomes. For game results: positions won, drawn and lost by the side to move.
     outcomes: [f64; 3],

@@ -67,7 +67,7 @@ const NAMES: [(&str, Quantity); 10] = [
 ];
 
 impl Criterion {
-    /// `other` is the other position or "".
+    /// `other` is the position to compare with, or "".
     pub fn parse(game: &Game, kind: &str, expected: &str, other: &str) -> Result<Criterion> {
         let moves = |text: &str| {
             let moves = tsv::moves(game, text)?;
@@ -100,7 +100,8 @@ impl Criterion {
         }
     }
 
-    /// Without search; `None` if the criterion does not apply. `other` is the prediction for the other position.
+    /// Grades an answer without search. `None` if the criterion does not apply. `other` is the prediction for the
+    /// position to compare with.
     pub fn grade(&self, prediction: &Prediction, other: Option<&Prediction>) -> Option<bool> {
         let most_probable = || prediction.policy.first().map(|(m, _)| *m);
         match self {

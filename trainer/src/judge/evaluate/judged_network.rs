@@ -45,21 +45,21 @@ pub struct JudgedNetwork {
 }
 
 impl JudgedNetwork {
-    /// `searcher` has the visits per search.
+    /// `searcher` comes with the visits per search.
     pub fn new(
         name: &str,
         evaluator: Box<dyn Evaluator>,
         searcher: Option<(Box<dyn Evaluator>, u64)>,
     ) -> JudgedNetwork {
-        // Positions are unrelated.
+        // The tree of another position is of no use.
         let params = Params { reuse: false, ..Params::default() };
         let search =
             searcher.map(|(evaluator, nodes)| (Pool::new(vec![evaluator], params, TREE_MEMORY), nodes));
         JudgedNetwork { name: name.to_owned(), evaluator, search, raw: None, has_value: true }
     }
 
-    /// For a network file, or `embedded`, and `nodes` visits per search (0: no search). Searches use one thread, so
-    /// that results are reproducible.
+    /// Loads a network file or `embedded`. Each search has `nodes` visits (0: no search) and one thread, so that
+    /// results are reproducible.
     pub fn load(net: &Path, nodes: u64) -> Result<JudgedNetwork> {
         let network = load_network(net)?;
         let open = |batch| Backend::evaluator(&network, batch);
@@ -100,7 +100,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { raw, ..JudgedNetwork::load(net, 0)? })
     }
 
-    /// Runs a recursive network with `steps` steps. Cannot search.
+    /// Runs a recursive network for `steps` steps. Cannot search.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
         let limits = StepLimits { steps, ..StepLimits::default() };
         let network = load_network(net)?.onnx("--think-steps")?;
@@ -110,7 +110,7 @@ impl JudgedNetwork {
         Ok(JudgedNetwork { has_value, ..judged })
     }
 
-    /// Among all outputs, from 1, last in ties, 0 for NaN. Empty unless loaded by
+    /// Ranks of the moves among all outputs: from 1, last in ties, 0 for NaN. Empty unless loaded by
     /// [`load_raw`](JudgedNetwork::load_raw).
     pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>> {
         let Some(session) = &mut self.raw else { return Ok(Vec::new()) };

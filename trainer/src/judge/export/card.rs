@@ -32,7 +32,7 @@ pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
 }
 
 /// Writes a network file and loads it as the engine does, which checks card, shapes and golden outputs. `bytes` makes
-/// the contents for `name`, by default the file stem.
+/// the file's contents, given `name` or else the file stem.
 pub fn write_network(
     out: &Path,
     name: Option<&str>,

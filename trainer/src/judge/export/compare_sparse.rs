@@ -4,13 +4,13 @@ use engine::nets::eval::{Evaluator, Request};
 
 use crate::learn::sparse::SparseModel;
 
-/// For probabilities, because the engine's arithmetic is in integers.
+/// Limit for probabilities; the engine computes in integers.
 pub const INTEGER_TOLERANCE: f32 = 0.03;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SparseDifference {
     pub policy: f32,
-    /// Of P(win), P(draw) or P(loss).
+    /// Largest over P(win), P(draw) and P(loss).
     pub wdl: f32,
 }
 

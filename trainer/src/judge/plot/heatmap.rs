@@ -52,14 +52,14 @@ impl LinearWeights {
         Ok(LinearWeights { weights })
     }
 
-    /// For the logit of `m`; `None` is an empty square.
+    /// Weight for the logit of `m`; `None` is an empty square.
     fn weight(&self, piece: Option<Piece>, square: Square, m: Move) -> f32 {
         let state = piece.map_or(0, |Piece { color, role }| color.fold_wb(0, 6) + role as usize);
         let row = square.flip_vertical() as usize * onehot832::STATES + state;
         self.weights[row * Policy::Uci1968.size() + Policy::Uci1968.index(Color::White, m).offset()]
     }
 
-    /// For every state of every square.
+    /// Weights for every state of every square.
     pub fn of_move(&self, m: Move) -> Vec<WeightTerm> {
         let term = |piece: Option<Piece>| {
             Square::ALL.map(|square| WeightTerm {
@@ -70,7 +70,7 @@ impl LinearWeights {
         states().into_iter().flat_map(term).collect()
     }
 
-    /// For the piece's moves from each square.
+    /// Weights for the piece's moves from each square.
     pub fn of_piece(&self, piece: Piece) -> Vec<WeightTerm> {
         let mut terms = Vec::new();
         for from in Square::ALL {

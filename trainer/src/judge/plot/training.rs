@@ -44,8 +44,8 @@ impl RunMetrics {
         Ok(RunMetrics { name, lines })
     }
 
-    /// By millions of training samples. `pointer` (JSON pointer, RFC 6901; empty for the line itself) locates the
-    /// measure's object. A missing value leaves a gap.
+    /// A measure over millions of training samples. `pointer` is the JSON pointer (RFC 6901) of its object in a line,
+    /// empty for the line itself. A missing value leaves a gap.
     fn curve(&self, label: &str, pointer: &str, key: &str) -> Curve {
         let point = |line: &Value| {
             let measures = line.pointer(pointer)?;

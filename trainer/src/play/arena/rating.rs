@@ -25,8 +25,8 @@ impl HeadToHead {
         HeadToHead { first: first.to_owned(), second: second.to_owned(), games, points, results }
     }
 
-    /// Of the points, if a game has the expected score `expected`: the observed variance, or that of games without
-    /// draws if results are unknown or all equal.
+    /// Variance of the points if a game's expected score is `expected`: as observed, or that of games without draws if
+    /// results are unknown or all equal.
     fn variance(&self, expected: f64) -> f64 {
         let (known, binomial) = (self.results.total() as f64, expected * (1.0 - expected));
         let observed =

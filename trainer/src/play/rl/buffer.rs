@@ -69,7 +69,7 @@ impl ReplayBuffer {
         self.entries.retain(|entry| !entry.positions.is_empty());
     }
 
-    /// In whole games. Returns the number of positions.
+    /// Drops the newest positions, in whole games. Returns their number.
     pub fn purge(&mut self, share: f64) -> u64 {
         let before = self.positions();
         let mut wanted = (before as f64 * share).round() as u64;

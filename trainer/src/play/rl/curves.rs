@@ -59,7 +59,7 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
     ]
 }
 
-/// The latest, with 95 % intervals.
+/// The latest ratings, with 95 % intervals.
 fn ratings(lines: &[Value]) -> Vec<Curve> {
     let last = lines.iter().rev().find_map(|line| {
         serde_json::from_value::<Vec<Rating>>(line["ratings"].clone()).ok().filter(|all| !all.is_empty())

@@ -15,7 +15,7 @@ pub enum GateDecision {
     Vetoed,
 }
 
-/// Besides the return to the best weights with a fresh optimiser.
+/// What a veto changes besides the return to the best weights with a fresh optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VetoResponse {
     pub level: u32,

@@ -37,7 +37,7 @@ pub struct LoopGames<'a> {
 }
 
 pub struct TrainTask<'a> {
-    /// Of the training run, which resumes from its checkpoint if any.
+    /// Folder of the training run, which resumes from its checkpoint if any.
     pub folder: PathBuf,
     /// The network whose weights a new training run starts from.
     pub init: &'a str,
@@ -115,7 +115,7 @@ pub trait LoopLearner {
         begun: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<TrainOutcome>;
 
-    /// On the same held-out games: pretraining games, or else the run's own.
+    /// Compares on the same held-out games: pretraining games, or else the run's own.
     fn validated(
         &self,
         context: &LoopContext<'_>,

@@ -37,7 +37,7 @@ impl RunLog {
         Ok(RunLog { folder: folder.to_owned(), events: Mutex::new(events) })
     }
 
-    /// To the event log and to the program's log.
+    /// Writes to the event log and to the program's log.
     pub fn event(&self, iteration: u64, line: &str) -> Result<()> {
         log::info!("iteration {iteration}: {line}");
         let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
@@ -59,7 +59,7 @@ impl RunLog {
     }
 }
 
-/// Keeps of the arena the score per opponent, of the ratings the tested network's.
+/// Reduces the arena to each opponent's score, the ratings to the tested network's.
 fn scalars(line: &Value) -> Value {
     let mut line = line.clone();
     let matches: BTreeMap<String, MatchResults> =

@@ -52,7 +52,7 @@ impl SparseLoop {
         self.export(nets, name, model, config)
     }
 
-    /// In the engine's integers.
+    /// Writes ONNX with the engine's integers.
     fn export(
         &self,
         nets: &RunNetworks,

@@ -131,7 +131,7 @@ impl SelfPlayGame {
         self.rng(RngStream::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
     }
 
-    /// By the last searches.
+    /// The side that resigns by its last searches.
     fn resigning_side(&self) -> Option<Color> {
         let first = first_mover(&self.record);
         let last = self.record.searches.len().checked_sub(1)?;

@@ -36,7 +36,7 @@ pub struct SelfPlayPlan {
     pub games: u64,
 }
 
-/// Of one call of [`play`]; only `games` and `files` include earlier calls.
+/// Counts of one call of [`play`]; only `games` and `files` include earlier calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfPlayReport {
     pub stats: SelfPlayStats,
@@ -85,7 +85,7 @@ impl SelfPlayContext {
         Ok(context.and_from(0, networks))
     }
 
-    /// From number `first` on, which must increase from call to call.
+    /// Lets `networks` play from game `first` on, which must increase from call to call.
     pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
         let network = self.index(&networks.network);
         let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
@@ -150,7 +150,7 @@ impl SelfPlayWorker<'_> {
         Ok(SelfPlayWorker { context, evaluators })
     }
 
-    /// Until no game is left or `halt` is set. A failure sets `halt`.
+    /// Plays until no game is left or `halt` is set. A failure sets `halt`.
     pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
         let context = self.context;
         let failure = RefCell::new(None);
@@ -229,7 +229,7 @@ pub struct GameQueue {
 }
 
 impl GameQueue {
-    /// Of the first `games` games of the store.
+    /// Deals the first `games` games of the store.
     pub fn of(store: &Store, games: u64) -> GameQueue {
         let first = store.numbers().start;
         let (next, end) = (first + store.games(), first.saturating_add(games));
@@ -348,7 +348,7 @@ pub fn play(
     })
 }
 
-/// With a cache unless the rules forbid it or it would cost more than it saves.
+/// Caches evaluations unless the rules forbid it or a cache would cost more than it saves.
 fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
     let rules = context.rules();
     let inner = network.evaluator(rules.games * rules.leaves)?;
@@ -371,7 +371,7 @@ fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayG
     Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
 }
 
-/// `share` is the second network's.
+/// Whether the second network, with share `share`, plays the game.
 pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
     stream_rng(RngStream::Network, seed, number, 0).f64() < share
 }

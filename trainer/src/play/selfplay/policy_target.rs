@@ -5,8 +5,8 @@ use shakmaty::Move;
 /// all lose.
 ///
 /// `priors` are the root's before noise. `prune` removes visits that only noise caused: policy target pruning (Wu 2019,
-/// section 3.2, there with forced playouts). A move keeps no visits after its PUCT score without noise is below the
-/// most visited move's, and no single visit.
+/// section 3.2, there with forced playouts). A move keeps only the visits that bring its PUCT score without noise down
+/// to the most visited move's; a single visit is dropped.
 pub fn policy_target(stats: &[MoveStats], priors: &[(Move, f32)], prune: bool) -> Vec<(Move, f32)> {
     let Some(best) = stats.iter().filter(|stats| !loses(stats)).max_by_key(|stats| stats.visits) else {
         return shares(stats.iter().map(|stats| (stats.m, stats.visits as f32)));
@@ -66,8 +66,9 @@ mod tests {
 
     #[test]
     fn visits_that_noise_brought_are_taken_off() {
-        // The second move's prior is mostly noise. Level: 0.1 + 10 · 0.8 / 80 = 0.2. Without noise its score reaches
-        // 0.2 after 10 · 0.02 / 0.4 − 1 = −0.5 visits, so no visit stays. The third keeps 10 · 0.18 / 0.2 − 1 = 8 of 9.
+        // The second move's prior is mostly noise. The most visited move's score is 0.1 + 10 · 0.8 / 80 = 0.2. Without
+        // noise the second move's score reaches 0.2 after 10 · 0.02 / 0.4 − 1 = −0.5 visits, so no visit stays. The
+        // third keeps 10 · 0.18 / 0.2 − 1 = 8 of 9.
         let (stats, moves) = stats(&[(79, 0.6, 0.1), (12, 0.25, -0.2), (9, 0.15, 0.0), (0, 0.0, 0.0)]);
         let raw = [(moves[0], 0.8), (moves[1], 0.02), (moves[2], 0.18)];
         let all = policy_target(&stats, &raw, false);

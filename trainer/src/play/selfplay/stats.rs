@@ -14,7 +14,7 @@ pub struct SelfPlayStats {
     /// White's wins, draws (including games cut off at `max_plies`) and losses.
     pub results: [u64; 3],
     pub resigned: u64,
-    /// For another reason than resignation.
+    /// Adjudicated for another reason than resignation.
     pub adjudicated: u64,
     /// Played on although a side would have resigned.
     pub would_resign: u64,

@@ -44,7 +44,7 @@ impl Inbox {
         HashedFiles::new(self.folder.join("files"), self.published)
     }
 
-    /// Most urgent first, with `more` as `about`. Removes input files that no unit needs.
+    /// Lists the units, most urgent first, with `more` as `about`. Removes input files that no unit needs.
     pub fn publish<'a>(&self, units: impl Iterator<Item = &'a Unit>, more: &Value) -> Result<()> {
         if !self.published {
             return Ok(());

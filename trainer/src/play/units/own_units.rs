@@ -99,7 +99,7 @@ impl<'a> OwnUnits<'a> {
         !self.lock().done.contains(&unit.file())
     }
 
-    /// Unless another result has arrived.
+    /// Stores a result unless another has arrived.
     pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
         if self.inbox.path(&unit.file()).exists() {
             _ = std::fs::remove_file(file);
@@ -123,7 +123,7 @@ impl<'a> OwnUnits<'a> {
         self.lock().own.contains(name)
     }
 
-    /// For a refused result.
+    /// Repeats a unit whose result was refused.
     pub fn do_again(&self, unit: &Unit) {
         let mut queue = self.lock();
         queue.done.remove(&unit.file());

@@ -50,8 +50,8 @@ impl<'a> UnitGames<'a> {
         UnitGames { context, queue, folder, at_once, state: Mutex::new(state) }
     }
 
-    /// Plays until `halt` is set, and waits while there are no units. A failure sets `halt`. Unfinished games continue
-    /// when their unit is taken again.
+    /// Plays until `halt` is set; without units it waits. A failure sets `halt`. Unfinished games continue when their
+    /// unit is taken again.
     pub fn work(&self, halt: &AtomicBool) -> Result<()> {
         let played = self.play(halt).inspect_err(|_| halt.store(true, Ordering::Relaxed));
         // The last thread to leave saves all unfinished games.

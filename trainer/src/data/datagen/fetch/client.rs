@@ -9,7 +9,7 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// After HTTP 429 without `Retry-After`; Lichess asks for a full minute.
+/// Wait after HTTP 429 without `Retry-After`; Lichess asks for a full minute.
 const FULL_MINUTE: Duration = Duration::from_secs(60);
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// Doubles with each further failure.
@@ -32,7 +32,7 @@ pub enum FetchError {
 
 pub struct HttpClient<'a> {
     agent: Agent,
-    /// Between two requests.
+    /// Pause between two requests.
     gap: Duration,
     tries: u32,
     pause: &'a mut Pause<'a>,

@@ -9,8 +9,7 @@ use crate::judge::export::graph::{GraphBuilder, GraphValue};
 /// Draw logit of networks with a scalar value: P(draw) ≈ 0.
 const NO_DRAW: f32 = -100.0;
 
-/// The half-move clock plane is divided by this and its weights multiplied: otherwise int8 would round these small
-/// weights to zero.
+/// Divides the half-move clock plane and multiplies its weights, which int8 would otherwise round to zero.
 const CLOCK_SCALE: f32 = 64.0;
 
 pub fn graph(net: &Lc0Net) -> GraphBuilder {
@@ -137,8 +136,8 @@ fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     }
 }
 
-/// For each of the 1,858 moves: the flat index of its logit in the `[73, 8, 8]` planes of `az4672/1`. But promotion
-/// planes stand for rook, bishop and queen, and knight promotions use the plain move's plane (lc0,
+/// For each of the 1,858 moves: the flat index of its logit in planes `[73, 8, 8]`. They are those of `az4672/1`, but
+/// promotion planes stand for rook, bishop and queen, and knight promotions use the plain move's plane (lc0,
 /// `neural/tables/policy_map.h`).
 fn plane_squares() -> Vec<i64> {
     const PROMOTIONS: i64 = 64;

@@ -106,7 +106,7 @@ impl ProtoLayer {
     }
 }
 
-/// As in lc0 (`utils/weights_adapter.cc`).
+/// Decodes as lc0 does (`utils/weights_adapter.cc`).
 fn numbers(layer: Option<&ProtoLayer>, place: &str) -> Result<Vec<f32>> {
     let layer = layer.filter(|layer| !layer.is_empty()).with_context(|| format!("{place} is missing"))?;
     let bytes = layer.params.as_deref().unwrap_or_default();

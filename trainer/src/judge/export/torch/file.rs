@@ -78,8 +78,8 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     writer.graph
 }
 
-/// On the CPU in fp32. `averaged` prefers the averaged weights (EMA); `steps` overrides a recursive network's number of
-/// steps.
+/// Loads in fp32 on the CPU. `averaged` prefers the averaged weights (EMA); `steps` overrides a recursive network's
+/// number of steps.
 pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) -> Result<(Net, Weights)> {
     let mut model = checkpoint.config.model.clone();
     match (&mut model, steps) {

@@ -66,7 +66,7 @@ fn shipped(name: &str) -> (Net, Weights, PathBuf) {
     (net, weights, nets.join(format!("{name}.onnx")))
 }
 
-/// With all positions in one batch and one by one.
+/// Compares all positions in one batch and one by one.
 fn agree(net: &Net, weights: Weights, file: &Path) {
     let torch = Torch::new(net, weights, Device::Cpu);
     let theirs = Network::load(file).unwrap();
@@ -142,7 +142,7 @@ fn a_network_without_a_value_head_gets_the_material_evaluation() {
     agree(&net, weights, &file);
 }
 
-/// After `change` of a shipped network's weights.
+/// Answers of a shipped network after `change` of its weights.
 fn answers(kind: Kind, change: impl Fn(&Tensor)) -> Result<Vec<Answer>, EvalError> {
     let (net, weights, _) = shipped("resnet");
     tch::no_grad(|| change(&weights.flat));

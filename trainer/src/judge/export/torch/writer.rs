@@ -13,7 +13,7 @@ pub struct LayerWriter<'a> {
     pub graph: GraphBuilder,
     pub weights: &'a Weights,
     pub act: Activation,
-    /// By parameter and transposition, so that layers applied repeatedly share constants.
+    /// Constants by parameter and transposition, shared by repeated layers.
     written: HashMap<(ParamId, bool), GraphValue>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> LayerWriter<'a> {
         self.graph.layer_norm(x, &gamma, &beta, EPSILON)
     }
 
-    /// Over `count` tokens `[batch, count, channels]`, without the residual sum.
+    /// Attends over `count` tokens `[batch, count, channels]`, without the residual sum.
     pub fn attention(&mut self, tokens: &GraphValue, count: i64, attention: &Attention) -> GraphValue {
         let channels = self.weights.master(attention.norm.gamma).size()[0];
         let (heads, width) = (attention.heads, channels / attention.heads);

@@ -54,8 +54,8 @@ struct TorchEvaluator {
 }
 
 impl TorchEvaluator {
-    /// Of all requests' moves and then, with a value head, three value logits per position. Only these are copied from
-    /// the device.
+    /// Policy logits of all requests' moves, then, with a value head, three value logits per position. Nothing else is
+    /// copied from the device.
     fn logits(&self, batch: &[Request<'_>]) -> Vec<f32> {
         let Schemes { input, policy, .. } = self.net.schemes();
         let mut positions = Batch { size: batch.len(), ..Batch::default() };

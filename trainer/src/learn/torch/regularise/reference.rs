@@ -13,7 +13,7 @@ pub struct Reference {
     config: ReferenceConfig,
 }
 
-/// Of batches with a finite divergence: divergence, penalty weight, count. Then the count of other batches.
+/// Sums over batches with a finite divergence (divergence, penalty weight, count), and the count of other batches.
 pub struct PolicyDivergenceSums {
     /// `[4]` on the device.
     pub(crate) sums: Tensor,

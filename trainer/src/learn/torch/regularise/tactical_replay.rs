@@ -24,8 +24,8 @@ impl HardPositions {
         Rng::with_seed(seed).choose_multiple(self.0.iter().copied(), count)
     }
 
-    /// The last `shown` samples of `batch` came from the buffer. Those whose policy loss (nats) fell below the
-    /// threshold leave, new tactical positions at or above it enter, and the oldest beyond the capacity are dropped.
+    /// The last `shown` samples of `batch` came from the buffer. They leave if their policy loss (nats) is below the
+    /// threshold. New tactical positions at or above it enter; beyond the capacity the oldest are dropped.
     pub fn update(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
         let is_hard = |row: usize| f64::from(losses[row]) >= config.threshold;
         let fresh = batch.size - shown;

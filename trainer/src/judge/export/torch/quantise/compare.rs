@@ -175,7 +175,7 @@ fn best(p: &[f32]) -> Option<usize> {
     (0..p.len()).max_by(|a, b| p[*a].total_cmp(&p[*b]))
 }
 
-/// Of each session on one thread: the median of `repeats` alternating runs in batches of [`SPEED_BATCH`].
+/// Speed of each session on one thread: the median of `repeats` alternating runs in batches of [`SPEED_BATCH`].
 pub fn speeds(
     sessions: [&mut OnnxSession; 2],
     positions: &[LabelledPosition],

@@ -2,16 +2,16 @@
 
 use super::compare::{ErrorStatistics, QuantisationQuality};
 
-/// Of the mean policy KL (nats) and of the mean WDL error.
+/// Limit on the mean policy KL (nats) and on the mean WDL error.
 const MEAN: f64 = 0.01;
 
-/// Of both at the 99th percentile of positions.
+/// Limit on both at the 99th percentile of positions.
 const HIGH: f64 = 0.1;
 
-/// Of the decrease in top-1 accuracy.
+/// Limit on the decrease in top-1 accuracy.
 const TOP1_LOSS: f64 = 0.005;
 
-/// In standard errors, so that a few positions cannot refuse a network.
+/// Standard errors subtracted from a mean, so that a few positions cannot refuse a network.
 const CONFIDENCE: f64 = 2.0;
 
 /// One message per exceeded limit.

@@ -74,7 +74,7 @@ impl QdqWriter<'_> {
         self.graph.node.push(node);
     }
 
-    /// As the matrix product of `[n, 8, 8, in]` and `[in, out]`.
+    /// Writes a 1x1 convolution as the product of `[n, 8, 8, in]` and `[in, out]`.
     fn product(&mut self, conv: &NodeProto, output: &str) {
         let x = &conv.input[0];
         let weights = &self.weights[&conv.input[1]];
@@ -123,7 +123,7 @@ impl QdqWriter<'_> {
         self.write_channels(name, dims, (INT8, bytes), &weights.scales, axis)
     }
 
-    /// In units of the accumulator (weight scale · input scale), 32 bits. Returns the dequantised output.
+    /// Writes a bias in the accumulator's unit (weight scale · input scale), 32 bits. Returns its dequantised output.
     fn write_bias(&mut self, name: &str, weights: &QuantisedWeights, input_scale: f32) -> String {
         let bias = self.constants[name];
         let scales: Vec<f32> = weights.scales.iter().map(|scale| scale * input_scale).collect();

@@ -15,7 +15,7 @@ pub const BATCH: usize = 16;
 
 const BINS: usize = 2048;
 
-/// Between the 256 values of 8 bits.
+/// Steps between the 256 values of 8 bits.
 const STEPS: f32 = 255.0;
 
 /// Clipping limits tried at each end.
@@ -134,7 +134,7 @@ impl ActivationHistogram {
         }
     }
 
-    /// With the least squared error of rounding and clipping.
+    /// The range with the least squared error of rounding and clipping.
     fn range(&self) -> QuantisationRange {
         let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
         let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });

@@ -30,10 +30,10 @@ pub struct QuantisedWeights {
     pub scales: Vec<f32>,
 }
 
-/// By tensor name. GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993), rounds a layer's
-/// weights input by input, in descending order of second moment on `games`; the remaining weights compensate each
-/// rounding error. The first layer gains most: many of its planes are constant over the board, and with rounding to
-/// nearest their errors shift every output.
+/// Returns weights by tensor name, rounded by GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and
+/// Stork 1993). GPTQ rounds a layer's weights input by input, in descending order of second moment on `games`; the
+/// weights not yet rounded compensate each rounding error. The first layer gains most, because many of its planes are
+/// constant over the board: errors of rounding to nearest would shift every output.
 pub fn rounded(
     model: &ModelProto,
     plan: &QuantisationPlan,
