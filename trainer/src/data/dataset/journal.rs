@@ -39,7 +39,7 @@ impl Journal {
         Ok((Journal { path, end }, games))
     }
 
-    /// Appends lines of [`line`] and flushes to disk. A failure leaves the journal unchanged.
+    /// Appends lines of [`line()`] and flushes to disk. A failure leaves the journal unchanged.
     pub fn append(&mut self, lines: &[u8]) -> anyhow::Result<()> {
         self.try_append(lines).with_context(|| format!("cannot write {}", self.path.display()))
     }

@@ -1,5 +1,5 @@
 //! Compares networks side by side: with the moves and results of games (`accuracy`), with the values of deep searches
-//! (`value`), and on a [`TestPosition`] of a tactics suite or a canary by its [`Criterion`].
+//! (`value`), and on each position of a tactics suite or canary by its `Criterion`.
 
 mod judged_network;
 mod tsv;

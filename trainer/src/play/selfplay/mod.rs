@@ -1,4 +1,4 @@
-//! Self-play: each worker thread of [`play`] runs many games with shared batches (see
+//! Self-play: each worker thread of [`play()`] runs many games with shared batches (see
 //! [`drive`](crate::play::gameplay::drive)). A [`SelfPlayWorker`] takes games from any [`GameSource`], such as several
 //! units of work.
 
