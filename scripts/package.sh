@@ -5,13 +5,14 @@ set -euo pipefail
 usage() {
     cat <<'TEXT'
 Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [windows] [sbom] [source]
+       scripts/package.sh --version
 
 Builds the files of a release from this checkout (default: all of them) into
 target/packages, with SHA256SUMS:
 
   tar      philidor-VERSION-linux-x86_64.tar.gz    needs cargo-about
   deb      philidor_VERSION-1_amd64.deb            needs cargo-about, cargo-deb 2 or newer
-  wheel    philidor-VERSION-py3-none-….whl         needs cargo-about, maturin
+  wheel    philidor-VERSION-py3-none-….whl         needs cargo-about, hatchling, binutils
   windows  philidor-VERSION-windows-x86_64.zip     needs cargo-about, zip, and Debian's
            rustc-web, cargo-web, rust-web-src and gcc-mingw-w64-x86-64
   sbom     philidor-VERSION.cdx.json and philidor-studio-VERSION.cdx.json,
@@ -19,7 +20,10 @@ target/packages, with SHA256SUMS:
   source   philidor-VERSION-source.tar.gz          the source of the others, as the GPL wants it
 
 VERSION is that of Cargo.toml with the commit's time and name, as in
-0.1.0+20261126193807.gd36009e7a2c1: a newer build replaces an older one.
+0.1.0+20261126193807.gd36009e7a2c1: a newer build replaces an older one. --version prints it.
+
+The maintainer of deb and wheel is DEBFULLNAME with the address DEBEMAIL. Without DEBEMAIL the
+wheel has no address, and the deb, which must have one, the address of the commit's author.
 
 On two cores all of it takes about an hour (the Linux programs 10 minutes, the wheel and
 Windows 20 each) and 3 GB in target, of which 574 MB are the files and their parts.
@@ -41,6 +45,7 @@ OUT=$ROOT/target/packages
 WORK=$ROOT/target/package
 TARGET=x86_64-unknown-linux-gnu
 GLIBC=2.28
+AUTHORS="The Philidor authors"
 BUILD=${CARGO_TARGET_DIR:-$ROOT/target/dist-build}
 # Where build_linux puts the programs.
 BIN=
@@ -57,11 +62,14 @@ need() { command -v "$1" >/dev/null || MISSING+=("$1: $2"); }
 # needs PART: notes the programs that the part lacks.
 needs() {
     need python3 "apt install python3"
-    [[ $1 == sbom || $1 == source ]] || need cargo-about "cargo install cargo-about --features cli"
+    [[ $1 == sbom || $1 == source ]] || need cargo-about "cargo install --locked cargo-about --features cli"
     case $1 in
-    deb) need cargo-deb "cargo install cargo-deb" ;;
-    wheel) need maturin "pip install maturin" ;;
-    sbom) need cargo-cyclonedx "cargo install cargo-cyclonedx" ;;
+    deb) need cargo-deb "cargo install --locked cargo-deb" ;;
+    wheel)
+        need hatchling "pip install hatchling"
+        need objdump "apt install binutils"
+        ;;
+    sbom) need cargo-cyclonedx "cargo install --locked cargo-cyclonedx" ;;
     windows)
         need x86_64-w64-mingw32-gcc-posix "apt install gcc-mingw-w64-x86-64"
         need zip "apt install zip"
@@ -90,11 +98,23 @@ settings() {
     # Numbers first: dpkg and pip then order builds by their time.
     VERSION+=+$(date --utc --date "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M%S).g${PHILIDOR_COMMIT/-dirty/.dirty}
     export PHILIDOR_COMMIT SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
-    # The wheel's builder and cargo have folders of their own; no path may get into the programs.
+    # Cargo has a folder of its own; no path may get into the programs.
     export CARGO_ENCODED_RUSTFLAGS
     CARGO_ENCODED_RUSTFLAGS=$(printf -- '--remap-path-prefix=%s=.\x1f--remap-path-prefix=%s=cargo\x1f--remap-path-prefix=%s=target' \
         "$ROOT" "${CARGO_HOME:-$HOME/.cargo}" "$BUILD")
+}
+
+# What is noteworthy about what will be built.
+notes() {
     [[ $PHILIDOR_COMMIT != *-dirty ]] || say "there are changes that are not committed: the version says so"
+    # RFC 2606 reserves these names.
+    [[ ! $(maintainer) =~ \.(example|invalid|localhost|test)\>$ ]] ||
+        say "no mail reaches $(maintainer): DEBEMAIL names another maintainer"
+}
+
+# maintainer: name and address.
+maintainer() {
+    printf '%s <%s>' "${DEBFULLNAME:-$AUTHORS}" "${DEBEMAIL:-$(git -C "$ROOT" log -1 --format=%ae)}"
 }
 
 # Programs for Linux, in $BIN.
@@ -108,11 +128,7 @@ build_linux() {
         say "no cargo-zigbuild: the programs will need this machine's glibc or a newer one"
         (cd "$ROOT" && cargo build "${arguments[@]}" --target "$TARGET") >&2
     fi
-    # Copied, because the wheel's builder puts its own program there.
-    BIN=$WORK/bin
-    rm -rf "$BIN"
-    mkdir -p "$BIN"
-    cp "$BUILD/$TARGET/dist"/{philidor,philidor-studio} "$BIN/"
+    BIN=$BUILD/$TARGET/dist
 }
 
 # wheel_of PINS PLATFORM...: downloads the wheel that the file PINS names, and prints its path.
@@ -252,7 +268,7 @@ make_deb() {
     } >"$stage/copyright"
     {
         printf 'philidor (%s-1) unstable; urgency=medium\n\n  * Build of commit %s.\n\n' "$VERSION" "$PHILIDOR_COMMIT"
-        printf ' -- %s  %s\n' "$(git -C "$ROOT" log -1 --format='%an <%ae>')" "$(date --utc --date "@$SOURCE_DATE_EPOCH" -R)"
+        printf ' -- %s  %s\n' "$(maintainer)" "$(date --utc --date "@$SOURCE_DATE_EPOCH" -R)"
     } >"$stage/changelog"
     manuals "$WORK/manuals"
     cp -r "$WORK/manuals/man1" "$stage/man1"
@@ -264,33 +280,40 @@ make_deb() {
     # The folder of the programs is given; nothing is built or stripped again.
     local file=$OUT/philidor_$VERSION-1_amd64.deb
     (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip --compress-type gz --compress-system -p engine \
-        --deb-version "$VERSION-1" --maintainer "$(git -C "$ROOT" log -1 --format='The Philidor authors <%ae>')" --output "$file.new") >&2
+        --deb-version "$VERSION-1" --maintainer "$(maintainer)" --output "$file.new") >&2
     mv "$file.new" "$file"
     finished "$file"
 }
 
 make_wheel() {
-    local arguments=(build --quiet --locked --out "$WORK/wheel" --target-dir "$BUILD") source=$WORK/wheel-source runtime
-    if command -v cargo-zigbuild >/dev/null; then
-        arguments+=(--zig --target "$TARGET" --compatibility manylinux_2_28)
-    fi
-    # The licences must lie beside pyproject.toml.
-    rm -rf "$WORK/wheel" "$source"
-    runtime=$(linux_runtime)
-    licences "$source/licences" "$TARGET" "$runtime" engine
+    build_linux
+    local source=$WORK/wheel
+    rm -rf "$source"
+    mkdir -p "$source"
+    licences "$source/licences" "$TARGET" "$(linux_runtime)" engine
+    # The wheel does not hold it.
     rm "$source"/licences/onnxruntime*
-    cp "$ROOT/packaging/wheel.md" "$source/"
+    cp "$BIN/philidor" "$ROOT/packaging/wheel.md" "$ROOT/packaging/hatch_build.py" "$source/"
     pyproject >"$source/pyproject.toml"
-    (cd "$source" && maturin "${arguments[@]}") >&2
+    (cd "$source" && PLATFORM=$(platform philidor) hatchling build --target wheel --directory dist) >/dev/null
     local file
-    file=$(compgen -G "$WORK/wheel/*.whl") || die "maturin made no wheel"
+    file=$(compgen -G "$source/dist/*.whl") || die "hatchling made no wheel"
     mv "$file" "$OUT/"
     finished "$OUT/$(basename "$file")"
 }
 
-# pyproject: packaging/pyproject.toml with the version and the manifest's path.
+# platform PROGRAM: the wheel's platform, with the newest glibc that the program asks for.
+platform() {
+    local newest
+    newest=$(objdump -T "$1" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+    newest=${newest#GLIBC_}
+    printf 'manylinux_%s_x86_64' "${newest//./_}"
+}
+
+# pyproject: packaging/pyproject.toml with the version and the author.
 pyproject() {
-    sed "s|^manifest-path = .*|manifest-path = \"$ROOT/engine/Cargo.toml\"|; s|^dynamic = .*|version = \"$VERSION\"|" \
+    sed "s|^dynamic = .*|version = \"$VERSION\"|
+        s|^authors = .*|authors = [{ name = \"${DEBFULLNAME:-$AUTHORS}\"${DEBEMAIL:+, email = \"$DEBEMAIL\"} }]|" \
         "$ROOT/packaging/pyproject.toml"
 }
 
@@ -365,6 +388,11 @@ parts=()
 while (($#)); do
     case $1 in
     -h | --help) usage && exit ;;
+    --version)
+        settings
+        printf '%s\n' "$VERSION"
+        exit
+        ;;
     --out)
         (($# > 1)) || die "--out needs a folder"
         OUT=$(mkdir -p "$2" && cd "$2" && pwd)
@@ -379,6 +407,7 @@ done
 check_tools "${parts[@]}"
 mkdir -p "$OUT" "$WORK"
 settings
+notes
 for part in "${parts[@]}"; do "make_$part"; done
 (cd "$OUT" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '*.new' -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS.new)
 mv "$OUT/SHA256SUMS.new" "$OUT/SHA256SUMS"

@@ -6,11 +6,14 @@ usage() {
     cat <<'TEXT'
 Usage: scripts/try_packages.sh [--from FOLDER] [tar] [deb] [wheel] [windows] [cpu] [again]
 
-Installs the files of target/packages and plays with them (default: all but again):
+Installs the files of target/packages and plays with them (default: all but again),
+of several versions with the newest:
 
   tar      unpacked in a bare Debian 12                        needs root, debootstrap
-  deb      installed there, played, removed: nothing is left   needs root, debootstrap
-  wheel    in a fresh virtual environment                      needs pip with an index
+  deb      checked by lintian; replaces an older build there,
+           played, removed: nothing is left                    needs root, debootstrap, lintian
+  wheel    in a fresh virtual environment, where it replaces
+           an older build; PYTHONS="python3.10 …" tries others needs pip with an index
   windows  under Wine                                          needs wine64, mingw-w64
   cpu      bench on emulated old processors: the same nodes    needs qemu-user
   again    packed once more in a clone of the commit that the archive names: the same
@@ -37,7 +40,7 @@ die() {
 }
 need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
 
-file_of() { compgen -G "$FROM/$1" | head -n 1 || die "there is no $1 in $FROM: run scripts/package.sh"; }
+file_of() { compgen -G "$FROM/$1" | sort --version-sort | tail -n 1 | grep . || die "there is no $1 in $FROM: run scripts/package.sh"; }
 
 # system NAME: makes a copy of a bare system in $SYSTEM.
 system() {
@@ -103,16 +106,64 @@ files() {
         ! -path './var/lib/apt/*' ! -path './proc/*' ! -path './tmp/*' | sort)
 }
 
+# installed: the names of the packages in $SYSTEM.
+installed() { chroot "$SYSTEM" dpkg-query --show --showformat '${Package}\n' | sort; }
+
+# older VERSION: the same version as of another commit, a second before.
+older() {
+    local time=${1#*+}
+    printf '%s+%s.g000000000000' "${1%%+*}" "$((${time%%.*} - 1))"
+}
+
+# older_deb DEB FILE: the package as an older build.
+older_deb() {
+    local folder version
+    folder=$(mktemp -d)
+    version=$(dpkg-deb --field "$1" Version)
+    dpkg-deb --raw-extract "$1" "$folder"
+    sed -i "s/^Version: .*/Version: $(older "$version")-1/" "$folder/DEBIAN/control"
+    dpkg-deb --build -Znone --root-owner-group "$folder" "$2"
+    rm -rf "$folder"
+}
+
+# older_wheel WHEEL FOLDER: the wheel as an older build, prints its path.
+older_wheel() {
+    local version
+    version=$(basename "$1" | cut -d - -f 2)
+    python3 - "$1" "$2" "$version" "$(older "$version")" <<'PYTHON'
+import pathlib, sys, zipfile
+wheel, folder, version, older = sys.argv[1:]
+target = pathlib.Path(folder) / pathlib.Path(wheel).name.replace(version, older)
+with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(target, "w") as copy:
+    for name in source.namelist():
+        content = source.read(name)
+        if name.endswith(("/METADATA", "/RECORD")):
+            content = content.replace(version.encode(), older.encode())
+        copy.writestr(name.replace(version, older), content)
+print(target)
+PYTHON
+}
+
 try_deb() {
-    local file
+    local file version
     file=$(file_of 'philidor_*_amd64.deb')
+    need lintian "apt install lintian"
+    lintian --fail-on error "$file" || die "lintian finds errors"
     system deb
     cp "$file" "$SYSTEM/tmp/"
+    older_deb "$file" "$SYSTEM/tmp/older.deb"
+    version=$(dpkg-deb --field "$file" Version)
     files "$SYSTEM" >"$SYSTEMS/before"
     mount --bind /proc "$SYSTEM/proc"
     trap 'umount "$SYSTEM/proc" 2>/dev/null || true' EXIT
-    local apt=(chroot "$SYSTEM" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recommends)
+    # With what it recommends: that is nothing.
+    local apt=(chroot "$SYSTEM" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes) before
+    before=$(installed)
+    measured "${apt[@]}" install /tmp/older.deb
+    [[ $(comm -13 <(echo "$before") <(installed)) == philidor ]] || die "it brought other packages"
     measured "${apt[@]}" install "/tmp/$(basename "$file")"
+    [[ $(chroot "$SYSTEM" dpkg-query --show --showformat '${Version}' philidor) == "$version" ]] ||
+        die "the older build was not replaced"
     chroot "$SYSTEM" philidor --version
     chroot "$SYSTEM" philidor net check /usr/share/philidor/nets/resnet.int8.onnx
     chroot "$SYSTEM" grep -q Burnett /usr/share/doc/philidor/copyright || die "attributions are missing"
@@ -126,23 +177,40 @@ try_deb() {
 }
 
 try_wheel() {
-    local file folder=$SYSTEMS/wheel
+    local python
+    for python in ${PYTHONS:-python3}; do wheel_in "$python"; done
+}
+
+# wheel_in PYTHON: tries the wheel in an environment of it.
+wheel_in() {
+    local file folder=$SYSTEMS/wheel version
     file=$(file_of 'philidor-*.whl')
-    say "wheel in a fresh environment of $(python3 --version)"
+    version=$(basename "$file" | cut -d - -f 2)
+    say "wheel in a fresh environment of $("$1" --version)"
     rm -rf "$folder"
-    python3 -m venv "$folder"
-    measured "$folder/bin/pip" install --quiet --disable-pip-version-check "$file"
+    "$1" -m venv "$folder"
+    local pip=("$folder/bin/pip" --disable-pip-version-check)
+    "${pip[@]}" install --quiet "$(older_wheel "$file" "$SYSTEMS")"
+    measured "${pip[@]}" install --quiet "$file"
+    "${pip[@]}" list | grep -F "$version" || die "the older build was not replaced"
     "$folder/bin/philidor" --version
     "$folder/bin/philidor" net check || die "the network inside needs something"
-    "$folder/bin/pip" install --quiet --disable-pip-version-check "$file[nets]"
-    "$folder/bin/philidor" net check "$ROOT/nets/resnet.int8.onnx" | grep -E 'site-packages/onnxruntime.*golden answers' ||
-        die "ONNX Runtime of the environment was not used"
     compgen -G "$folder/lib/python3*/site-packages/philidor-*/licenses/licences/crates.txt" || die "licences are missing"
-    compgen -G "$folder/lib/python3*/site-packages/philidor-*/licences/licences/attributions.txt" || die "attributions are missing"
+    compgen -G "$folder/lib/python3*/site-packages/philidor-*/licenses/licences/attributions.txt" || die "attributions are missing"
     "$TRY" --games 2 --tc "$TC" --ponder -- "$folder/bin/philidor"
     say "a network of ONNX Runtime"
-    "$TRY" --games 2 --tc "$TC" --option "WeightsFile=$ROOT/nets/resnet.int8.onnx" -- "$folder/bin/philidor"
-    "$folder/bin/pip" uninstall --quiet --disable-pip-version-check --yes philidor
+    local net=$ROOT/nets/resnet.int8.onnx missing
+    missing=$("$folder/bin/philidor" net check "$net" 2>&1) && die "it ran without ONNX Runtime"
+    grep -F 'pip install philidor[nets]' <<<"$missing" || die "it does not say what is missing: $missing"
+    if "$1" -c 'import sys; sys.exit(sys.version_info >= (3, 11))'; then
+        "${pip[@]}" install --quiet "$file[nets]" && die "ONNX Runtime for this Python is new: docs/packages.md must say so"
+        return
+    fi
+    "${pip[@]}" install --quiet "$file[nets]"
+    "$folder/bin/philidor" net check "$net" | grep -E 'site-packages/onnxruntime.*golden answers' ||
+        die "ONNX Runtime of the environment was not used"
+    "$TRY" --games 2 --tc "$TC" --option "WeightsFile=$net" -- "$folder/bin/philidor"
+    "${pip[@]}" uninstall --quiet --yes philidor
     [[ ! -e $folder/bin/philidor ]] || die "pip uninstall left the program"
     echo "uninstalled"
 }
