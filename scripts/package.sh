@@ -165,12 +165,9 @@ linux_runtime() { wheel_of "$ROOT/scripts/deps-engine.txt" manylinux_2_28_x86_64
 licences() {
     local folder=$1 target=$2 wheel=$3 crate=$4 library
     mkdir -p "$folder"
-    # cargo-about reads the sources of all crates, even of those that this target does not use.
-    (cd "$ROOT" && cargo fetch --quiet --locked) >&2
     cp "$ROOT/LICENSE" "$folder/philidor.txt"
     cp "$ROOT/packaging/attributions.txt" "$folder/"
-    cargo about --color never generate --offline --locked --fail --config "$ROOT/packaging/about.toml" --target "$target" \
-        --manifest-path "$ROOT/$crate/Cargo.toml" --output-file "$folder/crates.txt" "$ROOT/packaging/licences.hbs" >&2
+    crates "$crate" "$target" >"$folder/crates.txt"
     if [[ $crate == studio ]]; then
         for library in "$ROOT"/studio/page/vendor/*.LICENSE.txt; do
             cp "$library" "$folder/studio-$(basename "$library" .LICENSE.txt).txt"
@@ -179,6 +176,20 @@ licences() {
     unpack "$wheel" "$WORK/runtime-licences" onnxruntime/LICENSE onnxruntime/ThirdPartyNotices.txt
     cp "$WORK/runtime-licences/LICENSE" "$folder/onnxruntime.txt"
     cp "$WORK/runtime-licences/ThirdPartyNotices.txt" "$folder/onnxruntime-third-parties.txt"
+}
+
+# crates CRATE TARGET: the licences of all crates in that crate's program. They are collected once in a run.
+crates() {
+    local file=$WORK/crates/$1-$2.txt
+    if [[ ! -e $file ]]; then
+        say "collecting the licences of the crates in $1"
+        mkdir -p "$WORK/crates"
+        # cargo-about reads the sources of all crates, even of those that this target does not use.
+        (cd "$ROOT" && cargo fetch --quiet --locked) >&2
+        cargo about --color never generate --offline --locked --fail --config "$ROOT/packaging/about.toml" --target "$2" \
+            --manifest-path "$ROOT/$1/Cargo.toml" --output-file "$file" "$ROOT/packaging/licences.hbs" >&2
+    fi
+    cat "$file"
 }
 
 # nets FOLDER: the network files with their cards.
@@ -406,6 +417,7 @@ done
 ((${#parts[@]})) || parts=(tar deb wheel windows sbom source)
 check_tools "${parts[@]}"
 mkdir -p "$OUT" "$WORK"
+rm -rf "$WORK/crates"
 settings
 notes
 for part in "${parts[@]}"; do "make_$part"; done
