@@ -25,8 +25,9 @@ VERSION is that of Cargo.toml with the commit's time and name, as in
 The maintainer of deb and wheel is DEBFULLNAME with the address DEBEMAIL. Without DEBEMAIL the
 wheel has no address, and the deb, which must have one, the address of the commit's author.
 
-On two cores all of it takes about an hour (the Linux programs 10 minutes, the wheel and
-Windows 20 each) and 3 GB in target, of which 574 MB are the files and their parts.
+On two cores all of it takes about half an hour (the programs for Linux 10 minutes, those for
+Windows 7, the licences of the crates the first time) and 3 GB in target, of which 574 MB are
+the files and their parts.
 
 With cargo-zigbuild and ziglang (pip) the Linux programs run on glibc 2.28 and newer,
 without on the glibc of this machine and newer; it says so. Missing programs are all named
@@ -178,16 +179,19 @@ licences() {
     cp "$WORK/runtime-licences/ThirdPartyNotices.txt" "$folder/onnxruntime-third-parties.txt"
 }
 
-# crates CRATE TARGET: the licences of all crates in that crate's program. They are collected once in a run.
+# crates CRATE TARGET: the licences of all crates in that crate's program. They are collected once, as that takes minutes.
 crates() {
-    local file=$WORK/crates/$1-$2.txt
+    local inputs=("$ROOT"/{Cargo.lock,Cargo.toml,"$1/Cargo.toml",packaging/about.toml,packaging/licences.hbs})
+    local file
+    file=$WORK/crates/$1-$2-$(cat "${inputs[@]}" | sha256sum | cut -c 1-16).txt
     if [[ ! -e $file ]]; then
         say "collecting the licences of the crates in $1"
         mkdir -p "$WORK/crates"
         # cargo-about reads the sources of all crates, even of those that this target does not use.
         (cd "$ROOT" && cargo fetch --quiet --locked) >&2
         cargo about --color never generate --offline --locked --fail --config "$ROOT/packaging/about.toml" --target "$2" \
-            --manifest-path "$ROOT/$1/Cargo.toml" --output-file "$file" "$ROOT/packaging/licences.hbs" >&2
+            --manifest-path "$ROOT/$1/Cargo.toml" --output-file "$file.new" "$ROOT/packaging/licences.hbs" >&2
+        mv "$file.new" "$file"
     fi
     cat "$file"
 }
@@ -395,32 +399,36 @@ PYTHON
     finished "$OUT/$2"
 }
 
-parts=()
-while (($#)); do
-    case $1 in
-    -h | --help) usage && exit ;;
-    --version)
-        settings
-        printf '%s\n' "$VERSION"
-        exit
-        ;;
-    --out)
-        (($# > 1)) || die "--out needs a folder"
-        OUT=$(mkdir -p "$2" && cd "$2" && pwd)
+main() {
+    local parts=() part
+    while (($#)); do
+        case $1 in
+        -h | --help) usage && exit ;;
+        --version)
+            settings
+            printf '%s\n' "$VERSION"
+            exit
+            ;;
+        --out)
+            (($# > 1)) || die "--out needs a folder"
+            OUT=$(mkdir -p "$2" && cd "$2" && pwd)
+            shift
+            ;;
+        tar | deb | wheel | windows | sbom | source) parts+=("$1") ;;
+        *) usage >&2 && exit 2 ;;
+        esac
         shift
-        ;;
-    tar | deb | wheel | windows | sbom | source) parts+=("$1") ;;
-    *) usage >&2 && exit 2 ;;
-    esac
-    shift
-done
-((${#parts[@]})) || parts=(tar deb wheel windows sbom source)
-check_tools "${parts[@]}"
-mkdir -p "$OUT" "$WORK"
-rm -rf "$WORK/crates"
-settings
-notes
-for part in "${parts[@]}"; do "make_$part"; done
-(cd "$OUT" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '*.new' -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS.new)
-mv "$OUT/SHA256SUMS.new" "$OUT/SHA256SUMS"
-say "done: $OUT"
+    done
+    ((${#parts[@]})) || parts=(tar deb wheel windows sbom source)
+    check_tools "${parts[@]}"
+    mkdir -p "$OUT" "$WORK"
+    settings
+    notes
+    for part in "${parts[@]}"; do "make_$part"; done
+    (cd "$OUT" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '*.new' -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS.new)
+    mv "$OUT/SHA256SUMS.new" "$OUT/SHA256SUMS"
+    say "done: $OUT"
+}
+
+# Its tests source it.
+[[ ${BASH_SOURCE[0]} != "$0" ]] || main "$@"

@@ -85,6 +85,7 @@ step cargo build --locked --workspace --bins --tests
 step timeout 900 python3 tests/docs/commands.py
 # The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
 step timeout 900 npm --prefix studio test
+step python3 tests/packages.py
 # The self-tests use the philidor-trainer that was just built.
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test

@@ -183,11 +183,12 @@ try_wheel() {
 
 # wheel_in PYTHON: tries the wheel in an environment of it.
 wheel_in() {
-    local file folder=$SYSTEMS/wheel version
+    local file folder version
+    # Outside the repository, whose ONNX Runtime a program inside it would find.
+    folder=$(mktemp -d)
     file=$(file_of 'philidor-*.whl')
     version=$(basename "$file" | cut -d - -f 2)
     say "wheel in a fresh environment of $("$1" --version)"
-    rm -rf "$folder"
     "$1" -m venv "$folder"
     local pip=("$folder/bin/pip" --disable-pip-version-check)
     "${pip[@]}" install --quiet "$(older_wheel "$file" "$SYSTEMS")"
@@ -204,6 +205,7 @@ wheel_in() {
     grep -F 'pip install philidor[nets]' <<<"$missing" || die "it does not say what is missing: $missing"
     if "$1" -c 'import sys; sys.exit(sys.version_info >= (3, 11))'; then
         "${pip[@]}" install --quiet "$file[nets]" && die "ONNX Runtime for this Python is new: docs/packages.md must say so"
+        rm -rf "$folder"
         return
     fi
     "${pip[@]}" install --quiet "$file[nets]"
@@ -213,6 +215,7 @@ wheel_in() {
     "${pip[@]}" uninstall --quiet --yes philidor
     [[ ! -e $folder/bin/philidor ]] || die "pip uninstall left the program"
     echo "uninstalled"
+    rm -rf "$folder"
 }
 
 # windows_path PATH: prints the path's name under Wine.
@@ -308,21 +311,26 @@ try_again() {
     ((different == 0)) || die "the same commit gave other bytes"
 }
 
-parts=()
-while (($#)); do
-    case $1 in
-    -h | --help) usage && exit ;;
-    --from)
-        (($# > 1)) || die "--from needs a folder"
-        FROM=$(cd "$2" && pwd)
+main() {
+    local parts=() part
+    while (($#)); do
+        case $1 in
+        -h | --help) usage && exit ;;
+        --from)
+            (($# > 1)) || die "--from needs a folder"
+            FROM=$(cd "$2" && pwd)
+            shift
+            ;;
+        tar | deb | wheel | windows | cpu | again) parts+=("$1") ;;
+        *) usage >&2 && exit 2 ;;
+        esac
         shift
-        ;;
-    tar | deb | wheel | windows | cpu | again) parts+=("$1") ;;
-    *) usage >&2 && exit 2 ;;
-    esac
-    shift
-done
-((${#parts[@]})) || parts=(tar deb wheel windows cpu)
-mkdir -p "$SYSTEMS"
-for part in "${parts[@]}"; do "try_$part"; done
-say "all passed: ${parts[*]}"
+    done
+    ((${#parts[@]})) || parts=(tar deb wheel windows cpu)
+    mkdir -p "$SYSTEMS"
+    for part in "${parts[@]}"; do "try_$part"; done
+    say "all passed: ${parts[*]}"
+}
+
+# Its tests source it.
+[[ ${BASH_SOURCE[0]} != "$0" ]] || main "$@"

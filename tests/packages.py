@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Parts of scripts/package.sh and scripts/try_packages.sh that need no build: missing tools, versions, texts.
+
+Usage: tests/packages.py
+Needs git; takes a few seconds.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+try:
+    from pip._vendor.packaging.version import Version
+except ImportError:
+    Version = None
+
+ROOT = Path(__file__).resolve().parent.parent
+# What every Debian has, and what nobody can build without.
+COMMON = ["bash", "cat", "date", "dirname", "env", "git", "mkdir", "printf", "readlink", "rm", "sed", "sort"]
+TOOLS = ["cargo-about", "cargo-cyclonedx", "cargo-deb", "hatchling", "objdump", "python3", "x86_64-w64-mingw32-gcc-posix",
+         "zip"]
+
+
+def shell(script, text, **variables):
+    """What a line of bash prints after it has sourced a script."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DEB")}
+    command = ["bash", "-euc", f". {script}; {text}"]
+    return subprocess.run(command, cwd=ROOT, env={**environment, **variables}, check=True, capture_output=True, text=True).stdout
+
+
+def missing_tools():
+    """All that is missing is named at once, before anything is built."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in COMMON:
+            Path(folder, name).symlink_to(shutil.which(name))
+        done = subprocess.run([shutil.which("bash"), ROOT / "scripts/package.sh", "--out", f"{folder}/out"],
+                              env={"PATH": folder}, capture_output=True, text=True)
+        assert done.returncode == 1, done
+        lines = done.stderr.splitlines()
+        assert [tool for tool in TOOLS if not any(line.startswith(f"  {tool}: ") for line in lines)] == [], done.stderr
+        assert all(": " in line and ("install" in line) for line in lines[1:]), done.stderr
+        assert len(lines) == len(set(lines)) and not list(Path(folder, "out").iterdir())
+
+
+def versions():
+    """The build of a later commit is newer for dpkg and pip, a build of changed files newer than its commit's."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder, "clone")
+        git = ["git", "-C", clone, "-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "core.hooksPath=/dev/null"]
+        subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, clone], check=True)
+        shutil.copy(ROOT / "scripts/package.sh", clone / "scripts/package.sh")
+        subprocess.run([*git, "commit", "--quiet", "--all", "--allow-empty", "--message", "now"], check=True)
+        found = []
+        for seconds, change in [(0, ""), (1, ""), (1, "more")]:
+            date = f"{1_900_000_000 + seconds} +0000"
+            subprocess.run([*git, "commit", "--quiet", "--amend", "--allow-empty", "--no-edit", f"--date={date}"], check=True,
+                           env={**os.environ, "GIT_COMMITTER_DATE": date})
+            with open(clone / "README.md", "a", encoding="utf-8") as file:
+                file.write(change)
+            said = subprocess.run([clone / "scripts/package.sh", "--version"], check=True, capture_output=True, text=True)
+            found.append(said.stdout.strip())
+        first, second, changed = found
+        assert first.startswith("0.1.0+20300317174640.g") and changed == f"{second}.dirty", found
+        newer(first, second)
+        newer(second, changed)
+        newer(shell("scripts/try_packages.sh", f"older {second}"), second)
+        assert shell("scripts/try_packages.sh", f"older {second}-1").startswith("0.1.0+20300317174640.g")
+
+
+def newer(old, new):
+    assert Version is None or Version(old) < Version(new), (old, new)
+    if shutil.which("dpkg"):
+        subprocess.run(["dpkg", "--compare-versions", old, "lt", new], check=True)
+
+
+def texts():
+    for kind, place in [("tar", "bin/philidor "), ("deb", "/usr/bin/philidor"), ("zip", "philidor.exe")]:
+        readme = shell("scripts/package.sh", f"VERSION=1.2+3 PHILIDOR_COMMIT=c0ffee; readme {kind}")
+        assert "@" not in readme and place in readme, readme
+        assert "commit c0ffee" in readme and "philidor-1.2+3-source.tar.gz" in readme, readme
+    licences = [(ROOT / "LICENSE").read_text(encoding="utf-8"), "Copyright 2020 Somebody"]
+    done = subprocess.run([sys.executable, ROOT / "packaging/common_licences.py"], input="\n".join(licences), check=True,
+                          capture_output=True, text=True).stdout
+    assert "/usr/share/common-licenses/GPL-3" in done and "TERMS AND CONDITIONS" not in done, done[:500]
+    assert "Copyright 2020 Somebody" in done
+    attributions = (ROOT / "packaging/attributions.txt").read_text(encoding="utf-8")
+    assert all(word in attributions for word in ("Syzygy", "chess-openings", "Burnett"))
+
+
+def maintainers():
+    """Of whom nothing is known the wheel says nothing; Debian's package must name an address."""
+    project = lambda **variables: tomllib.loads(shell("scripts/package.sh", "VERSION=1.2+3; pyproject", **variables))["project"]  # noqa: E731
+    author = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ae"], check=True, capture_output=True, text=True)
+    assert project()["authors"] == [{"name": "The Philidor authors"}] and project()["version"] == "1.2+3"
+    assert shell("scripts/package.sh", "maintainer") == f"The Philidor authors <{author.stdout.strip()}>"
+    me = {"DEBFULLNAME": "A. Packager", "DEBEMAIL": "me@debian.org"}
+    assert project(**me)["authors"] == [{"name": "A. Packager", "email": "me@debian.org"}]
+    assert shell("scripts/package.sh", "maintainer", **me) == "A. Packager <me@debian.org>"
+    note = "settings; DEBEMAIL=a@b.example; notes 2>&1; DEBEMAIL=a@debian.org; notes 2>&1"
+    assert shell("scripts/package.sh", note).count("no mail reaches") == 1
+
+
+def main():
+    missing_tools()
+    versions()
+    texts()
+    maintainers()
+    print("packages.py: good", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
