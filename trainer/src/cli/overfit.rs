@@ -1,10 +1,11 @@
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 
 use super::out_args::count;
-use super::trial::TrialArgs;
+use super::trial::{StepsProgress, TrialArgs};
 use super::{sparse, torch};
 use crate::config::bounds::MAX_BATCH;
+use crate::learn::run::{OverfitKeys, OverfitPoint};
 
 /// With more steps, the number of samples could overflow.
 const MAX_STEPS: u64 = 1_000_000_000;
@@ -36,5 +37,24 @@ impl OverfitArgs {
         };
         say!("{}", said?);
         Ok(())
+    }
+
+    /// Prints the learning curve that `overfit` makes. Returns the text to print below it.
+    pub(super) fn show(
+        &self,
+        config: &impl OverfitKeys,
+        overfit: impl FnOnce(&dyn Fn(&OverfitPoint)) -> Result<OverfitPoint>,
+    ) -> Result<String> {
+        let progress = StepsProgress::new(self.steps);
+        say!("{}", OverfitPoint::HEADING);
+        let last = overfit(&|point| {
+            progress.show(point.step, "");
+            progress.suspend(|| say!("{point}"));
+        })?;
+        drop(progress);
+        match last.advice(config, self.loss) {
+            None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),
+            Some(advice) => bail!("not overfitted in {} steps: {advice}", last.step),
+        }
     }
 }

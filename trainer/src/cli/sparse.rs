@@ -10,17 +10,16 @@ use engine::nets::sparse::SparseNetwork;
 use serde_json::Value;
 
 use super::train::Trained;
-use super::trial::StepsProgress;
 use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
 use crate::base::files::{make_folder_of, write_file};
 use crate::config::SparseTrainConfig;
 use crate::judge::export::{
     INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
 };
-use crate::learn::run::{self, RangeTestStep, range_test};
+use crate::learn::run::{self, RangeTestStep, lr_range_test};
 use crate::learn::sparse::{
-    self, InitialWeights, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel,
-    SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
+    self, InitialWeights, SparseCheckpoint, SparseGames, SparseModel, SparseRun, SparseSamples,
+    SparseTrainer, choose, run_of,
 };
 
 const VERIFIED: usize = 32;
@@ -105,16 +104,7 @@ pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<
     samples.keep_distinct(args.samples);
     let count = samples.len();
     ensure!(count == args.samples, "the games have only {count} distinct positions: use fewer --samples");
-    let progress = StepsProgress::new(args.steps);
-    say!("  step        lr  policy     wdl  top-1");
-    let curve = |point: &SparseOverfitPoint| {
-        progress.show(point.step, "");
-        progress.suspend(|| say!("{point}"));
-    };
-    let last = sparse::overfit(config, &samples.batch(0..count), args.steps, args.loss, &curve);
-    drop(progress);
-    ensure!(last.is_overfitted(args.loss), "not overfitted in {} steps: {}", last.step, last.advice(config));
-    Ok(format!("overfitted in {} steps: this configuration can learn", last.step))
+    args.show(config, |curve| sparse::overfit(config, samples, args.steps, args.loss, curve))
 }
 
 pub(super) fn lr_range(
@@ -122,18 +112,10 @@ pub(super) fn lr_range(
     config: &SparseTrainConfig,
     observer: &dyn Fn(&RangeTestStep),
 ) -> Result<Vec<RangeTestStep>> {
-    let sizes = StreamSizes { batch: config.batch, block: config.block };
-    let (train, threads) = (SparseGames::load(config)?.train, config.thread_count());
-    let stream = SampleStream::new(train, sizes, config.seed, threads, StreamCursor::default());
-    let mut stream = stream?;
-    let network = SparseModel::new(config.shape(), config.seed);
-    let mut learner = SparseLearner::new(network, config.adam, threads);
-    let mut step = |lr: f64| {
-        let batch = stream.next_batch()?;
-        let loss = learner.step(&batch, lr as f32).measures().loss(1.0);
-        Ok(loss.is_finite().then_some(loss))
-    };
-    range_test([args.from, args.to], args.steps, &mut step, observer)
+    let mut learner = SparseTrainer::new(config, SparseModel::new(config.shape(), config.seed));
+    let mut feed = learner.feed(SparseGames::load(config)?.train)?;
+    let value_weight = config.run().value_weight;
+    lr_range_test(&mut learner, &mut feed, value_weight, [args.from, args.to], args.steps, observer)
 }
 
 /// `None` if the file does not tell.

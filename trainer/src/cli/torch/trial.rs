@@ -1,12 +1,12 @@
-use anyhow::{Result, bail};
+use anyhow::Result;
 use tch::Device;
 
 use crate::cli::lr_finder::LrFinderArgs;
 use crate::cli::overfit::OverfitArgs;
-use crate::cli::trial::{StepsProgress, TrialArgs};
+use crate::cli::trial::TrialArgs;
 use crate::config::TrainConfig;
-use crate::learn::run::RangeTestStep;
-use crate::learn::torch::{OverfitPoint, Sources, distinct_positions, range_test};
+use crate::learn::run::{RangeTestStep, lr_range_test};
+use crate::learn::torch::{self, Learner, Sources, distinct_positions};
 
 impl TrialArgs {
     fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
@@ -21,22 +21,12 @@ pub fn overfit(args: &OverfitArgs) -> Result<String> {
     let (config, sources, device) = args.trial.load()?;
     let config = TrainConfig { batch: args.samples, ..config };
     let batch = distinct_positions(&mut sources.feed(&config, 0)?, args.samples)?;
-    let progress = StepsProgress::new(args.steps);
-    say!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
-    let curve = |point: &OverfitPoint| {
-        progress.show(point.step, "");
-        progress.suspend(|| say!("{point}"));
-    };
-    let last = crate::learn::torch::overfit(&config, device, &batch, args.steps, args.loss, &curve)?;
-    drop(progress);
-    match last.advice(&config, args.loss) {
-        None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),
-        Some(advice) => bail!("not overfitted in {} steps: {advice}", last.step),
-    }
+    args.show(&config, |curve| torch::overfit(&config, device, &batch, args.steps, args.loss, curve))
 }
 
 pub fn lr_range(args: &LrFinderArgs, observer: &dyn Fn(&RangeTestStep)) -> Result<Vec<RangeTestStep>> {
     let (config, sources, device) = args.trial.load()?;
     let mut feed = sources.feed(&config, 0)?;
-    range_test(&config, device, &mut feed, [args.from, args.to], args.steps, observer)
+    let mut learner = Learner::new(&config, device)?;
+    lr_range_test(&mut learner, &mut feed, config.value_weight, [args.from, args.to], args.steps, observer)
 }

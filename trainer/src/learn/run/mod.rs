@@ -2,9 +2,11 @@
 
 pub mod metrics;
 pub mod folder;
+mod feed;
 mod average;
 mod progress;
 mod range_test;
+mod overfit;
 mod resume;
 pub mod sources;
 
@@ -15,9 +17,11 @@ use anyhow::{Error, Result};
 use serde::Serialize;
 
 pub use average::{AverageUpdate, little_averaged};
+pub use feed::{Feed, Repeated};
 pub use folder::RunFolder;
+pub use overfit::{LeastLosses, OverfitKeys, OverfitPoint, OverfitTask, entropy, overfit};
 pub use progress::{Plateau, TrainProgress};
-pub use range_test::{LrSuggestion, RangeTestStep, range_test};
+pub use range_test::{LrSuggestion, RangeTestStep, lr_range_test};
 
 use crate::config::{RunConfig, Schedule};
 use metrics::{Reporter, TrainReport, Validations};
@@ -28,7 +32,7 @@ const SKIPS: u64 = 10;
 /// A network with its optimiser, averaged weights and counters.
 pub trait Learner: Sized {
     /// Source of the training samples.
-    type Feed: ?Sized;
+    type Feed: Feed + ?Sized;
     /// Validation positions.
     type HeldOut: ?Sized;
 

@@ -3,6 +3,8 @@
 
 use anyhow::Result;
 
+use super::{Learner, TrainError, TrainProgress};
+
 /// Decay per step of the exponential moving average of the loss.
 const INERTIA: f64 = 0.9;
 /// The loss has diverged when its moving average exceeds its minimum by this factor.
@@ -18,7 +20,7 @@ pub struct RangeTestStep {
 
 /// Trains with a learning rate that rises exponentially from `from` to `to` in `steps` steps, until the loss diverges.
 /// `step` makes a step at a learning rate and returns the loss before it, or none if that is not finite.
-pub fn range_test(
+fn range_test(
     [from, to]: [f64; 2],
     steps: u64,
     step: &mut dyn FnMut(f64) -> Result<Option<f64>>,
@@ -41,6 +43,30 @@ pub fn range_test(
         trials.push(trial);
     }
     Ok(trials)
+}
+
+/// Runs [`range_test`] with a learner's steps. The loss is policy loss + `value_weight` · WDL loss.
+pub fn lr_range_test<L: Learner>(
+    learner: &mut L,
+    feed: &mut L::Feed,
+    value_weight: f64,
+    range: [f64; 2],
+    steps: u64,
+    observer: &dyn Fn(&RangeTestStep),
+) -> Result<Vec<RangeTestStep>> {
+    let mut progress = TrainProgress::default();
+    let mut step = |lr: f64| {
+        match learner.step(feed, lr, &progress) {
+            Ok(samples) => progress.samples += samples,
+            Err(TrainError::NotFinite(_)) => return Ok(None),
+            Err(TrainError::Failed(error)) => return Err(error),
+        }
+        progress.step += 1;
+        let report = learner.report();
+        let loss = report.measures.loss(value_weight);
+        Ok((report.skipped == 0 && loss.is_finite()).then_some(loss))
+    };
+    range_test(range, steps, &mut step, observer)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -24,7 +24,7 @@ pub use checkpoint::SparseCheckpoint;
 pub use games::{GameStore, SparseRecipe, choose};
 pub use learner::SparseLearner;
 pub use network::SparseModel;
-pub use overfit::{SparseOverfitPoint, overfit};
+pub use overfit::overfit;
 pub use pass::{SparsePass, SparseTally};
 pub use plain::SparseAnswer;
 pub use run::{InitialWeights, SparseRun, SparseTrainer, run_of};

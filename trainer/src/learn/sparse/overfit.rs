@@ -1,99 +1,85 @@
-//! `overfit` for this family: tests that a configuration can learn at all, by overfitting a few positions.
+//! `overfit` for this family.
 
-use std::fmt;
-use std::time::{Duration, Instant};
+use anyhow::Result;
 
-use super::learner::SparseLearner;
 use super::network::SparseModel;
-use super::pass::SparsePass;
-use super::samples::SparseBatch;
+use super::run::SparseTrainer;
+use super::samples::{SparseBatch, SparseSamples};
+use super::sources::HeldOutSamples;
 use crate::config::SparseTrainConfig;
-use crate::learn::run::metrics::Measures;
+use crate::learn::run::{self, LeastLosses, OverfitKeys, OverfitPoint, OverfitTask, Repeated, entropy};
 
-/// Top-1 accuracy that counts as overfitted.
-const TOP1: f64 = 0.99;
-/// Least number of points of the learning curve.
-const LINES: u64 = 20;
-/// Longest time between two points.
-const SILENCE: Duration = Duration::from_secs(8);
-
-#[derive(Clone, Copy, Debug)]
-pub struct SparseOverfitPoint {
-    pub step: u64,
-    lr: f32,
-    /// Both losses are relative to their minimum, the entropy of the targets.
-    measures: Measures,
-}
-
-impl SparseOverfitPoint {
-    /// `bound` is in nats.
-    pub fn is_overfitted(&self, bound: f64) -> bool {
-        let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
-        top1 >= TOP1 && policy_loss < bound && wdl_loss.is_none_or(|loss| loss < bound)
+impl OverfitKeys for SparseTrainConfig {
+    fn of_policy(&self) -> Vec<(String, f64)> {
+        let decay = f64::from(self.adam.weight_decay);
+        vec![("lr".into(), self.lr), ("adam.weight_decay".into(), decay)]
     }
 
-    pub fn advice(&self, config: &SparseTrainConfig) -> String {
-        let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
-        format!(
-            "top-1 {:.1} %, policy loss {policy_loss:.3}, WDL loss {:.3} above their minima: check lr ({}; lr-finder \
-             suggests one), adam.weight_decay ({}) and the network's size; if the loss is still falling, increase --steps",
-            100.0 * top1,
-            wdl_loss.unwrap_or_default(),
-            config.lr,
-            config.adam.weight_decay
-        )
+    fn of_value(&self) -> Vec<(String, f64)> {
+        let weight = |source: &crate::config::SparseSourceConfig| {
+            (format!("value_weight of source {}", source.name), source.value_weight)
+        };
+        self.sources.iter().map(weight).collect()
     }
 }
 
-impl fmt::Display for SparseOverfitPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
-        let wdl = wdl_loss.map_or("–".into(), |loss| format!("{loss:.3}"));
-        write!(f, "{:6}  {:8.2e}  {policy_loss:6.3}  {wdl:>6}  {:4.0}%", self.step, self.lr, 100.0 * top1)
+/// Means of the targets' entropies, weighted as the losses are.
+fn least_losses(batch: &SparseBatch) -> LeastLosses {
+    let mean = |weights: &[f32], entropy_of: &dyn Fn(usize) -> f64| {
+        let weights = || weights.iter().map(|weight| f64::from(*weight)).enumerate();
+        let sum: f64 = weights().map(|(sample, weight)| weight * entropy_of(sample)).sum();
+        sum / weights().map(|(_, weight)| weight).sum::<f64>().max(f64::MIN_POSITIVE)
+    };
+    LeastLosses {
+        policy: mean(&batch.policy_weight, &|sample| entropy(&batch.shares[batch.moves(sample)])),
+        wdl: mean(&batch.value_weight, &|sample| entropy(&batch.wdl[sample])),
     }
 }
 
-/// Sum of `−p · ln p` in nats.
-fn entropy<'a>(probabilities: impl Iterator<Item = &'a f32>) -> f64 {
-    probabilities.map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
-}
-
-/// Trains on `batch` alone until it is overfitted, for at most `steps` steps, which the learning-rate schedule spans.
-/// Calls `curve` with about 20 points of the learning curve and returns the last.
+/// Runs [`run::overfit`] on `samples`, all in one batch.
 pub fn overfit(
     config: &SparseTrainConfig,
-    batch: &SparseBatch,
+    samples: SparseSamples,
     steps: u64,
     bound: f64,
-    curve: &dyn Fn(&SparseOverfitPoint),
-) -> SparseOverfitPoint {
-    let (steps, size) = (steps.max(1), batch.len() as u64);
-    let warmup_samples = config.warmup_samples.min(steps * size / 10);
-    let schedule = SparseTrainConfig { samples: steps * size, warmup_samples, ..config.clone() }.run();
-    let network = SparseModel::new(config.shape(), config.seed);
-    let mut learner = SparseLearner::new(network, config.adam, config.thread_count());
-    let mut pass = SparsePass::default();
-    let policy_floor = entropy(batch.shares.iter()) / size as f64;
-    let valued = batch.value_weight.iter().filter(|weight| **weight > 0.0).count();
-    let wdl_floor = entropy(batch.wdl.as_flattened().iter()) / valued.max(1) as f64;
-    let every = steps.div_ceil(LINES);
-    let mut step = 0;
-    let mut said = Instant::now();
-    loop {
-        let lr = schedule.learning_rate(step * size, step as f64 / steps as f64) as f32;
-        learner.step(batch, lr);
-        step += 1;
-        if step % every == 0 || step == steps || said.elapsed() >= SILENCE {
-            said = Instant::now();
-            let tally = pass.run(&learner.network, batch, false, learner.threads).0;
-            let mut measures = tally.measures();
-            measures.policy_loss -= policy_floor;
-            measures.wdl_loss = measures.wdl_loss.map(|loss| loss - wdl_floor);
-            let point = SparseOverfitPoint { step, lr, measures };
-            curve(&point);
-            if point.is_overfitted(bound) || step == steps {
-                return point;
-            }
+    curve: &dyn Fn(&OverfitPoint),
+) -> Result<OverfitPoint> {
+    let config = SparseTrainConfig { batch: samples.len(), ..config.clone() };
+    let batch = samples.batch(0..samples.len());
+    let held_out = [HeldOutSamples::all("samples", samples)];
+    let mut learner = SparseTrainer::new(&config, SparseModel::new(config.shape(), config.seed));
+    let task = OverfitTask { config: config.run(), steps, bound, least: least_losses(&batch) };
+    Ok(run::overfit(&mut learner, &mut Repeated(batch), &held_out, &task, curve)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::SparseTargets;
+    use super::*;
+    use crate::data::samples::Phase;
+
+    #[test]
+    fn the_least_losses_are_weighted_as_the_losses_are() {
+        let mut samples = SparseSamples::default();
+        for (wdl, policy_weight, value_weight) in
+            [([0.5, 0.5, 0.0], 1.0, 3.0), ([1.0, 0.0, 0.0], 3.0, 1.0), ([0.0; 3], 0.0, 0.0)]
+        {
+            let targets = SparseTargets {
+                best: 0,
+                wdl,
+                policy_weight,
+                value_weight,
+                smoothing: 0.0,
+                result: [0.0; 3],
+                phase: Phase::Opening,
+            };
+            let shares: &[f32] = if policy_weight == 3.0 { &[0.5, 0.5] } else { &[1.0, 0.0] };
+            samples.push(&[1], [[0, 0], [1, 0]].into_iter(), shares, targets);
         }
+        let least = least_losses(&samples.batch(0..3));
+        // Three of four of the weight have two equally good moves, or two equally likely results.
+        let expected = 0.75 * 2f64.ln();
+        assert!((least.policy - expected).abs() < 1e-7 && (least.wdl - expected).abs() < 1e-7, "{least:?}");
+        assert_eq!(least_losses(&samples.batch(2..3)), LeastLosses::default());
     }
 }

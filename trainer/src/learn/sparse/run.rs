@@ -4,18 +4,20 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::checkpoint::SparseCheckpoint;
 use super::learner::SparseLearner;
 use super::network::SparseModel;
 use super::pass::SparseTally;
+use super::samples::SparseBatch;
 use super::sources::HeldOutSamples;
 use super::stream::{SampleSource, SampleStream, StreamCursor, StreamSizes};
 use super::validation::validate;
 use crate::config::SparseTrainConfig;
 use crate::learn::run;
 use crate::learn::run::metrics::{TrainReport, Validations};
-use crate::learn::run::{AverageUpdate, Learner, Run, RunFolder, TrainError, TrainProgress};
+use crate::learn::run::{AverageUpdate, Feed, Learner, Run, RunFolder, TrainError, TrainProgress};
 
 pub type SparseRun = Run<SparseTrainer>;
 
@@ -49,7 +51,8 @@ struct RunState {
 struct Stored {
     #[serde(flatten)]
     progress: TrainProgress,
-    cursor: StreamCursor,
+    /// A [`StreamCursor`].
+    cursor: Value,
 }
 
 impl SparseRun {
@@ -69,13 +72,7 @@ impl SparseRun {
                 init.dithered(config.seed).widened(expected, config.seed)
             }
         };
-        let learner = SparseTrainer {
-            average: network.clone(),
-            learner: SparseLearner::new(network, config.adam, config.thread_count()),
-            config: config.clone(),
-            cursor: StreamCursor::default(),
-            tally: SparseTally::default(),
-        };
+        let learner = SparseTrainer::new(config, network);
         let progress = TrainProgress { trained, ..TrainProgress::default() };
         Run::open(folder, config, config.run(), learner, progress)
     }
@@ -136,6 +133,7 @@ fn resumed(
     SparseCheckpoint { network, average, .. }: SparseCheckpoint,
     RunState { progress: Stored { progress, cursor }, tally, .. }: RunState,
 ) -> Result<SparseRun> {
+    let cursor = serde_json::from_value(cursor).context("the checkpoint's place among the samples")?;
     let mut learner = SparseLearner::new(network, config.adam, config.thread_count());
     learner.steps = progress.step;
     let learner = SparseTrainer { config: config.clone(), learner, average, cursor, tally };
@@ -143,6 +141,16 @@ fn resumed(
 }
 
 impl SparseTrainer {
+    pub fn new(config: &SparseTrainConfig, network: SparseModel) -> SparseTrainer {
+        SparseTrainer {
+            average: network.clone(),
+            learner: SparseLearner::new(network, config.adam, config.thread_count()),
+            config: config.clone(),
+            cursor: StreamCursor::default(),
+            tally: SparseTally::default(),
+        }
+    }
+
     pub fn parameters(&self) -> usize {
         self.learner.network.parameters()
     }
@@ -168,13 +176,13 @@ impl SparseTrainer {
 }
 
 impl Learner for SparseTrainer {
-    type Feed = SampleStream;
+    type Feed = dyn Feed<Batch = SparseBatch>;
     type HeldOut = [HeldOutSamples];
 
     // An update reads and writes all weights, too much for every step on a CPU.
     const AVERAGE_EVERY: u64 = 16;
 
-    fn step(&mut self, feed: &mut SampleStream, lr: f64, _: &TrainProgress) -> Result<u64, TrainError> {
+    fn step(&mut self, feed: &mut Self::Feed, lr: f64, _: &TrainProgress) -> Result<u64, TrainError> {
         let batch = feed.next_batch()?;
         let tally = self.learner.step(&batch, lr as f32);
         if !(tally.policy().is_finite() && tally.value().is_finite()) {
@@ -212,8 +220,8 @@ impl Learner for SparseTrainer {
         self.cursor = StreamCursor::default();
     }
 
-    fn write(&self, path: &Path, progress: &TrainProgress, feed: &SampleStream) -> Result<()> {
-        let progress = Stored { progress: progress.clone(), cursor: feed.cursor().clone() };
+    fn write(&self, path: &Path, progress: &TrainProgress, feed: &Self::Feed) -> Result<()> {
+        let progress = Stored { progress: progress.clone(), cursor: feed.position() };
         let state = RunState { progress, tally: self.tally, config: self.config.clone() };
         let checkpoint = SparseCheckpoint {
             network: self.learner.network.clone(),

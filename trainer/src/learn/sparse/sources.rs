@@ -31,7 +31,10 @@ impl HeldOutSamples {
     fn of(name: &str, games: &GameStore, count: usize, recipe: &SparseRecipe) -> HeldOutSamples {
         let exact =
             SparseRecipe { forget: 0.0, smoothing: 0.0, policy_weight: 1.0, value_weight: 1.0, ..*recipe };
-        let mut samples = choose(games, count, &exact, HELD_OUT_SEED);
+        HeldOutSamples::all(name, choose(games, count, &exact, HELD_OUT_SEED))
+    }
+
+    pub fn all(name: &str, mut samples: SparseSamples) -> HeldOutSamples {
         let phases = samples.sort_by_phase();
         HeldOutSamples { name: name.to_owned(), samples, phases }
     }

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::games::{GameStore, SparseRecipe};
 use super::samples::{SparseBatch, SparseSamples};
 use super::teacher::SparseTeacher;
 use crate::base::parallel;
+use crate::learn::run::Feed;
 
 /// Games per task.
 const GAMES: usize = 64;
@@ -126,18 +128,6 @@ impl SampleStream {
         &self.sources
     }
 
-    /// Fails if a block has fewer samples than a batch.
-    pub fn next_batch(&mut self) -> Result<SparseBatch> {
-        let size = self.sizes.batch;
-        if (self.cursor.batch as usize + 1) * size > self.block.len() {
-            self.cursor = StreamCursor { block: self.cursor.block + 1, batch: 0, places: self.ahead.clone() };
-            self.fill()?;
-        }
-        let first = self.cursor.batch as usize * size;
-        self.cursor.batch += 1;
-        Ok(self.block.batch(first..first + size))
-    }
-
     /// Builds the cursor's block, and moves `ahead` to its end.
     fn fill(&mut self) -> Result<()> {
         self.ahead = self.cursor.places.clone();
@@ -208,6 +198,26 @@ impl SampleStream {
             samples += count;
         }
         games
+    }
+}
+
+impl Feed for SampleStream {
+    type Batch = SparseBatch;
+
+    /// Fails if a block has fewer samples than a batch.
+    fn next_batch(&mut self) -> Result<SparseBatch> {
+        let size = self.sizes.batch;
+        if (self.cursor.batch as usize + 1) * size > self.block.len() {
+            self.cursor = StreamCursor { block: self.cursor.block + 1, batch: 0, places: self.ahead.clone() };
+            self.fill()?;
+        }
+        let first = self.cursor.batch as usize * size;
+        self.cursor.batch += 1;
+        Ok(self.block.batch(first..first + size))
+    }
+
+    fn position(&self) -> Value {
+        serde_json::to_value(&self.cursor).expect("numbers make JSON")
     }
 }
 

@@ -1,12 +1,11 @@
 //! Tests of training with families other than the residual network.
 
-use super::feed::Feed;
 use super::learner::Learner;
 use super::loss;
 use super::tests::{held_out_game, opera_game_batch};
 use crate::config::TrainConfig;
 use crate::data::loader::{Batch, Origin};
-use crate::learn::run::AverageUpdate;
+use crate::learn::run::{AverageUpdate, Feed};
 use crate::learn::torch::families::Expander;
 use anyhow::Result;
 use engine::nets::eval::ValueScheme;
@@ -123,6 +122,8 @@ fn every_family_overfits_a_game() {
 fn replayed_samples_work_with_every_family() {
     struct SingleBatch(Batch);
     impl Feed for SingleBatch {
+        type Batch = Batch;
+
         fn next_batch(&mut self) -> Result<Batch> {
             Ok(self.0.clone())
         }

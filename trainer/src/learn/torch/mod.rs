@@ -1,7 +1,6 @@
 //! Training with libtorch: networks, losses, optimisers, checkpoints.
 
 pub mod families;
-pub mod feed;
 pub mod loss;
 pub mod optimiser;
 mod loss_scale;
@@ -16,7 +15,6 @@ mod sources;
 mod earlier_task;
 mod run;
 mod overfit;
-mod lr_range_test;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -24,11 +22,9 @@ mod family_tests;
 
 pub use checkpoint::Checkpoint;
 pub use earlier_task::earlier_task;
-pub use feed::Feed;
 pub use learner::Learner;
-pub use lr_range_test::range_test;
 pub(crate) use memory::keep_freed_memory;
-pub use overfit::{OverfitPoint, distinct_positions, overfit};
+pub use overfit::{distinct_positions, overfit};
 pub use run::TorchRun;
 pub use sources::{Sources, batch_number};
 pub use validation::{HeldOut, validate};

@@ -1,29 +1,21 @@
-//! `overfit`: tests that a configuration can learn at all, by overfitting a few positions.
+//! `overfit` in libtorch.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use tch::{Device, Kind};
+use tch::Device;
 
-use super::feed::Feed;
 use super::learner::Learner;
-use super::validation::{HeldOut, validate};
-use crate::config::TrainConfig;
+use super::validation::HeldOut;
+use crate::config::{TacticalReplay, TrainConfig};
 use crate::data::loader::Batch;
-use crate::learn::run::metrics::{Measures, TrainReport};
+use crate::learn::run::{self, Feed, LeastLosses, OverfitKeys, OverfitPoint, OverfitTask, Repeated, entropy};
 
-/// Top-1 accuracy that counts as overfitted.
-const TOP1: f64 = 0.99;
-/// Least number of points of the learning curve.
-const LINES: u64 = 20;
-/// Longest time between two points.
-const SILENCE: Duration = Duration::from_secs(8);
 /// Most batches to search for distinct positions.
 const LOOKS: usize = 100;
 
 /// Returns `samples` distinct positions, because two moves of the same position could not both be learnt.
-pub fn distinct_positions(feed: &mut dyn Feed, samples: usize) -> Result<Batch> {
+pub fn distinct_positions(feed: &mut dyn Feed<Batch = Batch>, samples: usize) -> Result<Batch> {
     let mut seen = HashSet::new();
     let mut batch = Batch::default();
     for _ in 0..LOOKS {
@@ -42,89 +34,33 @@ pub fn distinct_positions(feed: &mut dyn Feed, samples: usize) -> Result<Batch> 
     bail!("the games have only {} distinct positions: use fewer --samples", batch.size)
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct OverfitPoint {
-    pub step: u64,
-    lr: f64,
-    /// Means over the steps since the last point, in training mode.
-    training: TrainReport,
-    /// Measures in inference mode: no dropout, running statistics, no label smoothing. The WDL loss is the excess over
-    /// `wdl_floor`.
-    evaluated: Measures,
-    /// The minimum of the WDL loss: the entropy of the targets, or 0 for a scalar value.
-    wdl_floor: f64,
-}
-
-impl OverfitPoint {
-    fn is_overfitted(&self, bound: f64) -> bool {
-        let known = &self.evaluated;
-        known.top1 >= TOP1 && known.policy_loss < bound && known.wdl_loss.is_none_or(|loss| loss < bound)
+impl OverfitKeys for TrainConfig {
+    fn of_policy(&self) -> Vec<(String, f64)> {
+        let keys =
+            [("lr", self.lr), ("weight_decay", self.weight_decay), ("label_smoothing", self.label_smoothing)];
+        keys.map(|(key, value)| (key.to_owned(), value)).into_iter().chain(dropouts(self)).collect()
     }
 
-    /// Returns what to change, or none if the positions are overfitted.
-    pub fn advice(&self, config: &TrainConfig, bound: f64) -> Option<String> {
-        let (seen, known) = (&self.training.measures, &self.evaluated);
-        if self.is_overfitted(bound) {
-            None
-        } else if self.training.skipped > 0 {
-            Some(format!(
-                "{} of the last steps were not finite: lower lr ({}), or set precision to fp32",
-                self.training.skipped, config.lr
-            ))
-        } else if seen.top1 >= TOP1 && seen.policy_loss < bound {
-            Some("the positions are overfitted in training mode but not in inference mode: check dropout and BatchNorm's running statistics, or increase --steps".into())
-        } else if known.top1 >= TOP1 && known.policy_loss < bound {
-            Some(format!(
-                "the policy is overfitted, but not the value (WDL loss {:.3} above its minimum): check value_weight ({}){} and \
-                 the size of the value head",
-                known.wdl_loss.unwrap_or_default(),
-                config.value_weight,
-                dropouts(config)
-            ))
-        } else {
-            Some(format!(
-                "top-1 {:.1} %, policy loss {:.3}: check lr ({}; lr-finder suggests one), weight_decay ({}), \
-                 label_smoothing ({}){} and the network's size; if the loss is still falling, increase --steps",
-                100.0 * known.top1,
-                known.policy_loss,
-                config.lr,
-                config.weight_decay,
-                config.label_smoothing,
-                dropouts(config)
-            ))
-        }
+    fn of_value(&self) -> Vec<(String, f64)> {
+        [("value_weight".to_owned(), self.value_weight)].into_iter().chain(dropouts(self)).collect()
     }
 }
 
-impl std::fmt::Display for OverfitPoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (a, b) = (&self.training.measures, &self.evaluated);
-        write!(
-            f,
-            "{:6}  {:8.2e}  {:6.3}  {:>6}  {:4.0}% |            {:6.3}  {:>6}  {:4.0}%",
-            self.step,
-            self.lr,
-            a.policy_loss,
-            wdl(a.wdl_loss.map(|loss| loss - self.wdl_floor)),
-            100.0 * a.top1,
-            b.policy_loss,
-            wdl(b.wdl_loss),
-            100.0 * b.top1
-        )
+fn dropouts(config: &TrainConfig) -> impl Iterator<Item = (String, f64)> {
+    config.model.dropouts().into_iter().map(|(key, share)| (format!("model.{key}"), share))
+}
+
+/// Means of the targets' entropies. A value target sums to 1, or to 0 where it is missing.
+fn least_losses(batch: &Batch, config: &TrainConfig) -> LeastLosses {
+    let valued: f32 = batch.wdl.iter().sum();
+    let wdl = entropy(&batch.wdl) / f64::from(valued.max(1.0));
+    LeastLosses {
+        policy: entropy(&batch.shares.shares) / batch.size.max(1) as f64,
+        wdl: if config.model.has_scalar_value() { 0.0 } else { wdl },
     }
 }
 
-fn wdl(loss: Option<f64>) -> String {
-    loss.map_or("–".into(), |loss| format!("{loss:.3}"))
-}
-
-fn dropouts(config: &TrainConfig) -> String {
-    config.model.dropouts().iter().map(|(key, share)| format!(", model.{key} ({share})")).collect()
-}
-
-/// Trains on `batch` alone for `steps` steps, or until its losses are below `bound` (nats) and its top-1 accuracy
-/// reaches `TOP1`. Calls `curve` with about 20 points of the learning curve, more if steps are slow, and returns the
-/// last.
+/// Runs [`run::overfit`] on `batch`.
 pub fn overfit(
     config: &TrainConfig,
     device: Device,
@@ -133,8 +69,12 @@ pub fn overfit(
     bound: f64,
     curve: &dyn Fn(&OverfitPoint),
 ) -> Result<OverfitPoint> {
-    let steps = steps.max(1);
-    let config = TrainConfig { warmup_steps: config.warmup_steps.min(steps / 10), ..config.clone() };
+    let config = TrainConfig {
+        batch: batch.size,
+        accumulation: 1,
+        tactical_replay: TacticalReplay::default(),
+        ..config.clone()
+    };
     let mut learner = Learner::new(&config, device)?;
     let held_out = HeldOut {
         batches: vec![batch.clone()],
@@ -142,44 +82,19 @@ pub fn overfit(
             .map(|source| source.to_string())
             .collect(),
     };
-    // A target sums to 1, or to 0 where it is missing.
-    let valued: f32 = batch.wdl.iter().sum();
-    let scalar = config.model.has_scalar_value();
-    let wdl_floor = if scalar { 0.0 } else { entropy(&batch.wdl) / f64::from(valued.max(1.0)) };
-    let every = steps.div_ceil(LINES);
-    let mut step = 0;
-    let mut said = Instant::now();
-    loop {
-        let lr = config.learning_rate(step, step as f64 / steps as f64);
-        learner.step(std::slice::from_ref(batch), lr);
-        step += 1;
-        if step % every == 0 || step == steps || said.elapsed() >= SILENCE {
-            said = Instant::now();
-            let weights = learner.weights.copy(device, Kind::Float);
-            let mut evaluated = validate(&learner.net, &weights, &held_out, &config).all.measures;
-            evaluated.wdl_loss = evaluated.wdl_loss.map(|loss| loss - wdl_floor);
-            let point = OverfitPoint { step, lr, training: learner.report(), evaluated, wdl_floor };
-            curve(&point);
-            if point.is_overfitted(bound) || step == steps {
-                return Ok(point);
-            }
-        }
-    }
-}
-
-/// Sums the entropies in nats.
-fn entropy(targets: &[f32]) -> f64 {
-    targets.iter().map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
+    let task = OverfitTask { config: config.run(), steps, bound, least: least_losses(batch, &config) };
+    Ok(run::overfit(&mut learner, &mut Repeated(batch.clone()), &held_out, &task, curve)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::loader::Origin;
-
+    use engine::nets::encoding::PolicyIndex;
     struct RepeatedPositions;
 
     impl Feed for RepeatedPositions {
+        type Batch = Batch;
+
         fn next_batch(&mut self) -> Result<Batch> {
             let mut batch = Batch { size: 4, ..Batch::default() };
             for position in [1u64, 2, 1, 3] {
@@ -197,10 +112,6 @@ mod tests {
             Ok(batch)
         }
 
-        fn again(&mut self, _: &[Origin]) -> Result<Batch> {
-            unreachable!("no replay")
-        }
-
         fn position(&self) -> serde_json::Value {
             serde_json::Value::Null
         }
@@ -215,8 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn the_minimal_loss_is_the_targets_entropy() {
-        assert_eq!(entropy(&[1.0, 0.0, 0.0]), 0.0);
-        assert!((entropy(&[0.5, 0.5, 0.0, 0.0, 0.5, 0.5]) - 2.0 * 2f64.ln()).abs() < 1e-9);
+    fn a_policy_of_several_moves_has_a_least_loss() {
+        let mut batch = RepeatedPositions.next_batch().unwrap();
+        // Two moves each for half of the positions, equally good.
+        for shares in [&[(3, 0.5), (4, 0.5)][..], &[], &[(5, 0.5), (6, 0.5)], &[]] {
+            let shares: Vec<_> = shares.iter().map(|(index, share)| (PolicyIndex(*index), *share)).collect();
+            batch.shares.push(&shares);
+        }
+        let least = least_losses(&batch, &TrainConfig::default());
+        assert!((least.policy - 0.5 * 2f64.ln()).abs() < 1e-7 && least.wdl == 0.0, "{least:?}");
     }
 }

@@ -5,7 +5,6 @@ use tch::{Device, Tensor};
 
 use super::checkpoint;
 use super::checkpoint::Checkpoint;
-use super::feed::Feed;
 use super::learner::Learner;
 use super::regularise::HardPositions;
 use super::sources::{Sources, rescaled};
@@ -14,7 +13,7 @@ use crate::config::TrainConfig;
 use crate::data::loader::Batch;
 use crate::learn::run;
 use crate::learn::run::metrics::{TrainReport, Validations};
-use crate::learn::run::{AverageUpdate, Run, RunFolder, TrainError, TrainProgress};
+use crate::learn::run::{AverageUpdate, Feed, Run, RunFolder, TrainError, TrainProgress};
 
 pub type TorchRun = Run<Learner>;
 
@@ -66,7 +65,7 @@ impl Learner {
     }
 
     /// With tactical replay, repeated samples follow the new ones.
-    fn batches(&self, feed: &mut dyn Feed, step: u64) -> Result<Vec<Batch>> {
+    fn batches(&self, feed: &mut dyn Feed<Batch = Batch>, step: u64) -> Result<Vec<Batch>> {
         let config = self.config();
         let next = |part: usize| {
             let mut batch = feed.next_batch()?;
@@ -90,7 +89,7 @@ impl Learner {
 }
 
 impl run::Learner for Learner {
-    type Feed = dyn Feed;
+    type Feed = dyn Feed<Batch = Batch>;
     type HeldOut = HeldOut;
 
     const AVERAGE_EVERY: u64 = 1;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use engine::nets::eval::Schemes;
 
-use super::feed::Feed;
 use super::validation::HeldOut;
 use crate::base::network::{Backend, load_network};
 use crate::config::{SourceConfig, TrainConfig};
 use crate::data::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
 use crate::data::record::GameView;
 use crate::data::samples::{SampleOptions, ValueTarget};
+use crate::learn::run::Feed;
 use crate::learn::run::sources::{self, GameFilter, GameSink, SplitGames};
 
 /// Independent of the run's seed, so that runs can be compared.
@@ -174,6 +174,8 @@ fn read(
 }
 
 impl Feed for Prefetch {
+    type Batch = Batch;
+
     fn next_batch(&mut self) -> Result<Batch> {
         Prefetch::next_batch(self)
     }

@@ -4,9 +4,7 @@ mod recursive;
 
 use super::checkpoint;
 use super::checkpoint::Checkpoint;
-use super::feed::Feed;
 use super::learner::Learner;
-use super::lr_range_test::range_test;
 use super::overfit::overfit;
 use super::run::TorchRun;
 use super::validation::HeldOut;
@@ -19,7 +17,9 @@ use crate::data::loader::{Batch, Origin};
 use crate::data::samples::Phase;
 use crate::learn::run::folder;
 use crate::learn::run::metrics::Validation;
-use crate::learn::run::{AverageUpdate, LrSuggestion, RunFolder, TrainEnd, TrainError, TrainProgress};
+use crate::learn::run::{
+    AverageUpdate, Feed, LrSuggestion, RunFolder, TrainEnd, TrainError, TrainProgress, lr_range_test,
+};
 use crate::learn::torch::families::Net;
 use crate::learn::torch::regularise::ewc::ElasticPenalty;
 use crate::learn::torch::regularise::reference::Reference;
@@ -92,6 +92,8 @@ impl CyclingFeed {
 }
 
 impl Feed for CyclingFeed {
+    type Batch = Batch;
+
     fn next_batch(&mut self) -> Result<Batch> {
         let mut batch = Batch::default();
         for _ in 0..self.size {
@@ -209,8 +211,10 @@ fn a_configuration_that_can_learn_overfits_and_another_gets_advice() {
 #[test]
 fn a_range_test_ends_where_the_loss_diverges() {
     let config = TrainConfig { clip: 0.0, ..tiny() };
-    let run =
-        |to| range_test(&config, Device::Cpu, &mut CyclingFeed::new(11, 0), [1e-6, to], 60, &|_| ()).unwrap();
+    let run = |to| {
+        let mut learner = Learner::new(&config, Device::Cpu).unwrap();
+        lr_range_test(&mut learner, &mut CyclingFeed::new(11, 0), 1.0, [1e-6, to], 60, &|_| ()).unwrap()
+    };
     let calm = run(1e-2);
     assert_eq!(calm.len(), 60);
     assert!((calm[59].lr / 1e-2 - 1.0).abs() < 1e-9 && (calm[0].lr / 1e-6 - 1.0).abs() < 1e-9);
@@ -322,6 +326,8 @@ fn a_report_counts_the_time_of_its_last_step() {
     struct SlowFeed(CyclingFeed);
     const WHILE: Duration = Duration::from_millis(20);
     impl Feed for SlowFeed {
+        type Batch = Batch;
+
         fn next_batch(&mut self) -> Result<Batch> {
             let start = Instant::now();
             while start.elapsed() < WHILE {
@@ -595,6 +601,8 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
 
     struct NotFiniteFeed(Batch);
     impl Feed for NotFiniteFeed {
+        type Batch = Batch;
+
         fn next_batch(&mut self) -> Result<Batch> {
             Ok(self.0.clone())
         }
