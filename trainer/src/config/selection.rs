@@ -1,4 +1,4 @@
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::base::result::GameResult;
@@ -56,6 +56,12 @@ impl Default for Selection {
             kinds: vec![GameKind::Standard, GameKind::Chess960, GameKind::Puzzle, GameKind::SelfPlay],
         }
     }
+}
+
+/// Checks the keys of a source that every family has. An error names the source and the key.
+pub(super) fn check_source(name: &str, weight: f64, select: &Selection) -> Result<()> {
+    ensure!(weight.is_finite() && weight >= 0.0, "source {name}: weight is {weight}, must not be negative");
+    select.check().map_err(|why| anyhow!("source {name}: select: {why}"))
 }
 
 impl Selection {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
+use super::selection::check_source;
 use super::{Selection, layers};
 
 const MAX_BLOCK: usize = 1 << 22;
@@ -116,7 +117,7 @@ impl SparseSourceConfig {
 
     fn check_numbers(&self) -> Result<()> {
         let name = &self.name;
-        ensure!(self.weight.is_finite() && self.weight >= 0.0, "source {name}: weight must be 0 or more");
+        check_source(name, self.weight, &self.select)?;
         ensure!((1..=1000).contains(&self.stride), "source {name}: stride must be 1 to 1000");
         for (key, value) in [
             ("value_lambda", self.value_lambda),
@@ -432,6 +433,14 @@ mod tests {
             ("threads=1000000", "threads must be at most 256"),
             ("sources=[]", "no sources"),
             (r#"sources=[{"name": "a"}]"#, "source a has no paths"),
+            (
+                r#"sources=[{"name": "games", "paths": ["a.h5"], "weight": -1}]"#,
+                "source games: weight is -1, must not be negative",
+            ),
+            (
+                r#"source_defaults.select={"min_elo": 9, "max_elo": 8}"#,
+                "source games: select: min_elo is 9, beyond max_elo, 8",
+            ),
             ("source_defaults.random_moves=3", "source games: random_moves needs a teacher"),
         ] {
             assert!(error(setting).contains(expected), "{setting}: {}", error(setting));

@@ -6,13 +6,14 @@ mod preset;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::MAX_THREADS;
 use super::layers::{lay_files, place};
 use super::model::ModelConfig;
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
+use super::selection::check_source;
 
 pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
@@ -235,10 +236,7 @@ impl TrainConfig {
             bail!("teacher.temperature is {}, must be positive", self.teacher.temperature);
         }
         for source in self.sources.iter().chain(&self.ewc.sources) {
-            if !(source.weight.is_finite() && source.weight > 0.0) {
-                bail!("source {}: weight is {}, must be positive", source.name, source.weight);
-            }
-            source.select.check().map_err(|why| anyhow!("source {}: {why}", source.name))?;
+            check_source(&source.name, source.weight, &source.select)?;
         }
         Ok(())
     }
@@ -316,6 +314,14 @@ mod tests {
             ("loader_threads=0", "loader_threads must be at least 1"),
             ("torch_threads=5000000000", "torch_threads is 5000000000, must be at most 256"),
             ("weight_decay=-0.1", "weight_decay is -0.1, must not be negative"),
+            (
+                r#"sources=[{"name": "a", "paths": [], "weight": -1}]"#,
+                "source a: weight is -1, must not be negative",
+            ),
+            (
+                r#"sources=[{"name": "a", "paths": [], "select": {"min_elo": 9, "max_elo": 8}}]"#,
+                "source a: select: min_elo is 9, beyond max_elo, 8",
+            ),
         ] {
             let error = TrainConfig::parse("{}", &[text.to_owned()]).unwrap_err().to_string();
             assert_eq!(error, expected, "{text}");

@@ -50,6 +50,15 @@ impl CorpusBuilder {
         Ok(CorpusBuilder { records, index, steps, end: 0, games: 0, positions: 0, digest: 0 })
     }
 
+    pub fn games(&self) -> u64 {
+        self.games
+    }
+
+    /// The number of target positions.
+    pub fn positions(&self) -> u64 {
+        self.positions
+    }
+
     /// Leaves out games without targets.
     pub fn push(&mut self, game: &GameView<'_>) -> io::Result<()> {
         let moves = &game.moves[..game.moves.len().min(usize::from(u16::MAX))];

@@ -11,8 +11,16 @@ use crate::config::Selection;
 use crate::data::dataset;
 use crate::data::record::{GameView, Split, split_at};
 
+/// Seed of the choice of held-out positions. It is independent of the run's, so that runs can be compared.
+pub const HELD_OUT_SEED: u64 = 0x5eed;
+
 pub trait GameSink {
     fn add(&mut self, game: &GameView<'_>) -> io::Result<()>;
+
+    fn games(&self) -> u64;
+
+    /// The number of positions to learn from.
+    fn positions(&self) -> u64;
 }
 
 /// The games of a source, without test games.
@@ -33,15 +41,39 @@ pub fn epoch(sources: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
     used.map(|(samples, weight)| samples * total / weight).fold(0.0, f64::max)
 }
 
+/// Scales the weights of the sources with games to sum to `total`.
+pub fn share<'a>(sources: impl Iterator<Item = (&'a mut f64, u64)>, total: f64) {
+    let mut weights: Vec<&mut f64> =
+        sources.filter(|(_, games)| *games > 0).map(|(weight, _)| weight).collect();
+    let sum: f64 = weights.iter().map(|weight| **weight).sum();
+    if sum > 0.0 {
+        weights.iter_mut().for_each(|weight| **weight *= total / sum);
+    }
+}
+
 pub struct GameFilter<'a> {
     /// For messages.
     pub name: &'a str,
     pub paths: &'a [String],
     pub select: &'a Selection,
     pub validation_percent: u64,
+    /// Whether the held-out games are kept for validations.
+    pub validates: bool,
 }
 
 impl<S: GameSink> SplitGames<S> {
+    /// Why the source has no training games, if it has none.
+    pub fn no_training_games(&self, name: &str) -> Option<String> {
+        let SplitGames { train, validation, unwanted, duplicates } = self;
+        (train.games() == 0).then(|| {
+            format!(
+                "source {name}: no training games ({unwanted} were excluded by the selection, {duplicates} are in the \
+                 sources before it, or twice in it, {} are held out for validation)",
+                validation.games()
+            )
+        })
+    }
+
     /// `seen` holds the identities of the games read before, which are left out. An unreadable file is logged and
     /// skipped.
     pub fn read(
@@ -73,14 +105,25 @@ impl<S: GameSink> SplitGames<S> {
                     } else {
                         let added = match split_at(identity, filter.validation_percent) {
                             Split::Train => games.train.add(&chunk.replay(index)),
-                            Split::Validation => games.validation.add(&chunk.replay(index)),
-                            Split::Test => Ok(()),
+                            Split::Validation if filter.validates => {
+                                games.validation.add(&chunk.replay(index))
+                            }
+                            Split::Validation | Split::Test => Ok(()),
                         };
                         added.with_context(|| format!("source {}: cannot copy a game", filter.name))?;
                     }
                 }
             }
         }
+        log::info!(
+            "{}: {} training games with {} positions, {} validation games; excluded: {} by the selection, {} duplicates",
+            filter.name,
+            games.train.games(),
+            games.train.positions(),
+            games.validation.games(),
+            games.unwanted,
+            games.duplicates
+        );
         Ok(games)
     }
 }
@@ -96,5 +139,15 @@ mod tests {
         assert_eq!(epoch([(100.0, 9.0), (30.0, 1.0)].into_iter()), 300.0);
         assert_eq!(epoch([(100.0, 9.0), (0.0, 1.0), (7.0, 0.0)].into_iter()), 100.0);
         assert_eq!(epoch([].into_iter()), 0.0);
+    }
+
+    #[test]
+    fn shares_are_divided_among_the_sources_with_games() {
+        let mut weights = [3.0, 5.0, 1.0];
+        share(weights.iter_mut().zip([10, 0, 20]), 0.5);
+        assert_eq!([weights[0], weights[2]], [0.375, 0.125]);
+        let mut unused = [0.0, 0.0];
+        share(unused.iter_mut().zip([1, 1]), 0.5);
+        assert_eq!(unused, [0.0, 0.0], "not NaN");
     }
 }

@@ -6,7 +6,7 @@ use super::network::SparseModel;
 use super::run::SparseTrainer;
 use super::samples::{SparseBatch, SparseSamples};
 use super::sources::HeldOutSamples;
-use crate::config::SparseTrainConfig;
+use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::learn::run::{self, LeastLosses, OverfitKeys, OverfitPoint, OverfitTask, Repeated, entropy};
 
 impl OverfitKeys for SparseTrainConfig {
@@ -16,7 +16,7 @@ impl OverfitKeys for SparseTrainConfig {
     }
 
     fn of_value(&self) -> Vec<(String, f64)> {
-        let weight = |source: &crate::config::SparseSourceConfig| {
+        let weight = |source: &SparseSourceConfig| {
             (format!("value_weight of source {}", source.name), source.value_weight)
         };
         self.sources.iter().map(weight).collect()

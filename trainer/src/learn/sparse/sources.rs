@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 
 use super::games::{GameStore, SparseRecipe, choose};
 use super::samples::SparseSamples;
@@ -13,10 +13,7 @@ use super::stream::SampleSource;
 use super::teacher::SparseTeacher;
 use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::data::record::GameView;
-use crate::learn::run::sources::{GameFilter, GameSink, SplitGames, epoch};
-
-/// Independent of the run's seed, so that runs can be compared.
-const HELD_OUT_SEED: u64 = 0x5eed;
+use crate::learn::run::sources::{GameFilter, GameSink, HELD_OUT_SEED, SplitGames, epoch, share};
 
 #[derive(Clone, Debug)]
 pub struct HeldOutSamples {
@@ -65,29 +62,15 @@ impl SparseGames {
                 paths: &source.paths,
                 select: &source.select,
                 validation_percent: config.validation_percent,
+                validates: teacher.is_none(),
             };
             let empty = [GameStore::default(), GameStore::default()];
-            let SplitGames { train, mut validation, unwanted, duplicates } =
-                SplitGames::read(&filter, empty, config.thread_count(), seen)?;
-            if teacher.is_some() {
-                validation = GameStore::default();
+            let split = SplitGames::read(&filter, empty, config.thread_count(), seen)?;
+            if let Some(why) = split.no_training_games(&source.name) {
+                bail!(why);
             }
-            log::info!(
-                "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
-                 selection, {duplicates} duplicates",
-                source.name,
-                train.len(),
-                train.targets(),
-                validation.len()
-            );
-            ensure!(
-                !train.is_empty(),
-                "source {}: no training games ({unwanted} were excluded by the selection, {duplicates} are in the \
-                 sources before it, or twice in it, {} are held out for validation)",
-                source.name,
-                validation.len()
-            );
-            games.add(&source.name, [train, validation], source, config.validation_samples, teacher);
+            let parts = [split.train, split.validation];
+            games.add(&source.name, parts, source, config.validation_samples, teacher);
         }
         if games.held_out.is_empty() {
             log::warn!("no game with targets of its own is held out: there are no validations");
@@ -127,10 +110,9 @@ impl SparseGames {
         config.in_epochs().resolve(epoch, step, &mut config.samples, &mut config.validate_every);
     }
 
-    /// Scales the shares to sum to `total`.
+    /// Scales the shares of sources with games to sum to `total`.
     pub fn share(&mut self, total: f64) {
-        let sum: f64 = self.train.iter().map(|source| source.share).sum();
-        self.train.iter_mut().for_each(|source| source.share *= total / sum);
+        share(self.train.iter_mut().map(|source| (&mut source.share, source.games.games())), total);
     }
 }
 
@@ -138,5 +120,13 @@ impl GameSink for GameStore {
     fn add(&mut self, game: &GameView<'_>) -> io::Result<()> {
         self.push(game);
         Ok(())
+    }
+
+    fn games(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn positions(&self) -> u64 {
+        self.targets()
     }
 }

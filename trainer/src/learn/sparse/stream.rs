@@ -1,5 +1,8 @@
 //! An endless stream of shuffled batches from several sources, which can be resumed anywhere.
 //!
+//! The libtorch families draw single positions from all games (`data/loader`), which takes a replay of half a game per
+//! sample. A step of this family costs less than that, so that a replay must give it several samples.
+//!
 //! A block takes games of each source in random order until the source's share is full, then shuffles the samples. An
 //! epoch takes every `stride`-th position of each game, the next epoch the positions after these, so `stride` epochs
 //! see each position once. A block depends only on the seed and the [`StreamCursor`], not on the number of threads.

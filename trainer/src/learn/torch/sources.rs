@@ -15,10 +15,7 @@ use crate::data::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, Sample
 use crate::data::record::GameView;
 use crate::data::samples::{SampleOptions, ValueTarget};
 use crate::learn::run::Feed;
-use crate::learn::run::sources::{self, GameFilter, GameSink, SplitGames};
-
-/// Independent of the run's seed, so that runs can be compared.
-const HELD_OUT_SEED: u64 = 0x5eed;
+use crate::learn::run::sources::{self, GameFilter, GameSink, HELD_OUT_SEED, SplitGames};
 
 /// Version of the sample order in checkpoints: 2 orders by position; 1, by game, was not stored.
 const ORDER: u64 = 2;
@@ -43,19 +40,7 @@ impl Sources {
         let mut seen = HashSet::new();
         let mut sources = Sources::default();
         for config in configs {
-            let SplitGames { train, validation, unwanted, duplicates } =
-                read(config, validation, folder, &mut seen)?;
-            log::info!(
-                "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
-                 selection, {duplicates} duplicates",
-                config.name,
-                train.games(),
-                train.positions(),
-                validation.games()
-            );
-            if train.games() == 0 {
-                log::warn!("{}: no training games; its share goes to the other sources", config.name);
-            }
+            let [train, validation] = read(config, validation, folder, &mut seen)?;
             sources.epochs.push(epoch(&train, config.positions_per_game));
             sources.train.push(Source { corpus: Arc::new(train), weight: config.weight });
             sources.validation.push(Source { corpus: Arc::new(validation), weight: 1.0 });
@@ -66,11 +51,10 @@ impl Sources {
 
     /// Scales the weights of sources with games to sum to `total`.
     pub fn share(&mut self, total: f64) {
-        let with_games = self.train.iter().filter(|source| source.corpus.games() > 0);
-        let sum: f64 = with_games.map(|source| source.weight).sum();
-        if sum > 0.0 {
-            self.train.iter_mut().for_each(|source| source.weight *= total / sum);
-        }
+        sources::share(
+            self.train.iter_mut().map(|source| (&mut source.weight, source.corpus.games())),
+            total,
+        );
     }
 
     pub fn add(&mut self, name: &str, weight: f64, train: Corpus, validation: Corpus) {
@@ -151,26 +135,34 @@ impl GameSink for CorpusBuilder {
     fn add(&mut self, game: &GameView<'_>) -> io::Result<()> {
         self.push(game)
     }
+
+    fn games(&self) -> u64 {
+        CorpusBuilder::games(self)
+    }
+
+    fn positions(&self) -> u64 {
+        CorpusBuilder::positions(self)
+    }
 }
 
-fn read(
-    config: &SourceConfig,
-    percent: u64,
-    folder: &Path,
-    seen: &mut HashSet<u64>,
-) -> Result<SplitGames<Corpus>> {
+/// Returns the training games and the held-out games.
+fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u64>) -> Result<[Corpus; 2]> {
     let full = || format!("cannot write games to {}", folder.display());
     let filter = GameFilter {
         name: &config.name,
         paths: &config.paths,
         select: &config.select,
         validation_percent: percent,
+        validates: true,
     };
     let empty =
         [CorpusBuilder::new(folder).with_context(full)?, CorpusBuilder::new(folder).with_context(full)?];
-    let SplitGames { train, validation, unwanted, duplicates } = SplitGames::read(&filter, empty, 1, seen)?;
-    let (train, validation) = (train.build().with_context(full)?, validation.build().with_context(full)?);
-    Ok(SplitGames { train, validation, unwanted, duplicates })
+    let games = SplitGames::read(&filter, empty, 1, seen)?;
+    // Unlike in the family sparse no error: a run of hours goes on if the files of one source cannot be read.
+    if let Some(why) = games.no_training_games(&config.name) {
+        log::warn!("{why}; its share goes to the other sources");
+    }
+    Ok([games.train.build().with_context(full)?, games.validation.build().with_context(full)?])
 }
 
 impl Feed for Prefetch {
