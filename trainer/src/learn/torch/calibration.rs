@@ -9,20 +9,27 @@ const COUNT: i64 = BINS as i64;
 pub struct CalibrationCounts {
     /// `[4, COUNT, 3]`: samples, sum of predictions and sum of outcomes per bin of score, win, draw and loss.
     sums: Tensor,
+    /// Scalar: predictions with a known outcome that are not finite.
+    missing: Tensor,
 }
 
 impl CalibrationCounts {
     pub fn new(device: Device) -> CalibrationCounts {
-        CalibrationCounts { sums: Tensor::zeros([4, COUNT, 3], (Kind::Float, device)) }
+        let zeros = |size: &[i64]| Tensor::zeros(size, (Kind::Float, device));
+        CalibrationCounts { sums: zeros(&[4, COUNT, 3]), missing: zeros(&[]) }
     }
 
     /// Adds WDL predictions and outcomes `[n, 3]`. An unknown outcome is all zero and does not count.
     pub fn add(&mut self, predicted: &Tensor, outcome: &Tensor) {
-        let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float).unsqueeze(2);
-        let [predicted, outcome] = [predicted, outcome].map(with_score);
-        let bins = (&predicted * COUNT as f64).nan_to_num(0.0, 0.0, 0.0).floor().clamp(0, COUNT - 1);
+        let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
+        let finite = predicted.isfinite().all_dim(1, true).to_kind(Kind::Float);
+        let counted = &known * finite;
+        _ = self.missing.g_add_(&(known - &counted).sum(Kind::Float));
+        let counted = counted.unsqueeze(2);
+        let [predicted, outcome] = [&predicted.nan_to_num(0.0, 0.0, 0.0), outcome].map(with_score);
+        let bins = (&predicted * COUNT as f64).floor().clamp(0, COUNT - 1);
         let owner = bins.to_kind(Kind::Int64).one_hot(COUNT).to_kind(Kind::Float);
-        let sample = Tensor::stack(&[predicted.ones_like(), predicted, outcome], 2) * known;
+        let sample = Tensor::stack(&[predicted.ones_like(), predicted, outcome], 2) * counted;
         // [4, COUNT, n] times [4, n, 3].
         _ = self.sums.g_add_(&owner.permute([1, 2, 0]).bmm(&sample.permute([1, 0, 2])));
     }
@@ -33,7 +40,8 @@ impl CalibrationCounts {
             let sums = self.sums.get(quantity).reshape([-1]).to_kind(Kind::Double);
             diagram(&Vec::<f64>::try_from(sums).expect("three numbers a bin"))
         };
-        Calibration { score: diagram(0), win: diagram(1), draw: diagram(2), loss: diagram(3) }
+        let missing = self.missing.double_value(&[]).round() as u64;
+        Calibration { score: diagram(0), win: diagram(1), draw: diagram(2), loss: diagram(3), missing }
     }
 }
 
@@ -73,6 +81,24 @@ mod tests {
         let last = calibration.draw.bins.last().unwrap();
         near(*last, Bin(1.0, 1.0, 1));
         assert_eq!(calibration.loss.bins.len(), 1, "0.05 and 0 share the first bin");
+    }
+
+    #[test]
+    fn a_missing_prediction_is_counted_and_in_no_bin() {
+        let (nan, infinite) = (f32::NAN, f32::INFINITY);
+        // 0.75 and 0.25 for wins, and two missing ones; the last row has no known outcome.
+        let predicted = [0.75, 0.25, 0.0, nan, nan, nan, 0.25, infinite, 0.0, 0.25, 0.75, 0.0, nan, nan, nan];
+        let outcome = [1f32, 0.0, 0.0].repeat(4).into_iter().chain([0.0; 3]).collect::<Vec<_>>();
+        let mut counts = CalibrationCounts::new(Device::Cpu);
+        let rows = |all: &[f32]| Tensor::from_slice(all).view([-1, 3]);
+        counts.add(&rows(&predicted), &rows(&outcome));
+        let calibration = counts.calibration();
+        assert_eq!(calibration.missing, 2);
+        assert_eq!(calibration.win.bins, [Bin(0.25, 1.0, 1), Bin(0.75, 1.0, 1)]);
+        // (0.25 + 0.75) / 2 for wins and draws; scores of 0.875 and 0.625 where the outcome is 1.
+        let errors = [&calibration.win, &calibration.draw, &calibration.score].map(|part| part.error);
+        assert_eq!(errors, [0.5, 0.5, 0.25]);
+        assert_eq!(calibration.loss.bins, [Bin(0.0, 0.0, 2)]);
     }
 
     #[test]

@@ -149,6 +149,9 @@ impl Reporter {
                 "  calibration error: score {:.4}, win {:.4}, draw {:.4}, loss {:.4}",
                 r.score.error, r.win.error, r.draw.error, r.loss.error
             ));
+            if r.missing > 0 {
+                self.print(&format!("  {} predictions were not finite and are in no bin", r.missing));
+            }
         }
         Ok(())
     }
