@@ -1,4 +1,4 @@
-use anyhow::{Result, bail};
+use anyhow::Result;
 pub use engine::apps::matches::Sprt;
 use engine::search::Params;
 use serde::{Deserialize, Serialize};
@@ -73,13 +73,8 @@ impl MatchRules {
             ("max_plies", 1, self.max_plies as u64, bounds::MAX_PLIES),
             ("resign_moves", 1, self.resign_moves as u64, bounds::MAX_PLIES),
         ])?;
-        if !(self.policy_temperature.is_finite() && self.policy_temperature > 0.0) {
-            bail!("policy_temperature is {}, must be positive", self.policy_temperature);
-        }
-        if !(self.resign_threshold.is_finite() && self.resign_threshold >= 0.0) {
-            bail!("resign_threshold is {}, must not be negative", self.resign_threshold);
-        }
-        Ok(())
+        bounds::positive(&[("policy_temperature", self.policy_temperature)])?;
+        bounds::not_negative(&[("resign_threshold", self.resign_threshold)])
     }
 }
 

@@ -1,5 +1,7 @@
 //! Upper bounds of settings. Larger values are mistakes that would exhaust memory or never end.
 
+use std::fmt::Display;
+
 use anyhow::{Result, ensure};
 
 /// Visits or UCT rollouts per search.
@@ -31,6 +33,36 @@ pub(super) fn in_range(settings: &[(&str, u64, u64, u64)]) -> Result<()> {
     for (key, least, value, most) in settings {
         ensure!(value >= least, "{key} is {value}, must be at least {least}");
         ensure!(value <= most, "{key} is {value}, must be at most {most}");
+    }
+    Ok(())
+}
+
+/// `f32` or `f64`, which an error prints with its own digits.
+pub(super) trait Number: Copy + Display + Into<f64> {}
+
+impl<T: Copy + Display + Into<f64>> Number for T {}
+
+/// Checks `(key, value, most)`: from 0 to `most`. The error begins with the key.
+pub(super) fn shares<T: Number>(settings: &[(&str, T, T)]) -> Result<()> {
+    for (key, value, most) in settings {
+        ensure!((0.0..=(*most).into()).contains(&(*value).into()), "{key} is {value}, must be 0 to {most}");
+    }
+    Ok(())
+}
+
+/// Checks `(key, value)`: finite and 0 or more. The error begins with the key.
+pub(super) fn not_negative<T: Number>(settings: &[(&str, T)]) -> Result<()> {
+    for (key, value) in settings {
+        ensure!((0.0..f64::INFINITY).contains(&(*value).into()), "{key} is {value}, must not be negative");
+    }
+    Ok(())
+}
+
+/// Checks `(key, value)`: finite and above 0. The error begins with the key.
+pub(super) fn positive<T: Number>(settings: &[(&str, T)]) -> Result<()> {
+    for (key, value) in settings {
+        let number: f64 = (*value).into();
+        ensure!(number.is_finite() && number > 0.0, "{key} is {value}, must be positive");
     }
     Ok(())
 }

@@ -429,20 +429,17 @@ impl RlConfig {
         self.arena.rules.check().map_err(|why| anyhow!("arena.rules.{why:#}"))?;
         self.arena.promotion.check().context("arena.promotion")?;
         self.arena.veto.check().context("arena.veto")?;
-        let shares = [
-            ("current_share", self.current_share),
-            ("pretrain_mix_ratio", self.pretrain_mix_ratio),
-            ("arena.veto_score", self.arena.veto_score),
-            ("veto.purge", self.veto.purge),
-            ("veto.critical_purge", self.veto.critical_purge),
-            ("veto.mix_step", self.veto.mix_step),
-            ("veto.critical_mix", self.veto.critical_mix),
-            ("veto.lr_factor", self.veto.lr_factor),
-            ("veto.explore", self.veto.explore),
-        ];
-        if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
-            bail!("{key} is {value}, must be 0 to 1");
-        }
+        bounds::shares(&[
+            ("current_share", self.current_share, 1.0),
+            ("pretrain_mix_ratio", self.pretrain_mix_ratio, 1.0),
+            ("arena.veto_score", self.arena.veto_score, 1.0),
+            ("veto.purge", self.veto.purge, 1.0),
+            ("veto.critical_purge", self.veto.critical_purge, 1.0),
+            ("veto.mix_step", self.veto.mix_step, 1.0),
+            ("veto.critical_mix", self.veto.critical_mix, 1.0),
+            ("veto.lr_factor", self.veto.lr_factor, 1.0),
+            ("veto.explore", self.veto.explore, 1.0),
+        ])?;
         let most_mebibytes = u64::MAX >> 20;
         bounds::in_range(&[
             ("games_per_iteration", 1, self.games_per_iteration, bounds::MAX_GAMES),
@@ -469,7 +466,7 @@ impl RlConfig {
                 2 * least
             );
         }
-        let amounts = [
+        bounds::not_negative(&[
             ("recent_weight", self.recent_weight),
             ("samples_per_position", self.samples_per_position),
             ("kl.cost.weight", self.kl.cost.weight),
@@ -478,12 +475,7 @@ impl RlConfig {
             ("kl.cost.most", self.kl.cost.most),
             ("kl.warn", self.kl.warn),
             ("kl.alarm", self.kl.alarm),
-        ];
-        if let Some((key, value)) =
-            amounts.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
-        {
-            bail!("{key} is {value}, must not be negative");
-        }
+        ])?;
         if let LearnerConfig::Torch(train) = &self.train
             && train.ewc.weight > 0.0
             && (self.start.is_empty() || train.ewc.sources.is_empty())

@@ -3,6 +3,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::bounds;
+
 /// Default share of the game's result in the value target.
 pub const VALUE_LAMBDA: f64 = 0.75;
 
@@ -66,10 +68,7 @@ impl EpochConfig {
 
     /// An error names the key.
     pub fn check(&self) -> Result<()> {
-        for (key, value) in [("epochs", self.epochs), ("validate_epochs", self.validate_epochs)] {
-            ensure!(value.is_finite() && value >= 0.0, "{key} is {value}, must not be negative");
-        }
-        Ok(())
+        bounds::not_negative(&[("epochs", self.epochs), ("validate_epochs", self.validate_epochs)])
     }
 }
 
@@ -110,12 +109,8 @@ impl RunConfig {
     }
 
     pub fn check(&self) -> Result<()> {
-        ensure!(self.lr.is_finite() && self.lr > 0.0, "lr is {}, must be positive", self.lr);
-        for (key, value, most) in
-            [("min_lr", self.min_lr, self.lr), ("plateau_factor", self.plateau_factor, 1.0)]
-        {
-            ensure!((0.0..=most).contains(&value), "{key} is {value}, must be 0 to {most}");
-        }
+        bounds::positive(&[("lr", self.lr)])?;
+        bounds::shares(&[("min_lr", self.min_lr, self.lr), ("plateau_factor", self.plateau_factor, 1.0)])?;
         ensure!(
             self.schedule != Schedule::Exponential || self.min_lr > 0.0,
             "min_lr is 0, must be positive with an exponential schedule"
@@ -128,14 +123,11 @@ impl RunConfig {
         ] {
             ensure!(value > 0, "{key} must be at least 1");
         }
-        for (key, value) in [
+        bounds::not_negative(&[
             ("minutes", self.minutes),
             ("checkpoint_every_s", self.checkpoint_every_s),
             ("value_weight", self.value_weight),
-        ] {
-            ensure!(value.is_finite() && value >= 0.0, "{key} is {value}, must not be negative");
-        }
-        Ok(())
+        ])
     }
 }
 

@@ -168,14 +168,11 @@ impl Default for ResignRules {
 impl SelfPlayRules {
     /// An error begins with the key.
     pub fn check(&self) -> Result<()> {
-        let shares = [
-            ("playout_cap.share", self.playout_cap.share),
-            ("noise.epsilon", f64::from(self.noise.epsilon)),
-            ("resign.played_on", self.resign.played_on),
-        ];
-        if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
-            bail!("{key} is {value}, must be 0 to 1");
-        }
+        bounds::shares(&[
+            ("playout_cap.share", self.playout_cap.share, 1.0),
+            ("noise.epsilon", f64::from(self.noise.epsilon), 1.0),
+            ("resign.played_on", self.resign.played_on, 1.0),
+        ])?;
         if self.playout_cap.share == 0.0 {
             bail!("playout_cap.share is 0: no move would have a policy target");
         }
@@ -192,7 +189,7 @@ impl SelfPlayRules {
             ("gumbel.considered", 0, self.gumbel.considered as u64, 256),
         ];
         bounds::in_range(&counts)?;
-        let amounts = [
+        bounds::not_negative(&[
             ("temperature.opening", self.temperature.opening),
             ("temperature.later", self.temperature.later),
             ("search.c_puct", self.search.c_puct),
@@ -200,19 +197,11 @@ impl SelfPlayRules {
             ("gumbel.c_visit", self.gumbel.c_visit),
             ("gumbel.c_scale", self.gumbel.c_scale),
             ("resign.threshold", self.resign.threshold),
-        ];
-        if let Some((key, value)) =
-            amounts.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
-        {
-            bail!("{key} is {value}, must not be negative");
-        }
-        for (key, value) in
-            [("noise.alpha", self.noise.alpha), ("search.policy_temperature", self.search.policy_temperature)]
-        {
-            if !(value.is_finite() && value > 0.0) {
-                bail!("{key} is {value}, must be positive");
-            }
-        }
+        ])?;
+        bounds::positive(&[
+            ("noise.alpha", self.noise.alpha),
+            ("search.policy_temperature", self.search.policy_temperature),
+        ])?;
         bounds::fit_together(self.games, self.leaves, self.workers, self.tree_memory())
     }
 

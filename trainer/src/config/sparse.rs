@@ -2,14 +2,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use engine::nets::sparse::SparseFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
 use super::selection::check_source;
-use super::{Selection, layers};
+use super::{Selection, bounds, layers};
 
 const MAX_BLOCK: usize = 1 << 22;
 const MAX_THREADS: usize = 256;
@@ -118,19 +118,21 @@ impl SparseSourceConfig {
     fn check_numbers(&self) -> Result<()> {
         let name = &self.name;
         check_source(name, self.weight, &self.select)?;
-        ensure!((1..=1000).contains(&self.stride), "source {name}: stride must be 1 to 1000");
-        for (key, value) in [
-            ("value_lambda", self.value_lambda),
-            ("policy_lambda", self.policy_lambda),
-            ("label_smoothing", self.label_smoothing),
-            ("history_dropout", self.history_dropout),
-        ] {
-            ensure!((0.0..=1.0).contains(&value), "source {name}: {key} must be 0 to 1");
-        }
-        for (key, value) in [("policy_weight", self.policy_weight), ("value_weight", self.value_weight)] {
-            ensure!((0.0..=1e6).contains(&value), "source {name}: {key} must be 0 to 1000000");
-        }
-        ensure!(self.random_moves <= 100, "source {name}: random_moves must be 0 to 100");
+        let checked = bounds::in_range(&[
+            ("stride", 1, self.stride as u64, 1000),
+            ("random_moves", 0, self.random_moves as u64, 100),
+        ])
+        .and_then(|()| {
+            bounds::shares(&[
+                ("value_lambda", self.value_lambda, 1.0),
+                ("policy_lambda", self.policy_lambda, 1.0),
+                ("label_smoothing", self.label_smoothing, 1.0),
+                ("history_dropout", self.history_dropout, 1.0),
+                ("policy_weight", self.policy_weight, 1e6),
+                ("value_weight", self.value_weight, 1e6),
+            ])
+        });
+        checked.map_err(|why| anyhow!("source {name}: {why}"))?;
         let random = self.random_moves > 0;
         ensure!(!random || !self.teacher.is_empty(), "source {name}: random_moves needs a teacher");
         Ok(())
@@ -346,12 +348,14 @@ impl SparseTrainConfig {
         self.run().check()?;
         self.in_epochs().check()?;
         let SparseAdam { beta1, beta2, epsilon, weight_decay, .. } = self.adam;
-        let decays = [beta1, beta2].iter().all(|beta| (0.0..1.0).contains(beta));
-        ensure!(decays, "adam.beta1 and adam.beta2 must be 0 or more, below 1");
-        ensure!(epsilon > 0.0 && epsilon <= 1.0, "adam.epsilon must be above 0, at most 1");
-        ensure!((0.0..=1.0).contains(&weight_decay), "adam.weight_decay must be 0 to 1");
-        ensure!(self.average_samples > 0, "average_samples must be above 0");
-        Ok(())
+        bounds::shares(&[
+            ("adam.beta1", beta1, 0.999_999),
+            ("adam.beta2", beta2, 0.999_999),
+            ("adam.epsilon", epsilon, 1.0),
+            ("adam.weight_decay", weight_decay, 1.0),
+        ])?;
+        bounds::positive(&[("adam.epsilon", epsilon)])?;
+        bounds::in_range(&[("average_samples", 1, self.average_samples, u64::MAX)])
     }
 }
 
@@ -441,6 +445,11 @@ mod tests {
                 r#"source_defaults.select={"min_elo": 9, "max_elo": 8}"#,
                 "source games: select: min_elo is 9, beyond max_elo, 8",
             ),
+            ("source_defaults.stride=0", "source games: stride is 0, must be at least 1"),
+            ("source_defaults.policy_lambda=2", "source games: policy_lambda is 2, must be 0 to 1"),
+            ("adam.beta2=1", "adam.beta2 is 1, must be 0 to 0.999999"),
+            ("adam.epsilon=0", "adam.epsilon is 0, must be positive"),
+            ("average_samples=0", "average_samples is 0, must be at least 1"),
             ("source_defaults.random_moves=3", "source games: random_moves needs a teacher"),
         ] {
             assert!(error(setting).contains(expected), "{setting}: {}", error(setting));

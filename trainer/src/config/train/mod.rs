@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::bounds::MAX_THREADS;
+use super::bounds::{self, MAX_THREADS};
 use super::layers::{lay_files, place};
 use super::model::ModelConfig;
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
@@ -178,7 +178,7 @@ impl TrainConfig {
         self.run().check()?;
         self.in_epochs().check()?;
         let [first, second] = self.betas;
-        let shares = [
+        bounds::shares(&[
             ("value_lambda", self.value_lambda, 1.0),
             ("history_dropout", self.history_dropout, 1.0),
             ("label_smoothing", self.label_smoothing, 1.0),
@@ -189,12 +189,7 @@ impl TrainConfig {
             ("betas", first, 0.999_999),
             ("betas", second, 0.999_999),
             ("momentum", self.momentum, 0.999_999),
-        ];
-        for (key, value, most) in shares {
-            if !(0.0..=most).contains(&value) {
-                bail!("{key} is {value}, must be 0 to {most}");
-            }
-        }
+        ])?;
         let counts = [
             ("batch", self.batch as u64, MAX_BATCH),
             ("accumulation", self.accumulation as u64, MAX_BATCH),
@@ -218,7 +213,7 @@ impl TrainConfig {
         if self.replayed_samples() >= self.batch {
             bail!("tactical_replay.share leaves no new samples in a batch of {}", self.batch);
         }
-        let amounts = [
+        bounds::not_negative(&[
             ("epsilon", self.epsilon),
             ("weight_decay", self.weight_decay),
             ("clip", self.clip),
@@ -226,15 +221,8 @@ impl TrainConfig {
             ("entropy_weight", self.entropy_weight),
             ("ewc.weight", self.ewc.weight),
             ("tactical_replay.threshold", self.tactical_replay.threshold),
-        ];
-        for (key, value) in amounts {
-            if !value.is_finite() || value < 0.0 {
-                bail!("{key} is {value}, must not be negative");
-            }
-        }
-        if !(self.teacher.temperature.is_finite() && self.teacher.temperature > 0.0) {
-            bail!("teacher.temperature is {}, must be positive", self.teacher.temperature);
-        }
+        ])?;
+        bounds::positive(&[("teacher.temperature", self.teacher.temperature)])?;
         for source in self.sources.iter().chain(&self.ewc.sources) {
             check_source(&source.name, source.weight, &source.select)?;
         }
