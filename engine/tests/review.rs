@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use engine::chess::pgn::{PgnGame, PgnToken, read_games};
+use engine::chess::pgn::{MoveTree, NodeId, PgnGame, read_games};
 use folder::Folder;
 
 const GAMES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/review.pgn");
@@ -21,10 +21,20 @@ fn games(path: &str) -> Vec<PgnGame> {
     read_games(&fs::read(path).unwrap()).0.into_iter().map(|(_, game)| game).collect()
 }
 
-/// Whether `part` is a subsequence of `whole`.
-fn is_in(part: &[PgnToken], whole: &[PgnToken]) -> bool {
-    let mut whole = whole.iter();
-    part.iter().all(|token| whole.any(|other| other == token))
+/// Whether all moves and notes of `part` are in `whole`.
+fn is_in((part, a): (&MoveTree, NodeId), (whole, b): (&MoveTree, NodeId)) -> bool {
+    let (ours, theirs) = (part.notes(a), whole.notes(b));
+    let same = ours.before == theirs.before
+        && theirs.comments.ends_with(&ours.comments)
+        && theirs.nags.starts_with(&ours.nags);
+    let mut others = whole.children(b);
+    same && part.children(a).all(|child| {
+        others.any(|other| part.step(child) == whole.step(other) && is_in((part, child), (whole, other)))
+    })
+}
+
+fn comments(game: &PgnGame) -> Vec<&[String]> {
+    game.tree.main_line().map(|node| game.tree.notes(node).comments.as_slice()).collect()
 }
 
 #[test]
@@ -45,18 +55,22 @@ fn reviewed_games_are_as_they_were_but_for_what_was_added() {
         assert_eq!(before.tags[..], after.tags[..before.tags.len()]);
         let (name, value) = after.tags.last().unwrap();
         assert!(name == b"Annotator" && value.starts_with(b"Philidor "));
-        assert_eq!(before.moves, after.moves);
-        assert!(is_in(&before.tokens, &after.tokens), "{:?}", after.tokens);
+        assert_eq!(before.moves(), after.moves());
+        assert!(is_in((&before.tree, MoveTree::ROOT), (&after.tree, MoveTree::ROOT)), "{:?}", after.tree);
         // Every move but checkmate has an evaluation before all other comments.
         let mates = u8::from(after.tag("White").is_some());
-        let comments = after.comments();
-        let evals = comments
-            .iter()
-            .filter(|comments| comments.first().is_some_and(|comment| comment.trim().starts_with("[%eval ")));
-        assert_eq!(evals.count() + usize::from(mates), after.moves.len());
+        let has_eval =
+            |comments: &&[String]| comments.first().is_some_and(|text| text.starts_with("[%eval "));
+        let evals = comments(after).into_iter().filter(has_eval).count();
+        assert_eq!(evals + usize::from(mates), after.moves().len());
     }
-    let marks = |game: &PgnGame| game.tokens.iter().filter(|token| matches!(token, PgnToken::Nag(4))).count();
-    assert!(marks(&after[1]) >= 1, "2. g4 is a blunder");
+    let has_mark = |node: &NodeId| after[1].tree.notes(*node).nags.contains(&4);
+    assert!(after[1].tree.walk().any(|node| has_mark(&node)), "2. g4 is a blunder");
+    // A reviewed game gets nothing twice.
+    let (again, reviewed) = (folder.path("again"), format!("{out}.pgn"));
+    let output = run(&["review", &reviewed, "--out", &again, "--nodes", "40", "--threads", "1"]);
+    assert!(output.status.success());
+    assert_eq!(fs::read_to_string(format!("{again}.pgn")).unwrap(), fs::read_to_string(reviewed).unwrap());
     assert!(fs::read_to_string(format!("{out}.html")).unwrap().contains("M&lt;ü&gt;ller &amp; Son (1500)"));
     assert!(!Path::new(&format!("{out}.part")).exists());
 }
@@ -71,10 +85,10 @@ fn only_what_is_asked_for_is_judged() {
     let before = games(GAMES);
     for (before, after) in before.iter().zip(&games(&format!("{out}.pgn"))) {
         let first_is_black = usize::from(before.tag("FEN").is_some());
-        for (ply, comments) in after.comments().iter().enumerate() {
-            let ours = comments.iter().filter(|comment| comment.contains("was best")).count();
-            let theirs = before.comments()[ply].len();
-            assert!(ply >= 3 || comments.len() == theirs, "ply {ply} was left out");
+        for (ply, reviewed) in comments(after).iter().enumerate() {
+            let ours = reviewed.iter().filter(|comment| comment.contains("was best")).count();
+            let theirs = comments(before)[ply].len();
+            assert!(ply >= 3 || reviewed.len() == theirs, "ply {ply} was left out");
             assert!(ours == 0 || (ply + first_is_black) % 2 == 1, "ply {ply} is White's");
         }
     }
@@ -100,7 +114,7 @@ fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
     assert!(!written.contains("Cf3") && written.contains("--"), "{written}");
     let reviewed = games(&folder.path("games.review.pgn"));
     // Moves up to the null move; the rest is unchanged.
-    assert_eq!(reviewed.iter().map(|game| game.moves.len()).collect::<Vec<_>>(), [2, 5]);
+    assert_eq!(reviewed.iter().map(|game| game.moves().len()).collect::<Vec<_>>(), [2, 5]);
     assert!(written.contains("Nf6") && written.contains("Nc6"), "{written}");
 }
 
@@ -156,7 +170,7 @@ fn an_interrupted_review_loses_nothing_and_is_resumed() {
     assert_eq!((&record["game"], &record["ply"]), (&0.into(), &1.into()));
     let white = record["lines"][0]["white"].as_f64().unwrap() / 100.0;
     let eval = format!("[%eval {:.2}]", (white / (1.0 - white)).ln() / 0.368_208);
-    assert!(reviewed[0].comments()[0][0].contains(&eval), "{:?}: {eval}", reviewed[0].comments()[0]);
+    assert!(comments(&reviewed[0])[0][0].contains(&eval), "{:?}: {eval}", comments(&reviewed[0])[0]);
 }
 
 #[test]
@@ -209,7 +223,7 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     assert!(fs::read_to_string(folder.path("game.review.pgn")).unwrap().contains("Simple --uci, 1000 nodes"));
     let reviewed = games(&folder.path("game.review.pgn"));
     // 30 centipawns for Black, written for White.
-    assert_eq!(reviewed[0].comments(), [vec![" [%eval -0.30] "]]);
+    assert_eq!(comments(&reviewed[0]), [["[%eval -0.30]"]]);
     // The engine's move after two plies is illegal; the evaluations before it are kept.
     fs::write(&pgn, "1. e4 e5 *\n").unwrap();
     let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);

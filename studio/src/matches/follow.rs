@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use engine::apps::matches::MatchResults;
-use engine::chess::pgn::{PgnGame, PgnToken, last_game_start, read_games};
+use engine::chess::pgn::{PgnGame, last_game_start, read_games};
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -106,11 +106,10 @@ impl PgnFollower {
         let last = last_game_start(&text).unwrap_or(0);
         self.take(&text[..last]);
         let (games, _) = read_games(&text[last..]);
-        let is_whole = |game: &PgnGame| game.tokens.iter().any(|token| matches!(token, PgnToken::Result(_)));
         let ends_cleanly = text.ends_with(b"\n");
         self.boards.retain(|board| board.end.is_some());
         match games.last() {
-            Some((_, game)) if is_whole(game) && ends_cleanly => {
+            Some((_, game)) if game.result.is_some() && ends_cleanly => {
                 self.take(&text[last..]);
                 self.read += text.len() as u64;
             }
@@ -163,7 +162,7 @@ impl PgnFollower {
             opening,
             result: end.result().to_owned(),
             text: end.sentence(),
-            plies: game.moves.len(),
+            plies: game.moves().len(),
         });
         self.boards.extend(board.map(|board| LiveBoard { end: Some(end.sentence()), ..board }));
         let surplus = self.finished.len().saturating_sub(SHOWN_GAMES);
@@ -208,9 +207,9 @@ fn results(rounds: &Rounds) -> MatchResults {
 }
 
 fn board_of(game: &PgnGame) -> Option<LiveBoard> {
-    let start = game.tag("FEN").is_some().then(|| game.start.fen());
+    let start = game.tag("FEN").is_some().then(|| game.start().fen());
     let mut played = PlayedGame::new(start).ok()?;
-    game.moves.iter().try_for_each(|m| played.play(*m)).ok()?;
+    game.moves().into_iter().try_for_each(|m| played.play(m)).ok()?;
     let name = |tag| game.tag(tag).unwrap_or_else(|| "?".to_owned());
     let last = played.moves().last();
     let title = played.opening().map_or_else(String::new, |opening| opening.name.clone());

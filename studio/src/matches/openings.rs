@@ -95,9 +95,9 @@ fn games(text: &[u8]) -> Vec<Opening> {
     let (games, broken) = read_games(text);
     broken.iter().for_each(|broken| log::warn!("openings: {broken}, left out"));
     let opening = |game: engine::chess::pgn::PgnGame| {
-        let start = game.tag("FEN").is_some().then(|| game.start.fen());
+        let start = game.tag("FEN").is_some().then(|| game.start().fen());
         let mut played = PlayedGame::new(start).ok()?;
-        game.moves.iter().try_for_each(|m| played.play(*m)).ok()?;
+        game.moves().into_iter().try_for_each(|m| played.play(m)).ok()?;
         played.end().is_none().then(|| Opening::Game(Box::new(played)))
     };
     games.into_iter().filter_map(|(_, game)| opening(game)).collect()

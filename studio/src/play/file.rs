@@ -1,7 +1,7 @@
 //! A PGN file with any number of games.
 
 use engine::chess::openings::{LONGEST_LINE, opening_of};
-use engine::chess::pgn::{PgnGame, read_games};
+use engine::chess::pgn::{MoveTree, PgnGame, read_games};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -54,7 +54,8 @@ impl PgnFile {
     /// Keeps the errors of broken games; fails only if no game can be read.
     pub fn read(text: &[u8]) -> Result<PgnFile, PgnError> {
         let (games, broken) = read_games(text);
-        let has_content = |game: &PgnGame| !(game.moves.is_empty() && game.tags.is_empty());
+        let has_content =
+            |game: &PgnGame| !(game.tree.first_child(MoveTree::ROOT).is_none() && game.tags.is_empty());
         let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).filter(has_content).collect();
         let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
         match broken.first().filter(|why| !why.contains(": no game: ")) {
@@ -76,9 +77,9 @@ impl PgnFile {
     /// `number` counts from 0.
     pub fn game(&self, number: usize) -> Result<LoadedGame, PgnError> {
         let source = self.games.get(number).ok_or(PgnError::Number(self.games.len()))?;
-        let start = source.tag("FEN").is_some().then(|| source.start.fen());
+        let start = source.tag("FEN").is_some().then(|| source.start().fen());
         let mut game = PlayedGame::new(start).map_err(|error| PgnError::Game(error.to_string()))?;
-        source.moves.iter().try_for_each(|m| game.play(*m)).map_err(PgnError::Game)?;
+        source.moves().into_iter().try_for_each(|m| game.play(m)).map_err(PgnError::Game)?;
         let names = [shortened(source, "White"), shortened(source, "Black")];
         Ok(LoadedGame { names, end: game.end().or_else(|| result(source)), game, source: source.clone() })
     }
@@ -86,9 +87,10 @@ impl PgnFile {
 
 impl Headline {
     fn of(game: &PgnGame) -> Headline {
-        let mut position = game.start.clone();
+        let mut position = game.start().clone();
         let mut opening = opening_of(&position);
-        for m in game.moves.iter().take(LONGEST_LINE) {
+        let moves = game.moves();
+        for m in moves.iter().take(LONGEST_LINE) {
             position.play(*m);
             opening = opening_of(&position).or(opening);
         }
@@ -99,7 +101,7 @@ impl Headline {
             date: game.tag("Date").unwrap_or_default(),
             event: game.tag("Event").unwrap_or_default(),
             opening: opening.map(ToString::to_string).unwrap_or_default(),
-            plies: game.moves.len(),
+            plies: moves.len(),
         }
     }
 }

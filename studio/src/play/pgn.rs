@@ -1,22 +1,15 @@
-use engine::chess::pgn::{Additions, PgnGame, PgnToken, encoded};
-use engine::chess::position::Game;
+use engine::chess::pgn::PgnGame;
 use shakmaty::{Color, KnownOutcome, Outcome};
 
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
 
 pub fn result(game: &PgnGame) -> Option<GameEnd> {
-    let written = game.tokens.iter().rev().find_map(|token| match token {
-        PgnToken::Result(Outcome::Known(KnownOutcome::Decisive { winner })) => Some((*winner).into()),
-        PgnToken::Result(Outcome::Known(KnownOutcome::Draw)) => Some(Winner::Draw),
-        _ => None,
-    });
-    let tagged = || match game.tag("Result").as_deref() {
-        Some("1-0") => Some(Winner::White),
-        Some("0-1") => Some(Winner::Black),
-        Some("1/2-1/2") => Some(Winner::Draw),
-        _ => None,
+    let winner = match game.outcome() {
+        Outcome::Known(KnownOutcome::Decisive { winner }) => winner.into(),
+        Outcome::Known(KnownOutcome::Draw) => Winner::Draw,
+        Outcome::Unknown => return None,
     };
-    written.or_else(tagged).map(|winner| GameEnd { winner, reason: EndReason::Recorded })
+    Some(GameEnd { winner, reason: EndReason::Recorded })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +52,11 @@ pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, head
         Some(Winner::Draw) => Outcome::Known(KnownOutcome::Draw),
         None => Outcome::Unknown,
     };
-    let san = |text: &str| PgnToken::Move(text.parse().expect("the moves are written by shakmaty"));
-    let mut tokens: Vec<PgnToken> = game.moves().iter().map(|m| san(&m.san)).collect();
-    tokens.push(PgnToken::Result(result));
-    let tags = tags.into_iter().map(|(name, value)| (name.as_bytes().to_owned(), encoded(value)));
-    let start = Game::from_fen(&game.start_fen()).expect("the game was played from it");
-    let pgn = PgnGame { tags: tags.collect(), tokens, start, moves: Vec::new(), line: 1 };
+    let tags = tags.into_iter().map(|(name, value)| (name, value.to_owned()));
+    let (start, moves) = game.start_and_moves();
+    let pgn = PgnGame::from_moves(tags, start, moves, |_| None, result);
     let mut text = Vec::new();
-    pgn.write(&Additions::default(), &mut text).expect("memory can be written");
+    pgn.write(&mut text).expect("memory can be written");
     // Removes the trailing empty line.
     text.pop();
     String::from_utf8_lossy(&text).into_owned()
@@ -104,7 +94,8 @@ mod tests {
         assert!(text.contains("[ECO \"C44\"]"), "{text}");
         assert!(text.ends_with("\n\n1. e4 e5 2. Nf3 Nc6 1-0\n"), "{text}");
         assert_eq!(first(text.as_bytes()).game.ply(), 4);
-        assert_eq!(read.source.comments()[0], ["best"]);
+        let first = read.source.tree.main_line().next().unwrap();
+        assert_eq!(read.source.tree.notes(first).comments, ["best"]);
     }
 
     #[test]

@@ -137,6 +137,18 @@ impl PlayedGame {
         self.moves.len()
     }
 
+    /// The start, and the moves from there.
+    pub fn start_and_moves(&self) -> (Game, Vec<Move>) {
+        let start = Game::from_fen(&self.start_fen()).expect("the game was played from it");
+        let mut game = start.clone();
+        let read = |played: &PlayedMove| {
+            let m = game.parse_uci(&played.uci).expect("the move was played");
+            game.play(m);
+            m
+        };
+        (start, self.moves.iter().map(read).collect())
+    }
+
     pub fn turn(&self) -> Color {
         self.game.turn()
     }

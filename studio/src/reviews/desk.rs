@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
-use engine::apps::review::{GameReview, Judge, JudgeError, JudgedLine, UciJudge, additions, value_of_end};
+use engine::apps::review::{GameReview, Judge, JudgeError, JudgedLine, UciJudge, annotated, value_of_end};
 use engine::apps::uci_client::{EngineCommand, Limit, UciEngine, UciPosition};
 use engine::chess::pgn::PgnGame;
 use serde::Deserialize;
@@ -82,7 +82,7 @@ impl ReviewDesk {
         }
         let stop = Arc::<AtomicBool>::default();
         std::mem::replace(&mut *lock(&self.stop), stop.clone()).store(true, Ordering::Relaxed);
-        let total = game.moves.len() + 1;
+        let total = game.moves().len() + 1;
         let view = ReviewView {
             key,
             judge: judge.name.clone(),
@@ -129,7 +129,7 @@ impl ReviewDesk {
         let Evaluated { game, positions, view } = latest.as_ref()?;
         let review = GameReview::new(game, positions, None);
         let mut text = Vec::new();
-        game.write(&additions(&review, &title(view)), &mut text).ok()?;
+        annotated(&review, &title(view)).write(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
@@ -187,8 +187,9 @@ impl ReviewDesk {
         let failed = |error: JudgeError| told(&error);
         judge.new_game(stop).map_err(failed)?;
         let (begin, mut told_at) = (Instant::now(), None::<Instant>);
-        let mut position = UciPosition::new(Some(&game.start.fen())).map_err(|error| told(&error))?;
-        let total = game.moves.len() + 1;
+        let mut position = UciPosition::new(Some(&game.start().fen())).map_err(|error| told(&error))?;
+        let moves = game.moves();
+        let total = moves.len() + 1;
         for ply in 0..total {
             let lines = match value_of_end(&position.game) {
                 Some(_) => Vec::new(),
@@ -214,7 +215,7 @@ impl ReviewDesk {
             {
                 keep(evaluated);
             }
-            if let Some(m) = game.moves.get(ply) {
+            if let Some(m) = moves.get(ply) {
                 position.play(*m);
             }
         }

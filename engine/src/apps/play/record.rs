@@ -1,12 +1,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shakmaty::san::SanPlus;
 use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::PlayError;
 use crate::base::files::{can_write_aside, write_aside};
-use crate::chess::pgn::{Additions, PgnGame, PgnToken, game_starts, read_games};
+use crate::chess::pgn::{PgnGame, game_starts, read_games};
 use crate::chess::position::{Game, Outcome};
 
 /// The Event tag, which `--resume` demands.
@@ -101,8 +100,8 @@ impl Record {
             white => (Color::Black, white),
         };
         let mut record = Record {
-            games: vec![game.start.clone()],
-            start: game.start.clone(),
+            games: vec![game.start().clone()],
+            start: game.start().clone(),
             moves: Vec::new(),
             side,
             engine,
@@ -110,7 +109,7 @@ impl Record {
             resigned: None,
             file: Some(GameFile { path: path.to_owned(), before: separated(text[..at].to_owned()) }),
         };
-        game.moves.iter().for_each(|m| record.play(*m));
+        game.moves().into_iter().for_each(|m| record.play(m));
         if record.result() != "*" || game.tag("Result").is_some_and(|result| result != "*") {
             return Err(failed("its last game has ended; without --resume a new one is added"));
         }
@@ -189,27 +188,16 @@ impl Record {
             }
             tags.extend([("SetUp", "1".to_owned()), ("FEN", self.start.fen())]);
         }
-        let escaped = |value: String| value.replace('\\', "\\\\").replace('"', "\\\"").into_bytes();
-        let tags = tags.into_iter().map(|(name, value)| (name.as_bytes().to_owned(), escaped(value)));
-        let mut board = position.clone();
-        let san = |m: &Move| PgnToken::Move(SanPlus::from_move_and_play_unchecked(&mut board, *m));
-        let mut tokens: Vec<PgnToken> = self.moves.iter().map(san).collect();
         let known = match result {
             "1-0" => shakmaty::Outcome::Known(KnownOutcome::Decisive { winner: Color::White }),
             "0-1" => shakmaty::Outcome::Known(KnownOutcome::Decisive { winner: Color::Black }),
             "1/2-1/2" => shakmaty::Outcome::Known(KnownOutcome::Draw),
             _ => shakmaty::Outcome::Unknown,
         };
-        tokens.push(PgnToken::Result(known));
-        let game = PgnGame {
-            tags: tags.collect(),
-            tokens,
-            start: self.start.clone(),
-            moves: self.moves.clone(),
-            line: 1,
-        };
+        let moves = self.moves.iter().copied();
+        let game = PgnGame::from_moves(tags, self.start.clone(), moves, |_| None, known);
         let mut text = Vec::new();
-        game.write(&Additions::default(), &mut text).expect("memory can be written");
+        game.write(&mut text).expect("memory can be written");
         text
     }
 

@@ -1,20 +1,28 @@
 use super::game_review::{GameReview, ReviewedMove};
 use super::judgement::{Mark, MateChange};
-use crate::chess::pgn::{Additions, MoveAdditions};
+use crate::chess::pgn::{MoveTree, NodeId, PgnGame, Step};
 
-pub fn additions(review: &GameReview<'_>, judge: &str) -> Additions {
-    let moves = review.moves.iter().map(|played| (played.ply, move_additions(played))).collect();
-    Additions { tag: Some(("Annotator".to_owned(), judge.to_owned())), moves }
+/// The game with the review's marks, evaluations, remarks and better lines. What is there already is not added again.
+pub fn annotated(review: &GameReview<'_>, judge: &str) -> PgnGame {
+    let mut game = review.game.clone();
+    game.add_tag("Annotator", judge);
+    let line: Vec<NodeId> = game.tree.main_line().collect();
+    for played in &review.moves {
+        annotate(&mut game.tree, line[played.ply], played);
+    }
+    game
 }
 
-fn move_additions(played: &ReviewedMove) -> MoveAdditions {
+fn annotate(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
+    if let Some(mark) = played.mark {
+        tree.add_nag(node, mark.nag());
+    }
     let eval = played.after.comment().map(|eval| format!("[%eval {eval}]"));
-    let is_error = played.mark.is_some_and(Mark::is_error);
     let comment: Vec<String> = eval.into_iter().chain(remark(played)).collect();
-    MoveAdditions {
-        nag: played.mark.map(Mark::nag),
-        comment: (!comment.is_empty()).then(|| comment.join(" ")),
-        variation: if is_error { played.best_san.clone() } else { Vec::new() },
+    tree.add_first_comment(node, &comment.join(" "));
+    if played.mark.is_some_and(Mark::is_error) {
+        let parent = tree.parent(node).expect("the root is no move");
+        played.best.iter().fold(parent, |node, m| tree.play(node, Step::Move(*m)));
     }
 }
 

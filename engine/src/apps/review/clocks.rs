@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::chess::pgn::PgnGame;
+use crate::chess::pgn::{PgnGame, seconds};
 
 /// From `[%emt]` or `[%clk]` comments.
 pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
@@ -8,13 +8,13 @@ pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
     let increment = control.map_or(0.0, |(_, increment)| increment);
     // Seconds of the player to move and of the other.
     let mut clocks = [control.map(|(base, _)| base); 2];
-    let mut spent = Vec::with_capacity(game.moves.len());
-    for comments in game.comments() {
-        let read = |command: &str| comments.iter().find_map(|comment| seconds_of(comment, command));
-        let now = read("[%clk");
+    let mut spent = Vec::new();
+    for node in game.tree.main_line() {
+        let read = |command: &str| game.tree.command(node, command).and_then(seconds);
+        let now = read("clk");
         // `[%clk]` is measured after the increment.
         let by_clock = clocks[0].zip(now).map(|(before, now)| before - now + increment);
-        let seconds = read("[%emt").or(by_clock).filter(|seconds| seconds.is_finite());
+        let seconds = read("emt").or(by_clock);
         spent.push(seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e6))));
         clocks = [clocks[1], now];
     }
@@ -25,13 +25,6 @@ pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
 fn time_control(control: &str) -> Option<(f64, f64)> {
     let (base, increment) = control.split_once('+').unwrap_or((control, "0"));
     Some((base.trim().parse().ok()?, increment.trim().parse().ok()?))
-}
-
-/// In seconds, of a comment such as `[%clk 1:02:03.4]`.
-fn seconds_of(comment: &str, command: &str) -> Option<f64> {
-    let (_, rest) = comment.split_once(command)?;
-    let (time, _) = rest.split_once(']')?;
-    time.trim().split(':').try_fold(0.0, |seconds, part| Some(60.0 * seconds + part.parse::<f64>().ok()?))
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl<'a> GameReview<'a> {
         let spent = times_spent(game);
         let mut phase = Phase::Opening;
         let mut moves = Vec::new();
-        for (ply, m) in game.moves.iter().enumerate() {
+        for (ply, m) in game.moves().iter().enumerate() {
             let position = games[ply].position();
             phase = Phase::after(phase, position.board());
             let (Some(before), Some(after)) = (values[ply], values[ply + 1]) else { continue };
@@ -154,10 +154,10 @@ impl<'a> GameReview<'a> {
 
 /// From the start, with their history.
 pub fn positions_of(game: &PgnGame) -> Vec<Game> {
-    let mut now = game.start.clone();
+    let mut now = game.start().clone();
     let mut games = vec![now.clone()];
-    for m in &game.moves {
-        now.play(*m);
+    for m in game.moves() {
+        now.play(m);
         games.push(now.clone());
     }
     games

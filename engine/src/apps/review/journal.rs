@@ -83,7 +83,7 @@ impl Journal {
     ) -> Result<(Journal, Evaluations), JournalError> {
         let failed = |error| JournalError::Io(path.to_owned(), error);
         let mut evaluations: Evaluations =
-            games.iter().map(|game| vec![None; game.moves.len() + 1]).collect();
+            games.iter().map(|game| vec![None; game.moves().len() + 1]).collect();
         // Index and positions of the game read last; the records of a game are consecutive.
         let mut positions: (usize, Vec<Game>) = (usize::MAX, Vec::new());
         let text = match std::fs::read(path) {

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use shakmaty::Color;
 use thiserror::Error;
 
-use super::annotate::additions;
+use super::annotate::annotated;
 use super::config::ReviewConfig;
 use super::game_review::{GameReview, value_of_end};
 use super::journal::{Evaluations, Journal, JournalError, ReviewKey};
@@ -95,20 +95,21 @@ fn review_all(
     results: &Results<'_>,
     stop: &Arc<AtomicBool>,
 ) -> Result<(), ReviewError> {
-    let first = |game: &PgnGame| config.from_ply.min(game.moves.len());
-    let total: usize = games.iter().map(|game| game.moves.len() + 1 - first(game)).sum();
+    let first = |game: &PgnGame| config.from_ply.min(game.moves().len());
+    let total: usize = games.iter().map(|game| game.moves().len() + 1 - first(game)).sum();
     let done = evaluations.iter().flatten().flatten().count();
     let bar = progress_bar(total as u64, done as u64);
     let mut last_written = Instant::now();
     let judged = |error: JudgeError| ReviewError::Judge(error.to_string());
     for (index, game) in games.iter().enumerate() {
         bar.set_message(format!("game {}/{}", index + 1, games.len()));
-        let wanted = first(game)..=game.moves.len();
+        let moves = game.moves();
+        let wanted = first(game)..=moves.len();
         if wanted.clone().all(|ply| evaluations[index][ply].is_some()) {
             continue;
         }
         judge.new_game(stop).map_err(judged)?;
-        let mut position = UciPosition::new(Some(&game.start.fen())).expect("a position that was read");
+        let mut position = UciPosition::new(Some(&game.start().fen())).expect("a position that was read");
         for (ply, known) in evaluations[index].iter_mut().enumerate() {
             if wanted.contains(&ply) && known.is_none() {
                 let lines: Vec<JudgedLine> = match value_of_end(&position.game) {
@@ -119,7 +120,7 @@ fn review_all(
                 *known = Some(lines);
                 bar.inc(1);
             }
-            if let Some(m) = game.moves.get(ply) {
+            if let Some(m) = moves.get(ply) {
                 position.play(*m);
             }
         }
@@ -161,15 +162,13 @@ impl Results<'_> {
         let side: Option<Color> = self.config.side.into();
         let mut reviews = Vec::new();
         for (game, positions) in self.games.iter().zip(evaluations) {
-            let first = self.config.from_ply.min(game.moves.len());
+            let first = self.config.from_ply.min(game.moves().len());
             if positions[first..].iter().all(Option::is_some) {
                 reviews.push(GameReview::new(game, positions, side));
             }
         }
         write_aside(&self.paths.pgn, |file| {
-            reviews
-                .iter()
-                .try_for_each(|review| review.game.write(&additions(review, self.title.judge), file))
+            reviews.iter().try_for_each(|review| annotated(review, self.title.judge).write(file))
         })?;
         write_aside(&self.paths.page, |file| page::write(&self.title, &reviews, file))?;
         Ok(reviews.len())

@@ -4,6 +4,7 @@ use shakmaty::san::{San, SanPlus};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingSide, Chess, File, Move, Position, Rank, Role, Square};
 
+use super::tree::Step;
 use crate::chess::position::Game;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,20 +75,14 @@ pub(super) fn read_san(
     Ok((m, SanPlus::from_move(position.clone(), m)))
 }
 
-/// The move need not be legal.
-pub(super) fn unchecked_san(word: &[u8], language: &mut Language) -> Option<SanPlus> {
-    if let Ok(san) = SanPlus::from_ascii(word) {
-        return Some(san);
+/// A move of a variation, where each move may be in its own language. `None` if it is no legal move.
+pub(super) fn read_variation(word: &[u8], position: &Chess) -> Option<Step> {
+    match read_san(word, position, &mut Language::default()) {
+        Ok((m, _)) => Some(Step::Move(m)),
+        Err(NoMove::Null) if Step::Null.played(position).is_some() => Some(Step::Null),
+        Err(NoMove::Null) => Some(Step::Unread("--".into())),
+        Err(_) => None,
     }
-    let san = match written(word, language)? {
-        Written::Null => San::Null,
-        Written::Castle(side) => San::Castle(side),
-        Written::Normal(read) => {
-            let [Normal { role, file, rank, capture, to, promotion }] = *read.as_slice() else { return None };
-            San::Normal { role: role.unwrap_or(Role::Pawn), file, rank, capture, to, promotion }
-        }
-    };
-    Some(SanPlus { san, suffix: None })
 }
 
 enum Written {
@@ -103,7 +98,6 @@ struct Normal {
     role: Option<Role>,
     file: Option<File>,
     rank: Option<Rank>,
-    capture: bool,
     to: Square,
     promotion: Option<Role>,
 }
@@ -188,9 +182,8 @@ fn normal(role: Option<Role>, text: &str, language: &mut Language) -> Option<Nor
         if promotion.is_some() && role.is_some() {
             return None;
         }
-        let capture = between.is_some_and(|sign| !matches!(sign, "-" | "–"));
         let role = if file.is_some() && rank.is_some() { role } else { role.or(Some(Role::Pawn)) };
-        return Some(Normal { role, file, rank, capture, to, promotion });
+        return Some(Normal { role, file, rank, to, promotion });
     }
     None
 }

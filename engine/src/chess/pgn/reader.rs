@@ -1,12 +1,12 @@
 use std::ops::ControlFlow;
 
-use shakmaty::san::{San, SanPlus};
+use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, KnownOutcome, Move, Outcome, Position};
 use thiserror::Error;
 
 use super::lexer::{Lexeme, Lexer, Part, line_end};
 use super::lines::{is_blank, without_byte_order_mark};
-use super::moves::{Language, NoMove, read_san, unchecked_san};
+use super::moves::{Language, NoMove, read_san};
 use super::split::{game_starts, resembles_tag};
 use super::tags::{Tags, read_tags, text_of};
 
@@ -15,10 +15,8 @@ const SHOWN: usize = 20;
 /// Everything in a game except the checked moves of its main line.
 #[derive(Clone, Copy, Debug)]
 pub enum Token<'a> {
-    /// An unchecked move: in a variation or after a null move.
-    Move(SanPlus),
-    /// A word in place of an unchecked move.
-    Word(&'a [u8]),
+    /// A word in place of a move, unchecked: in a variation, a null move, and after one.
+    Move(&'a [u8]),
     /// A numeric annotation glyph: `!` is 1, `?` 2, `!!` 3, `??` 4, `!?` 5, `?!` 6.
     Nag(u8),
     /// As in the file, without its braces.
@@ -217,14 +215,10 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
             return nag.map_or((), |nag| self.token(Token::Nag(nag), lexeme, lexer));
         }
         if !self.variations.is_empty() || self.passed {
-            return match unchecked_san(text, &mut Language::default()) {
-                Some(san) => self.token(Token::Move(san), lexeme, lexer),
-                // At the start of a written line, it would read as a tag or an escaped line.
-                None if text.iter().any(|byte| b"[]%\"".contains(byte)) => {
-                    self.fail(PgnError::Unreadable(shown(text)), lexeme, lexer);
-                }
-                None => self.token(Token::Word(text), lexeme, lexer),
-            };
+            if is_movelike(text) {
+                return self.token(Token::Move(text), lexeme, lexer);
+            }
+            return self.fail(PgnError::Unreadable(shown(text)), lexeme, lexer);
         }
         self.plies += 1;
         if self.decided.is_none() {
@@ -241,7 +235,7 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
             }
             Err(NoMove::Null) if self.visitor.allows_null_moves() => {
                 self.passed = true;
-                self.token(Token::Move(SanPlus { san: San::Null, suffix: None }), lexeme, lexer);
+                self.token(Token::Move(text), lexeme, lexer);
             }
             Err(NoMove::Unreadable) if self.plies == 1 && !self.has_tags => {
                 let why = format!("no game: \"{}\" is neither a tag nor a move", shown(text));
@@ -355,6 +349,14 @@ fn move_number(word: &[u8]) -> Option<(u32, usize, &[u8])> {
     // `0-0`, `1/2` and `000` are not move numbers.
     let is_number = matches!(rest, [] | [b'.' | b'a'..=b'z' | b'A'..=b'Z' | 0x80.., ..]);
     (is_number && (number > 0 || dots > 0)).then_some((number, dots, rest))
+}
+
+/// Whether a word that need be no move stays the same word when it is written: it does not look like a tag, an escaped
+/// line, a move number or a result.
+fn is_movelike(word: &[u8]) -> bool {
+    let text = text_of(word);
+    let is_other = |word: &[u8]| move_number(word).is_some() || result(word).is_some();
+    !word.iter().any(|byte| b"[]%\"".contains(byte)) && !is_other(word) && !is_other(text.as_bytes())
 }
 
 /// Reads a word that may follow a move: a sign of check, en passant, novelty or evaluation. `None` if it is none of

@@ -1,12 +1,12 @@
 use proptest::collection::vec;
-use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
 use shakmaty::Position;
 
-use super::{Additions, PgnGame, game_starts, read_games, unix_lines};
+use super::{MoveTree, NodeId, PgnGame, Step, game_starts, read_games, unix_lines};
 use crate::chess::position::Game;
 
 fn moves(game: &PgnGame) -> String {
-    game.moves.iter().map(|m| Game::uci(*m, false)).collect::<Vec<_>>().join(" ")
+    game.moves().iter().map(|m| Game::uci(*m, false)).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns each game's moves or error, in the order of the text.
@@ -108,11 +108,12 @@ fn null_moves_end_what_is_played_and_stay_in_the_text() {
     assert!(broken.is_empty(), "{broken:?}");
     let game = &games[0].1;
     assert_eq!(moves(game), "e2e4 e7e5");
-    assert_eq!(game.comments().len(), 2);
-    let mut written = Vec::new();
-    game.write(&Additions::default(), &mut written).unwrap();
-    let expected = "1. e4 e5 (1... -- 2. d4 -- 3. xyz) 2. -- {a plan} 2... Nf6 3. foo Nc3 *\n\n";
-    assert_eq!(String::from_utf8(written).unwrap(), expected);
+    let expected = "1. e4 e5 (1... -- 2. d4 -- 3. xyz) 2. -- {a plan} 2... Nf6 3. foo 3... Nc3 *\n\n";
+    assert_eq!(text_of(game), expected);
+    let nf6 = game.tree.main_line().nth(3).unwrap();
+    let fen = "rnbqkb1r/pppp1ppp/5n2/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3";
+    assert_eq!(game.tree.game_at(nf6).unwrap().fen(), fen);
+    assert!(game.tree.game_at(game.tree.first_child(nf6).unwrap()).is_none(), "foo");
 }
 
 #[test]
@@ -128,6 +129,180 @@ fn many_games_without_tags_take_no_longer_than_their_text() {
     // A comment with many braces and lines like tags.
     let text = format!("1. e4 {{{}", "{ \n\n[Event \"x\"] ".repeat(50_000));
     assert!(!read_games(text.as_bytes()).1.is_empty());
+}
+
+fn text_of(game: &PgnGame) -> String {
+    let mut written = Vec::new();
+    game.write(&mut written).unwrap();
+    String::from_utf8(written).unwrap()
+}
+
+/// What is written is read as an equal game, and written again as the same text.
+fn is_read_back(game: &PgnGame) -> Result<(), String> {
+    let text = text_of(game);
+    let (again, broken) = read_games(text.as_bytes());
+    match again.as_slice() {
+        [(1, again)] if broken.is_empty() => {
+            let is_same = again.tree == game.tree && again.outcome() == game.outcome();
+            (is_same && text_of(again) == text)
+                .then_some(())
+                .ok_or_else(|| format!("{text:?}\n{:?}", text_of(again)))
+        }
+        _ => Err(format!("{broken:?} in {text:?}")),
+    }
+}
+
+#[test]
+fn the_suites_games_are_read_back() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let own = [("trees.pgn", 8), ("pgn_reports.pgn", 12), ("review.pgn", 3)];
+    let own = own.map(|(file, games)| (format!("{root}/tests/data/{file}").into(), games));
+    // Not everybody has the collection of odd files.
+    let suites = ["chess-library", "nibbler", "python-chess"]
+        .map(|name| format!("{root}/../shared/suites/pgn/{name}"));
+    let files = suites.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let shared = files.map(|file| (file.unwrap().path(), 0));
+    for (file, games) in own.into_iter().chain(shared) {
+        let (read, _) = read_games(&std::fs::read(&file).unwrap());
+        assert!(read.len() >= games, "{}: {}", file.display(), read.len());
+        for (number, game) in &read {
+            is_read_back(game).unwrap_or_else(|why| panic!("{}, game {number}: {why}", file.display()));
+        }
+    }
+}
+
+/// What a person does to a tree: each number chooses a node, an operation and its argument.
+fn grown(start: Game, deeds: &[(u16, u8, u16)]) -> PgnGame {
+    let fen = start.fen();
+    let tags = (!start.start().initial).then_some(("FEN", fen));
+    let mut game = PgnGame::from_moves(tags, start, [], |_| None, shakmaty::Outcome::Unknown);
+    let tree = &mut game.tree;
+    for (which, deed, argument) in deeds {
+        let nodes: Vec<NodeId> = [MoveTree::ROOT].into_iter().chain(tree.walk()).collect();
+        // Mostly the last ones, so that lines grow long.
+        let back = usize::from(*which) % nodes.len().min(if which % 3 == 0 { usize::MAX } else { 4 });
+        let node = nodes[nodes.len() - 1 - back];
+        let comments =
+            ["plain", "[%clk 0:01:00]", " {a} \r\n ; b\n\n[Event \"x\"]\n\n% c ", "}", "1. e4 (x)", ""];
+        match deed % 16 {
+            0..8 => {
+                let now = tree.game_at(node).expect("no unread words");
+                let legal = now.legal_moves();
+                if let Some(m) = legal.get(usize::from(*argument) % legal.len().max(1)) {
+                    tree.play(node, Step::Move(*m));
+                } else if Step::Null.played(now.position()).is_some() {
+                    tree.play(node, Step::Null);
+                }
+            }
+            8 => {
+                let now = tree.game_at(node).expect("no unread words");
+                if Step::Null.played(now.position()).is_some() {
+                    tree.play(node, Step::Null);
+                }
+            }
+            9 => _ = tree.promote(node),
+            10 => _ = tree.demote(node),
+            11 => _ = tree.make_main(node),
+            12 if argument % 4 == 0 => tree.delete(node),
+            13 if node != MoveTree::ROOT => tree.add_nag(node, *argument as u8),
+            14 => tree.set_command(node, "csl", Some("Re4,Gd5")),
+            _ => tree.add_comment(node, comments[usize::from(*argument) % comments.len()]),
+        }
+    }
+    game
+}
+
+#[test]
+fn great_trees_are_neither_slow_nor_too_deep() {
+    let knights = ["Nf3 Nf6 Ng1 Ng8 "; 2500].concat();
+    let deep = knights.split_ascii_whitespace().map(|word| format!("{word} ")).collect::<String>();
+    // 10,000 variations inside each other, 5,000 beside each other, and 10,000 plies.
+    let nested = format!("{}{} *", "Nf3 (Nh3 Nf6 (Nh6 Ng1 Ng8 ".repeat(5_000), "))".repeat(5_000));
+    let beside = format!("1. e4 {} e5 *", "(1. d4 d5 {x}) ".repeat(5_000));
+    for text in [format!("{deep}*"), nested, beside] {
+        let (games, broken) = read_games(text.as_bytes());
+        assert!(broken.is_empty(), "{broken:?}");
+        let (_, mut game) = games.into_iter().next().unwrap();
+        assert!(game.tree.walk().count() >= 10_000);
+        is_read_back(&game).unwrap();
+        let last = game.tree.walk().last().unwrap();
+        game.tree.make_main(last);
+        assert!(game.tree.main_line().any(|node| node == last));
+        let first = game.tree.first_child(MoveTree::ROOT).unwrap();
+        game.tree.delete(first);
+        is_read_back(&game).unwrap();
+    }
+}
+
+#[test]
+fn words_that_are_no_moves_are_a_comment_where_they_would_be_the_game() {
+    let mut game = read_games(b"1. e4 e5 (1... xyz {x} 2. foo) 2. Nf3 (2. -- e6 3. xyz) *").0.remove(0).1;
+    let words = game.tree.walk().find(|node| matches!(game.tree.step(*node), Some(Step::Unread(_)))).unwrap();
+    assert_eq!(game.tree.game_at(words).map(|game| game.fen()), None);
+    game.tree.make_main(words);
+    is_read_back(&game).unwrap();
+    assert!(text_of(&game).contains("xyz"), "{}", text_of(&game));
+    let mut game = read_games(b"1. e4 e5 (1... xyz {x} 2. foo) *").0.remove(0).1;
+    let words = game.tree.walk().find(|node| matches!(game.tree.step(*node), Some(Step::Unread(_)))).unwrap();
+    game.tree.promote(words);
+    assert_eq!(text_of(&game), "1. e4 {xyz x foo} 1... e5 *\n\n");
+    let odd = &read_games(b"(1. xyz) *").0[0].1;
+    assert_eq!(text_of(odd), "{xyz} *\n\n");
+}
+
+#[test]
+fn lines_are_promoted_demoted_and_deleted() {
+    let text = "1. e4 ({best} 1. d4 d5 (1... Nf6)) (1. c4) 1... e5 *\n\n";
+    let game = || read_games(text.as_bytes()).0.remove(0).1;
+    let find = |tree: &MoveTree, san: &str| {
+        let position = |node| tree.game_at(tree.parent(node).unwrap()).unwrap();
+        tree.walk()
+            .find(|node| tree.step(*node).unwrap().text(Some(position(*node).position())) == san)
+            .unwrap()
+    };
+    let after = |deed: &dyn Fn(&mut MoveTree)| {
+        let mut game = game();
+        deed(&mut game.tree);
+        is_read_back(&game).unwrap();
+        text_of(&game).trim_end().to_owned()
+    };
+    let deed = |san: &'static str, deed: fn(&mut MoveTree, NodeId)| {
+        after(&move |tree: &mut MoveTree| {
+            let node = find(tree, san);
+            deed(tree, node);
+        })
+    };
+    assert_eq!(
+        deed("d4", |tree, node| _ = tree.promote(node)),
+        "1. d4 {best} (1. e4 e5) (1. c4) 1... d5 (1... Nf6) *",
+        "a comment before a variation stays, after its first move"
+    );
+    assert_eq!(
+        deed("d5", |tree, node| _ = tree.promote(node)),
+        deed("d4", |tree, node| _ = tree.promote(node))
+    );
+    assert_eq!(
+        deed("Nf6", |tree, node| _ = tree.make_main(node)),
+        "1. d4 {best} (1. e4 e5) (1. c4) 1... Nf6 (1... d5) *"
+    );
+    assert_eq!(
+        deed("e5", |tree, node| _ = tree.demote(node)),
+        "1. d4 {best} (1. e4 e5) (1. c4) 1... d5 (1... Nf6) *"
+    );
+    assert_eq!(deed("e4", |tree, node| tree.delete(node)), "1. d4 {best} (1. c4) 1... d5 (1... Nf6) *");
+    assert_eq!(deed("c4", |tree, node| tree.delete(node)), "1. e4 ({best} 1. d4 d5 (1... Nf6)) 1... e5 *");
+    let mut game = game();
+    let (e4, c4) = (find(&game.tree, "e4"), find(&game.tree, "c4"));
+    let Some(step) = game.tree.step(c4).cloned() else { panic!() };
+    assert_eq!(game.tree.play(MoveTree::ROOT, step), c4, "a known move is entered");
+    assert!(!game.tree.promote(e4) && !game.tree.make_main(e4) && !game.tree.demote(c4));
+    game.tree.delete(c4);
+    let node = |index| game.tree.node(index);
+    assert_eq!(
+        (node(e4.index()), node(c4.index()), node(99)),
+        (Some(e4), None, None),
+        "deleted and unknown ones"
+    );
 }
 
 /// The pieces of texts like PGN.
@@ -151,25 +326,30 @@ fn check(text: &[u8]) -> Result<(), proptest::test_runner::TestCaseError> {
     }
     for (number, game) in &games {
         prop_assert!((1..=lines).contains(&game.line) && *number <= games.len() + broken.len());
-        let mut position = game.start.position().clone();
-        for m in &game.moves {
-            prop_assert!(position.is_legal(*m));
-            position.play_unchecked(*m);
+        let mut position = game.start().position().clone();
+        for m in game.moves() {
+            prop_assert!(position.is_legal(m));
+            position.play_unchecked(m);
         }
-        prop_assert_eq!(game.comments().len(), game.moves.len());
-        let mut written = Vec::new();
-        game.write(&Additions::default(), &mut written).unwrap();
-        let (again, broken) = read_games(&written);
-        prop_assert!(broken.is_empty(), "{:?} in {}", broken, String::from_utf8_lossy(&written));
-        if !game.tags.is_empty() || !game.moves.is_empty() {
-            prop_assert_eq!(&again[0].1.moves, &game.moves, "{}", String::from_utf8_lossy(&written));
-        }
+        is_read_back(game).map_err(proptest::test_runner::TestCaseError::fail)?;
     }
     prop_assert!(game_starts(text).is_sorted());
     Ok(())
 }
 
 proptest! {
+    #[test]
+    fn trees_are_read_back(start in 0_usize..4, deeds in vec(any::<(u16, u8, u16)>(), 0..120)) {
+        let starts = [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "r3k2r/1P6/8/3p4/2P1P3/1B6/8/R3K2R b KQkq - 3 40",
+            "bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w HFhf - 0 1",
+            "4k3/8/8/8/8/8/5q2/7K w - - 0 1",
+        ];
+        let game = grown(Game::from_fen(starts[start]).unwrap(), &deeds);
+        is_read_back(&game).map_err(proptest::test_runner::TestCaseError::fail)?;
+    }
+
     #[test]
     fn texts_like_pgn_are_read_or_refused(pieces in vec(piece(), 0..120), blanks in any::<bool>()) {
         check(pieces.join(if blanks { " " } else { "" }).as_bytes())?;

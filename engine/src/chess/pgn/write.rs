@@ -1,56 +1,41 @@
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use shakmaty::{Color, Outcome, Position};
+use shakmaty::{Chess, Color, Position};
 
-use super::tags::encoded;
-use super::tree::{PgnGame, PgnToken};
+use super::game::PgnGame;
+use super::tags::text_of;
+use super::tree::{MoveTree, NodeId, Step};
 
 /// Longest line of movetext (PGN standard, 8.2.1); comments are not broken.
 const COLUMNS: usize = 79;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MoveAdditions {
-    /// Left out if the move has this NAG.
-    pub nag: Option<u8>,
-    /// Goes before all other comments.
-    pub comment: Option<String>,
-    /// In SAN. Goes after all other variations.
-    pub variation: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Additions {
-    /// Name and value; left out if the game has a tag of this name.
-    pub tag: Option<(String, String)>,
-    /// By ply from 0.
-    pub moves: BTreeMap<usize, MoveAdditions>,
-}
-
 impl PgnGame {
-    /// Ends with an empty line.
-    pub fn write(&self, additions: &Additions, out: &mut dyn Write) -> io::Result<()> {
+    /// In UTF-8. Ends with an empty line.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for (name, value) in &self.tags {
-            write_tag(name, value, out)?;
+            writeln!(out, "[{} \"{}\"]", text_of(name), text_of(value))?;
         }
-        if let Some((name, value)) = &additions.tag
-            && !self.tags.iter().any(|(key, _)| key == name.as_bytes())
-        {
-            write_tag(name.as_bytes(), &encoded(value), out)?;
-        }
-        if !self.tags.is_empty() || additions.tag.is_some() {
+        if !self.tags.is_empty() {
             out.write_all(b"\n")?;
         }
-        let mut movetext = MovetextWriter::new(self);
-        movetext.game(self, additions);
+        let mut movetext = MovetextWriter::new(&self.tree);
+        movetext.tree(&self.tree);
+        movetext.word(self.outcome().as_str().as_bytes());
         out.write_all(&movetext.text)?;
         out.write_all(b"\n\n")
     }
 }
 
-fn write_tag(name: &[u8], value: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(&[b"[", name, b" \"", value, b"\"]\n"].concat())
+/// What is left to write, last first: a stack, because trees may be deep.
+enum Task {
+    /// A move and what follows it in its line.
+    Line {
+        node: NodeId,
+        before: Option<Chess>,
+        ply: usize,
+        is_variation: bool,
+    },
+    Close,
 }
 
 struct MovetextWriter {
@@ -64,87 +49,52 @@ struct MovetextWriter {
 }
 
 impl MovetextWriter {
-    fn new(game: &PgnGame) -> MovetextWriter {
-        let number = u32::from(game.start.position().fullmoves()) as usize;
-        let first_ply = 2 * (number - 1) + usize::from(game.start.turn() == Color::Black);
+    fn new(tree: &MoveTree) -> MovetextWriter {
+        let number = u32::from(tree.start().position().fullmoves()) as usize;
+        let first_ply = 2 * (number - 1) + usize::from(tree.start().turn() == Color::Black);
         MovetextWriter { text: Vec::new(), column: 0, opened: 0, first_ply, interrupted: true }
     }
 
-    fn game(&mut self, game: &PgnGame, additions: &Additions) {
-        let mut plies = vec![0_usize];
-        let mut result = None;
-        // Pending additions to the last move: right behind it, and behind everything else.
-        let (mut behind_move, mut behind_all): (Option<&MoveAdditions>, _) = (None, None);
-        let mut nags = Vec::new();
-        for token in &game.tokens {
-            let in_game = plies.len() == 1;
-            if !matches!(token, PgnToken::Nag(_)) {
-                self.behind_move(behind_move.take(), &nags);
-                nags.clear();
+    fn tree(&mut self, tree: &MoveTree) {
+        tree.notes(MoveTree::ROOT).comments.iter().for_each(|comment| self.comment(comment));
+        let main = |node| {
+            let before = Some(tree.start().position().clone());
+            Task::Line { node, before, ply: 0, is_variation: false }
+        };
+        let mut tasks: Vec<Task> = tree.first_child(MoveTree::ROOT).map(main).into_iter().collect();
+        while let Some(task) = tasks.pop() {
+            let Task::Line { node, before, ply, is_variation } = task else {
+                self.close();
+                continue;
+            };
+            if is_variation {
+                self.open();
             }
-            let ply = plies.last_mut().expect("the game's own");
-            match token {
-                PgnToken::Move(san) => {
-                    if in_game {
-                        self.variation(behind_all.take(), ply.saturating_sub(1));
-                        (behind_move, behind_all) = (additions.moves.get(ply), additions.moves.get(ply));
-                    }
-                    self.san(*ply, &san.to_string());
-                    *ply += 1;
-                }
-                PgnToken::Word(word) => {
-                    self.text_of_ply(*ply, word);
-                    *ply += 1;
-                }
-                PgnToken::Nag(nag) => {
-                    nags.push(*nag);
-                    self.word(format!("${nag}").as_bytes());
-                }
-                PgnToken::Comment(comment) => self.comment(comment),
-                PgnToken::Begin => {
-                    let before = ply.saturating_sub(1);
-                    plies.push(before);
-                    self.open();
-                }
-                PgnToken::End => {
-                    plies.pop();
-                    self.close();
-                }
-                PgnToken::Result(outcome) if in_game => result = Some(*outcome),
-                PgnToken::Result(outcome) => self.word(outcome.as_str().as_bytes()),
+            self.step(tree, node, before.as_ref(), ply);
+            let step = tree.step(node).expect("the root has no line");
+            let after = before.as_ref().and_then(|before| step.played(before));
+            if let Some(node) = tree.first_child(node) {
+                tasks.push(Task::Line { node, before: after, ply: ply + 1, is_variation: false });
             }
-        }
-        self.behind_move(behind_move, &nags);
-        self.variation(behind_all, plies[0].saturating_sub(1));
-        let written = game.tag("Result").filter(|tag| ["1-0", "0-1", "1/2-1/2"].contains(&tag.as_str()));
-        let result = result.map(|outcome: Outcome| outcome.to_string()).or(written);
-        self.word(result.as_deref().unwrap_or("*").as_bytes());
-    }
-
-    fn behind_move(&mut self, additions: Option<&MoveAdditions>, nags: &[u8]) {
-        let Some(additions) = additions else { return };
-        if let Some(nag) = additions.nag
-            && !nags.contains(&nag)
-        {
-            self.word(format!("${nag}").as_bytes());
-        }
-        if let Some(comment) = &additions.comment {
-            self.comment(format!(" {comment} ").as_bytes());
+            // Variations stand behind the move in whose place they are.
+            let variations = std::iter::successors(tree.next_sibling(node), |node| tree.next_sibling(*node));
+            let first_of_them = tasks.len();
+            for node in variations.filter(|_| !is_variation) {
+                tasks.push(Task::Line { node, before: before.clone(), ply, is_variation: true });
+                tasks.push(Task::Close);
+            }
+            tasks[first_of_them..].reverse();
         }
     }
 
-    /// Writes the added variation, which begins in place of the move at `ply`.
-    fn variation(&mut self, additions: Option<&MoveAdditions>, ply: usize) {
-        let Some(additions) = additions.filter(|additions| !additions.variation.is_empty()) else { return };
-        self.open();
-        for (san, ply) in additions.variation.iter().zip(ply..) {
-            self.san(ply, san);
-        }
-        self.close();
-    }
-
-    fn san(&mut self, ply: usize, san: &str) {
-        self.text_of_ply(ply, san.as_bytes());
+    fn step(&mut self, tree: &MoveTree, node: NodeId, before: Option<&Chess>, ply: usize) {
+        let (step, notes) = (tree.step(node).expect("the root is no move"), tree.notes(node));
+        notes.before.iter().for_each(|comment| self.comment(comment));
+        // Without its number, an unread word might be read as a sign of evaluation.
+        self.interrupted |= matches!(step, Step::Unread(_));
+        self.text_of_ply(ply, step.text(before).as_bytes());
+        notes.nags.iter().for_each(|nag| self.word(format!("${nag}").as_bytes()));
+        notes.comments.iter().for_each(|comment| self.comment(comment));
     }
 
     fn text_of_ply(&mut self, ply: usize, san: &[u8]) {
@@ -159,8 +109,8 @@ impl MovetextWriter {
         self.interrupted = false;
     }
 
-    fn comment(&mut self, comment: &[u8]) {
-        self.word(&[b"{", &*in_braces(comment), b"}"].concat());
+    fn comment(&mut self, comment: &str) {
+        self.word(format!("{{{comment}}}").as_bytes());
         self.interrupted = true;
     }
 
@@ -197,89 +147,38 @@ impl MovetextWriter {
     }
 }
 
-/// Replaces a comment's braces by brackets unless they are balanced, as those of a `;` comment need not be.
-fn in_braces(comment: &[u8]) -> Cow<'_, [u8]> {
-    let mut depth = 0_i32;
-    let is_sound = comment.iter().all(|byte| {
-        depth += i32::from(*byte == b'{') - i32::from(*byte == b'}');
-        depth >= 0
-    });
-    if is_sound && depth == 0 {
-        return Cow::Borrowed(comment);
-    }
-    let bracket = |byte: &u8| match byte {
-        b'{' => b'(',
-        b'}' => b')',
-        other => *other,
-    };
-    Cow::Owned(comment.iter().map(bracket).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::read_games;
     use super::*;
 
-    const GAME: &str = "[Event \"a \\\"b\\\"\"]\n[Result \"1-0\"]\n\n{ before } 1. e4 $14 {first} {second} (1. d4 d5 \
-        (1... Nf6 {Indian})\n2. c4 $1 (2. Nf3)) 1... e5 2. Nf3 Nc6 {a\nb} 3. Bb5 1-0\n\n";
-
-    fn written(game: &str, additions: &Additions) -> String {
-        let (games, broken) = read_games(game.as_bytes());
+    fn written(games: &str) -> String {
+        let (games, broken) = read_games(games.as_bytes());
         assert!(broken.is_empty(), "{broken:?}");
         let mut out = Vec::new();
-        games.iter().for_each(|(_, game)| game.write(additions, &mut out).unwrap());
+        games.iter().for_each(|(_, game)| game.write(&mut out).unwrap());
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn a_game_reads_back_as_it_was() {
-        let tokens = |text: &str| -> Vec<_> {
-            read_games(text.as_bytes()).0.into_iter().map(|(_, game)| (game.tags, game.tokens)).collect()
-        };
+    fn a_game_is_written_as_it_was() {
+        let game = "[Event \"a \\\"b\\\"\"]\n[Result \"1-0\"]\n\n{before} 1. e4 $14 {first} {second} (1. d4 d5 (1... Nf6 \
+            {Indian}) 2. c4 $1 (2.\nNf3)) 1... e5 2. Nf3 ({not} 2. Nc3) 2... Nc6 {a\nb} 3. Bb5 1-0\n\n";
         let black_first =
-            "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 3 40\"]\n\nKd8 41. O-O-O+ (41. Ra8+) 41... Ke8 *\n\n";
-        let long = format!("1. e4 {{{}}} e5 {{x}} {}*\n\n", "long ".repeat(60), "2. Nf3 (2. Nc3 Nf6) ");
-        for game in [GAME, black_first, &long, "[Event \"no moves\"]\n\n*\n\n"] {
-            let again = written(game, &Additions::default());
-            assert_eq!(tokens(&again), tokens(game), "{again}");
-            assert_eq!(written(&again, &Additions::default()), again);
+            "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 3 40\"]\n\n40... Kd8 41. O-O-O+ (41. Ra8+) 41... Ke8 *\n\n";
+        for game in [game, black_first, "[Event \"no moves\"]\n\n*\n\n"] {
+            assert_eq!(written(game), game);
         }
-        assert!(
-            written(black_first, &Additions::default()).contains("40... Kd8 41. O-O-O+ (41. Ra8+) 41... Ke8")
-        );
+        let long = format!("1. e4 {{{}}} e5 {{x}} {}*\n\n", "long ".repeat(60), "2. Nf3 (2. Nc3 Nf6) ");
+        let narrow = written(&long);
+        assert_eq!(written(&narrow), narrow);
+        assert!(narrow.lines().all(|line| line.starts_with('{') || line.len() <= COLUMNS), "{narrow}");
         // A missing result is the tag's.
-        assert!(written("[Result \"0-1\"]\n\n1. e4", &Additions::default()).ends_with("1. e4 0-1\n\n"));
-        let narrow = written(GAME, &Additions::default());
-        assert!(narrow.lines().all(|line| line.len() <= COLUMNS), "{narrow}");
-    }
-
-    #[test]
-    fn additions_stand_where_readers_expect_them() {
-        let add = |nag, comment: &str, variation: &[&str]| MoveAdditions {
-            nag,
-            comment: Some(comment.to_owned()).filter(|comment| !comment.is_empty()),
-            variation: variation.iter().map(|san| (*san).to_owned()).collect(),
-        };
-        let moves = [
-            (0, add(Some(6), "[%eval 0.10]", &["c4", "e5"])),
-            (1, add(Some(4), "", &["c5", "Nf3"])),
-            (4, add(Some(1), "[%eval 0.20] Good.", &["Bc4"])),
-        ];
-        let tag = Some(("Annotator".to_owned(), "a \"b\"".to_owned()));
-        let text = written(GAME, &Additions { tag: tag.clone(), moves: moves.into_iter().collect() });
-        let expected = "[Event \"a \\\"b\\\"\"]\n[Result \"1-0\"]\n[Annotator \"a \\\"b\\\"\"]\n\n\
-            {before} 1. e4 $14 $6 {[%eval 0.10]} {first} {second} (1. d4 d5 (1... Nf6 {Indian}) 2. c4 $1 (2. Nf3)) \
-            (1. c4 e5) 1... e5 $4 (1... c5 2. Nf3) 2. Nf3 Nc6 {a b} 3. Bb5 $1 {[%eval 0.20] Good.} (3. Bc4) 1-0";
-        let tidy = text.replace("{ ", "{").replace(" }", "}");
-        let tags = expected.find("{before").unwrap();
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(tidy[..tags], expected[..tags]);
-        assert_eq!(words(&tidy[tags..]), words(&expected[tags..]));
-        // What is there already is not added.
-        let same = written(
-            "[Annotator \"x\"]\n\n1. e4 $6 *",
-            &Additions { tag, moves: [(0, add(Some(6), "", &[]))].into_iter().collect() },
-        );
-        assert_eq!(same, "[Annotator \"x\"]\n\n1. e4 $6 *\n\n");
+        assert!(written("[Result \"0-1\"]\n\n1. e4").ends_with("1. e4 0-1\n\n"));
+        // Old files are Latin-1; what is written is UTF-8.
+        let (games, _) = read_games(b"[White \"M\xfcller\"]\n\n1. e4 {sch\xf6n} *");
+        let mut out = Vec::new();
+        games[0].1.write(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "[White \"Müller\"]\n\n1. e4 {schön} *\n\n");
     }
 }

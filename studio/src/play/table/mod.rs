@@ -260,7 +260,7 @@ impl Table {
     /// The game as PGN, with the comments of its file unless it was changed.
     fn pgn(&self, date: &str) -> String {
         let mut text = Vec::new();
-        let unchanged = self.session.source().map(|source| source.write(&Default::default(), &mut text));
+        let unchanged = self.session.source().map(|source| source.write(&mut text));
         if unchanged.is_some_and(|written| written.is_ok()) {
             return String::from_utf8_lossy(&text).into_owned();
         }

@@ -132,7 +132,9 @@ async fn a_file_of_games_is_loaded_and_another_game_chosen() {
     assert!(view["notice"].as_str().unwrap().contains("game 2, line "), "{}", view["notice"]);
     assert_eq!(table.headlines().await.unwrap()[1].white, "C");
     let reviewed = table.reviewed().await.unwrap();
-    assert_eq!((reviewed.game.comments()[0].len(), view["key"].as_str()), (1, Some(&*reviewed.key)));
+    let first = reviewed.game.tree.main_line().next().unwrap();
+    let comments = &reviewed.game.tree.notes(first).comments;
+    assert_eq!((comments.len(), view["key"].as_str()), (1, Some(&*reviewed.key)));
     assert!(table.pgn("2026.01.02".into()).await.unwrap().contains("{best}"), "comments are kept");
     do_it(&table, json!({"do": "choose", "game": 1})).await.unwrap();
     wait_for(&table, |view| view["white"]["label"] == "C").await;

@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
 use anyhow::Context;
-use engine::chess::pgn::{Additions, PgnGame};
+use engine::chess::pgn::PgnGame;
 use engine::chess::position::Game;
 use shakmaty::san::SanPlus;
 use shakmaty::{Color, KnownOutcome, Outcome, Position};
@@ -113,9 +113,9 @@ pub fn write_pgn(
         };
         evals::write(eval, side, turn).map(|score| format!("[%eval {score}]"))
     };
-    let moves = played.iter().filter_map(|step| step.after.last_move()).collect();
+    let moves = played.iter().filter_map(|step| step.after.last_move());
     let pgn = PgnGame::from_moves(tags, start, moves, comment, game.result.outcome());
-    pgn.write(&Additions::default(), out)
+    pgn.write(out)
 }
 
 /// From `yyyymmdd` to PGN; unknown parts become question marks.
