@@ -224,7 +224,7 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     let reviewed = games(&folder.path("game.review.pgn"));
     // 30 centipawns for Black, written for White.
     assert_eq!(comments(&reviewed[0]), [["[%eval -0.30]"]]);
-    // The engine's move after two plies is illegal; the evaluations before it are kept.
+    // After 1. e4 e5 the engine answers with the illegal e7e5. The review fails, but keeps the two earlier evaluations.
     fs::write(&pgn, "1. e4 e5 *\n").unwrap();
     let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);
     let errors = String::from_utf8(output.stderr).unwrap();

@@ -13,7 +13,7 @@ fn commands_that_need_libtorch_say_how_to_get_it() {
     let text = r#"{ "model": { "family": "resnet" }, "sources": [{ "name": "a", "paths": ["a.h5"] }] }"#;
     std::fs::write(&config, text).expect("a file");
     for args in [
-        // The family sparse needs no libtorch.
+        // `config` is a resnet: the family sparse would train without libtorch.
         &["train", "--config", config.to_str().expect("a path"), "--run", "runs/first"][..],
         &["overfit", "--config", config.to_str().expect("a path")],
         &["lr-finder", "--config", config.to_str().expect("a path")],

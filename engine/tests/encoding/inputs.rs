@@ -47,15 +47,16 @@ fn planes119_are_all_of_gym_chess() {
 
 #[test]
 fn planes119_for_black_by_hand() {
-    // After 1. e4 from FEW with White to move: Black's view, rotated by 180° (square s is 63 − s).
+    // FEW after 1. e4: Black's view, rotated by 180° (square s is 63 − s).
     let start = "4k2r/8/2n5/8/8/8/4P3/R3K2R w KQk - 7 30";
     let tensor = input(Input::Planes119, Some(start), "e2e4");
-    // Now and one ply ago: own knight c6 (42), their pawn on e4 (28), before on e2 (12).
+    // Board planes 0 to 13 are the current position, 14 to 27 the one a ply earlier: own knight on c6 (42) in both;
+    // their pawn on e4 (28), earlier on e2 (12).
     for (board, pawn) in [(0, 28), (14, 12)] {
         assert_eq!(plane(&tensor, board + 1), only(&[(63 - 42, 1.0)]));
         assert_eq!(plane(&tensor, board + 6), only(&[(63 - pawn, 1.0)]));
     }
-    // Nothing before the start; Black to move; move 30; own king side, both of White's; no half-moves since the pawn's.
+    // No older boards; Black to move; move 30; castling rights: own king side, both of White's; half-move clock 0.
     for (index, value) in [
         (28, 0.0),
         (33, 0.0),

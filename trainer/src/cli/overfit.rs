@@ -24,7 +24,7 @@ pub struct OverfitArgs {
     /// Maximum number of steps; the learning-rate schedule spans them
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=MAX_STEPS))]
     pub(super) steps: u64,
-    /// Bound on the policy and WDL losses, each relative to its minimum (nats)
+    /// Most that the policy loss and the WDL loss may each exceed their minimum (nats)
     #[arg(long, default_value_t = 0.1)]
     pub(super) loss: f64,
 }

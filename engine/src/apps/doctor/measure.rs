@@ -114,7 +114,7 @@ impl Measurements {
             }
             let by = evaluator.instructions().to_owned();
             progress.set_message(format!("{}, {by}", catalogue::EMBEDDED_FILE));
-            // No option chooses the instructions, so this pool is made by hand.
+            // No UCI option selects the SIMD instruction set, so the pool is built directly.
             let rate = rate(Pool::new(vec![Box::new(evaluator)], Params::native(), MEMORY))?;
             progress.inc(1);
             self.networks.push(NetworkSpeed {

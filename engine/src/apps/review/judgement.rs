@@ -180,7 +180,7 @@ pub fn judge_error(
 pub struct Praise {
     /// Before the opponent's last move.
     pub earlier: Option<f64>,
-    /// After the played move, which is the best.
+    /// After the played move, which is the judge's first choice.
     pub best: f64,
     /// After the second best move.
     pub second: Option<f64>,

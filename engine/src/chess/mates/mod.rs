@@ -1,8 +1,9 @@
 //! Proves forced mates by depth-first proof-number search: df-pn (Nagai: Df-pn algorithm for searching AND/OR trees and
 //! its applications, 2002) with the 1 + ε trick (Pawlewicz and Lew: Improving depth-first PN-search, 2007).
 //!
-//! Proofs are exact: a move limit keeps them from resting on a repetition, and `draws` adds the game's history. The
-//! table outlives a search, so that a later search of the position continues.
+//! Proofs are exact. The limit on the attacker's moves bounds the depth, so that no proof rests on a cycle; `draws`
+//! handles repetitions of the game's positions and the fifty-move rule. The table is kept between searches: searching a
+//! position again continues where the last search ended.
 
 mod checks;
 mod draws;

@@ -121,7 +121,7 @@ impl Budget {
         let share = fair.saturating_add(scaled(increment, params.increment_share * saved));
         let largest = scaled(free, params.largest_share);
         let most = if share > largest {
-            // The increment pays for the next move, so only the usable time limits this move.
+            // The increment pays for the next move, or the time control is near: only the usable time is the limit.
             share.min(scaled(usable, 0.9))
         } else {
             scaled(share, params.max_factor).min(largest)

@@ -18,8 +18,8 @@ pub struct TimeParams {
     /// If fewer margins than this are usable, proportionally less of the increment is spent: a busy machine may be late
     /// by more than one margin.
     pub reserve: u32,
-    /// Largest share of the time left, less overheads to come, for one move that is not the last before the time
-    /// control.
+    /// Caps the hard limit at this share of the time left after later moves' overheads. A larger soft limit is not
+    /// capped: with a large increment, or few moves to the time control.
     pub largest_share: f64,
     /// Share of the time left to use even if the margin leaves nothing: a few dozen visits risk less than no search.
     pub emergency_share: f64,

@@ -8,7 +8,7 @@ pub struct IterationStats {
     pub since_go: Duration,
     /// On the own clock, from `go` or `ponderhit`; `None` while pondering.
     pub elapsed: Option<Duration>,
-    /// The longest recent round: the delay until a stop takes effect.
+    /// The longest recent iteration of a worker, which is how late a stop may take effect.
     pub latency: Duration,
     pub visits: u64,
     /// Visits per second ([`SearchTrend::speed`](super::SearchTrend::speed)).

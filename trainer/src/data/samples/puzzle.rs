@@ -12,13 +12,13 @@ use super::invented_past::{self, Past};
 /// The history of the network's input.
 const PAST: usize = planes72::HISTORY - 1;
 
-/// Gives a puzzle history and counters like a game's. Otherwise a network could recognise puzzles by move 1 and missing
-/// history, and would expect tactics there only.
+/// Gives a puzzle the history and counters of a game. Otherwise a network could recognise puzzles by move number 1 and
+/// missing history, and would expect tactics only there.
 ///
 /// The last moves are [invented](invented_past); a position that no move can reach stays without history. The counters
-/// depend on the number of captured pieces, as in 2,500 master games. The move number is uniform from the first to the
-/// last decile, both fitted by lines. The half-move clock before the history is geometric, and at the puzzle its mean
-/// is roughly the games'.
+/// are drawn from distributions fitted to 2,500 master games by the number of captured pieces: the move number is
+/// uniform between the games' first and last decile, which are fitted linearly; the half-move clock at the start of the
+/// history is geometric, so that its mean at the puzzle is roughly that of the games.
 pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let stored = Game::from_fen(fen)?;
     if !fen.ends_with(" 0 1") {

@@ -129,14 +129,14 @@ impl SparseTensor {
         parts.collect()
     }
 
-    /// From row-major to this tensor's order.
+    /// From row-major to blocks of columns, the layout of `w`.
     pub fn blocked(&self, plain: &[f32]) -> Vec<f32> {
         let block =
             |k: usize| plain.chunks(self.width).flat_map(move |row| &row[k * self.block..][..self.block]);
         (0..self.blocks()).flat_map(block).copied().collect()
     }
 
-    /// From this tensor's order to row-major.
+    /// From blocks of columns to row-major.
     pub fn plain(&self, blocked: &[f32]) -> Vec<f32> {
         let size = self.rows * self.block;
         let row = |row: usize| {
@@ -145,7 +145,7 @@ impl SparseTensor {
         (0..self.rows).flat_map(row).copied().collect()
     }
 
-    /// `gradient` is in this tensor's order.
+    /// `gradient` has the layout of `w`.
     pub fn update(&mut self, gradient: &[f32], step: &SparseAdamStep) {
         let (rows, size) = (self.rows, self.rows * self.block);
         for (part, gradient) in self.parts(rows).iter_mut().zip(gradient.chunks(size)) {

@@ -42,7 +42,7 @@ pub struct TrainTask<'a> {
     /// The network whose weights a new training run starts from.
     pub init: &'a str,
     pub name: &'a str,
-    /// Sample count of the training run at which this training ends.
+    /// Training ends once the run has learnt this many samples in total, earlier iterations included.
     pub samples: u64,
     pub lr_factor: f64,
     pub seed: u64,

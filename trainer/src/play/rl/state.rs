@@ -40,7 +40,7 @@ pub struct RunState {
     pub buffer: ReplayBuffer,
     /// Number of the training run. Every veto starts a new one from the best weights.
     pub training: u64,
-    /// Sample count of the training run at which this iteration's training ends.
+    /// This iteration's training ends once the run has learnt this many samples in total.
     pub target: u64,
     /// Step of the training run at which this iteration's training began.
     #[serde(default)]

@@ -57,7 +57,7 @@ impl Session {
             clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
             longest: budget.hard.unwrap_or(Duration::MAX),
             strength: self.settings().strength(),
-            // Classical players draw by themselves; their statistics are not visits.
+            // Temperature does not apply to classical players: they choose the move, and most have no visit counts.
             temperature: self.settings().move_temperature().filter(|_| self.settings().player.is_none()),
             finished,
             handle,

@@ -66,7 +66,7 @@ fn shipped(name: &str) -> (Net, Weights, PathBuf) {
     (net, weights, nets.join(format!("{name}.onnx")))
 }
 
-/// Compares all positions in one batch and one by one.
+/// Compares libtorch, in one batch and one position at a time, with ONNX Runtime in one batch.
 fn agree(net: &Net, weights: Weights, file: &Path) {
     let torch = Torch::new(net, weights, Device::Cpu);
     let theirs = Network::load(file).unwrap();

@@ -13,8 +13,8 @@ use engine::nets::onnx_file::proto::{
 /// Quantises planned tensors to unsigned 8 bits (one scale per tensor) and planned layers' `weights` to signed 8 bits
 /// (one scale per output channel).
 ///
-/// Signed activations too are unsigned with a zero point: with AVX-512 VNNI, ONNX Runtime is almost 5 times as fast on
-/// u8 × s8 as on s8 × s8.
+/// Activations that can be negative are unsigned too, with a zero point: with AVX-512 VNNI, ONNX Runtime is almost 5
+/// times as fast on u8 × s8 as on s8 × s8.
 ///
 /// Panics if the graph or a planned range or weights are missing.
 pub fn quantised(
