@@ -95,6 +95,16 @@ fn a_proven_mate_has_its_whole_line() {
             assert!(is_mated || all_moves, "{fen}: {:?}", report.lines[0]);
         }
     }
+    // The mate search proves mates in four where the tree's moves alone prove mates in five.
+    for fen in [
+        "3rkq1r/1pQ2p1p/p3bPp1/3pR3/8/8/PPP2PP1/1K1R4 w - - 1 1",
+        "4Nr1k/1bp2p1p/1r4p1/3P4/1p1q1P1Q/4R3/P5PP/4R2K w - - 1 1",
+    ] {
+        let evaluator: Box<dyn Evaluator> = Box::new(SparseNetwork::embedded().evaluator());
+        let game = Game::from_fen(fen).unwrap();
+        let report = search_with(Params::native(), vec![evaluator], &game, visits(8_000)).report;
+        assert_eq!(mates_are_whole(fen, &report), 1, "{fen}: {:?}", report.lines);
+    }
     let mut mates = 0;
     for (game, _) in sample_of_mates(1..=4) {
         for m in game.legal_moves().into_iter().take(2) {

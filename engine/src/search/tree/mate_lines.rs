@@ -122,6 +122,8 @@ impl MateLineFinder<'_> {
             let known = self.known(id).filter(|(_, _, proof)| matches!(proof, Proof::Loss(_)));
             known.filter_map(|(m, child, proof)| Some((m, child, proof.mate()?))).min_by_key(|known| known.2)
         });
+        // The mate search may have proven a faster mate than the tree's moves.
+        let fastest = fastest.filter(|known| known.2 < plies);
         if let Some((packed, child, plies)) = fastest {
             let m = packed.to_legal_move(game.position());
             if let Some(rest) = self.defend(Some(child), &after(game, m), plies) {
@@ -150,7 +152,8 @@ impl MateLineFinder<'_> {
         for m in legal {
             let after = after(game, m);
             let in_tree = known.iter().find(|(packed, ..)| *packed == PackedMove::new(m));
-            let in_tree = in_tree.filter(|(_, _, proof)| matches!(proof, Proof::Win(_)));
+            let in_tree =
+                in_tree.filter(|(_, _, proof)| matches!(proof, Proof::Win(bound) if *bound < plies));
             let (bound, child) = match in_tree.and_then(|(_, id, proof)| Some((proof.mate()?, *id))) {
                 Some((bound, id)) => (bound, Some(id)),
                 None => (self.prove(&after, plies / 2)?.plies_at_most, None),
