@@ -124,6 +124,20 @@ fn a_folder_that_goes_away_costs_no_move() {
 }
 
 #[test]
+fn a_rating_that_sets_the_nodes_takes_no_other_limit() {
+    for limit in [["--nodes", "50"], ["--movetime", "50"]] {
+        let refused = Command::new(env!("CARGO_BIN_EXE_philidor"))
+            .args(["play", "--elo", "1200"])
+            .args(limit)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && errors.contains(limit[0]), "{errors}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_refused_before_the_game() {
     let refused = Command::new(env!("CARGO_BIN_EXE_philidor"))
         .args(["play", "--pgn", "/nonexistent/game.pgn"])

@@ -36,13 +36,17 @@ pub struct PlayConfig {
     /// The side that you play
     #[arg(long, value_enum, default_value_t = PlayerSide::White)]
     pub side: PlayerSide,
-    /// Weaken the engine to this rating [default: full strength]
-    #[arg(long, value_parser = clap::value_parser!(i64).range(WEAKEST..=STRONGEST))]
+    /// Weaken the engine to this rating, which sets its nodes [default: full strength]
+    #[arg(
+        long,
+        conflicts_with_all = ["movetime", "nodes"],
+        value_parser = clap::value_parser!(i64).range(WEAKEST..=STRONGEST)
+    )]
     pub elo: Option<i64>,
-    /// Thinking time of the engine per move at full strength, in milliseconds
+    /// Thinking time of the engine per move, in milliseconds
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub movetime: u64,
-    /// Nodes per move at full strength, instead of a time
+    /// Nodes per move, instead of a time
     #[arg(long, conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     pub nodes: Option<u64>,
     /// Start from this position [default: the initial position]
