@@ -27,7 +27,7 @@ impl PgnHeader<'_> {
     }
 }
 
-pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, header: PgnHeader<'_>) -> String {
+pub fn pgn_game(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, header: PgnHeader<'_>) -> PgnGame {
     let mut tags = vec![
         ("Event", header.event),
         ("Site", "Philidor's studio"),
@@ -54,12 +54,19 @@ pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, head
     };
     let tags = tags.into_iter().map(|(name, value)| (name, value.to_owned()));
     let (start, moves) = game.start_and_moves();
-    let pgn = PgnGame::from_moves(tags, start, moves, |_| None, result);
+    PgnGame::from_moves(tags, start, moves, |_| None, result)
+}
+
+/// Without an empty line at the end.
+pub fn pgn_text(game: &PgnGame) -> String {
     let mut text = Vec::new();
-    pgn.write(&mut text).expect("memory can be written");
-    // Removes the trailing empty line.
+    game.write(&mut text).expect("memory can be written");
     text.pop();
-    String::from_utf8_lossy(&text).into_owned()
+    String::from_utf8(text).expect("games are written in UTF-8")
+}
+
+pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, header: PgnHeader<'_>) -> String {
+    pgn_text(&pgn_game(game, names, end, header))
 }
 
 /// Plies before the game's first move, by the move number of its start position.

@@ -4,14 +4,16 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use engine::chess::pgn::read_games;
 use serde::{Deserialize, Serialize};
 use shakmaty::ByColor;
 use thiserror::Error;
 
 use super::clock::{ChessClock, TimeControl};
+use super::pgn::{PgnHeader, pgn_game, pgn_text};
 use super::played::{GameEnd, PlayedGame};
 use super::seats::{NewGame, Seat};
-use super::session::Session;
+use super::session::{Session, end_of};
 
 const FORMAT: &str = "studio-game/1";
 
@@ -38,6 +40,12 @@ pub struct SavedGame {
     clock: Option<SavedClock>,
     move_time_ms: u32,
     end: Option<GameEnd>,
+    /// With variations and comments.
+    #[serde(default)]
+    pgn: Option<String>,
+    /// The tags of the PGN are those of a file.
+    #[serde(default)]
+    loaded: bool,
     /// False for an unchanged loaded game.
     #[serde(default = "yes")]
     played: bool,
@@ -81,6 +89,8 @@ impl SavedGame {
             clock,
             move_time_ms: session.move_time_ms,
             end: session.end,
+            pgn: Some(pgn_text(&session.pgn("????.??.??"))),
+            loaded: session.is_loaded,
             played: session.is_played,
             analysis,
         }
@@ -112,6 +122,12 @@ impl SavedGame {
             session.clock = Some(clock);
             session.clock_before = saved.before.into_iter().map(durations).collect();
         }
+        session.record = pgn_game(&session.game, ["?"; 2], None, PgnHeader::casual("????.??.??"));
+        let saved = self.pgn.and_then(|text| read_games(text.as_bytes()).0.pop());
+        if let Some((_, record)) = saved.filter(|(_, record)| record.moves() == session.record.moves()) {
+            (session.record, session.is_loaded) = (record, self.loaded);
+        }
+        session.at = end_of(&session.record, session.game.ply());
         session.is_played = self.played;
         session.names = self.names;
         session.end = self.end.or(session.game.end());

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use engine::chess::pgn::PgnGame;
+use engine::chess::pgn::{MoveTree, NodeId, PgnGame, Step};
 use engine::search::Score;
 use shakmaty::{ByColor, Color};
 
 use super::clock::ChessClock;
 use super::file::LoadedGame;
+use super::pgn::{PgnHeader, pgn_game};
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
 use super::seats::{ActionError, NewGame, Seat, one_second};
 
@@ -19,8 +20,12 @@ pub struct Session {
     pub(super) game: PlayedGame,
     pub(super) seats: ByColor<Seat>,
     pub(super) names: Option<[String; 2]>,
-    /// The loaded game with its comments and variations; `None` once the game is changed.
-    pub(super) source: Option<PgnGame>,
+    /// The game with its variations and comments. Its tags are those of a loaded game.
+    pub(super) record: PgnGame,
+    /// The present position in the tree.
+    pub(super) at: NodeId,
+    /// The moves are those of the loaded file, whose tags hold.
+    pub(super) is_loaded: bool,
     pub(super) clock: Option<ChessClock>,
     /// The clock before each move, for take-backs.
     pub(super) clock_before: Vec<ByColor<Duration>>,
@@ -50,12 +55,15 @@ impl Session {
         let end = game.end();
         let clock = new.clock.map(ChessClock::new);
         let full = clock.iter().map(|clock| clock.left(Instant::now()));
+        let record = pgn_game(&game, ["?"; 2], end, PgnHeader::casual("????.??.??"));
         Ok(Session {
+            at: end_of(&record, game.ply()),
+            record,
+            is_loaded: false,
             clock_before: full.cycle().take(game.ply()).collect(),
             game,
             seats: ByColor { white: new.white, black: new.black },
             names: None,
-            source: None,
             clock,
             move_time_ms: new.move_time_ms,
             end,
@@ -67,10 +75,12 @@ impl Session {
     pub fn loaded(LoadedGame { game, names, end, source }: LoadedGame) -> Session {
         let named = names.iter().any(|name| !name.is_empty());
         Session {
+            at: end_of(&source, game.ply()),
+            record: source,
+            is_loaded: true,
             game,
             seats: ByColor { white: Seat::Person, black: Seat::Person },
             names: named.then_some(names),
-            source: Some(source),
             clock: None,
             clock_before: Vec::new(),
             move_time_ms: one_second(),
@@ -80,8 +90,14 @@ impl Session {
         }
     }
 
-    pub fn source(&self) -> Option<&PgnGame> {
-        self.source.as_ref()
+    /// With variations and comments. `date` is for a game that was played here.
+    pub fn pgn(&self, date: &str) -> PgnGame {
+        if self.is_loaded {
+            return self.record.clone();
+        }
+        let [white, black] = self.labels();
+        let game = pgn_game(&self.game, [&white, &black], self.end, PgnHeader::casual(date));
+        PgnGame { tree: self.record.tree.clone(), ..game }
     }
 
     pub fn game(&self) -> &PlayedGame {
@@ -183,6 +199,8 @@ impl Session {
         }
         let m = self.game.parse(text).map_err(ActionError::Invalid)?;
         self.game.play(m).map_err(ActionError::NotNow)?;
+        self.at = self.record.tree.play(self.at, Step::Move(m));
+        self.record.tree.make_main(self.at);
         if let Some(clock) = &mut self.clock {
             self.clock_before.push(clock.left(now));
             clock.press(mover, now);
@@ -193,7 +211,7 @@ impl Session {
 
     fn changed(&mut self, end: Option<GameEnd>, now: Instant) {
         self.end = end;
-        self.source = None;
+        self.is_loaded = false;
         self.is_played = true;
         self.revision += 1;
         if let Some(clock) = &mut self.clock
@@ -229,6 +247,11 @@ impl Session {
             return Err(ActionError::NotNow("There is no move of yours to take back.".into()));
         }
         self.game.take_back(plies);
+        let tree = &mut self.record.tree;
+        self.at = (0..plies).fold(self.at, |node, _| tree.parent(node).unwrap_or(MoveTree::ROOT));
+        // Variations in place of a move that is taken back would become the game.
+        let later: Vec<NodeId> = tree.children(self.at).collect();
+        later.into_iter().for_each(|node| tree.delete(node));
         if let Some(clock) = &mut self.clock {
             if let Some(left) = self.clock_before.get(self.game.ply()) {
                 clock.set_left(*left);
@@ -303,6 +326,11 @@ impl Session {
     fn move_time(&self) -> Duration {
         Duration::from_millis(u64::from(self.move_time_ms))
     }
+}
+
+/// The node after `ply` moves of the main line.
+pub(super) fn end_of(game: &PgnGame, ply: usize) -> NodeId {
+    ply.checked_sub(1).and_then(|last| game.tree.main_line().nth(last)).unwrap_or(MoveTree::ROOT)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::chess::pgn::read_games;
 use engine::search::Score;
 use tokio::sync::{mpsc, watch};
 
@@ -18,7 +17,7 @@ use self::engines::{Probed, probe};
 use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
 use super::crew::{Crew, CrewEvent, Role};
 use super::file::PgnFile;
-use super::pgn::{PgnHeader, write_pgn};
+use super::pgn::pgn_text;
 use super::saved::{SavedError, SavedGame};
 use super::seats::{ActionError, NewGame, Seat};
 use super::session::Session;
@@ -257,15 +256,9 @@ impl Table {
         PgnFile::read(&text).map_err(|error| ActionError::NotNow(format!("{}: {error}", path.display())))
     }
 
-    /// The game as PGN, with the comments of its file unless it was changed.
+    /// With the variations and comments of a loaded game.
     fn pgn(&self, date: &str) -> String {
-        let mut text = Vec::new();
-        let unchanged = self.session.source().map(|source| source.write(&mut text));
-        if unchanged.is_some_and(|written| written.is_ok()) {
-            return String::from_utf8_lossy(&text).into_owned();
-        }
-        let [white, black] = self.session.labels();
-        write_pgn(self.session.game(), [&white, &black], self.session.end(), PgnHeader::casual(date))
+        pgn_text(&self.session.pgn(date))
     }
 
     fn reviewed(&self) -> Result<ReviewedGame, ActionError> {
@@ -273,11 +266,7 @@ impl Table {
             let text = "There is no move to review: play a game, or load a PGN.";
             return Err(ActionError::NotNow(text.to_owned()));
         }
-        let written = || read_games(self.pgn("????.??.??").as_bytes()).0.pop().map(|(_, game)| game);
-        let game = self.session.source().cloned().or_else(written);
-        let game =
-            game.ok_or_else(|| ActionError::Invalid("The game cannot be written as PGN.".to_owned()))?;
-        Ok(ReviewedGame { key: key_of(self.session.game()), game })
+        Ok(ReviewedGame { key: key_of(self.session.game()), game: self.session.pgn("????.??.??") })
     }
 
     async fn changed(&mut self) {

@@ -139,10 +139,32 @@ async fn a_file_of_games_is_loaded_and_another_game_chosen() {
     do_it(&table, json!({"do": "choose", "game": 1})).await.unwrap();
     wait_for(&table, |view| view["white"]["label"] == "C").await;
     assert!(do_it(&table, json!({"do": "choose", "game": 2})).await.is_err());
-    // A move makes it another game, without the file's comments.
+    // A move makes it another game, without the file's tags.
     do_it(&table, json!({"do": "move", "text": "e5"})).await.unwrap();
     assert_ne!(table.reviewed().await.unwrap().key, reviewed.key);
     assert!(table.tree(Vec::new()).await.is_err(), "there is no evaluation");
+}
+
+#[tokio::test]
+async fn variations_and_comments_outlast_further_moves_and_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = table(&folder, "e7e5");
+    load(&first, "[White \"A\"]\n\n1. e4 {best} (1. d4 d5) 1... e5 $1 *\n", false).await.unwrap();
+    let second = table(&folder, "e7e5");
+    wait_for(&second, |view| plies(view) == 2).await;
+    let same = second.pgn("2026.01.02".into()).await.unwrap();
+    assert!(same.starts_with("[White \"A\"]\n\n1. e4 {best} (1. d4 d5) 1... e5 $1 *"), "{same}");
+    do_it(&second, json!({"do": "move", "text": "Nf3"})).await.unwrap();
+    let third = table(&folder, "e7e5");
+    let longer = third.pgn("2026.01.02".into()).await.unwrap();
+    assert!(longer.contains("1. e4 {best} (1. d4 d5) 1... e5 $1 2. Nf3 *"), "{longer}");
+    assert!(longer.contains("[Event \"Casual game\"]"), "{longer}");
+    for _ in 0..3 {
+        do_it(&third, json!({"do": "take_back"})).await.unwrap();
+    }
+    do_it(&third, json!({"do": "move", "text": "d4"})).await.unwrap();
+    let other = third.pgn("2026.01.02".into()).await.unwrap();
+    assert!(other.ends_with("\n\n1. d4 *\n"), "{other}");
 }
 
 #[tokio::test]
