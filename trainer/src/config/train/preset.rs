@@ -25,7 +25,7 @@ pub enum TrainPreset {
     LinearHidden,
     /// The family sparse, made for the CPU: learns 50,000 samples a second and core, plays at 150,000 positions a second
     Cpu,
-    /// As `cpu`, on the labels in nets/labels, which a clone has: a first network in a quarter of an hour
+    /// As `cpu`, on the labels in nets/labels, which a clone has: a first network in two minutes
     First,
     /// ChessTRM: a small transformer applied recursively, 16 steps per position; needs a GPU
     Chesstrm,
