@@ -64,7 +64,7 @@ pub struct Query {
     pub include: Include,
     /// `None` for a final answer only.
     pub report_every: Option<Duration>,
-    /// Writes castling as king takes rook.
+    /// Moves in answers write castling as king takes rook (e1h1), as Chess960 does.
     pub chess960: bool,
 }
 

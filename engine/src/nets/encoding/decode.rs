@@ -46,7 +46,7 @@ enum Turned {
     Rotated,
 }
 
-/// A scheme whose first twelve planes are own P N B R Q K, then the opponent's.
+/// A scheme whose first twelve planes are the own P, N, B, R, Q, K, and the opponent's in the same order.
 struct Layout {
     turned: Turned,
     /// The side-to-move plane, and the side for which it is all ones.

@@ -18,7 +18,8 @@ const SHORTEN: u64 = 500_000;
 
 const ROOT_SLICES: u64 = 2;
 
-/// Root Q, for the side to move, from which all slices go to the root. From ±WINNING on, the game counts as decided.
+/// A root Q of at least this, for the side to move, gives all slices to the root. Below −WINNING as well, the game
+/// counts as decided.
 const WINNING: f32 = 0.5;
 
 /// Limits on the most visited line: plies, visits that each move needs, slices per position.

@@ -132,7 +132,7 @@ pub fn parse(uci: &UciMove) -> Result<Move> {
     }
 }
 
-/// The weight that gets full colour.
+/// The absolute weight that is drawn in full colour: the `IN_SCALE` quantile, so that outliers do not pale the rest.
 fn scale(weights: impl Iterator<Item = f32>) -> f32 {
     let mut sizes: Vec<f32> = weights.map(f32::abs).collect();
     sizes.sort_by(f32::total_cmp);

@@ -30,7 +30,7 @@ struct LiveBoards {
     written: Option<Instant>,
 }
 
-/// Starts publishing boards in a run's folder. The run ends after `iterations` or at `until`.
+/// Starts publishing boards in a run's folder, with the planned end of the run: `iterations` or the time `until`.
 pub fn begin(folder: &Path, iterations: Option<u64>, until: Option<SystemTime>) {
     let since_1970 = |time: SystemTime| Some(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64());
     let live = LiveBoards {

@@ -5,7 +5,7 @@ use super::compare::{ErrorStatistics, QuantisationQuality};
 /// Limit on the mean policy KL (nats) and on the mean WDL error.
 const MEAN: f64 = 0.01;
 
-/// Limit on both at the 99th percentile of positions.
+/// Limit on the policy KL and on the WDL error that 99 % of the positions stay within.
 const HIGH: f64 = 0.1;
 
 /// Limit on the decrease in top-1 accuracy.
