@@ -63,6 +63,9 @@ RECENT = 300.0
 LATE, LATE_AT_LEAST = 3, 30.0
 # Seconds to wait for a cluster that is starting.
 PATIENCE = 300.0
+# The status of a program whose run another one holds, and the seconds to wait for it: the lock of a killed one on
+# another machine ends after 120.
+IN_USE, LOCKED = 75, 180.0
 
 
 def say(text):
@@ -154,17 +157,30 @@ class Learner:
     """Runs the learner's process and restarts it after a kill, as Ray restarts this actor."""
 
     def run(self, command, run, folder):
-        short = 0
-        while True:
-            begun = time.monotonic()
-            resume = run and (Path(folder) / run / "state.json").exists() and "--resume" not in command
-            status = child(resumed(command) if resume else command, cwd=folder).wait()
-            # A resumed learner that ends at once may have met its predecessor, which is still being killed.
-            short = short + 1 if resume and time.monotonic() - begun < 10 else 0
-            if status in (0, 2) or (status > 0 and (short == 0 or short > 3)):
+        return learn(command, run, folder)
+
+
+def learn(command, run, folder, clock=time):
+    """Runs the learner until it ends by itself; its status."""
+    short, locked = 0, None
+    while True:
+        begun = clock.monotonic()
+        resume = run and (Path(folder) / run / "state.json").exists() and "--resume" not in command
+        status = child(resumed(command) if resume else command, cwd=folder).wait()
+        if status == IN_USE:
+            locked = begun if locked is None else locked
+            if begun - locked > LOCKED:
                 return status
-            say(f"the learner ended with status {status}; it is started again")
-            time.sleep(1)
+            say("another process holds the run, perhaps a learner that was killed on another machine: waiting")
+            clock.sleep(5)
+            continue
+        locked = None
+        # A resumed learner that ends at once may have met its predecessor, which is still being killed.
+        short = short + 1 if resume and clock.monotonic() - begun < 10 else 0
+        if status in (0, 2) or (status > 0 and (short == 0 or short > 3)):
+            return status
+        say(f"the learner ended with status {status}; it is started again")
+        clock.sleep(1)
 
 
 def resumed(command):

@@ -97,6 +97,7 @@ step timeout 300 python3 tests/clients/python_chess.py
 step timeout 120 python3 tests/clients/analyse_example.py
 step timeout 300 python3 tests/clients/review.py
 # Three nodes of Ray on this machine, with the philidor-trainer that the tests have built.
+step timeout 60 .deps/fleet/bin/python tests/fleet/driver.py
 step timeout 600 .deps/fleet/bin/python tests/fleet/cluster.py
 step timeout 600 .deps/fleet/bin/python tests/fleet/machines.py
 report >&2

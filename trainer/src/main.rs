@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use trainer::cli::{
     AnnotateArgs, ArenaArgs, BestArgs, CompareArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs,
     FetchGamesArgs, HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs,
-    QuantiseArgs, RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs,
+    QuantiseArgs, RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs, exit_code,
 };
 
 /// Philidor's trainer: from games to networks.
@@ -76,5 +76,5 @@ fn main() -> ExitCode {
     if let Err(error) = &done {
         eprintln!("{error:#}");
     }
-    engine::base::interrupt::exit_code(done.is_ok())
+    exit_code(&done)
 }

@@ -25,6 +25,11 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// Ends the program without letting other threads finish or anything be dropped.
+pub fn exit_at_once(status: u8) -> ! {
+    signal_hook::low_level::exit(i32::from(status))
+}
+
 /// 130 after a SIGINT, 143 after a SIGTERM that [`flag`] caught; otherwise 0 if `done`, else 1.
 pub fn exit_code(done: bool) -> ExitCode {
     match CODE.load(Ordering::Relaxed) {

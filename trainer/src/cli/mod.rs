@@ -43,8 +43,12 @@ mod rl_limits;
 mod work;
 
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use engine::base::interrupt;
+
+use crate::base::lock::{IN_USE, InUse};
+use crate::data::dataset::ChunkError;
 
 pub use annotate::AnnotateArgs;
 pub use arena::ArenaArgs;
@@ -74,6 +78,18 @@ pub use torch::WithoutLibtorch as QuantiseArgs;
 pub use train::TrainArgs;
 pub use verify::VerifyArgs;
 pub use work::WorkArgs;
+
+/// The exit code of a command: [`IN_USE`] if another process holds its folder or output, else that of
+/// [`interrupt::exit_code`].
+pub fn exit_code(done: &anyhow::Result<()>) -> ExitCode {
+    if done.as_ref().is_err_and(is_in_use) { IN_USE.into() } else { interrupt::exit_code(done.is_ok()) }
+}
+
+fn is_in_use(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| cause.is::<InUse>() || matches!(cause.downcast_ref(), Some(ChunkError::InUse(_))))
+}
 
 fn print_line(line: std::fmt::Arguments<'_>) {
     match writeln!(io::stdout(), "{line}") {

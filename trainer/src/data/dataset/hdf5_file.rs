@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::chunk::Chunk;
 use super::{FORMAT, VERSION};
 use crate::base::files;
+use crate::base::lock::InUse;
 use crate::data::record::SearchColumns;
 
 /// Entries per compressed block, the unit of decompression.
@@ -39,7 +40,7 @@ pub enum ChunkError {
     #[error("{}: cannot be written: {}", .0.display(), .1)]
     Unwritable(PathBuf, String),
     #[error("{0}")]
-    InUse(String),
+    InUse(InUse),
 }
 
 /// Writes under a temporary name and renames. A failure leaves `path` unchanged.

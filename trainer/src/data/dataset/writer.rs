@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use super::chunk::Chunk;
 use super::hdf5_file::{ChunkError, read, write};
-use crate::base::lock::Lock;
+use crate::base::lock::{InUse, Lock};
 use crate::data::record::GameRecord;
 
 /// Writes games to `FOLDER/NAME-00000.h5`, `NAME-00001.h5`, …, each of about `chunk_size` positions.
@@ -39,8 +39,11 @@ impl ChunkWriter {
     fn locked(folder: &Path, name: &str, source: &str, chunk_size: usize) -> Result<ChunkWriter, ChunkError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| ChunkError::Unwritable(folder.to_owned(), error.to_string()))?;
-        let lock = Lock::take(&folder.join(format!("{name}.lock")))
-            .map_err(|error| ChunkError::InUse(format!("{error:#}")))?;
+        let path = folder.join(format!("{name}.lock"));
+        let lock = Lock::take(&path).map_err(|error| match error.downcast::<InUse>() {
+            Ok(in_use) => ChunkError::InUse(in_use),
+            Err(error) => ChunkError::Unwritable(path, error.root_cause().to_string()),
+        })?;
         Ok(ChunkWriter {
             folder: folder.to_owned(),
             name: name.to_owned(),
