@@ -209,6 +209,24 @@ fn pipes_are_read_once_and_to_their_end() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_read_like_a_file() {
+    let folder = Folder::new();
+    let (pipe, out) = (folder.path("games.pgn.zst"), folder.path("out"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
+    let packed = zstd::encode_all(many_games(300).as_bytes(), 3).expect("memory");
+    let writer = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || std::fs::write(pipe, packed))
+    };
+    let output = trainer(&["import", &pipe, "--out", &out]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    writer.join().expect("no panic").expect("it is read to its end");
+    let chunk = dataset::read(Path::new(&format!("{out}/games-00000.h5"))).expect("a sound file");
+    assert_eq!(chunk.games(), 300);
+}
+
 #[test]
 fn files_that_are_no_games_are_named_with_what_to_do() {
     let folder = Folder::new();

@@ -39,8 +39,15 @@ pub trait Learner: Sized {
     /// Steps between updates of the averaged weights.
     const AVERAGE_EVERY: u64;
 
-    /// Makes an optimiser step at learning rate `lr`. Returns the number of samples learnt from.
-    fn step(&mut self, feed: &mut Self::Feed, lr: f64, progress: &TrainProgress) -> Result<u64, TrainError>;
+    /// Makes an optimiser step at learning rate `lr`, and calls `during` with the share of it that is done. Returns the
+    /// number of samples learnt from.
+    fn step(
+        &mut self,
+        feed: &mut Self::Feed,
+        lr: f64,
+        progress: &TrainProgress,
+        during: &dyn Fn(f64),
+    ) -> Result<u64, TrainError>;
 
     /// Updates the averaged weights.
     fn average(&mut self, update: AverageUpdate);
@@ -151,7 +158,11 @@ impl<L: Learner> Run<L> {
             if self.config.progress_since(part, samples, time_s) >= self.config.swa_from {
                 self.progress.start_swa();
             }
-            self.progress.samples += self.learner.step(feed, lr, &self.progress)?;
+            let during = |share: f64| {
+                let time_s = before + start.elapsed().as_secs_f64();
+                reporter.during(share, &TrainProgress { time_s, ..self.progress.clone() });
+            };
+            self.progress.samples += self.learner.step(feed, lr, &self.progress, &during)?;
             self.progress.step += 1;
             if let Some(update) = self.progress.average_update(&self.config, L::AVERAGE_EVERY) {
                 self.learner.average(update);

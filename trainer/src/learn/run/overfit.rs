@@ -151,7 +151,7 @@ pub fn overfit<L: Learner>(
     let mut said = Instant::now();
     loop {
         let lr = schedule.learning_rate(progress.samples, progress.step as f64 / steps as f64);
-        progress.samples += learner.step(feed, lr, &progress)?;
+        progress.samples += learner.step(feed, lr, &progress, &|_| ())?;
         progress.step += 1;
         let step = progress.step;
         if step.is_multiple_of(every) || step == steps || said.elapsed() >= SILENCE {

@@ -56,7 +56,7 @@ pub fn lr_range_test<L: Learner>(
 ) -> Result<Vec<RangeTestStep>> {
     let mut progress = TrainProgress::default();
     let mut step = |lr: f64| {
-        match learner.step(feed, lr, &progress) {
+        match learner.step(feed, lr, &progress, &|_| ()) {
             Ok(samples) => progress.samples += samples,
             Err(TrainError::NotFinite(_)) => return Ok(None),
             Err(TrainError::Failed(error)) => return Err(error),

@@ -182,7 +182,13 @@ impl Learner for SparseTrainer {
     // An update reads and writes all weights, too much for every step on a CPU.
     const AVERAGE_EVERY: u64 = 16;
 
-    fn step(&mut self, feed: &mut Self::Feed, lr: f64, _: &TrainProgress) -> Result<u64, TrainError> {
+    fn step(
+        &mut self,
+        feed: &mut Self::Feed,
+        lr: f64,
+        _: &TrainProgress,
+        _: &dyn Fn(f64),
+    ) -> Result<u64, TrainError> {
         let batch = feed.next_batch()?;
         let tally = self.learner.step(&batch, lr as f32);
         if !(tally.policy().is_finite() && tally.value().is_finite()) {

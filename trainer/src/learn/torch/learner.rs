@@ -86,6 +86,12 @@ impl Learner {
     /// Makes an optimiser step with the mean gradient of `batches`, without synchronising with the device. Returns each
     /// batch's policy losses, `[n]`, on the device.
     pub fn step(&mut self, batches: &[Batch], lr: f64) -> Vec<Tensor> {
+        self.step_shown(batches, lr, &|_| ())
+    }
+
+    /// [`Learner::step`] that calls `during` with the share of it that is done. On a GPU, which computes later, the
+    /// shares come too early.
+    pub fn step_shown(&mut self, batches: &[Batch], lr: f64, during: &dyn Fn(f64)) -> Vec<Tensor> {
         let share = 1.0 / batches.len() as f64;
         let stats = tch::no_grad(|| self.weights.stats.copy());
         let mut sums: Option<(Vec<Tensor>, [Tensor; 2])> = None;
@@ -95,7 +101,8 @@ impl Learner {
             let draw = (self.optimiser.steps << 20) + i as u64;
             let seed = (self.config.seed ^ draw).cast_signed();
             let batch = self.expander.upload(batch);
-            let (gradient, losses) = self.gradient(&batch, seed, share);
+            let (gradient, losses) =
+                self.gradient(&batch, seed, share, &|done| during((i as f64 + done) * share));
             policy_losses.push(losses.last().policy.detach());
             let _guard = tch::no_grad_guard();
             let terms = [losses.total.detach() * share, measured(&losses, &batch) * share];
@@ -129,8 +136,14 @@ impl Learner {
     }
 
     /// Returns the gradient of `share` · loss · loss scale in consecutive pieces, and the losses. `seed` determines the
-    /// dropout.
-    fn gradient(&self, batch: &DeviceBatch, seed: i64, share: f64) -> (Vec<Tensor>, Losses) {
+    /// dropout. `during` is called with the share of the work that is done.
+    fn gradient(
+        &self,
+        batch: &DeviceBatch,
+        seed: i64,
+        share: f64,
+        during: &dyn Fn(f64),
+    ) -> (Vec<Tensor>, Losses) {
         let scaled = |total: Tensor| match (self.loss_scale.fixed(), share) {
             (true, 1.0) => total,
             _ => total * (self.loss_scale.factor() * share),
@@ -139,7 +152,7 @@ impl Learner {
             let weights = self.config.model.step_weights();
             let mut steps: Vec<Option<StepLosses>> = weights.iter().map(|_| None).collect();
             let input = batch.input.to_kind(self.weights.kind());
-            let gradient = net.gradient(&self.weights, &input, seed, |step, answer| {
+            let gradient = net.gradient(&self.weights, &input, seed, during, |step, answer| {
                 let losses = loss::step_losses(&answer.policy, Some(&answer.wdl), batch, &self.config);
                 let mut total = &losses.total * weights[step];
                 if step + 1 == weights.len() {
@@ -156,7 +169,11 @@ impl Learner {
         let output = self.net.forward(&self.weights, &batch.input, true);
         let losses = loss::losses(&output, batch, &self.config);
         let total = self.with_reference_penalty(losses.total.shallow_clone(), batch, losses.last());
-        (self.weights.gradient_pieces(&scaled(total)), losses)
+        // The backward pass takes twice as long as the forward pass.
+        during(1.0 / 3.0);
+        let gradient = self.weights.gradient_pieces(&scaled(total));
+        during(1.0);
+        (gradient, losses)
     }
 
     /// Adds the KL penalty of the last step's policy if there is a reference.

@@ -94,9 +94,15 @@ impl run::Learner for Learner {
 
     const AVERAGE_EVERY: u64 = 1;
 
-    fn step(&mut self, feed: &mut Self::Feed, lr: f64, progress: &TrainProgress) -> Result<u64, TrainError> {
+    fn step(
+        &mut self,
+        feed: &mut Self::Feed,
+        lr: f64,
+        progress: &TrainProgress,
+        during: &dyn Fn(f64),
+    ) -> Result<u64, TrainError> {
         let batches = self.batches(feed, progress.step)?;
-        let losses = Learner::step(self, &batches, lr);
+        let losses = self.step_shown(&batches, lr, during);
         if self.config().replayed_samples() > 0 {
             self.replay(&batches, &losses);
         }

@@ -57,22 +57,34 @@ impl Reporter {
         Ok(Reporter { file, events, pulse, config, start, last, paused, losses })
     }
 
-    pub fn tick(&mut self, progress: &TrainProgress) {
+    /// Counts the share of a step that is done.
+    pub fn during(&self, share: f64, progress: &TrainProgress) {
+        self.tick(&within(share, progress, &self.config));
+    }
+
+    pub fn tick(&self, progress: &TrainProgress) {
         if self.pulse.is_due() {
-            let seconds = (progress.time_s - self.start.time_s).max(1e-9);
-            let rate = (progress.samples - self.start.samples) as f64 / seconds;
-            self.show(progress, rate);
+            self.show(progress, self.rate(progress));
         }
     }
 
+    /// Samples per second of this session.
+    fn rate(&self, progress: &TrainProgress) -> f64 {
+        (progress.samples - self.start.samples) as f64 / (progress.time_s - self.start.time_s).max(1e-9)
+    }
+
     fn show(&self, progress: &TrainProgress, rate: f64) {
+        let done = self.config.progress(progress.samples, progress.time_s);
+        self.pulse.show((PARTS as f64 * done) as u64, &self.line(progress, rate));
+    }
+
+    fn line(&self, progress: &TrainProgress, rate: f64) -> String {
         let left = Duration::from_secs_f64(progress.seconds_left(&self.config, rate).min(1e9));
         let left = indicatif::HumanDuration(left);
         let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
         let done = self.config.progress(progress.samples, progress.time_s);
         let (percent, samples) = (100.0 * done, progress.samples);
-        let line = format!("{percent:3.0}% {samples} samples · {rate}/s{} · {left} left", self.losses);
-        self.pulse.show((PARTS as f64 * done) as u64, &line);
+        format!("{percent:3.0}% {samples} samples · {rate}/s{} · {left} left", self.losses)
     }
 
     /// Returns the samples per second since the last report.
@@ -168,6 +180,12 @@ impl Reporter {
     }
 }
 
+/// Progress with the share of a step that is done.
+fn within(share: f64, progress: &TrainProgress, config: &RunConfig) -> TrainProgress {
+    let samples = progress.samples + (share * config.step_samples as f64) as u64;
+    TrainProgress { samples, ..progress.clone() }
+}
+
 /// Empty without a value head.
 fn wdl(separator: &str, measures: &Measures) -> String {
     measures.wdl_loss.map_or(String::new(), |loss| format!("{separator} wdl {}", shown(loss, 4)))
@@ -223,6 +241,15 @@ mod tests {
         assert!(line["policy_loss"].is_null() && line["top1"].is_null(), "{line}");
         assert_eq!(line["wdl_loss"], 0.5);
         assert_eq!(measures.loss(2.0), 1.0, "the best checkpoint is that of what was measured");
+    }
+
+    #[test]
+    fn rate_and_time_left_are_known_during_the_first_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = RunConfig { samples: 1000, step_samples: 500, ..RunConfig::default() };
+        let reporter = Reporter::open(folder.path(), &config, &TrainProgress::default()).unwrap();
+        let now = within(0.25, &TrainProgress { time_s: 10.0, ..TrainProgress::default() }, &config);
+        assert_eq!(reporter.line(&now, reporter.rate(&now)), " 12% 125 samples · 12/s · 70 seconds left");
     }
 
     #[test]

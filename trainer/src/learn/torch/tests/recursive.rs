@@ -65,3 +65,21 @@ fn checkpointed_training_equals_plain_training() {
     let apart = whole.iter().zip(&other).map(|(a, b)| (a - b).abs()).sum::<f32>() / whole.len() as f32;
     assert!(apart > 1e-4, "the weights of the steps matter: {apart}");
 }
+
+#[test]
+fn a_step_shows_how_far_it_is() {
+    let shares = |overrides: &[&str]| {
+        let shares = std::cell::RefCell::new(vec![0.0]);
+        let mut learner = Learner::new(&tiny(overrides), Device::Cpu).unwrap();
+        learner.step_shown(&[opera(), opera()], 1e-3, &|share| shares.borrow_mut().push(share));
+        shares.into_inner()
+    };
+    for (overrides, each) in
+        [(&[][..], 2), (&["model.kept_steps=1"], 3 + 4), (&["model.kept_steps=3"], 3 + 2)]
+    {
+        let shares = shares(overrides);
+        assert_eq!(shares.len(), 1 + 2 * each, "{shares:?}");
+        assert!(shares.is_sorted_by(|a, b| a < b), "{shares:?}");
+        assert!((shares[each] - 0.5).abs() < 1e-9 && (shares[2 * each] - 1.0).abs() < 1e-9, "{shares:?}");
+    }
+}

@@ -25,28 +25,34 @@ impl StepState {
 
 impl Trm {
     /// fp32 gradient `[parameters]` of the sum of `loss(step, answer)` over the steps from 0. `loss` is called once per
-    /// step, later groups first.
+    /// step, later groups first, and `during` with the share of the work that is done.
     pub fn gradient(
         &self,
         weights: &Weights,
         planes: &Tensor,
         seed: i64,
+        during: &dyn Fn(f64),
         mut loss: impl FnMut(usize, &StepAnswer) -> Tensor,
     ) -> Tensor {
         let pass = &ForwardPass { weights, train: true, rounding: false };
         let (steps, group) = (self.config.steps, self.config.group());
         let starts: Vec<usize> = (0..steps).step_by(group).collect();
+        // In forward passes of a step: without gradients to the last group's start, then each step with its gradient,
+        // whose backward pass takes twice as long.
+        let forward = *starts.last().expect("at least one step");
+        let work = forward + 3 * steps;
         let n = planes.size()[0];
         // The states at the start of every group but the first.
         let mut begins = Vec::with_capacity(starts.len());
         tch::no_grad(|| {
             let x = self.embed(pass, planes);
             let mut state = self.initial_state(weights, n);
-            for step in 0..*starts.last().expect("at least one step") {
+            for step in 0..forward {
                 state = self.seeded_step(pass, &x, &state, seed, step);
                 if (step + 1) % group == 0 {
                     begins.push(state.shallow_clone());
                 }
+                during((step + 1) as f64 / work as f64);
             }
         });
         let mut sum: Option<Tensor> = None;
@@ -79,6 +85,7 @@ impl Trm {
                 Some(sum) => sum + gradient,
                 None => gradient,
             }));
+            during((forward + 3 * (steps - start)) as f64 / work as f64);
         }
         sum.expect("at least one group")
     }

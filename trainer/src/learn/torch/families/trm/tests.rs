@@ -97,7 +97,7 @@ fn recomputing_steps_gives_the_same_gradient() {
     for kept in [0, 1, 2, 3, 5, 9] {
         let (trm, _) = small(&format!(r#"{{"dropout": 0.0, "kept_steps": {kept}}}"#));
         let mut seen = Vec::new();
-        let gradient = trm.gradient(&weights, &planes, 1, |step, answer| {
+        let gradient = trm.gradient(&weights, &planes, 1, &|_| (), |step, answer| {
             seen.push(step);
             policy_loss(answer) * weight[step]
         });
@@ -113,7 +113,7 @@ fn dropout_is_the_same_when_steps_are_recomputed() {
     let planes = planes();
     let gradient = |kept: usize, seed: i64| {
         let (trm, weights) = small(&format!(r#"{{"dropout": 0.3, "kept_steps": {kept}}}"#));
-        trm.gradient(&weights, &planes, seed, |_, answer| policy_loss(answer))
+        trm.gradient(&weights, &planes, seed, &|_| (), |_, answer| policy_loss(answer))
     };
     // libtorch's generator is global, so other tests may draw from it in between.
     let agree = |a: &Tensor, b: &Tensor| largest(&(a - b)) < 1e-4 * largest(a);
