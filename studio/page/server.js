@@ -1,7 +1,7 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, Headline, Message, OpeningChoice, RunDetails, TreeView} from './types.js'
+ * @import {Curves, Headline, Message, OpeningChoice, PositionView, RunDetails, TreeView} from './types.js'
  */
 
 /** Delay before the page connects again. */
@@ -117,6 +117,27 @@ export async function loadPgn(file, replace) {
 async function get(path) {
   const answer = await ask(path);
   return 'value' in answer ? answer.value : null;
+}
+
+/**
+ * Adds a move after a position of the game's tree.
+ *
+ * @param {number} node
+ * @param {string} text SAN or UCI notation
+ * @returns {Promise<{value: {node: number}} | {error: string}>}
+ */
+export function addVariation(node, text) {
+  return ask('/api/play', { do: 'variation', node, text });
+}
+
+/**
+ * Has a position analysed.
+ *
+ * @param {number | null} node `null` is the game's last position
+ * @returns {Promise<{value: PositionView} | {error: string}>}
+ */
+export function look(node) {
+  return ask('/api/play/look', { node });
 }
 
 /**

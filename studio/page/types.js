@@ -9,15 +9,22 @@
  * @typedef {{name: string, elo: [number, number] | null, error: string | null}} Engine
  * @typedef {{base_s: number, increment_s: number}} TimeControl
  * @typedef {{white_ms: number, black_ms: number, running: Side | null, control: TimeControl}} ClockState
+ * @typedef {{id: number, parent: number, uci: string, san: string, fen: string, check: boolean, before?: string,
+ *   comment?: string, nags?: number[], eval?: string, clock?: string, shapes?: string[]}} TreeNode
+ * @typedef {{node: number, legal: LegalMove[], is_final: boolean, opening: string | null}} PositionView
  *
  * @typedef {object} GameView
  * @property {number} revision
+ * @property {number} board another number is another game
  * @property {string} key
  * @property {{number: number, games: number, chosen: number} | null} file `number` tells files apart
  * @property {string} start_fen
  * @property {boolean} chess960
  * @property {number} first_ply
  * @property {PlayedMove[]} moves
+ * @property {TreeNode[]} tree all moves with variations, the start first
+ * @property {number} at node of the game's last position
+ * @property {string | null} undo the edit that can be undone
  * @property {string | null} opening
  * @property {[number | null, number | null]} phases plies at which the middlegame and the endgame begin
  * @property {boolean} start_check
@@ -32,7 +39,7 @@
  * @property {boolean} analysis
  * @property {string | null} notice
  * @property {boolean} stalled
- * @property {boolean} is_final the position ends the game by the rules
+ * @property {boolean} is_final the last position ends the game by the rules
  * @property {boolean} at_stake replacing the game needs a confirmation
  * @property {boolean} has_earlier
  * @property {Engine[]} engines
@@ -44,7 +51,7 @@
  * @typedef {{score: Score, wdl: [number, number, number] | null, depth: number, nodes: number,
  *   san: string[], uci: string[], fens: string[]}} ThoughtLine
  * @typedef {{san: string, uci: string, visits: number, prior: number, q: number}} MoveThought for the side that moves
- * @typedef {{ply: number, lines: ThoughtLine[], moves: MoveThought[]}} Thoughts
+ * @typedef {{node: number, lines: ThoughtLine[], moves: MoveThought[]}} Thoughts of the position that was looked at last
  * @typedef {{move: string, san: string, visits: number, prior: number, q: number, wdl: [number, number, number],
  *   value: number | null, proof: 'win' | 'draw' | 'loss' | null}} TreeMove for the side that moves
  * @typedef {{moves: string[], held: boolean, children: TreeMove[]}} TreeView

@@ -2,6 +2,7 @@
  * The players, the buttons, and the board as text.
  *
  * @import {GameView, Side} from '../types.js'
+ * @import {Looking} from './looking.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
 import { captured } from './captured.js';
@@ -77,18 +78,29 @@ export function gameButtons(game, on) {
 }
 
 /**
- * @param {number} ply
- * @param {number} last
- * @param {(ply: number) => void} go
+ * @param {Looking} looking
+ * @param {string | null} undo what would be undone
+ * @param {object} on
+ * @param {(node: number | null) => void} on.go
+ * @param {() => void} on.menu
+ * @param {() => void} on.undo
+ * @param {() => void} on.follow
  */
-export function browseButtons(ply, last, go) {
-  /** @param {string} sign @param {string} label @param {number} to @param {boolean} disabled */
-  const button = (sign, label, to, disabled) =>
-    html`<button type="button" aria-label=${label} ?disabled=${disabled} @click=${() => go(to)}>${sign}</button>`;
+export function browseButtons({ tree, node, follows }, undo, on) {
+  /** @param {string} sign @param {string} label @param {number | undefined} to */
+  const button = (sign, label, to) => html`<button type="button" aria-label=${label} ?disabled=${to === undefined}
+    @click=${() => to !== undefined && on.go(to)}>${sign}</button>`;
+  const line = tree.after(node);
+  const isStart = node === tree.root.id;
   return html`
     <div class="buttons browse" role="group" aria-label="Positions of the game">
-      ${button('«', 'Start position', 0, ply === 0)}${button('‹', 'One move back', ply - 1, ply === 0)}
-      ${button('›', 'One move on', ply + 1, ply === last)}${button('»', 'Last position', last, ply === last)}
+      ${button('«', 'Start position', isStart ? undefined : tree.root.id)}
+      ${button('‹', 'One move back', isStart ? undefined : tree.node(node)?.parent)}
+      ${button('›', 'One move on', line[0]?.id)}${button('»', 'Last position', line.at(-1)?.id)}
+      <button type="button" @click=${on.menu}>Edit …</button>
+      ${undo ? html`<button type="button" title="Undo: ${undo}" @click=${on.undo}>Undo</button>` : nothing}
+      <button type="button" aria-pressed=${follows ? 'true' : 'false'} title="The game's next move takes the board along"
+        @click=${on.follow}>Follow</button>
     </div>`;
 }
 

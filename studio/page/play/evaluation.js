@@ -1,7 +1,7 @@
 /**
  * The evaluation: a bar beside the board, the best lines, and the root statistics.
  *
- * @import {GameView, MoveThought, Score, ThoughtLine, Thoughts} from '../types.js'
+ * @import {MoveThought, Score, ThoughtLine, Thoughts} from '../types.js'
  * @import {Arrow} from './board.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
@@ -67,14 +67,14 @@ export function evaluationBar(thoughts, turned) {
 }
 
 /**
- * The evaluation of the game's current position.
+ * The evaluation, if it is that of this position.
  *
- * @param {GameView} game
  * @param {Thoughts | null} thoughts
+ * @param {number} node
  * @returns {Thoughts | null}
  */
-export function present(game, thoughts) {
-  return thoughts && thoughts.ply === game.moves.length ? thoughts : null;
+export function evaluationAt(thoughts, node) {
+  return thoughts?.node === node ? thoughts : null;
 }
 
 /**
@@ -106,12 +106,14 @@ export function priorArrows(moves) {
 }
 
 /**
- * @param {GameView} game
- * @param {Thoughts | null} thoughts
+ * @param {Thoughts | null} now the evaluation of the position on the board
+ * @param {object} state
+ * @param {boolean} state.isFinal there is nothing to evaluate
+ * @param {boolean} state.isElsewhere another tab has another position analysed
  * @param {(line: ThoughtLine | null) => void} follow shows a line on the board
+ * @param {() => void} analyse has this position analysed
  */
-export function evaluationLines(game, thoughts, follow) {
-  const now = present(game, thoughts);
+export function evaluationLines(now, { isFinal, isElsewhere }, follow, analyse) {
   const lines = now?.lines ?? [];
   const best = lines[0];
   const wdl = best?.wdl;
@@ -120,7 +122,9 @@ export function evaluationLines(game, thoughts, follow) {
     <section class="evaluation" aria-label="Evaluation">
       <p class="wdl">${wdl
         ? html`White ${percent(wdl[0])}, draw ${percent(wdl[1])}, Black ${percent(wdl[2])}`
-        : best ? nothing : game.is_final ? 'The game is over here: there is nothing to evaluate.' : 'Thinking …'}</p>
+        : best ? nothing : isFinal ? 'The game is over here: there is nothing to evaluate.' : isElsewhere
+          ? html`Another tab looks at another position.
+            <button type="button" class="link" @click=${analyse}>Analyse this one</button>` : 'Thinking …'}</p>
       <ol>
         ${lines.map((line) => {
           const known = numbers(line);

@@ -16,11 +16,19 @@ export function savePgn() {
 }
 
 /**
- * Lets files be dropped anywhere on the page.
+ * Lets files be dropped anywhere on the page, and PGN and FEN be pasted.
  *
  * @param {(file: File) => void} dropped
+ * @param {(file: File) => void} pasted
  */
-export function acceptFiles(dropped) {
+export function acceptFiles(dropped, pasted) {
+  document.addEventListener('paste', (event) => {
+    const text = pastedPgn(event.clipboardData?.getData('text/plain') ?? '');
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (text === '' || /^(INPUT|TEXTAREA)$/.test(target.tagName) || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    pasted(new File([text], 'pasted.pgn'));
+  });
   const hasFile = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes('Files') ?? false;
   document.addEventListener('dragover', (event) => {
     if (!hasFile(event)) return;
@@ -37,6 +45,13 @@ export function acceptFiles(dropped) {
     event.preventDefault();
     dropped(file);
   });
+}
+
+/** Pasted text as a PGN; a FEN becomes a game without moves. @param {string} text */
+export function pastedPgn(text) {
+  const trimmed = text.trim();
+  const isFen = /^([pnbrqk1-8]+\/){7}[pnbrqk1-8]+ [wb] [a-z-]+ \S+( \d+ \d+)?$/i.test(trimmed);
+  return isFen ? `[SetUp "1"]\n[FEN "${trimmed}"]\n\n*\n` : trimmed;
 }
 
 /** The games of the last loaded file. */

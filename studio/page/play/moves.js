@@ -1,45 +1,85 @@
 /**
- * The list of moves.
+ * The list of moves, with variations and comments.
  *
- * @import {GameView} from '../types.js'
+ * @import {GameView, TreeNode} from '../types.js'
+ * @import {MoveTree, Part} from './move_tree.js'
  */
-import { html, nothing } from '../vendor/lit-html.js';
+import { html, noChange, nothing } from '../vendor/lit-html.js';
+import { nagText, rowsOf } from './move_tree.js';
+
+/** @typedef {Map<number, {mark: string, name: string, className: string}>} Marks of a review, by the move's index */
+
+export class MoveList {
+  /** What was drawn last. @type {unknown[]} */
+  #drawn = [];
+
+  /**
+   * @param {GameView} game
+   * @param {MoveTree} tree
+   * @param {number} shown node of the position on the board
+   * @param {Marks} marks
+   * @param {boolean} isNew the list is not on the page yet
+   * @param {object} on
+   * @param {(node: number) => void} on.go
+   * @param {(node: number) => void} on.menu
+   */
+  view(game, tree, shown, marks, isNew, on) {
+    // The list may have thousands of moves, and the page is drawn ten times a second.
+    const drawn = [tree, shown, JSON.stringify([...marks])];
+    if (!isNew && drawn.every((value, index) => value === this.#drawn[index])) return noChange;
+    this.#drawn = drawn;
+    return moveList(game, tree, shown, marks, on);
+  }
+}
 
 /**
  * @param {GameView} game
- * @param {number} shown ply of the position on the board
- * @param {Map<number, {mark: string, name: string, className: string}>} marks of a review, by the move's index
- * @param {(ply: number) => void} go
+ * @param {MoveTree} tree
+ * @param {number} shown
+ * @param {Marks} marks
+ * @param {{go: (node: number) => void, menu: (node: number) => void}} on
  */
-export function moveList(game, shown, marks, go) {
-  /** @type {{number: number, white: number | null, black: number | null}[]} */
-  const rows = [];
-  game.moves.forEach((_, index) => {
-    const ply = game.first_ply + index;
-    const number = Math.floor(ply / 2) + 1;
-    const isBlack = ply % 2 === 1;
-    if (isBlack && rows.length > 0) rows[rows.length - 1].black = index;
-    else rows.push({ number, white: isBlack ? null : index, black: isBlack ? index : null });
-  });
-  /** @param {number | null} index @param {boolean} missing */
-  const cell = (index, missing) => {
-    if (index === null) return html`<td>${missing ? '…' : nothing}</td>`;
-    const mark = marks.get(index);
-    return html`<td><button type="button" class="move ${mark?.className ?? ''}" title=${mark?.name ?? nothing}
-      aria-current=${index + 1 === shown ? 'true' : nothing} @click=${() => go(index + 1)}>${game.moves[index].san}${mark
-        ? html`<span class="mark">${mark.mark}<span class="unseen"> ${mark.name}</span></span>` : nothing}</button></td>`;
+function moveList(game, tree, shown, marks, { go, menu }) {
+  /** @param {TreeNode} node @param {string} label @param {{mark: string, name: string, className: string}} [mark] */
+  const move = (node, label, mark) => {
+    const [signs, words] = nagText(node.nags ?? []);
+    const sign = mark?.mark ?? signs;
+    return html`<button type="button" class="move ${mark?.className ?? ''}" title=${mark?.name ?? (words || nothing)}
+      data-node=${node.id} aria-current=${node.id === shown ? 'true' : nothing} @click=${() => go(node.id)}
+      @contextmenu=${(/** @type {Event} */ event) => {
+        event.preventDefault();
+        menu(node.id);
+      }}>${label ? `${label} ` : nothing}${node.san}${sign
+        ? html`<span class="mark">${sign}<span class="unseen"> ${mark?.name ?? words}</span></span>` : nothing}</button>`;
   };
+  let index = 0;
+  /** @param {TreeNode | null} node @param {boolean} missing */
+  const cell = (node, missing) => {
+    if (!node) return html`<td>${missing ? '…' : nothing}</td>`;
+    index += 1;
+    return html`<td>${move(node, '', marks.get(index - 1))}</td>`;
+  };
+  /** @param {Part[]} parts @returns {unknown[]} */
+  const text = (parts) => parts.map((part, place) => {
+    const space = place > 0 ? ' ' : '';
+    if ('comment' in part) return html`${space}<span class="comment">${part.comment}</span>`;
+    if ('line' in part) return html`${space}<span class="line">(${text(part.line)})</span>`;
+    return html`${space}${move(part.node, part.label)}`;
+  });
+  /** @param {Part} part */
+  const note = (part) => ('comment' in part ? html`<p class="comment">${part.comment}</p>`
+    : 'line' in part ? html`<p class="line">${text(part.line)}</p>` : nothing);
+  const rows = rowsOf(tree, game.first_ply);
   return html`
-    <div class="moves" tabindex="0" role="region" aria-label="Moves">
       <table aria-label="Moves by number, White, Black">
         <colgroup><col class="number"><col><col></colgroup>
         <tbody>
-          ${rows.map((row) => html`
-            <tr><th scope="row">${row.number}.</th>${cell(row.white, true)}${cell(row.black, false)}</tr>`)}
+          ${rows.map((row) => ('notes' in row
+            ? html`<tr class="notes"><td colspan="3">${row.notes.map(note)}</td></tr>`
+            : html`<tr><th scope="row">${row.number}.</th>${cell(row.white, true)}${cell(row.black, false)}</tr>`))}
         </tbody>
       </table>
-      ${rows.length === 0 ? html`<p class="small">No moves yet.</p>` : nothing}
-    </div>`;
+      ${rows.length === 0 ? html`<p class="small">No moves yet.</p>` : nothing}`;
 }
 
 /** The phase of the position after `ply` moves. @param {GameView} game @param {number} ply */

@@ -54,14 +54,15 @@ function positionWords(game, review, ply) {
 /**
  * @param {GameView} game
  * @param {Review | null} review
- * @param {number} ply
+ * @param {number} ply of the main line
+ * @param {boolean} isMain whether the position on the board is in the main line
  * @param {object} actions
  * @param {(nodes: number) => void} actions.begin
  * @param {() => void} actions.stop
  * @param {(ply: number) => void} actions.go
  * @param {(uci: string | null) => void} actions.point
  */
-export function reviewPanel(game, review, ply, { begin, stop, go, point }) {
+export function reviewPanel(game, review, ply, isMain, { begin, stop, go, point }) {
   return html`
     <section class="review" aria-label="Review">
       ${review?.running ? html`
@@ -80,7 +81,7 @@ export function reviewPanel(game, review, ply, { begin, stop, go, point }) {
               <option value=${nodes} ?selected=${nodes === (review?.nodes ?? 20_000)}>${nodes.toLocaleString('en')} nodes</option>`)}
             </select></label>
         </form>`}
-      ${review ? found(game, review, ply, go, point) : nothing}
+      ${review ? found(game, review, ply, isMain, go, point) : nothing}
     </section>`;
 }
 
@@ -88,13 +89,14 @@ export function reviewPanel(game, review, ply, { begin, stop, go, point }) {
  * @param {GameView} game
  * @param {Review} review
  * @param {number} ply
+ * @param {boolean} isMain
  * @param {(ply: number) => void} go
  * @param {(uci: string | null) => void} point
  */
-function found(game, review, ply, go, point) {
+function found(game, review, ply, isMain, go, point) {
   const last = game.moves.length;
   const points = curve(review).map(([at, white]) => `${at},${100 - white}`).join(' ');
-  const judged = review.moves.find((move) => move.ply === ply - 1);
+  const judged = isMain ? review.moves.find((move) => move.ply === ply - 1) : undefined;
   return html`
     ${review.notice ? html`<p class="notice">${review.notice}</p>` : nothing}
     <div class="curve">
@@ -108,7 +110,7 @@ function found(game, review, ply, go, point) {
         @input=${(/** @type {Event} */ event) => go(Number(/** @type {HTMLInputElement} */ (event.target).value))}>
     </div>
     <p class="remark">${judged?.remark ? html`<b class=${CLASSES[judged.mark ?? ''] ?? ''}>${judged.mark}</b> ${judged.remark}`
-      : positionWords(game, review, ply)}
+      : isMain ? positionWords(game, review, ply) : 'A variation has no review.'}
       ${judged?.best ? html`<button type="button" class="link" @mouseenter=${() => point(judged.best_uci[0])}
         @mouseleave=${() => point(null)} @focus=${() => point(judged.best_uci[0])} @blur=${() => point(null)}
         @click=${() => go(ply - 1)}>${judged.best}</button>` : nothing}</p>

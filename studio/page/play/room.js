@@ -4,19 +4,22 @@
  * @import {GameView, LegalMove, Review, Side, ThoughtLine, Thoughts} from '../types.js'
  * @import {Overlay} from './board.js'
  */
-import { act, loadPgn } from '../server.js';
+import { act, addVariation, loadPgn, look } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
-import { Board } from './board.js';
+import { news } from './announcer.js';
+import { Board, drawn, stageOf } from './board.js';
 import { clockShows } from './clock.js';
 import { boardAsText, browseButtons, gameButtons, playerStrip } from './controls.js';
-import { evaluationBar, evaluationLines, heatOf, present, priorArrows } from './evaluation.js';
+import { evaluationAt, evaluationBar, evaluationLines, heatOf, priorArrows } from './evaluation.js';
 import { FileGames, acceptFiles, savePgn } from './files.js';
-import { moveList, phaseAt } from './moves.js';
+import { Looking } from './looking.js';
+import { EDIT_KEYS, moveMenu } from './move_menu.js';
+import { MoveList, phaseAt } from './moves.js';
 import { NewGameForm, mayReplace } from './new_game_form.js';
 import { LinePreview } from './preview.js';
 import { promotionDialog } from './promotion.js';
 import { marksOf, reviewOf, reviewPanel } from './review.js';
-import { play as playSound, soundOf, toggleSounds } from './sounds.js';
+import { toggleSounds } from './sounds.js';
 import { SearchTree } from './tree.js';
 import { sideName, spoken } from './words.js';
 
@@ -37,8 +40,10 @@ export class PlayRoom {
   #thoughts = null;
   /** @type {Review | null} */
   #review = null;
-  /** Ply of the shown position; null follows the game. @type {number | null} */
-  #shown = null;
+  #looking = new Looking(look, () => this.#draw());
+  #moves = new MoveList();
+  /** Node whose menu is open. @type {number | null} */
+  #menu = null;
   #flipped = false;
   /** @type {string | null} */
   #error = null;
@@ -70,7 +75,7 @@ export class PlayRoom {
     this.#announcement = announcement;
     document.addEventListener('keydown', (event) => this.#key(event));
     setInterval(() => this.#tick(), CLOCK_MS);
-    acceptFiles((file) => this.#dropped(file));
+    acceptFiles((file) => this.#dropped(file), (file) => this.#pasted(file));
     this.#draw();
   }
 
@@ -79,8 +84,8 @@ export class PlayRoom {
     const before = this.#game;
     this.#game = game;
     this.#received = performance.now();
+    this.#looking.receive(game);
     if (before && before.revision !== game.revision) {
-      this.#shown = null;
       this.#arrow = null;
       this.#preview.end();
       this.#resigning = false;
@@ -88,9 +93,9 @@ export class PlayRoom {
       // The message is about the previous position.
       this.#error = null;
     }
-    this.#tree.follow(game);
     this.#files.follow(game);
-    this.#announce(before, game);
+    const words = news(before, game);
+    if (words !== '') this.#say(words);
     this.#draw();
   }
 
@@ -113,27 +118,6 @@ export class PlayRoom {
     this.#announcement.textContent = text;
   }
 
-  /** @param {GameView | null} before @param {GameView} game */
-  #announce(before, game) {
-    /** @type {string[]} */
-    const words = [];
-    if (before && game.moves.length > before.moves.length) {
-      const more = game.moves.slice(before.moves.length);
-      more.forEach((move, index) => {
-        const ply = game.first_ply + before.moves.length + index;
-        words.push(`${ply % 2 === 0 ? 'White' : 'Black'}: ${spoken(move.san)}.`);
-      });
-      if (more.length > 2) words.splice(0, words.length, `${game.moves.length} moves.`);
-      playSound(game.end && !before.end ? 'end' : soundOf(more[more.length - 1].san));
-    } else if (before && game.moves.length < before.moves.length) {
-      words.push(game.moves.length === 0 ? 'New game.' : `Back to move ${Math.floor(game.moves.length / 2) + 1}.`);
-    }
-    if (game.end && !before?.end) words.push(game.end.text);
-    else if (words.length > 0 && game.legal.length > 0) words.push('Your move.');
-    if (game.notice && game.notice !== before?.notice) words.push(game.notice);
-    if (words.length > 0) this.#say(words.join(' '));
-  }
-
   /** @param {object} action @param {string} [room] */
   async #act(action, room) {
     this.#resigning = false;
@@ -148,22 +132,33 @@ export class PlayRoom {
     return personIsBlack !== this.#flipped ? 'black' : 'white';
   }
 
-  #ply() {
-    return this.#shown ?? this.#game?.moves.length ?? 0;
+  /** The position on the board. @param {GameView} game */
+  #node(game) {
+    return this.#looking.tree.node(this.#looking.node) ?? game.tree[0];
   }
 
-  /** @param {number} ply */
-  #go(ply) {
-    const last = this.#game?.moves.length ?? 0;
-    const wanted = Math.max(0, Math.min(last, ply));
-    this.#shown = wanted === last ? null : wanted;
+  /** @param {number | null | undefined} node `null` is the game's last position */
+  #go(node) {
+    if (node === undefined) return;
+    this.#looking.go(node);
     this.#resigning = false;
     this.#error = null;
     this.#arrow = null;
     this.#preview.end();
-    const move = this.#game?.moves[wanted - 1];
-    if (move) this.#say(spoken(move.san));
+    const { san } = this.#looking.tree.node(this.#looking.node) ?? { san: '' };
+    if (san) this.#say(spoken(san));
     this.#draw();
+  }
+
+  /** The position after so many plies of the main line. @param {number} ply */
+  #goTo(ply) {
+    const { tree } = this.#looking;
+    this.#go(ply === 0 ? tree.root.id : tree.after(tree.root.id)[ply - 1]?.id);
+  }
+
+  /** Changes the tree at a node. @param {number} node @param {string | Record<string, unknown>} change */
+  #edit(node, change) {
+    return this.#act({ do: 'edit', node, change });
   }
 
   /** @param {string | null} uci */
@@ -179,18 +174,24 @@ export class PlayRoom {
     if (this.#root.hidden || event.ctrlKey || event.altKey || event.metaKey || document.querySelector('dialog[open]')) {
       return;
     }
+    const { tree, node } = this.#looking;
     /** @type {Record<string, () => void>} */
     const keys = {
-      ArrowLeft: () => this.#go(this.#ply() - 1),
-      ArrowRight: () => this.#go(this.#ply() + 1),
-      Home: () => this.#go(0),
-      End: () => this.#go(Infinity),
+      ArrowLeft: () => this.#go(tree.node(node)?.parent),
+      ArrowRight: () => this.#go(tree.children(node)[0]?.id),
+      ArrowUp: () => this.#go(tree.otherLine(node, -1) ?? undefined),
+      ArrowDown: () => this.#go(tree.otherLine(node, 1) ?? undefined),
+      Home: () => this.#go(tree.root?.id),
+      End: () => this.#go(tree.after(node).at(-1)?.id),
       Escape: () => {
         this.#resigning = false;
         this.#draw();
       },
+      c: () => this.#openMenu(node),
       f: () => this.#flip(),
+      z: () => this.#undo(),
       '/': () => this.#root.querySelector('input')?.focus(),
+      ...Object.fromEntries(Object.entries(EDIT_KEYS).map(([key, change]) => [key, () => this.#edit(node, change)])),
     };
     // In an empty move field, arrow keys move through the game.
     const isEmptyField = target instanceof HTMLInputElement && target.id === 'typed' && target.value === '';
@@ -212,7 +213,7 @@ export class PlayRoom {
    * @param {boolean} premove
    */
   #moved(from, to, premove) {
-    const moves = this.#game?.legal.filter((move) => move.uci.startsWith(from + to)) ?? [];
+    const moves = this.#looking.legal.filter((move) => move.uci.startsWith(from + to));
     const queen = moves.find((move) => move.uci.endsWith('q'));
     if (moves.length > 1 && !(premove && queen)) {
       this.#promotions = moves;
@@ -224,10 +225,35 @@ export class PlayRoom {
     else this.#draw();
   }
 
-  /** @param {string} uci */
-  #send(uci) {
+  /** Plays a move of the game, or adds one after another position. @param {string} text */
+  async #send(text) {
     this.#promotions = [];
-    return this.#act({ do: 'move', text: uci, ply: this.#game?.moves.length });
+    const game = this.#game;
+    if (!game) return false;
+    if (this.#looking.isLast && !game.end) {
+      this.#looking.moves();
+      return this.#act({ do: 'move', text, ply: game.moves.length });
+    }
+    const answer = await addVariation(this.#looking.node, text);
+    this.#error = 'error' in answer ? answer.error : null;
+    if ('value' in answer) this.#go(answer.value.node);
+    this.#draw();
+    return this.#error === null;
+  }
+
+  #undo() {
+    if (this.#game?.undo) this.#act({ do: 'undo' });
+  }
+
+  /** @param {number} node */
+  #openMenu(node) {
+    this.#menu = node;
+    this.#draw();
+  }
+
+  #closeMenu() {
+    this.#menu = null;
+    this.#draw();
   }
 
   /** @param {SubmitEvent} event */
@@ -236,7 +262,6 @@ export class PlayRoom {
     const input = this.#root.querySelector('input');
     const text = input?.value.trim();
     if (!input || !text) return;
-    this.#shown = null;
     // The next move may be typed before the answer comes.
     input.value = '';
     if (!(await this.#send(text)) && input.value === '') input.value = text;
@@ -269,6 +294,12 @@ export class PlayRoom {
     else await this.#files.open(0, async (game) => (await this.#choose(game)) && review());
   }
 
+  /** @param {File} file */
+  async #pasted(file) {
+    location.hash = 'play';
+    if ((await this.#loadFile(file)) && this.#files.count > 1) this.#files.open(0, (game) => this.#choose(game));
+  }
+
   /** @param {number} game */
   async #choose(game) {
     return (await mayReplace(this.#game)) && this.#act({ do: 'choose', game, replace: true });
@@ -290,11 +321,16 @@ export class PlayRoom {
     }
   }
 
+  /** Of the position on the board. @param {GameView} game */
+  #evaluation(game) {
+    return evaluationAt(this.#thoughts, this.#node(game).id);
+  }
+
   /** @param {GameView} game @returns {Overlay} */
   #overlay(game) {
-    const isPresent = this.#ply() === game.moves.length;
-    const known = isPresent && this.#heat && game.analysis ? present(game, this.#thoughts)?.moves ?? [] : [];
-    const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : priorArrows(known);
+    const known = this.#heat && game.analysis ? this.#evaluation(game)?.moves ?? [] : [];
+    const own = drawn(this.#node(game).shapes ?? []);
+    const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : [...own, ...priorArrows(known)];
     return { arrows, heat: heatOf(known), preview: this.#preview.now };
   }
 
@@ -320,9 +356,14 @@ export class PlayRoom {
       this.#board = new Board(square, (from, to, premove) => this.#moved(from, to, premove));
     }
     const game = this.#game;
-    if (game) this.#board?.show(game, this.#ply(), this.#orientation(), this.#overlay(game));
+    if (game) {
+      const { isLast, legal } = this.#looking;
+      this.#board?.show(stageOf(game, this.#node(game), isLast, legal), this.#orientation(), this.#overlay(game));
+    }
     this.#scrollMoves();
-    for (const [id, open] of /** @type {const} */ ([['new-game', this.#form.isOpen], ['promotion', this.#promotions.length]])) {
+    for (const [id, open] of /** @type {const} */ ([
+      ['new-game', this.#form.isOpen], ['promotion', this.#promotions.length], ['move-menu', this.#menu !== null],
+    ])) {
       const dialog = this.#root.querySelector(`#${id}`);
       if (!(dialog instanceof HTMLDialogElement)) continue;
       if (open && !dialog.open) dialog.showModal();
@@ -333,7 +374,7 @@ export class PlayRoom {
   #scrollMoves() {
     const list = this.#root.querySelector('.moves');
     const move = list?.querySelector('[aria-current]');
-    const state = `${this.#game?.revision} ${this.#ply()}`;
+    const state = `${this.#game?.revision} ${this.#looking.node}`;
     if (!list || state === this.#scrolled) return;
     this.#scrolled = state;
     const from = list.getBoundingClientRect();
@@ -346,14 +387,15 @@ export class PlayRoom {
     const game = this.#game;
     const bottom = this.#orientation();
     const top = bottom === 'white' ? 'black' : 'white';
-    const fen = game ? this.#fen(game) : '';
+    const fen = game ? this.#node(game).fen : '';
+    if (game) this.#tree.follow(`${game.board} ${game.revision} ${this.#looking.node}`, game.analysis);
     const since = performance.now() - this.#received;
     return html`
       <div class="table" data-revision=${game?.revision ?? nothing} data-at-stake=${game?.at_stake ?? nothing}>
         <div class="sides">
           ${playerStrip(game, top, fen, since)}
           <div class="boards">
-            ${game?.analysis ? evaluationBar(this.#thoughts, bottom === 'black') : nothing}
+            ${game?.analysis ? evaluationBar(this.#evaluation(game), bottom === 'black') : nothing}
             <div class="square"><div class="board"></div></div>
           </div>
           ${playerStrip(game, bottom, fen, since)}
@@ -373,7 +415,7 @@ export class PlayRoom {
           ${game ? this.#panel(game, fen) : nothing}
         </div>
       </div>
-      ${this.#promotions.length > 0 && game ? promotionDialog(game.turn, (piece) => {
+      ${this.#promotions.length > 0 && game ? promotionDialog(fen.split(' ')[1] === 'w' ? 'white' : 'black', (piece) => {
         const move = this.#promotions.find((promotion) => promotion.uci.endsWith(piece));
         if (move) this.#send(move.uci);
       }, () => {
@@ -382,14 +424,26 @@ export class PlayRoom {
       }) : nothing}
       ${this.#form.view(game, () => {
         this.#flipped = false;
-        this.#shown = null;
         this.#error = null;
-      })}`;
+      })}
+      ${this.#menuView(game)}`;
+  }
+
+  /** @param {GameView | null} game */
+  #menuView(game) {
+    const { tree } = this.#looking;
+    const node = this.#menu === null ? undefined : tree.node(this.#menu);
+    if (!game || !node) return nothing;
+    return moveMenu(node, tree.numbered(node.id, game.first_ply), {
+      edit: (change) => this.#edit(node.id, change),
+      close: () => this.#closeMenu(),
+    });
   }
 
   /** @param {GameView} game @param {string} fen */
   #panel(game, fen) {
-    const ply = this.#ply();
+    const { tree, node, opening, isFinal } = this.#looking;
+    const ply = tree.mainPly(node);
     const review = reviewOf(game, this.#review);
     const redraw = (/** @type {() => void} */ change) => () => {
       change();
@@ -409,16 +463,28 @@ export class PlayRoom {
         toggleTree: () => this.#tree.toggle(),
         toggleSounds: redraw(toggleSounds),
       })}
-      ${game.analysis ? evaluationLines(game, this.#thoughts, (line) => this.#followLine(line)) : nothing}
+      ${game.analysis ? evaluationLines(this.#evaluation(game), {
+        isFinal,
+        isElsewhere: this.#thoughts !== null && this.#thoughts.node !== node && this.#looking.isSettled,
+      }, (line) => this.#followLine(line), () => this.#looking.tell()) : nothing}
       ${this.#tree.isOpen ? this.#tree.view((uci) => this.#point(uci)) : nothing}
-      <p class="small opening">${phaseAt(game, ply)}${game.opening ? `: ${game.opening}` : nothing}</p>
+      <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
       ${this.#files.view(game, (chosen) => this.#choose(chosen))}
-      ${moveList(game, ply, marksOf(review), (to) => this.#go(to))}
-      ${browseButtons(ply, game.moves.length, (to) => this.#go(to))}
-      ${reviewPanel(game, review, ply, {
+      <div class="moves" tabindex="0" role="region" aria-label="Moves">${
+        this.#moves.view(game, tree, node, marksOf(review), !this.#root.querySelector('.moves'), {
+          go: (to) => this.#go(to),
+          menu: (to) => this.#openMenu(to),
+        })}</div>
+      ${browseButtons(this.#looking, game.undo, {
+        go: (to) => this.#go(to),
+        menu: () => this.#openMenu(node),
+        undo: () => this.#undo(),
+        follow: redraw(() => this.#looking.follow(!this.#looking.follows)),
+      })}
+      ${reviewPanel(game, review, ply, tree.isMain(node), {
         begin: (nodes) => this.#act({ do: 'begin', nodes }, 'review'),
         stop: () => this.#act({ do: 'stop' }, 'review'),
-        go: (to) => this.#go(to),
+        go: (to) => this.#goTo(to),
         point: (uci) => this.#point(uci),
       })}
       <div class="buttons" role="group" aria-label="Files">
@@ -428,8 +494,9 @@ export class PlayRoom {
         <button type="button" ?disabled=${!game.has_earlier && !game.end} @click=${() => this.#earlier()}>Earlier games</button>
         <button type="button" @click=${() => this.#form.open(game, fen)}>New game from here</button>
       </div>
-      <p class="small">A PGN that is dropped on the page is loaded and reviewed. Keys: ← → Home End look at earlier
-        positions, f flips the board, / goes to the move field.</p>
+      <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted
+        PGN or FEN is loaded. Keys: ← → Home End look at other
+        positions, ↑ ↓ at other variations, c edits a move, z undoes, f flips the board, / goes to the move field.</p>
       ${boardAsText(fen)}`;
   }
 
@@ -437,21 +504,20 @@ export class PlayRoom {
   #followLine(line) {
     this.#preview.end();
     this.#point(line?.uci[0] ?? null);
-    if (line && this.#ply() === this.#game?.moves.length) this.#preview.begin(line);
+    if (line) this.#preview.begin(line);
   }
 
   #status() {
     const game = this.#game;
     if (!game) return 'Connecting …';
-    if (this.#shown !== null) return `Looking at move ${Math.ceil(this.#shown / 2)} of ${Math.ceil(game.moves.length / 2)}.`;
+    const { tree, node, isLast } = this.#looking;
+    if (!isLast) {
+      return tree.isMain(node) ? `Looking at move ${Math.ceil(tree.mainPly(node) / 2)} of ${Math.ceil(game.moves.length / 2)}.`
+        : `Looking at the variation ${tree.numbered(node, game.first_ply)}.`;
+    }
     if (game.end) return `${game.end.text} ${game.end.result}`;
     const check = game.moves.at(-1)?.check ?? game.start_check;
     if (game.legal.length > 0) return `${sideName(game.turn)} to move${check ? ', in check' : ''}: your move.`;
     return `${sideName(game.turn)} to move.`;
-  }
-
-  /** @param {GameView} game */
-  #fen(game) {
-    return game.moves[this.#ply() - 1]?.fen ?? game.start_fen;
   }
 }

@@ -2,7 +2,7 @@
  * The search tree, unfolded move by move.
  *
  * @import {TemplateResult} from 'lit-html'
- * @import {GameView, TreeMove, TreeView} from '../types.js'
+ * @import {TreeMove, TreeView} from '../types.js'
  */
 import { tree as askTree } from '../server.js';
 import { html, nothing } from '../vendor/lit-html.js';
@@ -21,7 +21,8 @@ function number(name, text) {
 
 export class SearchTree {
   #isOpen = false;
-  #revision = -1;
+  /** The position whose tree is shown. */
+  #position = '';
   /** By line. @type {Map<string, TreeView>} */
   #known = new Map();
   /** @type {Set<string>} */
@@ -49,11 +50,11 @@ export class SearchTree {
     this.#refresh();
   }
 
-  /** @param {GameView} game */
-  follow(game) {
-    if (!game.analysis) this.#isOpen = false;
-    if (game.revision === this.#revision) return;
-    this.#revision = game.revision;
+  /** @param {string} position names it @param {boolean} isAnalysed */
+  follow(position, isAnalysed) {
+    if (!isAnalysed) this.#isOpen = false;
+    if (position === this.#position) return;
+    this.#position = position;
     this.#known.clear();
     this.#unfolded = new Set(['']);
     this.#whole.clear();
@@ -65,10 +66,10 @@ export class SearchTree {
   async #refresh() {
     if (!this.#isOpen || this.#isReading || document.hidden) return;
     this.#isReading = true;
-    const revision = this.#revision;
+    const position = this.#position;
     for (const line of [...this.#unfolded]) {
       const answer = await askTree(line === '' ? [] : line.split(' '));
-      if (revision !== this.#revision || !this.#isOpen) break;
+      if (position !== this.#position || !this.#isOpen) break;
       this.#error = 'error' in answer ? answer.error : null;
       if ('error' in answer) break;
       this.#known.set(line, answer.value);
@@ -76,7 +77,7 @@ export class SearchTree {
     this.#isReading = false;
     this.#changed();
     // The position has changed meanwhile.
-    if (revision !== this.#revision) this.#refresh();
+    if (position !== this.#position) this.#refresh();
   }
 
   /** @param {string} line */

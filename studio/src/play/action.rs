@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::file::{Headline, PgnFile};
 use super::seats::{ActionError, NewGame};
 use super::tree::TreeView;
+use super::variations::{Edit, PositionView};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
@@ -37,6 +38,17 @@ pub enum Action {
         replace: bool,
     },
     Retry,
+    /// Add a move after any position of the tree.
+    Variation {
+        node: u32,
+        text: String,
+    },
+    Edit {
+        node: u32,
+        change: Edit,
+    },
+    /// Take the last edit back.
+    Undo,
 }
 
 #[derive(Clone, Debug)]
@@ -50,12 +62,13 @@ pub struct ReviewedGame {
 pub(super) type Answer<T> = oneshot::Sender<Result<T, ActionError>>;
 
 pub(super) enum Request {
-    Act(Action, Answer<()>),
+    Act(Action, Answer<Option<u32>>),
     Pgn(String, Answer<String>),
     Review(Answer<ReviewedGame>),
     Load(Box<PgnFile>, bool, Answer<()>),
     Headlines(Answer<Vec<Headline>>),
     Tree(Vec<String>, Answer<TreeView>),
+    Look(Option<u32>, Answer<PositionView>),
     Attached,
 }
 
@@ -76,7 +89,8 @@ impl TableHandle {
         answered.await.map_err(|_| ended())?
     }
 
-    pub async fn act(&self, action: Action) -> Result<(), ActionError> {
+    /// Returns the node of a variation's move.
+    pub async fn act(&self, action: Action) -> Result<Option<u32>, ActionError> {
         self.ask(|answer| Request::Act(action, answer)).await
     }
 
@@ -98,9 +112,14 @@ impl TableHandle {
         self.ask(Request::Headlines).await
     }
 
-    /// The moves after the line `moves` from the current position, with their statistics in the analyst's search tree.
+    /// The moves after the line `moves` from the analysed position, with their statistics in the analyst's search tree.
     pub async fn tree(&self, moves: Vec<String>) -> Result<TreeView, ActionError> {
         self.ask(|answer| Request::Tree(moves, answer)).await
+    }
+
+    /// Has this position analysed, by its node in the tree; `None` is the game's last.
+    pub async fn look(&self, node: Option<u32>) -> Result<PositionView, ActionError> {
+        self.ask(|answer| Request::Look(node, answer)).await
     }
 
     /// A tab shows the board.

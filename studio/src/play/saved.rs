@@ -124,7 +124,9 @@ impl SavedGame {
         }
         session.record = pgn_game(&session.game, ["?"; 2], None, PgnHeader::casual("????.??.??"));
         let saved = self.pgn.and_then(|text| read_games(text.as_bytes()).0.pop());
-        if let Some((_, record)) = saved.filter(|(_, record)| record.moves() == session.record.moves()) {
+        if let Some((_, record)) =
+            saved.filter(|(_, record)| record.moves().starts_with(&session.record.moves()))
+        {
             (session.record, session.is_loaded) = (record, self.loaded);
         }
         session.at = end_of(&session.record, session.game.ply());

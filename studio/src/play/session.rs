@@ -7,6 +7,7 @@ use engine::search::Score;
 use shakmaty::{ByColor, Color};
 
 use super::clock::ChessClock;
+use super::edits::Edited;
 use super::file::LoadedGame;
 use super::pgn::{PgnHeader, pgn_game};
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
@@ -22,8 +23,10 @@ pub struct Session {
     pub(super) names: Option<[String; 2]>,
     /// The game with its variations and comments. Its tags are those of a loaded game.
     pub(super) record: PgnGame,
-    /// The present position in the tree.
+    /// The game's last position in the tree. After the end of the game, the main line may go on.
     pub(super) at: NodeId,
+    /// The latest last. Emptied by the game's own moves.
+    pub(super) edits: Vec<Edited>,
     /// The moves are those of the loaded file, whose tags hold.
     pub(super) is_loaded: bool,
     pub(super) clock: Option<ChessClock>,
@@ -34,7 +37,7 @@ pub struct Session {
     /// Somebody has moved, taken back or resigned in this session.
     pub(super) is_played: bool,
     /// Grows with every change of the game. Answers to an older revision are ignored.
-    revision: u64,
+    pub(super) revision: u64,
 }
 
 impl Session {
@@ -59,6 +62,7 @@ impl Session {
         Ok(Session {
             at: end_of(&record, game.ply()),
             record,
+            edits: Vec::new(),
             is_loaded: false,
             clock_before: full.cycle().take(game.ply()).collect(),
             game,
@@ -77,6 +81,7 @@ impl Session {
         Session {
             at: end_of(&source, game.ply()),
             record: source,
+            edits: Vec::new(),
             is_loaded: true,
             game,
             seats: ByColor { white: Seat::Person, black: Seat::Person },
@@ -98,6 +103,14 @@ impl Session {
         let [white, black] = self.labels();
         let game = pgn_game(&self.game, [&white, &black], self.end, PgnHeader::casual(date));
         PgnGame { tree: self.record.tree.clone(), ..game }
+    }
+
+    pub fn at(&self) -> NodeId {
+        self.at
+    }
+
+    pub fn tree(&self) -> &MoveTree {
+        &self.record.tree
     }
 
     pub fn game(&self) -> &PlayedGame {
@@ -150,7 +163,7 @@ impl Session {
         (self.end.is_none() && *seat != Seat::Person).then_some(seat)
     }
 
-    fn persons(&self) -> usize {
+    pub(super) fn persons(&self) -> usize {
         self.seats.iter().filter(|seat| **seat == Seat::Person).count()
     }
 
@@ -210,6 +223,7 @@ impl Session {
     }
 
     fn changed(&mut self, end: Option<GameEnd>, now: Instant) {
+        self.edits.clear();
         self.end = end;
         self.is_loaded = false;
         self.is_played = true;

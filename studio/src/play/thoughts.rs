@@ -1,4 +1,4 @@
-//! The analyst's evaluation of the current position.
+//! The analyst's evaluation of the position that is looked at.
 
 use engine::apps::uci_client::InfoLine;
 use engine::search::Score;
@@ -43,7 +43,8 @@ pub struct MoveThought {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Thoughts {
-    pub ply: usize,
+    /// The position's node in the tree.
+    pub node: u32,
     pub lines: Vec<ThoughtLine>,
     /// Most visited first; empty if the engine does not report statistics.
     pub moves: Vec<MoveThought>,
@@ -53,12 +54,15 @@ pub struct Thoughts {
 }
 
 impl Thoughts {
+    pub fn of(node: u32) -> Thoughts {
+        Thoughts { node, ..Thoughts::default() }
+    }
+
     /// Whether the shown lines changed.
     pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine) -> bool {
         if info.rank >= LINES {
             return false;
         }
-        self.turn_to(game);
         let Some(line) = read_line(game, info) else { return false };
         match self.lines.get_mut(info.rank) {
             Some(place) => *place = line,
@@ -69,7 +73,6 @@ impl Thoughts {
 
     /// The statistics of the root node end a list of moves.
     pub fn hear_numbers(&mut self, game: &PlayedGame, numbers: &MoveNumbers) {
-        self.turn_to(game);
         if numbers.uci == "node" {
             self.moves = std::mem::take(&mut self.heard);
             self.moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(b.prior.total_cmp(&a.prior)));
@@ -77,12 +80,6 @@ impl Thoughts {
             let san = SanPlus::from_move(game.game().position().clone(), m).to_string();
             let MoveNumbers { uci, visits, prior, q } = numbers.clone();
             self.heard.push(MoveThought { san, uci, visits, prior, q });
-        }
-    }
-
-    fn turn_to(&mut self, game: &PlayedGame) {
-        if self.ply != game.ply() {
-            *self = Thoughts { ply: game.ply(), ..Thoughts::default() };
         }
     }
 }
@@ -129,16 +126,13 @@ mod tests {
         let mut thoughts = Thoughts::default();
         let heard =
             thoughts.hear(&game, &info("info depth 4 score cp 30 wdl 500 300 200 nodes 9 pv e7e5 g1f3 g1f3"));
-        assert!(heard && thoughts.ply == 1);
+        assert!(heard);
         let line = &thoughts.lines[0];
         assert_eq!((line.score, line.wdl), (Score::Cp(-30), Some([200, 300, 500])));
         assert_eq!(line.san, ["e5", "Nf3"]);
         assert!(line.fens[1].contains("5N2"), "{:?}", line.fens);
         assert!(!thoughts.hear(&game, &info("info depth 4 multipv 9 score cp 1 pv e7e5")));
         assert!(!thoughts.hear(&game, &info("info depth 4 score cp 1 pv e2e4")));
-        game.play(game.parse("e5").unwrap()).unwrap();
-        thoughts.hear(&game, &info("info depth 1 score mate 2 pv g1f3"));
-        assert_eq!((thoughts.ply, thoughts.lines.len()), (2, 1), "another position, other lines");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::pgn::first_ply;
 use super::played::{LegalMove, PlayedGame, PlayedMove};
 use super::seats::Seat;
 use super::session::Session;
+use super::variations::{NodeView, nodes};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EngineView {
@@ -56,6 +57,8 @@ pub struct FileView {
 #[derive(Clone, Debug, Serialize)]
 pub struct TableView {
     pub revision: u64,
+    /// Another number is another game, with another tree.
+    pub board: u64,
     /// See [`key_of`].
     pub key: String,
     pub file: Option<FileView>,
@@ -64,6 +67,12 @@ pub struct TableView {
     /// Plies before the first move, by the move number of the start position.
     pub first_ply: usize,
     pub moves: Vec<PlayedMove>,
+    /// All moves with variations; the first is the start position.
+    pub tree: Vec<NodeView>,
+    /// The node of the game's last position.
+    pub at: u32,
+    /// The edit that can be undone, such as "delete 3. Nf3".
+    pub undo: Option<String>,
     /// ECO code and name.
     pub opening: Option<String>,
     /// Plies at which the middlegame and the endgame begin.
@@ -71,7 +80,7 @@ pub struct TableView {
     /// The side to move is in check in the start position.
     pub start_check: bool,
     pub turn: &'static str,
-    /// Empty unless a person is to move.
+    /// Empty if an engine is to move. After the end of the game they are for variations.
     pub legal: Vec<LegalMove>,
     pub white: SeatView,
     pub black: SeatView,
@@ -83,7 +92,7 @@ pub struct TableView {
     /// An error, and what to do.
     pub notice: Option<String>,
     pub stalled: bool,
-    /// The position ends the game by the rules, so there is nothing to evaluate.
+    /// The last position ends the game by the rules.
     pub is_final: bool,
     pub at_stake: bool,
     pub has_earlier: bool,
@@ -134,12 +143,16 @@ impl TableView {
             start_fen: game.start_fen(),
             chess960: game.is_chess960(),
             first_ply: first_ply(game),
+            board: 0,
             moves: game.moves().to_vec(),
+            tree: nodes(session.tree(), game.is_chess960()),
+            at: session.at().index(),
+            undo: session.undo_label(),
             opening: game.opening().map(ToString::to_string),
             phases: phases(game),
             start_check: start.is_ok_and(|start| start.game().position().is_check()),
             turn: side(game.turn()),
-            legal: if session.person_moves() { game.legal() } else { Vec::new() },
+            legal: if session.engine_to_move().is_none() { game.legal() } else { Vec::new() },
             white: view(&seats.white, white),
             black: view(&seats.black, black),
             clock: session.clock().map(|clock| {

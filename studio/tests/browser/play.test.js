@@ -134,6 +134,8 @@ test('what is typed before the last move is answered stays in its field', async 
   await moves(page, 1);
   await page.keyboard.press('Home');
   await status('Looking at move 0');
+  await page.keyboard.press('End');
+  await status('Black to move');
   await page.locator('#typed').fill('e5');
   const answer = page.waitForResponse('**/api/play');
   isAnswered();

@@ -7,9 +7,11 @@ use tokio::sync::mpsc;
 
 use super::super::crew::{Role, Task, analyst_options, elo_range, player_options, plays_with_a_network};
 use super::super::pgn::SIDES;
+use super::super::played::PlayedGame;
 use super::super::seats::{ActionError, Seat};
 use super::super::thoughts::Thoughts;
-use super::Table;
+use super::super::variations::game_to;
+use super::{Analysed, Table};
 use crate::engines::{EngineEvent, OptionSpec, Roster, start as start_engine};
 
 /// Per position.
@@ -64,36 +66,57 @@ impl Table {
                 Seat::Engine { name, elo } => {
                     if self.has_to_move(color) && !self.stalled {
                         let (go, longest) = self.session.go(Instant::now());
-                        self.ask(role, &name, Task { options: player_options(elo), go, longest });
+                        let task = Task { options: player_options(elo), go, longest };
+                        let (game, revision) = (self.session.game().clone(), self.session.revision());
+                        self.ask(role, &name, &game, revision, task);
                     } else {
                         self.crew.stop(role, self.session.revision());
                     }
                 }
             }
         }
+        self.turn_analyst();
         let analyst = self.roster.engines().first().map(|spec| spec.name.clone());
         match analyst.filter(|_| self.analysis) {
-            Some(name) if self.session.game().end().is_none() => {
-                let go = format!("go movetime {}", ANALYSIS_TIME.as_millis());
-                let task = Task { options: analyst_options(), go, longest: ANALYSIS_TIME };
-                self.ask(Role::Analyst, &name, task);
-            }
-            Some(_) => self.crew.stop(Role::Analyst, self.session.revision()),
+            Some(name) => match self.analysed.game.clone().filter(|game| game.end().is_none()) {
+                Some(game) => {
+                    let go = format!("go movetime {}", ANALYSIS_TIME.as_millis());
+                    let task = Task { options: analyst_options(), go, longest: ANALYSIS_TIME };
+                    self.ask(Role::Analyst, &name, &game, self.analysed.number, task);
+                }
+                None => self.crew.stop(Role::Analyst, self.analysed.number),
+            },
             None => {
                 self.crew.dismiss(Role::Analyst);
-                self.thoughts = Thoughts::default();
+                self.thoughts = Thoughts::of(self.thoughts.node);
             }
         }
     }
 
-    pub(super) fn ask(&mut self, role: Role, name: &str, task: Task) {
+    /// Turns the analyst to the position that is looked at. Edits elsewhere in the tree change nothing for it.
+    fn turn_analyst(&mut self) {
+        let tree = self.session.tree();
+        self.looked = self.looked.and_then(|node| tree.node(node.index()));
+        let node = self.looked.unwrap_or(self.session.at());
+        let game = game_to(tree, node, self.session.game().start());
+        let command = game.as_ref().map(PlayedGame::position_command);
+        let is_same = command == self.analysed.game.as_ref().map(PlayedGame::position_command);
+        if is_same && self.analysed.board == self.board {
+            self.thoughts.node = node.index();
+            return;
+        }
+        self.thoughts = Thoughts::of(node.index());
+        self.analysed = Analysed { number: self.analysed.number + 1, board: self.board, game };
+    }
+
+    fn ask(&mut self, role: Role, name: &str, game: &PlayedGame, number: u64, task: Task) {
         let Some(spec) = self.roster.find(name) else {
             self.stalled = true;
             self.notice = Some(format!("There is no engine called {name} any more: start a new game."));
             return;
         };
         self.crew.seat(role, spec);
-        self.crew.ask(role, self.session.game(), self.session.revision(), task);
+        self.crew.ask(role, game, number, task);
     }
 
     pub(super) async fn hear(&mut self, role: Role, event: EngineEvent) {
@@ -101,13 +124,15 @@ impl Table {
             (EngineEvent::Ready { .. }, _) => (),
             (EngineEvent::Failed { reason }, _) => self.engine_failed(role, &reason).await,
             (EngineEvent::Info { id, info }, Role::Analyst) => {
-                if id == self.session.revision() && self.thoughts.hear(self.session.game(), &info) {
+                if let Some(game) = self.analysed.game.as_ref().filter(|_| id == self.analysed.number)
+                    && self.thoughts.hear(game, &info)
+                {
                     self.publish_thoughts();
                 }
             }
             (EngineEvent::Numbers { id, numbers }, Role::Analyst) => {
-                if id == self.session.revision() {
-                    self.thoughts.hear_numbers(self.session.game(), &numbers);
+                if let Some(game) = self.analysed.game.as_ref().filter(|_| id == self.analysed.number) {
+                    self.thoughts.hear_numbers(game, &numbers);
                 }
             }
             (EngineEvent::Tree(answer), Role::Analyst) => self.answer_tree(answer),
@@ -138,14 +163,15 @@ impl Table {
             self.tree_questions.clear();
         }
         let is_wanted = match role {
-            Role::Analyst => self.session.game().end().is_none(),
+            Role::Analyst => self.analysed.game.as_ref().is_some_and(|game| game.end().is_none()),
             Role::Player(color) => self.has_to_move(color),
         };
         // The engine is started again when there is something to search.
         if !is_wanted {
             return;
         }
-        let again = (role, self.session.revision());
+        let number = if role == Role::Analyst { self.analysed.number } else { self.session.revision() };
+        let again = (role, number);
         let stays_down = self.failed_at == Some(again);
         self.failed_at = Some(again);
         self.notice = Some(match (stays_down, role) {

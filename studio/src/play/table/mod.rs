@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use engine::chess::pgn::NodeId;
 use engine::search::Score;
 use tokio::sync::{mpsc, watch};
 
@@ -18,12 +19,14 @@ use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
 use super::crew::{Crew, CrewEvent, Role};
 use super::file::PgnFile;
 use super::pgn::pgn_text;
+use super::played::PlayedGame;
 use super::saved::{SavedError, SavedGame};
 use super::seats::{ActionError, NewGame, Seat};
 use super::session::Session;
 use super::start::StartChoice;
 use super::thoughts::Thoughts;
 use super::tree::TreeView;
+use super::variations::PositionView;
 use super::view::{EngineView, FileView, TableView, key_of};
 use crate::engines::Roster;
 
@@ -31,23 +34,38 @@ pub struct Table {
     roster: Roster,
     state_file: PathBuf,
     session: Session,
+    /// Grows with every other game on the board.
+    board: u64,
     /// The last loaded games, and the index of the shown one.
     file: Option<(PgnFile, usize)>,
     files: u64,
     analysis: bool,
     crew: Crew,
-    /// Role and revision of the last failure. After a second one there, the engine is not restarted.
+    /// Role and number of the last failed search. After a second one there, the engine is not restarted.
     failed_at: Option<(Role, u64)>,
     stalled: bool,
     notice: Option<String>,
     probed: Vec<EngineView>,
     /// The playing engine's last score, from its own view.
     last_score: Option<Score>,
+    /// The node that was looked at last; `None` is the game's last position.
+    looked: Option<NodeId>,
+    analysed: Analysed,
     thoughts: Thoughts,
     /// Pending tree queries, in the order of their answers.
     tree_questions: Vec<Answer<TreeView>>,
     game_out: watch::Sender<Arc<str>>,
     thoughts_out: watch::Sender<Arc<str>>,
+}
+
+/// What the analyst searches.
+#[derive(Default)]
+struct Analysed {
+    /// Grows with every other position.
+    number: u64,
+    board: u64,
+    /// `None` if nothing can be analysed there.
+    game: Option<PlayedGame>,
 }
 
 impl Table {
@@ -63,6 +81,8 @@ impl Table {
             probed: roster.engines().iter().map(|spec| view(&spec.name)).collect(),
             state_file,
             session,
+            // The page must not take the nodes of a restarted server for those that it knew.
+            board: u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
             file: None,
             files: 0,
             analysis,
@@ -71,6 +91,8 @@ impl Table {
             stalled: false,
             notice,
             last_score: None,
+            looked: None,
+            analysed: Analysed::default(),
             thoughts: Thoughts::default(),
             tree_questions: Vec::new(),
             game_out,
@@ -142,6 +164,9 @@ impl Table {
                 let _ = answer.send(Ok(lines));
             }
             Request::Tree(moves, answer) => self.ask_tree(moves, answer),
+            Request::Look(node, answer) => {
+                let _ = answer.send(self.look(node));
+            }
             Request::Attached => {
                 if self.session.attach(Instant::now()) {
                     self.publish();
@@ -150,9 +175,9 @@ impl Table {
         }
     }
 
-    fn act(&mut self, action: Action) -> Result<(), ActionError> {
+    fn act(&mut self, action: Action) -> Result<Option<u32>, ActionError> {
         let now = Instant::now();
-        let mut notice = None;
+        let (mut notice, mut added) = (None, None);
         match action {
             Action::New(new) => {
                 for seat in [&new.white, &new.black] {
@@ -180,12 +205,25 @@ impl Table {
             Action::Resign => self.session.resign(now)?,
             Action::Draw => self.session.draw(self.last_score, now)?,
             Action::Analysis { on } => self.analysis = on,
+            Action::Variation { node, text } => {
+                added = Some(self.session.add_variation(node, &text)?);
+                self.looked = added;
+            }
+            Action::Edit { node, change } => self.session.edit(node, &change)?,
+            Action::Undo => self.session.undo()?,
             Action::Retry => (),
         }
         self.stalled = false;
         self.failed_at = None;
         self.notice = notice;
-        Ok(())
+        Ok(added.map(NodeId::index))
+    }
+
+    fn look(&mut self, node: Option<u32>) -> Result<PositionView, ActionError> {
+        self.looked = node.map(|index| self.session.node(index)).transpose()?;
+        self.drive();
+        self.publish_thoughts();
+        Ok(PositionView::of(self.looked.unwrap_or(self.session.at()), self.analysed.game.as_ref()))
     }
 
     /// Puts game `number` of a file on the board. Returns a notice about unreadable games.
@@ -205,8 +243,9 @@ impl Table {
         self.put_aside(replace)?;
         session.continue_revisions(self.session.revision());
         self.session = session;
+        self.board += 1;
+        self.looked = None;
         self.last_score = None;
-        self.thoughts = Thoughts::default();
         self.crew.new_game();
         Ok(())
     }
@@ -289,6 +328,7 @@ impl Table {
             games: file.len(),
             chosen: *chosen,
         });
+        view.board = self.board;
         view.analysis = self.analysis;
         view.notice = self.notice.clone();
         view.stalled = self.stalled;

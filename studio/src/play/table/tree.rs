@@ -11,13 +11,15 @@ const TREE_TIME: Duration = Duration::from_secs(3);
 impl Table {
     pub(super) fn ask_tree(&mut self, moves: Vec<String>, answer: Answer<TreeView>) {
         self.tree_questions.retain(|question| !question.is_closed());
-        let refused = if !self.analysis || !self.crew.was_asked(Role::Analyst, self.session.revision()) {
+        let is_asked = self.analysis && self.crew.was_asked(Role::Analyst, self.analysed.number);
+        let analysed = self.analysed.game.as_ref().filter(|_| is_asked);
+        let refused = if analysed.is_none() {
             Some(ActionError::NotNow("There is no search of this position: switch the evaluation on.".into()))
         } else if moves.len() > LONGEST_PATH {
             Some(ActionError::Invalid(format!("A line has at most {LONGEST_PATH} moves.")))
         } else {
             // The moves are sent to the engine in a line of text, so they are validated.
-            let mut board = self.session.game().game().clone();
+            let mut board = analysed.expect("it was asked").game().clone();
             let illegal = moves.iter().find(|text| match board.parse_uci(text) {
                 Ok(m) => {
                     board.play(m);
@@ -55,7 +57,10 @@ impl Table {
         let question = self.tree_questions.remove(0);
         let changed = || ActionError::NotNow("The position has changed meanwhile.".to_owned());
         let tree = match answer {
-            Ok(text) => TreeView::read(&text, self.session.game()).ok_or_else(changed),
+            Ok(text) => {
+                let game = self.analysed.game.as_ref();
+                game.and_then(|game| TreeView::read(&text, game)).ok_or_else(changed)
+            }
             Err(reason) => Err(ActionError::NotNow(format!("The engine shows no tree: {reason}."))),
         };
         let _ = question.send(tree);

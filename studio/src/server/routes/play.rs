@@ -23,7 +23,10 @@ pub(super) async fn play(
     action: Result<Json<Action>, JsonRejection>,
 ) -> Response {
     match action {
-        Ok(Json(action)) => answer(studio.table.act(action).await),
+        Ok(Json(action)) => match studio.table.act(action).await {
+            Ok(Some(node)) => Json(json!({ "node": node })).into_response(),
+            result => answer(result.map(drop)),
+        },
         Err(rejection) => reject(&rejection),
     }
 }
@@ -82,6 +85,26 @@ pub(super) async fn load(
         Ok(Ok(file)) => answer(studio.table.load(file, query.replace).await),
         Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
         Err(_) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be read."),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Looked {
+    /// In the game's tree; `null` is the game's last position.
+    node: Option<u32>,
+}
+
+pub(super) async fn look(
+    State(studio): State<Studio>,
+    looked: Result<Json<Looked>, JsonRejection>,
+) -> Response {
+    match looked {
+        Ok(Json(Looked { node })) => match studio.table.look(node).await {
+            Ok(position) => Json(position).into_response(),
+            Err(error) => answer(Err(error)),
+        },
+        Err(rejection) => reject(&rejection),
     }
 }
 

@@ -1,0 +1,120 @@
+//! Changes of a session's tree, and their undoing.
+
+use engine::chess::pgn::{MoveTree, NodeId, Step};
+
+use super::played::{GameEnd, PlayedGame};
+use super::seats::ActionError;
+use super::session::{Session, end_of};
+use super::variations::{Edit, game_to, numbered};
+
+const MOST_UNDONE: usize = 100;
+
+/// What was there before an edit.
+#[derive(Clone, Debug)]
+pub(super) struct Edited {
+    label: String,
+    tree: MoveTree,
+    game: PlayedGame,
+    at: NodeId,
+    end: Option<GameEnd>,
+}
+
+impl Session {
+    pub fn node(&self, index: u32) -> Result<NodeId, ActionError> {
+        let gone = || ActionError::NotNow("This move is no longer in the game.".to_owned());
+        self.record.tree.node(index).ok_or_else(gone)
+    }
+
+    /// Adds a move after any position but the last of a running game, and returns its node.
+    pub fn add_variation(&mut self, node: u32, text: &str) -> Result<NodeId, ActionError> {
+        let node = self.node(node)?;
+        let unread = || ActionError::Invalid("What follows here is no chess: no move can be added.".into());
+        let game = game_to(&self.record.tree, node, self.game.start()).ok_or_else(unread)?;
+        if node == self.at && self.end.is_none() {
+            return Err(ActionError::NotNow("This is the game's last position: play on there.".into()));
+        }
+        let step = Step::Move(game.parse(text).map_err(ActionError::Invalid)?);
+        if let Some(known) =
+            self.record.tree.children(node).find(|n| self.record.tree.step(*n) == Some(&step))
+        {
+            return Ok(known);
+        }
+        let mut tree = self.record.tree.clone();
+        if node == self.at && tree.first_child(node).is_none() && self.is_played {
+            let end = self.end.map(GameEnd::sentence).unwrap_or_default();
+            tree.add_comment(node, &end);
+        }
+        let added = tree.play(node, step);
+        let label = format!("add {}", numbered(&tree, added));
+        let end = self.end;
+        self.replace_tree(label, tree, None, end);
+        Ok(added)
+    }
+
+    /// Where the game was loaded, or both sides are persons without a clock, the game follows the main line.
+    pub fn edit(&mut self, node: u32, edit: &Edit) -> Result<(), ActionError> {
+        let node = self.node(node)?;
+        let mut tree = self.record.tree.clone();
+        let label = edit.label(&numbered(&tree, node));
+        edit.apply(&mut tree, node);
+        if tree == self.record.tree {
+            return Ok(());
+        }
+        let is_on_main_line = match self.game.ply() {
+            0 => true,
+            ply => tree.main_line().nth(ply - 1) == Some(self.at),
+        };
+        if is_on_main_line {
+            let end = self.end;
+            self.replace_tree(label, tree, None, end);
+            return Ok(());
+        }
+        if !self.is_loaded && (self.persons() < 2 || self.clock.is_some()) {
+            let text = "The moves that were played stay the main line: add variations, or take moves back.";
+            return Err(ActionError::NotNow(text.into()));
+        }
+        let mut game = PlayedGame::new(self.game.start().map(str::to_owned))
+            .map_err(|error| ActionError::Invalid(error.to_string()))?;
+        tree.moves().into_iter().try_for_each(|m| game.play(m)).map_err(ActionError::NotNow)?;
+        let by_rules =
+            |end: &GameEnd| PlayedGame::end(&self.game).is_some_and(|other| other.reason == end.reason);
+        let end = game.end().or(self.end.filter(|end| !by_rules(end)));
+        self.replace_tree(label, tree, Some(game), end);
+        Ok(())
+    }
+
+    fn replace_tree(
+        &mut self,
+        label: String,
+        tree: MoveTree,
+        game: Option<PlayedGame>,
+        end: Option<GameEnd>,
+    ) {
+        let is_other = game.is_some();
+        let before = self.game.clone();
+        let game = game.map_or(before, |game| std::mem::replace(&mut self.game, game));
+        let tree = std::mem::replace(&mut self.record.tree, tree);
+        let end = std::mem::replace(&mut self.end, end);
+        if self.edits.len() == MOST_UNDONE {
+            self.edits.remove(0);
+        }
+        self.edits.push(Edited { label, tree, game, at: self.at, end });
+        self.is_played = true;
+        if is_other {
+            self.at = end_of(&self.record, self.game.ply());
+            self.revision += 1;
+        }
+    }
+
+    pub fn undo_label(&self) -> Option<String> {
+        self.edits.last().map(|edited| edited.label.clone())
+    }
+
+    pub fn undo(&mut self) -> Result<(), ActionError> {
+        let none = || ActionError::NotNow("There is no change to undo.".to_owned());
+        let Edited { tree, game, at, end, .. } = self.edits.pop().ok_or_else(none)?;
+        (self.record.tree, self.game, self.at, self.end) = (tree, game, at, end);
+        self.revision += 1;
+        Ok(())
+    }
+}
