@@ -3,43 +3,38 @@
  *
  * @import {Curves, Headline, Message, OpeningChoice, PositionView, RunDetails, TreeView} from './types.js'
  */
-
-/** Delay before the page connects again. */
-const AGAIN_MS = 1000;
-
-/** Collects changes of the shown boards before they are sent. */
-const VIEW_MS = 100;
-
-/** The tab's name, new for every stream. */
-let tab = '';
+import { openStream } from './stream.js';
 
 /** Boards in view. @type {Set<string>} */
 const shown = new Set();
 
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let telling;
+/** Tells the stream which boards are in view. */
+let tellView = () => {};
 
 /**
- * Connects again whenever the stream ends.
+ * Connects again whenever the stream ends. All tabs share one stream, where the browser has shared workers.
  *
  * @param {(message: Message) => void} receive
  * @param {(connected: boolean) => void} connection
  */
 export function listen(receive, connection) {
-  // Without encryption, browsers offer `crypto.randomUUID` to pages of this machine only.
-  tab = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  const source = new EventSource(`/api/events?tab=${tab}`);
-  source.onopen = () => {
-    connection(true);
-    if (shown.size > 0) tellView();
+  const alone = () => {
+    const stream = openStream();
+    const listener = { receive, connection };
+    stream.add(listener);
+    tellView = () => stream.view(listener, [...shown]);
+    tellView();
   };
-  source.onmessage = (event) => receive(JSON.parse(event.data));
-  source.onerror = () => {
-    connection(false);
-    // The browser reconnects a lost stream, but not a refused one.
-    source.close();
-    setTimeout(() => listen(receive, connection), AGAIN_MS);
-  };
+  if (!('SharedWorker' in globalThis)) return alone();
+  const worker = new SharedWorker('stream_worker.js', { type: 'module' });
+  worker.onerror = alone;
+  worker.port.onmessage = ({ data }) => ('message' in data ? receive(data.message) : connection(data.connected));
+  tellView = () => worker.port.postMessage([...shown]);
+  addEventListener('pagehide', () => worker.port.postMessage(null));
+  // The browser may keep a page that was left, and show it again.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) location.reload();
+  });
 }
 
 /**
@@ -53,11 +48,6 @@ export function view(board, isShown) {
   if (isShown) shown.add(board);
   else shown.delete(board);
   tellView();
-}
-
-function tellView() {
-  clearTimeout(telling);
-  telling = setTimeout(() => post('/api/view', { tab, boards: [...shown] }), VIEW_MS);
 }
 
 /** @param {string} path @param {object} body */

@@ -121,6 +121,21 @@ test('two tabs show the same game, and a move made in one is not made again in t
   assert.deepEqual(other.faults, []);
 });
 
+test('the twentieth tab loads, and a move made there is seen in the first', async () => {
+  await newGame(page, { side: 'both' });
+  const tabs = [];
+  for (let tab = 0; tab < 19; tab += 1) tabs.push(await openTab(studio.browser, studio.server.url, { context: page.context() }));
+  const last = tabs.at(-1);
+  await last.locator('#status', { hasText: 'White to move' }).waitFor();
+  await type(last, 'e4');
+  assert.deepEqual(await moves(page, 1), ['e4']);
+  // One of them goes, the others stay connected.
+  await tabs[0].close();
+  await type(page, 'e5');
+  assert.deepEqual(await moves(last, 2), ['e4', 'e5']);
+  assert.deepEqual(tabs.flatMap((tab) => tab.faults), []);
+});
+
 test('what is typed before the last move is answered stays in its field', async () => {
   await newGame(page, { side: 'both' });
   let isAnswered;
