@@ -1,7 +1,7 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, Headline, Message, OpeningChoice, PositionView, RunDetails, TreeView} from './types.js'
+ * @import {Curves, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView} from './types.js'
  */
 import { openStream } from './stream.js';
 
@@ -143,6 +143,11 @@ export function tree(moves) {
 /** @param {string} name @returns {Promise<OpeningChoice[]>} */
 export async function openings(name) {
   return await get(`/api/openings?name=${encodeURIComponent(name)}`) ?? [];
+}
+
+/** The games of the studio's folder. @returns {Promise<LibraryGame[]>} */
+export async function libraryGames() {
+  return await get('/api/play/games') ?? [];
 }
 
 /** The games of the last loaded PGN. @returns {Promise<Headline[]>} */

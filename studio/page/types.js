@@ -41,11 +41,12 @@
  * @property {boolean} stalled
  * @property {boolean} is_final the last position ends the game by the rules
  * @property {boolean} at_stake replacing the game needs a confirmation
- * @property {boolean} has_earlier
+ * @property {string | null} name of its file in the library
  * @property {Engine[]} engines
  *
  * @typedef {{white: string, black: string, result: string, date: string, event: string, opening: string,
  *   plies: number}} Headline of a game in a file
+ * @typedef {Headline & {name: string, unfinished: boolean, modified_s: number}} LibraryGame
  *
  * @typedef {{cp: number} | {mate: number}} Score for White
  * @typedef {{score: Score, wdl: [number, number, number] | null, depth: number, nodes: number,

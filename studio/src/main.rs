@@ -54,7 +54,7 @@ struct Arguments {
     /// Folders of training runs to follow
     #[arg(long = "run", value_name = "DIR", num_args = 1..)]
     runs: Vec<PathBuf>,
-    /// Folder for the game, the match and the earlier games [default: philidor-studio in $XDG_STATE_HOME or
+    /// Folder for games and matches [default: philidor-studio in $XDG_STATE_HOME or
     /// ~/.local/state]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,

@@ -15,9 +15,9 @@ export async function mayReplace(game) {
   if (!game?.at_stake) return true;
   const moves = Math.ceil(game.moves.length / 2);
   return confirmed({
-    title: 'Replace the game on the board?',
-    text: `It is not over after ${moves} ${moves === 1 ? 'move' : 'moves'}. It is kept with the earlier games, but cannot be played on.`,
-    yes: 'Replace it',
+    title: 'Put the game on the board aside?',
+    text: `It is not over after ${moves} ${moves === 1 ? 'move' : 'moves'}. It stays in Games, where it can be played on.`,
+    yes: 'Put it aside',
   });
 }
 

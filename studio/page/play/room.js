@@ -4,18 +4,18 @@
  * @import {GameView, LegalMove, Review, Side, ThoughtLine, Thoughts} from '../types.js'
  * @import {Overlay} from './board.js'
  */
-import { act, addVariation, loadPgn, look } from '../server.js';
+import { act, addVariation, look } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { news } from './announcer.js';
 import { Board, drawn, stageOf } from './board.js';
 import { clockShows } from './clock.js';
 import { boardAsText, browseButtons, gameButtons, playerStrip } from './controls.js';
 import { evaluationAt, evaluationBar, evaluationLines, heatOf, priorArrows } from './evaluation.js';
-import { FileGames, acceptFiles, savePgn } from './files.js';
+import { GameFiles } from './game_files.js';
 import { Looking } from './looking.js';
 import { EDIT_KEYS, moveMenu } from './move_menu.js';
 import { MoveList, phaseAt } from './moves.js';
-import { NewGameForm, mayReplace } from './new_game_form.js';
+import { NewGameForm } from './new_game_form.js';
 import { LinePreview } from './preview.js';
 import { promotionDialog } from './promotion.js';
 import { marksOf, reviewOf, reviewPanel } from './review.js';
@@ -25,9 +25,6 @@ import { sideName, spoken } from './words.js';
 
 /** Between two drawings of running clocks. */
 const CLOCK_MS = 100;
-
-/** Nodes per position in the review of a dropped game. */
-const DROPPED_NODES = 20_000;
 
 export class PlayRoom {
   #root;
@@ -57,7 +54,15 @@ export class PlayRoom {
   #arrow = null;
   #preview = new LinePreview(() => this.#draw());
   #tree = new SearchTree(() => this.#draw());
-  #files = new FileGames(() => this.#draw());
+  #files = new GameFiles({
+    game: () => this.#game,
+    act: (action, room) => this.#act(action, room),
+    failed: (error) => {
+      this.#error = error;
+      this.#draw();
+    },
+    changed: () => this.#draw(),
+  });
   /** @type {Board | null} */
   #board = null;
   #isDrawing = false;
@@ -75,7 +80,6 @@ export class PlayRoom {
     this.#announcement = announcement;
     document.addEventListener('keydown', (event) => this.#key(event));
     setInterval(() => this.#tick(), CLOCK_MS);
-    acceptFiles((file) => this.#dropped(file), (file) => this.#pasted(file));
     this.#draw();
   }
 
@@ -267,51 +271,6 @@ export class PlayRoom {
     if (!(await this.#send(text)) && input.value === '') input.value = text;
   }
 
-  /** @param {Event} event */
-  async #load(event) {
-    const input = /** @type {HTMLInputElement} */ (event.target);
-    const file = input.files?.[0];
-    if (!file) return;
-    if ((await this.#loadFile(file)) && this.#files.count > 1) this.#files.open(0, (game) => this.#choose(game));
-    input.value = '';
-  }
-
-  /** Asks before it replaces an unfinished game. @param {File} file */
-  async #loadFile(file) {
-    if (!(await mayReplace(this.#game))) return false;
-    this.#error = await loadPgn(file, true);
-    if (this.#error === null) await this.#files.read();
-    this.#draw();
-    return this.#error === null;
-  }
-
-  /** Loads a dropped file and reviews its only game, or the one chosen from its list. @param {File} file */
-  async #dropped(file) {
-    location.hash = 'play';
-    if (!(await this.#loadFile(file))) return;
-    const review = () => this.#act({ do: 'begin', nodes: DROPPED_NODES }, 'review');
-    if (this.#files.count < 2) await review();
-    else await this.#files.open(0, async (game) => (await this.#choose(game)) && review());
-  }
-
-  /** @param {File} file */
-  async #pasted(file) {
-    location.hash = 'play';
-    if ((await this.#loadFile(file)) && this.#files.count > 1) this.#files.open(0, (game) => this.#choose(game));
-  }
-
-  /** @param {number} game */
-  async #choose(game) {
-    return (await mayReplace(this.#game)) && this.#act({ do: 'choose', game, replace: true });
-  }
-
-  /** Loads and lists the earlier games of this board. */
-  async #earlier() {
-    if (!(await mayReplace(this.#game)) || !(await this.#act({ do: 'earlier', replace: true }))) return;
-    await this.#files.read();
-    if (this.#files.count > 1) await this.#files.open(this.#files.count - 1, (game) => this.#choose(game));
-  }
-
   #tick() {
     const game = this.#game;
     if (!game?.clock?.running || this.#root.hidden) return;
@@ -469,7 +428,7 @@ export class PlayRoom {
       }, (line) => this.#followLine(line), () => this.#looking.tell()) : nothing}
       ${this.#tree.isOpen ? this.#tree.view((uci) => this.#point(uci)) : nothing}
       <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
-      ${this.#files.view(game, (chosen) => this.#choose(chosen))}
+      ${this.#files.list(game)}
       <div class="moves" tabindex="0" role="region" aria-label="Moves">${
         this.#moves.view(game, tree, node, marksOf(review), !this.#root.querySelector('.moves'), {
           go: (to) => this.#go(to),
@@ -487,13 +446,7 @@ export class PlayRoom {
         go: (to) => this.#goTo(to),
         point: (uci) => this.#point(uci),
       })}
-      <div class="buttons" role="group" aria-label="Files">
-        <button type="button" @click=${savePgn}>Save PGN</button>
-        <label class="file">Load PGN<input type="file" accept=".pgn,application/x-chess-pgn,text/plain"
-          @change=${(/** @type {Event} */ event) => this.#load(event)}></label>
-        <button type="button" ?disabled=${!game.has_earlier && !game.end} @click=${() => this.#earlier()}>Earlier games</button>
-        <button type="button" @click=${() => this.#form.open(game, fen)}>New game from here</button>
-      </div>
+      ${this.#files.buttons(() => this.#form.open(game, fen))}
       <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted
         PGN or FEN is loaded. Keys: ← → Home End look at other
         positions, ↑ ↓ at other variations, c edits a move, z undoes, f flips the board, / goes to the move field.</p>

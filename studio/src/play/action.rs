@@ -5,6 +5,7 @@ use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::file::{Headline, PgnFile};
+use super::library::Library;
 use super::seats::{ActionError, NewGame};
 use super::tree::TreeView;
 use super::variations::{Edit, PositionView};
@@ -32,10 +33,22 @@ pub enum Action {
         #[serde(default)]
         replace: bool,
     },
-    /// Load the earlier games of this board and show the last one.
-    Earlier {
+    /// Put a game of the library on the board.
+    Open {
+        name: String,
         #[serde(default)]
         replace: bool,
+    },
+    Rename {
+        name: String,
+        to: String,
+    },
+    Delete {
+        name: String,
+    },
+    /// Take a deletion back.
+    Restore {
+        name: String,
     },
     Retry,
     /// Add a move after any position of the tree.
@@ -75,6 +88,7 @@ pub(super) enum Request {
 #[derive(Clone, Debug)]
 pub struct TableHandle {
     pub(super) requests: mpsc::UnboundedSender<Request>,
+    pub library: Library,
     /// A [`TableView`](super::TableView) as JSON.
     pub game: watch::Receiver<Arc<str>>,
     /// [`Thoughts`](super::Thoughts) as JSON, or `null`.

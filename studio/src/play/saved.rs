@@ -43,6 +43,11 @@ pub struct SavedGame {
     /// With variations and comments.
     #[serde(default)]
     pgn: Option<String>,
+    /// Of the file in the library.
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    date: Option<String>,
     /// The tags of the PGN are those of a file.
     #[serde(default)]
     loaded: bool,
@@ -90,6 +95,8 @@ impl SavedGame {
             move_time_ms: session.move_time_ms,
             end: session.end,
             pgn: Some(pgn_text(&session.pgn("????.??.??"))),
+            name: session.name.clone(),
+            date: session.date.clone(),
             loaded: session.is_loaded,
             played: session.is_played,
             analysis,
@@ -130,10 +137,19 @@ impl SavedGame {
             (session.record, session.is_loaded) = (record, self.loaded);
         }
         session.at = end_of(&session.record, session.game.ply());
+        (session.name, session.date) = (self.name, self.date);
         session.is_played = self.played;
         session.names = self.names;
         session.end = self.end.or(session.game.end());
         Ok(session)
+    }
+
+    pub fn pgn(&self) -> Option<&str> {
+        self.pgn.as_deref()
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.end.is_some()
     }
 
     pub fn read(path: &Path) -> Result<Option<SavedGame>, SavedError> {

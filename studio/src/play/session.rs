@@ -21,6 +21,10 @@ pub struct Session {
     pub(super) game: PlayedGame,
     pub(super) seats: ByColor<Seat>,
     pub(super) names: Option<[String; 2]>,
+    /// Of the file in the library, from the first move on.
+    pub(super) name: Option<String>,
+    /// `YYYY.MM.DD` of the first move.
+    pub(super) date: Option<String>,
     /// The game with its variations and comments. Its tags are those of a loaded game.
     pub(super) record: PgnGame,
     /// The game's last position in the tree. After the end of the game, the main line may go on.
@@ -68,6 +72,8 @@ impl Session {
             game,
             seats: ByColor { white: new.white, black: new.black },
             names: None,
+            name: None,
+            date: None,
             clock,
             move_time_ms: new.move_time_ms,
             end,
@@ -86,6 +92,8 @@ impl Session {
             game,
             seats: ByColor { white: Seat::Person, black: Seat::Person },
             names: named.then_some(names),
+            name: None,
+            date: None,
             clock: None,
             clock_before: Vec::new(),
             move_time_ms: one_second(),
@@ -95,11 +103,12 @@ impl Session {
         }
     }
 
-    /// With variations and comments. `date` is for a game that was played here.
+    /// With variations and comments. `date` is for a game that was played here, if its own is not known.
     pub fn pgn(&self, date: &str) -> PgnGame {
         if self.is_loaded {
             return self.record.clone();
         }
+        let date = self.date.as_deref().unwrap_or(date);
         let [white, black] = self.labels();
         let game = pgn_game(&self.game, [&white, &black], self.end, PgnHeader::casual(date));
         PgnGame { tree: self.record.tree.clone(), ..game }

@@ -95,7 +95,8 @@ pub struct TableView {
     /// The last position ends the game by the rules.
     pub is_final: bool,
     pub at_stake: bool,
-    pub has_earlier: bool,
+    /// Of the game's file in the library.
+    pub name: Option<String>,
     pub engines: Vec<EngineView>,
 }
 
@@ -174,7 +175,7 @@ impl TableView {
             stalled: false,
             is_final: game.end().is_some(),
             at_stake: session.is_at_stake(),
-            has_earlier: false,
+            name: session.name.clone(),
             engines: Vec::new(),
         }
     }

@@ -184,7 +184,7 @@ export async function newGame(page, choices) {
   const revision = page.locator('.table').first();
   const before = await revision.getAttribute('data-revision');
   await page.locator('#new-game').getByRole('button', { name: 'Begin' }).click();
-  if (atStake) await page.getByRole('button', { name: 'Replace it' }).click();
+  if (atStake) await page.getByRole('button', { name: 'Put it aside' }).click();
   await page.locator('#new-game').waitFor({ state: 'detached' });
   await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-revision') !== old, before);
 }

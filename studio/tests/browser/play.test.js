@@ -224,7 +224,7 @@ test('clocks run, and rating and position are asked for', async () => {
   await page.locator('[name=start]').selectOption('fen');
   await page.locator('[name=fen]').fill('nonsense');
   await page.locator('#new-game').getByRole('button', { name: 'Begin' }).click();
-  await page.getByRole('button', { name: 'Replace it' }).click();
+  await page.getByRole('button', { name: 'Put it aside' }).click();
   await page.getByRole('alert').filter({ hasText: 'The start position is wrong' }).waitFor();
   await page.keyboard.press('Escape');
   await page.locator('#new-game').waitFor({ state: 'detached' });

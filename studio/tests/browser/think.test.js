@@ -177,7 +177,7 @@ test('a file of 5,000 games is dropped while a game is running: one is found, an
   await button('Cancel').click();
   assert.deepEqual(await moves(page, 1), ['e4']);
   await page.locator('input[type=file]').setInputFiles(file);
-  await button('Replace it').click();
+  await button('Put it aside').click();
   const list = page.locator('#games');
   await list.getByText('5,000 games.').waitFor();
   assert.ok(await list.getByRole('option').count() < 60, 'only the rows in view are drawn');
@@ -199,6 +199,9 @@ test('a file of 5,000 games is dropped while a game is running: one is found, an
   await page.keyboard.press('Enter');
   await page.keyboard.press('Escape');
   await list.waitFor({ state: 'detached' });
-  await button('Earlier games').click();
+  await button('Games …').click();
+  await page.locator('#library .game', { hasText: 'not over' }).click();
   assert.deepEqual(await moves(page, 1), ['e4']);
+  await type(page, 'e5');
+  assert.deepEqual(await moves(page, 2), ['e4', 'e5']);
 });

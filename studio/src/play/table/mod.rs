@@ -5,7 +5,6 @@ mod tree;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,6 +17,7 @@ use self::engines::{Probed, probe};
 use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
 use super::crew::{Crew, CrewEvent, Role};
 use super::file::PgnFile;
+use super::library::Library;
 use super::pgn::pgn_text;
 use super::played::PlayedGame;
 use super::saved::{SavedError, SavedGame};
@@ -33,6 +33,7 @@ use crate::engines::Roster;
 pub struct Table {
     roster: Roster,
     state_file: PathBuf,
+    library: Library,
     session: Session,
     /// Grows with every other game on the board.
     board: u64,
@@ -71,6 +72,7 @@ struct Analysed {
 impl Table {
     /// Shows the saved game, or a new one against the first engine. The task ends with the runtime.
     pub fn start(roster: Roster, state_file: PathBuf) -> TableHandle {
+        let library = Library::new(state_file.with_file_name("games"));
         let (requests, received) = mpsc::unbounded_channel();
         let (events, reported) = mpsc::unbounded_channel();
         let (game_out, game) = watch::channel(Arc::from("null"));
@@ -80,6 +82,7 @@ impl Table {
         let table = Table {
             probed: roster.engines().iter().map(|spec| view(&spec.name)).collect(),
             state_file,
+            library: library.clone(),
             session,
             // The page must not take the nodes of a restarted server for those that it knew.
             board: u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
@@ -101,7 +104,7 @@ impl Table {
         };
         let probed = probe(&table.roster);
         tokio::spawn(table.run(received, reported, probed));
-        TableHandle { requests, game, thoughts }
+        TableHandle { requests, library, game, thoughts }
     }
 
     async fn run(
@@ -177,7 +180,7 @@ impl Table {
 
     fn act(&mut self, action: Action) -> Result<Option<u32>, ActionError> {
         let now = Instant::now();
-        let (mut notice, mut added) = (None, None);
+        let mut added = None;
         match action {
             Action::New(new) => {
                 for seat in [&new.white, &new.black] {
@@ -187,12 +190,30 @@ impl Table {
                 self.replace(Session::new(new)?, replace)?;
                 self.file = None;
             }
-            Action::Earlier { replace } => {
-                self.put_aside(replace)?;
-                let file = self.earlier_games()?;
-                let last = file.len() - 1;
-                notice = self.open(file, last, replace)?;
+            Action::Open { name, replace } => {
+                let saved = self.library.read(&name)?;
+                let wrong = |error| ActionError::NotNow(format!("{name} cannot be read: {error}."));
+                let mut session = saved.session().map_err(wrong)?;
+                // The file may have another name since it was written.
+                session.name = Some(name);
+                self.replace(session, replace)?;
+                self.file = None;
+                self.session.attach(now);
             }
+            Action::Rename { name, to } => {
+                self.library.rename(&name, &to)?;
+                if self.session.name.as_ref() == Some(&name) {
+                    self.session.name = Some(to);
+                }
+            }
+            Action::Delete { name } => {
+                if self.session.name.as_ref() == Some(&name) {
+                    let text = "This game is on the board: begin or open another one first.";
+                    return Err(ActionError::NotNow(text.to_owned()));
+                }
+                self.library.delete(&name)?;
+            }
+            Action::Restore { name } => self.library.restore(&name)?,
             Action::Choose { game, replace } => {
                 let none = || ActionError::NotNow("No PGN is loaded: load one.".to_owned());
                 let (file, _) = self.file.as_ref().ok_or_else(none)?;
@@ -215,7 +236,7 @@ impl Table {
         }
         self.stalled = false;
         self.failed_at = None;
-        self.notice = notice;
+        self.notice = None;
         Ok(added.map(NodeId::index))
     }
 
@@ -250,49 +271,32 @@ impl Table {
         Ok(())
     }
 
-    /// Needs `replace` for an unfinished game. Appends a game played here to the file of earlier games.
+    /// Needs `replace` for an unfinished game, which stays in the library.
     fn put_aside(&mut self, replace: bool) -> Result<(), ActionError> {
         if self.session.is_at_stake() && !replace {
             let text =
                 "The game on the board is not over: finish it, resign, or say that it may be replaced.";
             return Err(ActionError::NotNow(text.to_owned()));
         }
-        if self.session.is_worth_keeping() {
-            self.keep_earlier()?;
-            self.session.is_played = false;
+        if let Some((name, saved)) = self.library_file() {
+            self.library.write(&name, &saved)?;
         }
         Ok(())
     }
 
-    fn earlier_file(&self) -> PathBuf {
-        self.state_file.with_extension("pgn")
-    }
-
-    fn keep_earlier(&self) -> Result<(), ActionError> {
-        let path = self.earlier_file();
-        let date = jiff::Zoned::now().strftime("%Y.%m.%d").to_string();
-        let append = || {
-            std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(format!("{}\n", self.pgn(&date)).as_bytes())
-        };
-        append().map_err(|error| {
-            let path = path.display();
-            ActionError::NotNow(format!(
-                "The game cannot be kept in {path} ({error}): save its PGN, then free space."
-            ))
-        })
-    }
-
-    fn earlier_games(&self) -> Result<PgnFile, ActionError> {
-        let path = self.earlier_file();
-        let none = || ActionError::NotNow("No game was finished or replaced on this board yet.".to_owned());
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(none()),
-            Err(error) => return Err(ActionError::NotNow(format!("{}: {error}", path.display()))),
-        };
-        PgnFile::read(&text).map_err(|error| ActionError::NotNow(format!("{}: {error}", path.display())))
+    /// The game's file in the library, from its first move or edit on.
+    fn library_file(&mut self) -> Option<(String, SavedGame)> {
+        if !self.session.is_worth_keeping() {
+            return None;
+        }
+        if self.session.name.is_none() {
+            let date = jiff::Zoned::now().strftime("%Y.%m.%d").to_string();
+            let [white, black] = self.session.labels();
+            self.session.name = Some(self.library.free_name(&date, [&white, &black]));
+            self.session.date.get_or_insert(date);
+        }
+        let saved = SavedGame::of(&self.session, self.analysis, Instant::now());
+        Some((self.session.name.clone()?, saved))
     }
 
     /// With the variations and comments of a loaded game.
@@ -310,11 +314,16 @@ impl Table {
 
     async fn changed(&mut self) {
         self.drive();
+        let kept = self.library_file();
         self.publish();
         let saved = SavedGame::of(&self.session, self.analysis, Instant::now());
-        let path = self.state_file.clone();
-        let written = tokio::task::spawn_blocking(move || saved.write(&path)).await;
-        if let Ok(Err(error)) = written {
+        let (path, library) = (self.state_file.clone(), self.library.clone());
+        let write = move || {
+            saved.write(&path).map_err(|error| error.to_string())?;
+            kept.map_or(Ok(()), |(name, saved)| library.write(&name, &saved))
+                .map_err(|error| error.to_string())
+        };
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(write).await {
             log::warn!("cannot save the game in {}: {error}", self.state_file.display());
             self.notice = Some(format!("The game cannot be saved on disk ({error}): is there space left?"));
             self.publish();
@@ -334,7 +343,6 @@ impl Table {
         view.stalled = self.stalled;
         view.thinking &= !self.stalled;
         view.engines = self.probed.clone();
-        view.has_earlier = self.earlier_file().exists();
         send(&self.game_out, &view);
         self.publish_thoughts();
     }

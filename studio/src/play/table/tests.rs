@@ -168,10 +168,10 @@ async fn variations_and_comments_outlast_further_moves_and_a_restart() {
 }
 
 #[tokio::test]
-async fn a_game_is_replaced_only_when_that_is_said_and_kept_with_the_earlier_ones() {
+async fn a_game_is_replaced_only_when_that_is_said_and_played_on_from_the_library() {
     let folder = tempfile::tempdir().unwrap();
     let first = table(&folder, "e7e5");
-    assert!(do_it(&first, json!({"do": "earlier"})).await.is_err(), "there is none yet");
+    assert!(do_it(&first, json!({"do": "open", "name": "x"})).await.is_err(), "there is none yet");
     do_it(&first, json!({"do": "move", "text": "e4"})).await.unwrap();
     wait_for(&first, |view| plies(view) == 2 && view["at_stake"] == true).await;
     let pgn = "[White \"A\"]\n\n1. d4 *\n\n[White \"B\"]\n\n1. c4 *\n";
@@ -181,80 +181,29 @@ async fn a_game_is_replaced_only_when_that_is_said_and_kept_with_the_earlier_one
     wait_for(&second, |view| plies(view) == 2 && view["at_stake"] == true).await;
     load(&second, pgn, true).await.unwrap();
     wait_for(&second, |view| view["white"]["label"] == "A" && view["at_stake"] == false).await;
-    let kept = std::fs::read_to_string(folder.path().join("game.pgn")).unwrap();
-    assert!(kept.contains("1. e4 e5 *") && !kept.contains("[Date \"????"), "{kept}");
+    let kept = second.library.list();
+    assert_eq!((kept.len(), kept[0].headline.plies, kept[0].unfinished), (1, 2, true), "{kept:?}");
+    assert!(!kept[0].headline.date.starts_with('?') && kept[0].headline.black == "shell", "{kept:?}");
     // Unchanged games of a file are not kept a second time.
     do_it(&second, json!({"do": "choose", "game": 1})).await.unwrap();
     do_it(&second, json!({"do": "move", "text": "e5"})).await.unwrap();
     assert!(do_it(&second, json!({"do": "choose", "game": 0})).await.is_err());
     do_it(&second, json!({"do": "resign"})).await.unwrap();
-    do_it(&second, json!({"do": "earlier"})).await.unwrap();
-    let view = wait_for(&second, |view| view["file"]["games"] == 2).await;
-    assert_eq!((plies(&view), &view["has_earlier"]), (2, &json!(true)));
-    assert_eq!(view["moves"][0]["san"], "c4");
-}
-
-#[tokio::test]
-async fn a_variation_is_added_edited_undone_and_survives_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let first = table(&folder, "e7e5");
-    load(&first, "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 {best} (1. d4 d5) 1... e5 1-0\n", false)
-        .await
-        .unwrap();
-    let view = wait_for(&first, |view| plies(view) == 2).await;
-    let tree = view["tree"].as_array().unwrap().clone();
-    let node = |san: &str| tree.iter().find(|node| node["san"] == san).unwrap()["id"].clone();
-    let (e4, d4, end) = (node("e4"), node("d4"), &view["at"]);
-    assert_eq!((&node("e5"), tree.len()), (end, 5));
-    do_it(&first, json!({"do": "variation", "node": e4, "text": "c5"})).await.unwrap();
-    do_it(&first, json!({"do": "variation", "node": e4, "text": "c7c5"})).await.unwrap();
-    do_it(&first, json!({"do": "variation", "node": end, "text": "nf3"})).await.unwrap();
-    assert!(do_it(&first, json!({"do": "variation", "node": e4, "text": "c6c5"})).await.is_err());
-    assert!(do_it(&first, json!({"do": "variation", "node": 99, "text": "c5"})).await.is_err());
-    do_it(&first, json!({"do": "edit", "node": d4, "change": "make_main"})).await.unwrap();
-    let view = wait_for(&first, |view| view["undo"] == "make 1. d4 the main line").await;
-    assert_eq!((plies(&view), &view["moves"][1]["san"], &view["at_stake"]), (2, &json!("d5"), &json!(false)));
-    do_it(&first, json!({"do": "undo"})).await.unwrap();
-    do_it(&first, json!({"do": "edit", "node": d4, "change": {"comment": "closed"}})).await.unwrap();
-    do_it(&first, json!({"do": "edit", "node": d4, "change": {"mark": 5}})).await.unwrap();
-    let second = table(&folder, "e7e5");
-    let pgn = second.pgn("2026.01.02".into()).await.unwrap();
-    let moves =
-        "1. e4 {best} (1. d4 $5 {closed} 1... d5) 1... e5 {White wins as recorded.} (1... c5) 2. Nf3 1-0";
-    assert!(pgn.starts_with("[White \"A\"]") && pgn.replace('\n', " ").contains(moves), "{pgn}");
-    assert_eq!(plies(&wait_for(&second, |_| true).await), 2);
-}
-
-#[tokio::test]
-async fn the_moves_of_a_game_against_an_engine_stay_and_positions_are_looked_at() {
-    let folder = tempfile::tempdir().unwrap();
-    let table = table(&folder, "e7e5 b8c6");
-    do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
-    let view = wait_for(&table, |view| plies(view) == 2).await;
-    let at = u32::try_from(view["at"].as_u64().unwrap()).unwrap();
-    let e4 = u32::try_from(view["moves"].as_array().unwrap().len()).unwrap() - 1;
-    let error = do_it(&table, json!({"do": "variation", "node": at, "text": "Nf3"})).await.unwrap_err();
-    assert!(error.to_string().contains("play on there"), "{error}");
-    do_it(&table, json!({"do": "variation", "node": e4, "text": "c5"})).await.unwrap();
-    let refused = do_it(&table, json!({"do": "edit", "node": e4, "change": "delete"})).await.unwrap_err();
-    assert!(refused.to_string().contains("stay the main line"), "{refused}");
-    let looked = table.look(Some(e4)).await.unwrap();
-    assert_eq!((looked.legal.len(), looked.is_final), (20, false));
-    assert!(looked.opening.unwrap().contains("King's Pawn"));
-    let thoughts: Value = serde_json::from_str(&table.thoughts.borrow()).unwrap();
-    assert!(thoughts.is_null(), "the evaluation is off");
-    do_it(&table, json!({"do": "analysis", "on": true})).await.unwrap();
-    let of = || serde_json::from_str::<Value>(&table.thoughts.borrow()).unwrap()["node"].clone();
-    assert_eq!(of(), json!(e4));
-    assert_eq!((table.look(None).await.unwrap().node, of()), (at, json!(at)));
-    assert!(table.look(Some(99)).await.is_err());
-    // The game goes on, and its variations stay.
-    do_it(&table, json!({"do": "move", "text": "Nf3"})).await.unwrap();
-    wait_for(&table, |view| plies(view) == 4).await;
-    let pgn = table.pgn("2026.01.02".into()).await.unwrap();
-    assert!(pgn.ends_with("1. e4 e5 (1... c5) 2. Nf3 Nc6 *\n"), "{pgn}");
-    assert!(
-        do_it(&table, json!({"do": "undo"})).await.is_err(),
-        "a move of the game ends what can be undone"
+    assert_eq!(second.library.list().len(), 2);
+    let name = &kept[0].name;
+    do_it(&second, json!({"do": "open", "name": name})).await.unwrap();
+    let view = wait_for(&second, |view| view["name"] == **name).await;
+    assert_eq!(
+        (plies(&view), &view["black"]["kind"], &view["at_stake"]),
+        (2, &json!("engine"), &json!(true))
+    );
+    assert!(do_it(&second, json!({"do": "delete", "name": name})).await.is_err(), "it is on the board");
+    do_it(&second, json!({"do": "rename", "name": name, "to": "Mine"})).await.unwrap();
+    do_it(&second, json!({"do": "move", "text": "Nf3"})).await.unwrap();
+    let mine = second.library.list().into_iter().find(|game| game.name == "Mine").unwrap();
+    assert_eq!(
+        (mine.headline.plies >= 3, second.library.list().len()),
+        (true, 2),
+        "it is played on in its file"
     );
 }

@@ -117,6 +117,8 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/play", post(play::play))
         .route("/api/play/pgn", get(play::pgn))
         .route("/api/play/file", get(play::headlines).post(play::load).layer(DefaultBodyLimit::disable()))
+        .route("/api/play/games", get(play::games))
+        .route("/api/play/games/pgn", get(play::game_pgn))
         .route("/api/play/look", post(play::look))
         .route("/api/play/tree", post(play::tree))
         .route("/api/openings", get(play::find_openings))

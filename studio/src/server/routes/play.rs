@@ -55,6 +55,26 @@ pub(super) async fn headlines(State(studio): State<Studio>) -> Response {
     }
 }
 
+pub(super) async fn games(State(studio): State<Studio>) -> Response {
+    let library = studio.table.library.clone();
+    let games = tokio::task::spawn_blocking(move || library.list()).await.unwrap_or_default();
+    Json(games).into_response()
+}
+
+#[derive(Deserialize)]
+pub(super) struct GameQuery {
+    name: String,
+}
+
+pub(super) async fn game_pgn(State(studio): State<Studio>, Query(query): Query<GameQuery>) -> Response {
+    let read = studio.table.library.read(&query.name);
+    match read.as_ref().map(|saved| saved.pgn()) {
+        Ok(Some(text)) => pgn_file("game.pgn", format!("{text}\n")),
+        Ok(None) => refuse(StatusCode::NOT_FOUND, "This game has no moves."),
+        Err(error) => refuse(StatusCode::NOT_FOUND, &error.to_string()),
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct LoadQuery {
     /// Replace even an unfinished game.

@@ -1,0 +1,190 @@
+//! The games of the studio's folder: each is a file from its first move.
+
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde::Serialize;
+
+use super::file::{Headline, PgnFile};
+use super::saved::SavedGame;
+use super::seats::ActionError;
+
+/// In characters.
+const LONGEST_NAME: usize = 80;
+
+const DELETED: &str = "deleted";
+
+#[derive(Clone, Debug)]
+pub struct Library {
+    folder: PathBuf,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct LibraryGame {
+    /// Of the file, without extension.
+    pub name: String,
+    #[serde(flatten)]
+    pub headline: Headline,
+    /// It can be played on.
+    pub unfinished: bool,
+    /// Seconds since 1970.
+    pub modified_s: u64,
+}
+
+fn refused(what: &str, path: &Path, error: &dyn std::fmt::Display) -> ActionError {
+    ActionError::NotNow(format!("{what}: {}: {error}.", path.display()))
+}
+
+impl Library {
+    pub fn new(folder: PathBuf) -> Library {
+        Library { folder }
+    }
+
+    /// Names come from the page, so they may not leave the folder.
+    fn path(&self, name: &str) -> Result<PathBuf, ActionError> {
+        let is_plain = |c: char| !c.is_control() && !r#"/\:*?"<>|"#.contains(c);
+        let is_short = (1..=LONGEST_NAME).contains(&name.chars().count());
+        if name.trim() != name || name.starts_with('.') || !is_short || !name.chars().all(is_plain) {
+            let text = format!(
+                "A name has 1 to {LONGEST_NAME} characters, none of / \\ : * ? \" < > |, and no dot or blank first."
+            );
+            return Err(ActionError::Invalid(text));
+        }
+        Ok(self.folder.join(format!("{name}.json")))
+    }
+
+    fn deleted(&self, name: &str) -> Result<PathBuf, ActionError> {
+        let file = self.path(name)?;
+        Ok(self.folder.join(DELETED).join(file.file_name().expect("it has a name")))
+    }
+
+    /// A name that no file has: "2026-11-27 You, Philidor".
+    pub fn free_name(&self, date: &str, [white, black]: [&str; 2]) -> String {
+        let plain = |text: &str| -> String {
+            text.chars().filter(|c| c.is_alphanumeric() || " -'()".contains(*c)).take(25).collect()
+        };
+        let date = date.replace('.', "-").replace('?', "_");
+        let first = format!("{date} {}, {}", plain(white).trim(), plain(black).trim());
+        let is_free = |name: &String| self.path(name).is_ok_and(|path| !path.exists());
+        let numbered = (2..).map(|number| format!("{first} {number}"));
+        std::iter::once(first.clone()).chain(numbered).find(is_free).expect("numbers do not end")
+    }
+
+    pub fn write(&self, name: &str, game: &SavedGame) -> Result<(), ActionError> {
+        let path = self.path(name)?;
+        game.write(&path).map_err(|error| refused("The game cannot be saved", &path, &error))
+    }
+
+    pub fn read(&self, name: &str) -> Result<SavedGame, ActionError> {
+        let path = self.path(name)?;
+        match SavedGame::read(&path) {
+            Ok(Some(game)) => Ok(game),
+            Ok(None) => Err(ActionError::NotNow(format!("There is no game called {name} any more."))),
+            Err(error) => Err(refused("The game cannot be read", &path, &error)),
+        }
+    }
+
+    /// The latest first. Files that are no games are left out.
+    pub fn list(&self) -> Vec<LibraryGame> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut games: Vec<LibraryGame> = entries.filter_map(|entry| line(&entry.path())).collect();
+        games.sort_by(|a, b| b.modified_s.cmp(&a.modified_s).then(b.name.cmp(&a.name)));
+        games
+    }
+
+    pub fn rename(&self, name: &str, to: &str) -> Result<(), ActionError> {
+        let (from, to_path) = (self.path(name)?, self.path(to)?);
+        if to_path.exists() {
+            return Err(ActionError::NotNow(format!("There is a game called {to} already.")));
+        }
+        std::fs::rename(&from, &to_path).map_err(|error| refused("The game cannot be renamed", &from, &error))
+    }
+
+    /// Into the folder `deleted`, where it replaces an earlier one of its name.
+    pub fn delete(&self, name: &str) -> Result<(), ActionError> {
+        let (from, to) = (self.path(name)?, self.deleted(name)?);
+        let moved =
+            std::fs::create_dir_all(self.folder.join(DELETED)).and_then(|()| std::fs::rename(&from, to));
+        moved.map_err(|error| refused("The game cannot be deleted", &from, &error))
+    }
+
+    pub fn restore(&self, name: &str) -> Result<(), ActionError> {
+        let (from, to) = (self.deleted(name)?, self.path(name)?);
+        if to.exists() {
+            return Err(ActionError::NotNow(format!("There is another game called {name} now.")));
+        }
+        std::fs::rename(&from, to).map_err(|error| refused("The game does not come back", &from, &error))
+    }
+}
+
+fn line(path: &Path) -> Option<LibraryGame> {
+    let name = path.file_stem()?.to_str()?.to_owned();
+    if path.extension()? != "json" {
+        return None;
+    }
+    let saved = SavedGame::read(path).ok()??;
+    let modified = path.metadata().and_then(|data| data.modified()).ok()?;
+    let headline = PgnFile::read(saved.pgn()?.as_bytes()).ok()?.headlines().into_iter().next()?;
+    Some(LibraryGame {
+        name,
+        headline,
+        unfinished: !saved.is_over(),
+        modified_s: modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::seats::{NewGame, Seat};
+    use super::super::session::Session;
+    use super::super::start::StartChoice;
+    use super::*;
+    use std::time::Instant;
+
+    fn saved(moves: &[&str]) -> SavedGame {
+        let (white, black) = (Seat::Person, Seat::Person);
+        let start = StartChoice::Standard;
+        let new = NewGame { white, black, start, clock: None, move_time_ms: 500, replace: false };
+        let mut session = Session::new(new).unwrap();
+        for text in moves {
+            session.move_by_person(text, None, Instant::now()).unwrap();
+        }
+        SavedGame::of(&session, false, Instant::now())
+    }
+
+    #[test]
+    fn games_are_listed_renamed_deleted_and_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(folder.path().join("games"));
+        assert!(library.list().is_empty());
+        let name = library.free_name("2026.11.27", ["You", "A/B: \"C\""]);
+        assert_eq!(name, "2026-11-27 You, AB C");
+        library.write(&name, &saved(&["e4", "e5", "Nf3"])).unwrap();
+        let second = library.free_name("2026.11.27", ["You", "AB C"]);
+        assert_eq!(second, "2026-11-27 You, AB C 2");
+        library.write(&second, &saved(&["f3", "e5", "g4", "Qh4"])).unwrap();
+        std::fs::write(folder.path().join("games/other.json"), "{").unwrap();
+        let mut listed = library.list();
+        listed.sort_by_key(|game| game.name.clone());
+        let shown: Vec<_> = listed.iter().map(|game| (game.headline.plies, game.unfinished)).collect();
+        assert_eq!(shown, [(3, true), (4, false)]);
+        assert!(listed[0].headline.opening.starts_with("C40"), "{:?}", listed[0]);
+        assert!(library.rename(&name, &second).is_err());
+        library.rename(&name, "Mine").unwrap();
+        assert!(library.read(&name).is_err());
+        library.delete("Mine").unwrap();
+        assert_eq!(library.list().len(), 1);
+        library.restore("Mine").unwrap();
+        assert_eq!(library.read("Mine").unwrap().session().unwrap().game().ply(), 3);
+    }
+
+    #[test]
+    fn names_stay_in_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(folder.path().join("games"));
+        for name in ["", "../game", "a/b", "a\\b", ".hidden", "a\n", " a", &"x".repeat(81)] {
+            assert!(matches!(library.read(name), Err(ActionError::Invalid(_))), "{name}");
+            assert!(library.delete(name).is_err() && library.rename("a", name).is_err());
+        }
+    }
+}

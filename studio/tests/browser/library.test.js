@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { accessible, eachTest, moves, newGame, type } from './harness.js';
+
+let page;
+const studio = eachTest({}, () => ({ page } = studio));
+
+const button = (name) => page.getByRole('button', { name, exact: true });
+const library = () => page.locator('#library');
+const rows = () => library().locator('.game');
+
+test('games are kept from their first move, played on, renamed, exported, deleted and brought back', async () => {
+  await newGame(page, { engine: 'Philidor', move_time: '0.1' });
+  await type(page, 'e4');
+  const played = await moves(page, 2);
+  await newGame(page, { side: 'both' });
+  await type(page, 'd4');
+  await moves(page, 1);
+  await button('Games …').click();
+  await rows().nth(1).waitFor();
+  await accessible(page);
+  assert.match(await rows().nth(0).textContent(), /You – You[\s\S]*on the board/);
+  assert.match(await rows().nth(1).textContent(), /You – Philidor[\s\S]*not over/);
+  assert.ok(await rows().nth(0).isDisabled());
+  const mine = (what) => library().getByLabel(new RegExp(`^${what} .*Philidor`));
+  await mine('Rename').click();
+  await library().locator('[name=to]').fill('My ../game');
+  await library().locator('[name=to]').press('Enter');
+  await library().getByRole('alert').filter({ hasText: 'A name has 1 to 80 characters' }).waitFor();
+  await library().locator('[name=to]').fill('My game with Philidor');
+  await library().locator('[name=to]').press('Enter');
+  const [download] = await Promise.all([page.waitForEvent('download'), library().getByLabel('Export My game with Philidor').click()]);
+  assert.match(readFileSync(await download.path(), 'utf8'), /\[Date "2[\s\S]*\[Black "Philidor"\][\s\S]*1\. e4 /);
+  await mine('Delete').click();
+  await library().getByText('My game with Philidor is deleted.').waitFor();
+  assert.equal(await rows().count(), 1);
+  await library().getByRole('button', { name: 'Undo' }).click();
+  await rows().nth(1).waitFor();
+  await page.locator('#library input').first().fill('philidor');
+  await library().getByText('1 of 2 games.').waitFor();
+  await rows().first().click();
+  // The game on the board is asked about, and stays in the list.
+  await page.getByText('It stays in Games, where it can be played on.').waitFor();
+  await button('Put it aside').click();
+  assert.deepEqual(await moves(page, 2), played);
+  await page.locator('.player .name', { hasText: 'Philidor' }).waitFor();
+  await type(page, 'Nf3');
+  await moves(page, 4);
+});
