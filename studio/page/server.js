@@ -1,7 +1,7 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView} from './types.js'
+ * @import {Curves, EarlierMatch, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView} from './types.js'
  */
 import { openStream } from './stream.js';
 
@@ -153,6 +153,11 @@ export async function libraryGames() {
 /** The games of the last loaded PGN. @returns {Promise<Headline[]>} */
 export async function headlines() {
   return await get('/api/play/file') ?? [];
+}
+
+/** Matches that were put aside. @returns {Promise<EarlierMatch[]>} */
+export async function earlierMatches() {
+  return await get('/api/match/earlier') ?? [];
 }
 
 /** Opening books. @returns {Promise<string[]>} */

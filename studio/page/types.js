@@ -105,6 +105,8 @@
  * @property {FinishedGame[]} finished the last games
  * @property {string | null} notice
  *
+ * @typedef {{number: number, first: string, second: string, games: number, played: number, points: number,
+ *   suspended: boolean, modified_s: number}} EarlierMatch
  * @typedef {{first: string, second: string, standing: Standing}} Pairing
  * @typedef {{name: string, games: number, broken: number, pairings: Pairing[], boards: string[],
  *   finished: FinishedGame[], modified_s: number | null, problem: string | null}} Followed

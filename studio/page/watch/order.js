@@ -20,9 +20,8 @@ function valueOf(values, name) {
  * The form as a command.
  *
  * @param {Values} form
- * @param {boolean} replace gives up a suspended match
  */
-export function beginCommand(form, replace) {
+export function beginCommand(form) {
   const number = (/** @type {string} */ name) => Number(valueOf(form, name));
   const ms = (/** @type {string} */ name) => Math.round(number(name) * 1000);
   const time = valueOf(form, 'time') === 'clock'
@@ -37,7 +36,6 @@ export function beginCommand(form, replace) {
     at_once: number('at_once'),
     openings: form.openings ?? '',
     ...(form.sprt ? { sprt: { elo0: number('elo0'), elo1: number('elo1') } } : {}),
-    replace,
   };
 }
 

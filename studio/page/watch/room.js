@@ -1,16 +1,16 @@
 /**
  * The room of matches: one played here, and those of other programs.
  *
- * @import {Engine, Followed, LiveBoard, Match, ThinkingTime} from '../types.js'
+ * @import {EarlierMatch, Engine, Followed, LiveBoard, Match, ThinkingTime} from '../types.js'
  * @import {Values} from '../memory.js'
  */
 import { BoardGrid } from '../boards.js';
 import { recall, remember, valuesOf } from '../memory.js';
 import { confirmed } from '../question.js';
-import { act, books } from '../server.js';
+import { act, books, earlierMatches } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { beginCommand, orderForm } from './order.js';
-import { finishedGames, standingView } from './standing.js';
+import { earlierList, finishedGames, standingView } from './standing.js';
 
 /** @param {ThinkingTime} time */
 function timeText(time) {
@@ -28,6 +28,8 @@ export class WatchRoom {
   #followed = [];
   /** @type {string[]} */
   #books = [];
+  /** @type {EarlierMatch[]} */
+  #earlier = [];
   /** @type {Values} */
   #form = recall('match');
   /** @type {string | null} */
@@ -51,8 +53,10 @@ export class WatchRoom {
   /** @param {Match | null} match */
   receive(match) {
     // The error was about the earlier phase.
-    if (this.#match?.phase !== match?.phase) this.#error = null;
+    const isOther = this.#match?.phase !== match?.phase || this.#match?.order.first !== match?.order.first;
+    if (isOther) this.#error = null;
     this.#match = match;
+    if (isOther && this.#isShown) this.#readEarlier();
     this.#draw();
   }
 
@@ -73,6 +77,12 @@ export class WatchRoom {
     this.#isShown = isShown;
     this.#draw();
     if (isShown && this.#books.length === 0) this.#readBooks();
+    if (isShown) this.#readEarlier();
+  }
+
+  async #readEarlier() {
+    this.#earlier = await earlierMatches();
+    this.#draw();
   }
 
   async #readBooks() {
@@ -83,20 +93,13 @@ export class WatchRoom {
   /** @param {object} command */
   async #act(command) {
     this.#error = await act(command, 'match');
-    this.#draw();
+    await this.#readEarlier();
   }
 
-  /** Asks before it gives up a suspended match. @param {HTMLFormElement} form */
+  /** @param {HTMLFormElement} form */
   async #begin(form) {
     this.#form = valuesOf(form, this.#form);
-    const given = this.#match?.phase === 'suspended' && this.#match;
-    if (given && !(await confirmed({
-      title: 'Give up the suspended match?',
-      text: `${given.order.first} against ${given.order.second} can then not be resumed. Its finished games stay in the `
-        + 'studio\'s folder.',
-      yes: 'Give it up',
-    }))) return;
-    await this.#act(beginCommand(this.#form, true));
+    await this.#act(beginCommand(this.#form));
     if (this.#error === null) remember('match', this.#form);
   }
 
@@ -143,6 +146,7 @@ export class WatchRoom {
           <div class="grid" data-boards=${match.boards.join(' ')}></div>
           <div class="panel">${this.#state(match)}</div>
         </div>` : nothing}
+      ${earlierList(this.#earlier, isRunning, (number) => this.#act({ do: 'open', number }))}
       ${this.#followed.map((followed) => this.#followedView(followed))}`;
   }
 

@@ -6,9 +6,11 @@ mod standing;
 mod lane;
 mod saved;
 mod view;
+mod earlier;
 mod runner;
 mod follow;
 
+pub use earlier::EarlierMatch;
 pub use follow::{FollowedMatches, FollowedView};
 pub use openings::{OpeningBook, OpeningFileError};
 pub use order::{MatchOrder, ThinkingTime};

@@ -39,9 +39,6 @@ pub struct MatchOrder {
     pub openings: String,
     #[serde(default)]
     pub sprt: Option<Sprt>,
-    /// Gives up a suspended match.
-    #[serde(default, skip_serializing)]
-    pub replace: bool,
 }
 
 fn one() -> u32 {
@@ -102,7 +99,6 @@ mod tests {
             at_once: 2,
             openings: String::new(),
             sprt: Some(Sprt::default()),
-            replace: false,
         };
         let check = |change: &dyn Fn(&mut MatchOrder)| {
             let mut order = good.clone();

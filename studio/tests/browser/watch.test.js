@@ -119,10 +119,13 @@ test('a match is suspended, survives a restart of the server, and is resumed', a
 test('the running games are finished, and a match with an engine that dies is suspended', async () => {
   await begin('Random moves', 'Mortal', 2);
   await page.locator('.notice', { hasText: 'Mortal ended (exit status: 9)' }).waitFor();
+  // Another match puts the suspended one aside, which can be taken out again and resumed.
   await begin('Random moves', 'Random moves', 2);
-  await page.getByText('Give up the suspended match?').waitFor();
-  await button('Cancel').click();
-  await status('suspended');
+  await status('ended after 2');
+  await page.locator('.earlier summary').click();
+  await page.locator('.earlier .game', { hasText: 'suspended' }).click();
+  await status('Random moves against Mortal: suspended after 0');
+  await page.locator('.earlier .game', { hasText: '2 of 2 games, ended' }).waitFor();
   await button('Stop …').click();
   await button('Stop it').click();
   await status('ended after 0');

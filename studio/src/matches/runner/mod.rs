@@ -4,8 +4,8 @@ mod current;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use self::current::Current;
+use super::earlier::{self, EarlierMatch};
 use super::lane::{Lane, LaneEvent, LaneGame, LaneReport};
 use super::openings::OpeningBook;
 use super::order::{MatchOrder, ThinkingTime};
@@ -39,6 +40,10 @@ pub enum MatchCommand {
     Resume,
     /// Running games are lost.
     Stop,
+    /// Puts the present match aside and shows an earlier one.
+    Open {
+        number: u32,
+    },
 }
 
 struct Request {
@@ -52,7 +57,7 @@ pub struct MatchHandle {
     /// A [`MatchView`] as JSON; `null` before the first match.
     pub state: watch::Receiver<Arc<str>>,
     pub books: Arc<[String]>,
-    pgn_file: PathBuf,
+    state_file: PathBuf,
 }
 
 impl MatchHandle {
@@ -63,18 +68,16 @@ impl MatchHandle {
         answered.await.map_err(|_| ended())?
     }
 
-    pub fn pgn(&self) -> String {
-        std::fs::read_to_string(&self.pgn_file).unwrap_or_default()
+    /// Of an earlier match, if a number is given.
+    pub fn pgn(&self, number: Option<u32>) -> String {
+        let of_present = || self.state_file.with_extension("pgn");
+        let file = number.map_or_else(of_present, |number| earlier::pgn_of(&self.state_file, number));
+        std::fs::read_to_string(file).unwrap_or_default()
     }
-}
 
-/// Renames an earlier match's PGN to the first free name of `match.1.pgn`, `match.2.pgn` and so on.
-fn set_aside(pgn: &Path) -> io::Result<()> {
-    if !pgn.exists() {
-        return Ok(());
+    pub fn earlier(&self) -> Vec<EarlierMatch> {
+        earlier::list(&self.state_file)
     }
-    let mut numbered = (1..).map(|number: u32| pgn.with_extension(format!("{number}.pgn")));
-    std::fs::rename(pgn, numbered.find(|path| !path.exists()).expect("numbers do not end"))
 }
 
 struct Runner {
@@ -108,7 +111,7 @@ pub fn start(roster: Roster, books: Vec<OpeningBook>, boards: Boards, state_file
                 None
             }
         };
-    let handle = MatchHandle { requests: sender, state, books: names, pgn_file: pgn_file.clone() };
+    let handle = MatchHandle { requests: sender, state, books: names, state_file: state_file.clone() };
     let (serial, save_at) = (0, None);
     let runner =
         Runner { roster, books, boards, state_file, pgn_file, current, serial, reports, out, save_at };
@@ -155,17 +158,7 @@ impl Runner {
             (MatchCommand::Begin(order), _) => {
                 let names: Vec<String> = self.books.iter().map(|book| book.name.clone()).collect();
                 order.check(&self.roster, &names)?;
-                if phase == Some(MatchPhase::Suspended) && !order.replace {
-                    return not_now(
-                        "A match is suspended: resume it, stop it, or say that it may be given up.",
-                    );
-                }
-                if let Err(error) = set_aside(&self.pgn_file) {
-                    let file = self.pgn_file.display();
-                    let text =
-                        format!("The games of the last match in {file} cannot be set aside ({error}).");
-                    return not_now(&text);
-                }
+                self.set_aside()?;
                 self.current = Some(Current::new(order));
                 self.play();
                 Ok(())
@@ -191,9 +184,38 @@ impl Runner {
                 self.with(|current| current.waiting.clear());
                 Ok(())
             }
+            (MatchCommand::Open { .. }, Some(MatchPhase::Playing | MatchPhase::Finishing)) => {
+                not_now("A match is running: suspend or stop it first.")
+            }
+            (MatchCommand::Open { number }, _) => self.open(number),
             (MatchCommand::Resume, _) => not_now("No match is suspended: begin one."),
             _ => not_now("No match is running."),
         }
+    }
+
+    /// The present match stays among the earlier ones, where it can be resumed if it is suspended.
+    fn set_aside(&mut self) -> Result<(), ActionError> {
+        self.save();
+        earlier::set_aside(&self.state_file).map_err(|error| {
+            let file = self.state_file.display();
+            ActionError::NotNow(format!("The last match in {file} cannot be set aside ({error})."))
+        })
+    }
+
+    fn open(&mut self, number: u32) -> Result<(), ActionError> {
+        let file = earlier::state_of(&self.state_file, number);
+        let wrong = |why: String| ActionError::NotNow(format!("{} cannot be read: {why}.", file.display()));
+        let saved = SavedMatch::read(&file).map_err(|error| wrong(error.to_string()))?;
+        let saved = saved.ok_or_else(|| wrong("it is not there any more".to_owned()))?;
+        let current = Current::restored(saved).map_err(|error| wrong(error.to_string()))?;
+        self.set_aside()?;
+        earlier::take_out(&self.state_file, number).map_err(|error| wrong(error.to_string()))?;
+        let lanes = current.waiting.iter().take(current.order.at_once as usize).enumerate();
+        let boards: Vec<_> =
+            lanes.map(|(lane, game)| (format!("match/{lane}"), board(&current.order, game))).collect();
+        self.boards.replace("match/", &boards);
+        self.current = Some(current);
+        Ok(())
     }
 
     fn with(&mut self, change: impl FnOnce(&mut Current)) {

@@ -61,7 +61,7 @@ async fn games_are_played_at_once_counted_in_pairs_and_written() {
     );
     assert_eq!(view["boards"], json!(["match/0", "match/1", "match/2"]));
     assert_eq!(boards.subscribe().borrow().len(), 3);
-    let pgn = handle.pgn();
+    let pgn = handle.pgn(None);
     assert_eq!((pgn.matches("1. Ra8# 1-0").count(), pgn.matches("[Round \"3\"]").count()), (6, 2));
 }
 
@@ -105,7 +105,7 @@ async fn a_match_is_suspended_survives_a_restart_and_goes_on_with_its_games() {
     assert_eq!(view["phase"], "suspended");
     act(&again, json!({"do": "resume"})).await.unwrap();
     wait_for(&again, |view| view["phase"] == "ended").await;
-    let pgn = again.pgn();
+    let pgn = again.pgn(None);
     assert!(pgn.contains("1. Ra2 Kh8 2. Ra8# 1-0"), "{pgn}");
 }
 
@@ -135,19 +135,23 @@ async fn wrong_orders_are_refused_and_a_failing_engine_suspends_the_match() {
     let view = wait_for(&handle, |view| view["phase"] == "suspended").await;
     let notice = view["notice"].as_str().unwrap();
     assert!(notice.contains("A ended (exit status: 3)"), "{notice}");
-    assert!(
-        act(&handle, order("Slow", "Slow", 2)).await.is_err(),
-        "a suspended match is not given up unasked"
-    );
-    let mut replacing = order("Slow", "Slow", 2);
-    replacing["replace"] = json!(true);
-    act(&handle, replacing).await.unwrap();
+    act(&handle, order("Slow", "Slow", 2)).await.unwrap();
+    assert!(act(&handle, json!({"do": "open", "number": 1})).await.is_err(), "a match is running");
     assert!(act(&handle, order("A", "A", 2)).await.is_err(), "a match is running");
     act(&handle, json!({"do": "finish"})).await.unwrap();
     wait_for(&handle, |view| view["phase"] == "finishing").await;
     act(&handle, json!({"do": "stop"})).await.unwrap();
     wait_for(&handle, |view| view["phase"] == "ended").await;
-    assert!(handle.pgn().is_empty());
+    assert!(handle.pgn(None).is_empty());
+    // The suspended match was put aside, and is taken out again.
+    let aside = handle.earlier();
+    assert_eq!((aside.len(), &*aside[0].second, aside[0].suspended, aside[0].number), (1, "A", true, 1));
+    act(&handle, json!({"do": "open", "number": 1})).await.unwrap();
+    let view = wait_for(&handle, |view| view["order"]["first"] == "A").await;
+    assert_eq!(view["phase"], "suspended");
+    let ended = handle.earlier();
+    assert_eq!((ended.len(), &*ended[0].first, ended[0].suspended), (1, "Slow", false));
+    assert!(act(&handle, json!({"do": "open", "number": 9})).await.is_err());
 }
 
 #[tokio::test]

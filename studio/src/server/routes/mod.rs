@@ -126,6 +126,7 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/review/pgn", get(play::review_pgn))
         .route("/api/review/page", get(play::review_page))
         .route("/api/match", post(matches::act_match))
+        .route("/api/match/earlier", get(matches::earlier_matches))
         .route("/api/match/pgn", get(matches::match_pgn))
         .route("/api/match/books", get(matches::match_books))
         .route("/api/view", post(show_boards))
