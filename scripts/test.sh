@@ -30,14 +30,65 @@ PATH=$PATH:${CARGO_HOME:-${HOME:-/nonexistent}/.cargo}/bin
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 
 SCRATCH=$(mktemp -d)
-trap 'rm -rf "$SCRATCH"' EXIT
 STEPS=$SCRATCH/steps TESTS=$SCRATCH/tests
+LANES=()
+trap 'stop_lanes; rm -rf "$SCRATCH"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 step() {
     printf '\ntest: %s\n' "$*" >&2
     local start=$EPOCHREALTIME
-    "$@"
+    "$@" || return
     printf '%8.1f s  %s\n' "$(seconds "$start" "$EPOCHREALTIME")" "$*" >>"$STEPS"
+}
+
+# side_by_side LANE...: runs these functions at the same time. Their output appears when they end; if one fails, the
+# others are stopped and its output is the last.
+side_by_side() {
+    local name failed
+    # Each in a process group of its own, because programs in a script's background ignore Ctrl-C.
+    set -m
+    for name; do
+        "$name" </dev/null &
+        LANES+=($!)
+    done
+    set +m
+    for name; do
+        wait -n && continue
+        failed=("$SCRATCH"/failed.*)
+        stop_lanes
+        cat "${failed[@]}" >&2
+        exit 1
+    done
+    LANES=()
+}
+
+# lane_step COMMAND...: like step, with its output kept until it ends.
+lane_step() {
+    local output=$SCRATCH/output.$BASHPID
+    if (step "$@") &>"$output"; then
+        flock "$SCRATCH" cat "$output" >&2
+    else
+        printf '\ntest: failed: %s\n' "$*" >>"$output"
+        mv "$output" "$SCRATCH/failed.$BASHPID"
+        exit 1
+    fi
+}
+
+stop_lanes() {
+    local pid
+    for pid in "${LANES[@]}"; do interrupt "$pid"; done
+    wait
+    LANES=()
+}
+
+# interrupt PID: interrupts a process and its descendants, whatever their process groups.
+interrupt() {
+    local children child
+    read -ra children 2>/dev/null <"/proc/$1/task/$1/children" || true
+    kill -INT "$1" 2>/dev/null || true
+    for child in "${children[@]}"; do interrupt "$child"; done
 }
 
 # seconds FROM TO: the difference, with two decimals.
@@ -76,29 +127,34 @@ step python3 scripts/check_vendored.py
 step npm --prefix studio run types
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo clippy --locked --workspace --no-default-features --all-targets -- -D warnings
-step tests --no-default-features --test without_libtorch --test sparse --test units
+# What the build without libtorch leaves out, and that it trains. Other tests run the same code below.
+step tests --no-default-features --test without_libtorch --test sparse
 # Last, because the next steps run the programs with libtorch. Testing builds no program of a crate without integration
 # tests.
 step tests
 # With --tests, dependencies keep the features that are built already; without, cargo would build them again.
 step cargo build --locked --workspace --bins --tests
-step timeout 900 python3 tests/docs/commands.py
-# The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
-step timeout 900 npm --prefix studio test
-step python3 tests/packages.py
-# The self-tests use the philidor-trainer that was just built.
-step python3 scripts/match.py --self-test
-step python3 scripts/strength.py --self-test
-step python3 scripts/gauntlet.py --self-test
-step python3 scripts/clocks.py --self-test
-step python3 scripts/tune.py --self-test
-# An engine that hangs must not hang the tests: they take ten seconds.
-step timeout 300 python3 tests/clients/python_chess.py
-step timeout 120 python3 tests/clients/analyse_example.py
-step timeout 300 python3 tests/clients/review.py
-# Three nodes of Ray on this machine, with the philidor-trainer that the tests have built.
-step timeout 60 .deps/fleet/bin/python tests/fleet/driver.py
-step timeout 600 .deps/fleet/bin/python tests/fleet/cluster.py
-step timeout 600 .deps/fleet/bin/python tests/fleet/machines.py
+
+# What drives the built programs, in two halves of about the same time. What hangs must not hang the tests.
+commands() {
+    lane_step timeout 900 python3 tests/docs/commands.py
+    lane_step python3 tests/packages.py
+    lane_step python3 scripts/match.py --self-test
+    lane_step python3 scripts/strength.py --self-test
+    lane_step python3 scripts/gauntlet.py --self-test
+    lane_step python3 scripts/clocks.py --self-test
+    lane_step python3 scripts/tune.py --self-test
+    lane_step timeout 300 python3 tests/clients/python_chess.py
+    lane_step timeout 120 python3 tests/clients/analyse_example.py
+    lane_step timeout 300 python3 tests/clients/review.py
+}
+studio_and_fleet() {
+    lane_step timeout 900 npm --prefix studio test
+    # Nodes of Ray on this machine.
+    lane_step timeout 120 .deps/fleet/bin/python tests/fleet/driver.py
+    lane_step timeout 600 .deps/fleet/bin/python tests/fleet/cluster.py
+    lane_step timeout 600 .deps/fleet/bin/python tests/fleet/machines.py
+}
+side_by_side commands studio_and_fleet
 report >&2
 printf '\ntest: all passed\n' >&2
