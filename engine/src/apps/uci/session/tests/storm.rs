@@ -60,10 +60,11 @@ const WORDS: [&str; 36] = [
     "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
 ];
 
+/// Without the network settings.
 fn settled(state: &SessionState) -> SessionState {
     let mut state = state.clone();
-    let Settings { weights, backend, precision, step_limits, .. } = Settings::default();
-    state.0 = Settings { weights, backend, precision, step_limits, ..state.0 };
+    let Settings { weights, backend, precision, step_limits, .. } = &mut state.0;
+    (*weights, *backend, *precision, *step_limits) = Default::default();
     state
 }
 

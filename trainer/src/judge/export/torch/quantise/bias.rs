@@ -96,12 +96,12 @@ mod tests {
 
     use super::*;
     use crate::judge::export::built_in_positions;
-    use crate::judge::export::torch::quantise::fixtures::fp32;
+    use crate::judge::export::torch::quantise::fixtures::{DENSE_HEAD, fp32};
     use crate::judge::export::torch::quantise::{ranges, rounding};
 
     #[test]
     fn the_mean_shift_is_corrected() {
-        let model = ModelProto::decode(&fp32(&["model.policy_head=dense"])[..]).unwrap();
+        let model = ModelProto::decode(&fp32(&DENSE_HEAD)[..]).unwrap();
         let plan = QuantisationPlan::new(model.graph.as_ref().unwrap());
         let games = built_in_positions(64);
         let ranges = ranges::ranges(&model, &plan, &games).unwrap();

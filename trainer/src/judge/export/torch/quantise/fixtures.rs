@@ -16,6 +16,9 @@ use engine::nets::onnx_file::proto::ModelProto;
 
 pub const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
 
+/// A dense policy head. The default's 32 channels would make rounding take a minute unoptimised.
+pub const DENSE_HEAD: [&str; 2] = ["model.policy_head=dense", "model.policy_channels=8"];
+
 pub fn fp32(overrides: &[&str]) -> Vec<u8> {
     fp32_of(RESNET, overrides)
 }

@@ -2,7 +2,7 @@ use engine::nets::eval::ValueScheme;
 use engine::nets::onnx::Network;
 
 use super::compare::quality;
-use super::fixtures::{RESNET, fp32, fp32_of, with_a_sensitive_layer};
+use super::fixtures::{DENSE_HEAD, RESNET, fp32, fp32_of, with_a_sensitive_layer};
 use super::*;
 use crate::judge::export::built_in_positions;
 
@@ -46,7 +46,7 @@ fn check_of(model: &str, overrides: &[&str]) {
 #[test]
 fn quantised_networks_load_and_stay_close_to_the_original() {
     check(&[]);
-    check(&["model.se_ratio=0", "model.policy_head=dense"]);
+    check(&[&["model.se_ratio=0"], &DENSE_HEAD[..]].concat());
 }
 
 #[test]
