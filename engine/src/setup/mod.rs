@@ -3,8 +3,8 @@
 pub mod strength;
 pub mod settings;
 mod engine_args;
+mod uci_option;
 pub mod options;
-mod table;
 mod loaded;
 mod evaluators;
 mod knowledge;

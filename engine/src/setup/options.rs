@@ -1,88 +1,147 @@
-//! Reads, sets and describes the UCI options of [`TABLE`]. Defaults are those of [`Settings::default`].
+//! All UCI options, one line each, and their defaults; those of the fields of `params` and `time` are in
+//! `search/params.rs` and `search/time/params.rs`.
 
-use std::fmt::{self, Write};
-use std::num::IntErrorKind;
+use std::fmt::Write;
+use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::{Value, json};
-use thiserror::Error;
-
-use super::settings::Settings;
-use super::table::TABLE;
-use crate::search::Params;
+use super::settings::{Backend, Settings, default_threads, processors};
+use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
+use super::uci_option::{OneOf, OptionKind, UciOption, Whole, kind, names};
+pub use super::uci_option::{OptionChange, OptionDescription, OptionEffect, OptionError};
+use crate::chess::tables::ProbeRules;
+use crate::nets::onnx::{MAX_STEPS, StepLimits};
+use crate::search::players::UctParams;
+use crate::search::time::TimeParams;
+use crate::search::{ParamSettings, Params};
 
 /// The only alias that `uci` lists, because cutechess hides options whose names begin with `UCI_`.
 const LISTED_ALIAS: &str = "ShowWDL";
 
-pub struct UciOption {
-    pub name: &'static str,
-    pub aliases: &'static [&'static str],
-    pub kind: OptionKind,
-    pub effect: OptionEffect,
-    pub is_tuning: bool,
-    pub doc: &'static str,
-}
-
-pub enum OptionKind {
-    Check(fn(&Settings) -> bool, fn(&mut Settings, bool)),
-    /// `spin`: minimum, maximum, getter, setter.
-    Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
-    /// Decimal number, a `string` in UCI: minimum, maximum, getter, setter.
-    Number(f32, f32, fn(&Settings) -> f32, fn(&mut Settings, f32)),
-    /// Like `Number`; `auto` selects the loaded network's default.
-    Tuned(f32, f32, fn(&Settings) -> Option<f32>, fn(&mut Settings, Option<f32>)),
-    /// `string`: word shown for `None`, getter, setter.
-    Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
-    /// `string`; setting it is ignored.
-    Fixed(fn() -> String),
-    /// `combo`: choices, getter and setter by index.
-    Choice(&'static [&'static str], fn(&Settings) -> usize, fn(&mut Settings, usize)),
-    Button,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OptionEffect {
-    /// The next `go` reads the setting.
-    None,
-    /// Changes the memory bound, which needs new workers.
-    Memory,
-    Params,
-    Workers,
-    Network,
-    Clear,
-    Book,
-    Tables,
-    TableRules,
-    Log,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionChange {
-    /// The name, even if an alias was given.
-    pub option: &'static str,
-    pub effect: OptionEffect,
-    pub note: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum OptionError {
-    #[error("no such option: {0}")]
-    Unknown(String),
-    #[error("option {0} needs a value")]
-    NoValue(&'static str),
-    #[error("option {name} needs {expected}, not {found}")]
-    Value { name: &'static str, expected: String, found: String },
-}
-
-impl OptionError {
-    pub fn option(&self) -> Option<(&'static str, OptionEffect)> {
-        let (OptionError::NoValue(wrong) | OptionError::Value { name: wrong, .. }) = self else {
-            return None;
-        };
-        let option = TABLE.iter().find(|option| option.name == *wrong)?;
-        Some((option.name, option.effect))
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            hash: 256,
+            threads: default_threads(num_cpus::get_physical(), processors()),
+            move_overhead: Duration::from_millis(100),
+            multipv: 1,
+            ponder: false,
+            show_wdl: false,
+            chess960: false,
+            analyse: false,
+            limit_strength: false,
+            elo: 1500,
+            skill: FULL_SKILL,
+            opponent: None,
+            temperature: 0.0,
+            verbose_move_stats: false,
+            log_live_stats: false,
+            weights: None,
+            precision: None,
+            step_limits: StepLimits::default(),
+            backend: Backend::default(),
+            player: None,
+            uct: UctParams::default(),
+            seed: 0,
+            own_book: false,
+            book: None,
+            book_depth: 20,
+            tables: None,
+            table_rules: ProbeRules::default(),
+            log_file: None,
+            params: ParamSettings::unset(),
+            least_batch: 1,
+            time: TimeParams::default(),
+        }
     }
+}
+
+fn about() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!("Philidor {version}, a UCI chess engine with a neural network; GPL-3.0-or-later")
+}
+
+macro_rules! options {
+    ($($list:ident { $(($name:literal, [$($alias:literal),*], $kind:ident $arguments:tt, $effect:ident, $doc:literal);)* })*) => {
+        /// The listed options, then the tuning options.
+        pub static TABLE: &[UciOption] = &[$($(UciOption {
+            name: $name,
+            aliases: &[$($alias),*],
+            kind: kind!($kind $arguments),
+            effect: OptionEffect::$effect,
+            is_tuning: stringify!($list).as_bytes()[0] == b't',
+            doc: $doc,
+        },)*)*];
+    };
+}
+
+// Columns: name, aliases, type (with field and range), effect, Markdown.
+options! {
+listed {
+    ("Hash", [], spin(hash, 1, 33_554_432), Memory, "memory of the search tree and the evaluation cache together, in MiB; never exceeded");
+    ("Threads", [], spin(threads, 1, 512), Workers, "search workers; each has its own evaluator");
+    ("Clear Hash", [], button(), Clear, "clears the search tree and the evaluation cache");
+    ("Ponder", [], check(ponder), None, "tells the GUI that `go ponder` works; no effect of its own");
+    ("MultiPV", [], spin(multipv, 1, 500), None, "variations to report");
+    ("Move Overhead", ["MoveOverhead", "MoveOverheadMs"], spin(move_overhead, 0, 5000), None, "milliseconds of the clock kept back for delays outside the engine; a larger measured delay counts instead");
+    ("UCI_Chess960", [], check(chess960), None, "writes castling as king takes rook; both notations are always read");
+    ("UCI_ShowWDL", ["ShowWDL"], check(show_wdl), None, "reports win, draw and loss per mille");
+    ("UCI_AnalyseMode", [], check(analyse), Params, "analysis: no strength limit, no smart pruning, no contempt, no book");
+    ("UCI_LimitStrength", [], check(limit_strength), Params, "plays at `UCI_Elo`: fewer visits, a flatter policy, a random choice among nearly equal moves");
+    ("UCI_Elo", [], spin(elo, WEAKEST, STRONGEST), Params, "rating to play at with `UCI_LimitStrength`");
+    ("Skill Level", [], spin(skill, 0, FULL_SKILL), Params, "the scale of `UCI_Elo` in steps, used without `UCI_LimitStrength`; 20 is full strength");
+    ("UCI_Opponent", [], text(opponent, "<empty>"), None, "the opponent's name; has no effect");
+    ("UCI_EngineAbout", [], fixed(about), None, "name, version and licence; cannot be set");
+    ("WeightsFile", ["EvalFile"], text(weights, "<embedded>"), Network, "network file (ONNX); a relative path is looked for in the working directory, beside the program and in the networks' folder");
+    ("Precision", [], choice(precision), Network, "which of the network's two files to use, `NAME.onnx` or `NAME.int8.onnx`; `auto` is the faster one on this machine");
+    ("ThinkSteps", [], spin(step_limits.steps, 0, MAX_STEPS as i64), Network, "refinement steps of a recurrent network per position; 0 is the number of its training");
+    ("Backend", [], choice(backend), Network, "what runs the network: our own kernels (`native`, family `sparse` only), ONNX Runtime on the CPU or a GPU, or no network; `auto` is the fastest on the CPU");
+    ("Player", [], choice(player), Workers, "the network's search, or a classical player");
+    ("OwnBook", [], check(own_book), None, "plays moves of the book, except in analysis");
+    ("BookFile", [], text(book, "<empty>"), Book, "opening book in Polyglot format");
+    ("BookDepth", [], spin(book_depth, 1, 100), None, "plies from the start of the game in which the book is used");
+    ("SyzygyPath", [], text(tables, "<empty>"), Tables, "folders of further Syzygy tables, separated by `:` (not on Windows) or `;`; tables of up to four pieces are built in");
+    ("SyzygyProbeDepth", [], spin(table_rules.depth, 1, 100), TableRules, "plies from the root at which the search begins to probe the tables");
+    ("Syzygy50MoveRule", [], check(table_rules.fifty_moves), TableRules, "wins and losses that the fifty-move rule prevents count as draws");
+    ("SyzygyProbeLimit", [], spin(table_rules.pieces, 0, 7), TableRules, "most pieces of a position to probe; 0 uses no tables at all");
+    ("Debug Log File", ["LogFile"], text(log_file, "<empty>"), Log, "file that records the UCI traffic in both directions");
+    ("VerboseMoveStats", [], check(verbose_move_stats), None, "writes statistics of the root moves at the end of a search, in lc0's format");
+    ("LogLiveStats", [], check(log_live_stats), None, "writes these statistics with every `info`, as Nibbler expects");
+    ("MinibatchSize", [], spin(params.batch, 1, 1024), Workers, "most positions that a worker evaluates at once");
+    ("Temperature", [], number(temperature, 0.0, 100.0), None, "above 0, draws the move with probability proportional to visits^(1/T), or to prior^(1/T) with `go nodes 1`");
+}
+tuning {
+    ("ThinkEpsilon", [], number(step_limits.epsilon, 0.0, 1.0), Network, "a recurrent network stops refining a position when no probability changes by more than this in a step; 0 never stops early");
+    ("UctExploration", [], number(uct.exploration, 0.0, 100.0), None, "exploration constant of the players `uct` and `uct-value`; the default is √2");
+    ("Seed", [], spin(seed, 0, 2_147_483_647), None, "seed of random numbers: classical players, limited strength, `Temperature`; 0 draws a new one for every game");
+    ("VirtualLoss", [], number(params.virtual_loss, 0.0, 10.0), Params, "virtual loss per visit in flight: 1 counts it as a loss, 0 leaves Q as it is");
+    ("CPuct", [], tuned(params.puct.c, 0.0, 100.0), Params, "exploration constant of PUCT at a node without visits");
+    ("CPuctBase", [], number(params.puct.base, 1.0, 1e9), Params, "visits from which exploration grows noticeably: `CPuct + CPuctFactor · ln((N + base) / base)`");
+    ("CPuctFactor", [], number(params.puct.factor, 0.0, 1000.0), Params, "how fast exploration grows with the visits N");
+    ("CPuctExponent", [], tuned(params.puct.exponent, 0.0, 1.0), Params, "exponent of the parent's visits in the exploration term; 0.5 is AlphaZero's square root");
+    ("CPuctDeviation", [], tuned(params.puct.deviation, 0.0, 1.0), Params, "how much the standard deviation of a node's results scales its exploration");
+    ("CPuctRoot", [], tuned(params.puct.root, 0.0, 100.0), Params, "factor on exploration at the root");
+    ("CPuctJitter", [], tuned(params.puct.jitter, 0.0, 1.0), Params, "every worker except the first has a factor of its own on exploration, from 1 − this to 1 + this");
+    ("FpuValue", [], tuned(params.fpu, -100.0, 100.0), Params, "first-play urgency (FPU) reduction: Q of an unvisited move is its parent's minus this times √(visited prior)");
+    ("PolicyTemperature", [], tuned(params.policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy; above 1 flattens the priors");
+    ("RootPolicyTemperature", [], tuned(params.root_policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy at the root");
+    ("ReplyPolicyTemperature", [], tuned(params.reply_policy_temperature, 0.1, 10.0), Params, "softmax temperature of the policy after the root's moves");
+    ("Transpositions", [], check(params.transpositions), Params, "positions reached by different move orders share one node");
+    ("TreeReuse", [], check(params.reuse), Params, "keeps the part of the last tree that contains the new root");
+    ("Solver", [], check(params.solver), Params, "backs up proven wins, losses and draws");
+    ("VisitSeries", [], spin(params.series, 1, Params::MOST_SERIES as i64), Params, "with `native`, most visits in a row below a node before their results are backed up; a node gets one, and one more for every 16 of its visits; 1 is off");
+    ("MateSearch", [], check(params.mates), Params, "looks for a forced mate at the root and on the most visited line, in at most a tenth of the time; needs `Solver`");
+    ("TwoFoldDraws", [], check(params.twofold_draws), Params, "the first repetition within the search counts as a draw");
+    ("SmartPruningFactor", [], number(params.smart_pruning, 0.0, 10.0), Params, "stops visiting root moves that cannot become best in the expected time, and the search when one is left; larger prunes earlier, 0 is off");
+    ("TimeMidpoint", [], number(time.midpoint, 1.0, 200.0), None, "move number after which the expected number of moves left hardly falls");
+    ("TimeVisitsBase", [], number(time.visits_base, 0.1, 10.0), None, "factor of the time for a best move without visits");
+    ("TimeVisitsSlope", [], number(time.visits_slope, 0.0, 10.0), None, "how much that factor falls as the best move's share of the visits grows from 0 to 1");
+    ("TimeInstability", [], number(time.instability, 0.0, 10.0), None, "more time after recent changes of the best move: factor `1 + ln(1 + this · changes)`");
+    ("TimeFalling", [], number(time.falling, 0.0, 100.0), None, "more time if the expected result fell since the last move: factor `1 + this · fall`, from 0.85 to 1.6");
+    ("Contempt", [], number(params.contempt, -10.0, 10.0), Params, "when winning, reduces a move's Q by this times (win − loss) times its draw probability (NeuralMatePlay)");
+    ("UncertaintyWeight", [], number(params.uncertainty, 0.0, 100.0), Params, "multiplies exploration of a move by 1 + this · √(win · loss) (NeuralMatePlay)");
+    ("DrawSiblingFpu", [], check(params.draw_sibling_fpu), Params, "no FPU reduction at a node where a move certainly draws (NeuralMatePlay)");
+    ("ProgressWeight", [], number(params.progress, 0.0, 1.0), Params, "against a bare king, how much less a win counts the farther that king is from the edges and the other king; 0 is off");
+}
 }
 
 /// `name` is case-insensitive and may be an alias. Numbers out of range are clamped.
@@ -119,29 +178,6 @@ pub fn ranges() -> Vec<String> {
     TABLE.iter().filter_map(range).collect()
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OptionDescription {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    /// UCI's type, but `number` for decimal numbers.
-    #[serde(rename = "type")]
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    default: Value,
-    /// Values that `auto` stands for: with native networks, with others.
-    #[serde(skip_serializing_if = "Value::is_null")]
-    auto: Value,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    min: Value,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    max: Value,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    values: &'static [&'static str],
-    effect: OptionEffect,
-    tuning: bool,
-    doc: &'static str,
-}
-
 pub fn descriptions() -> Vec<OptionDescription> {
     let defaults = Settings::default();
     TABLE.iter().map(|option| option.description(&defaults)).collect()
@@ -164,199 +200,23 @@ fn markdown_table(tuning: bool) -> String {
     table
 }
 
-impl UciOption {
-    fn names(&self) -> impl Iterator<Item = &'static str> {
-        std::iter::once(self.name).chain(self.aliases.iter().copied())
-    }
-
-    fn kind(&self, now: &Settings) -> String {
-        match &self.kind {
-            OptionKind::Check(get, _) => format!("type check default {}", get(now)),
-            OptionKind::Spin(min, max, get, _) => {
-                format!("type spin default {} min {min} max {max}", get(now))
-            }
-            OptionKind::Number(_, _, get, _) => format!("type string default {}", get(now)),
-            OptionKind::Tuned(_, _, get, _) => match get(now) {
-                Some(number) => format!("type string default {number}"),
-                None => format!("type string default {AUTO}"),
-            },
-            OptionKind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
-            OptionKind::Fixed(text) => format!("type string default {}", text()),
-            OptionKind::Choice(names, get, _) => {
-                format!("type combo default {} var {}", chosen(names, get(now)), names.join(" var "))
-            }
-            OptionKind::Button => "type button".to_owned(),
-        }
-    }
-
-    fn summary(&self, now: &Settings) -> String {
-        match &self.kind {
-            OptionKind::Spin(min, max, ..) if self.name == "Threads" => {
-                format!("spin, physical cores that may be used, {min}..{max}")
-            }
-            OptionKind::Check(get, _) => format!("check, {}", get(now)),
-            OptionKind::Spin(min, max, get, _) => format!("spin, {}, {min}..{max}", get(now)),
-            OptionKind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
-            OptionKind::Tuned(min, max, get, _) => {
-                let [native, other] = tuned_defaults(*get);
-                format!("string, `{AUTO}`: {native} with native networks, else {other}; {min}..{max}")
-            }
-            OptionKind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
-            OptionKind::Fixed(_) => "string".to_owned(),
-            OptionKind::Choice(names, get, _) => {
-                format!("combo, `{}`: `{}`", chosen(names, get(now)), names.join("`, `"))
-            }
-            OptionKind::Button => "button".to_owned(),
-        }
-    }
-
-    fn description(&self, now: &Settings) -> OptionDescription {
-        let (kind, default, [min, max]) = match &self.kind {
-            OptionKind::Check(get, _) => ("check", json!(get(now)), [Value::Null, Value::Null]),
-            OptionKind::Spin(min, max, get, _) => ("spin", json!(get(now)), [json!(min), json!(max)]),
-            OptionKind::Number(min, max, get, _) => ("number", decimal(get(now)), [*min, *max].map(decimal)),
-            OptionKind::Tuned(min, max, get, _) => {
-                ("number", get(now).map_or_else(|| json!(AUTO), decimal), [*min, *max].map(decimal))
-            }
-            OptionKind::Text(none, get, _) => {
-                ("string", json!(get(now).unwrap_or(none)), [Value::Null, Value::Null])
-            }
-            OptionKind::Fixed(text) => ("string", json!(text()), [Value::Null, Value::Null]),
-            OptionKind::Choice(names, get, _) => {
-                ("combo", json!(chosen(names, get(now))), [Value::Null, Value::Null])
-            }
-            OptionKind::Button => ("button", Value::Null, [Value::Null, Value::Null]),
+impl OptionError {
+    pub fn option(&self) -> Option<(&'static str, OptionEffect)> {
+        let (OptionError::NoValue(wrong) | OptionError::Value { name: wrong, .. }) = self else {
+            return None;
         };
-        let auto = match &self.kind {
-            OptionKind::Tuned(_, _, get, _) => {
-                let [native, other] = tuned_defaults(*get).map(decimal);
-                json!({"native": native, "other": other})
-            }
-            _ => Value::Null,
-        };
-        let values = match &self.kind {
-            OptionKind::Choice(names, ..) => names,
-            _ => &[][..],
-        };
-        let &UciOption { name, aliases, effect, is_tuning, doc, .. } = self;
-        OptionDescription {
-            name,
-            aliases,
-            kind,
-            default,
-            auto,
-            min,
-            max,
-            values,
-            effect,
-            tuning: is_tuning,
-            doc,
-        }
-    }
-
-    fn write(&self, settings: &mut Settings, value: Option<&str>) -> Result<Option<String>, OptionError> {
-        let given = || value.ok_or(OptionError::NoValue(self.name));
-        let wrong = |expected: &str, found: &str| OptionError::Value {
-            name: self.name,
-            expected: expected.to_owned(),
-            found: found.to_owned(),
-        };
-        match &self.kind {
-            OptionKind::Button | OptionKind::Fixed(_) => Ok(None),
-            OptionKind::Check(_, set) => {
-                let text = given()?;
-                let on = text.to_ascii_lowercase().parse().map_err(|_| wrong("true or false", text))?;
-                set(settings, on);
-                Ok(None)
-            }
-            OptionKind::Spin(min, max, _, set) => {
-                let text = given()?;
-                let number = whole(text).ok_or_else(|| wrong("a whole number", text))?;
-                let clamped = number.clamp(*min, *max);
-                set(settings, clamped);
-                Ok((number != clamped).then(|| self.clamped(text, &clamped)))
-            }
-            OptionKind::Number(min, max, _, set) => {
-                let text = given()?;
-                let number = text.parse().ok().filter(|number: &f32| number.is_finite());
-                let number = number.ok_or_else(|| wrong("a number", text))?;
-                let clamped = number.clamp(*min, *max);
-                set(settings, clamped);
-                Ok((number != clamped).then(|| self.clamped(text, &clamped)))
-            }
-            OptionKind::Tuned(min, max, _, set) => {
-                let text = given()?;
-                if text.eq_ignore_ascii_case(AUTO) {
-                    set(settings, None);
-                    return Ok(None);
-                }
-                let number = text.parse().ok().filter(|number: &f32| number.is_finite());
-                let number = number.ok_or_else(|| wrong("a number or auto", text))?;
-                let clamped = number.clamp(*min, *max);
-                set(settings, Some(clamped));
-                Ok((number != clamped).then(|| self.clamped(text, &clamped)))
-            }
-            OptionKind::Text(none, _, set) => {
-                // Cute Chess sends no value for an empty string.
-                let text = value.unwrap_or_default();
-                let is = |word: &str| text.eq_ignore_ascii_case(word);
-                let empty = is("") || is("<empty>") || is(none);
-                set(settings, (!empty).then(|| text.to_owned()));
-                Ok(None)
-            }
-            OptionKind::Choice(names, _, set) => {
-                let text = given()?;
-                let place = names.iter().position(|name| name.eq_ignore_ascii_case(text));
-                set(settings, place.ok_or_else(|| wrong(&names.join(" or "), text))?);
-                Ok(None)
-            }
-        }
-    }
-
-    fn clamped(&self, found: &str, clamped: &impl fmt::Display) -> String {
-        format!("option {} cannot be {found}: set to {clamped}", self.name)
-    }
-}
-
-/// Selects the loaded network's default.
-const AUTO: &str = "auto";
-
-/// Defaults with native networks, with others.
-fn tuned_defaults(get: fn(&Settings) -> Option<f32>) -> [f32; 2] {
-    [Params::native(), Params::default()].map(|params| {
-        let settings = Settings { params: params.into(), ..Settings::default() };
-        get(&settings).expect("everything is set")
-    })
-}
-
-/// Returns the shortest decimal: 0.72, not the `f64` nearest to the `f32`.
-fn decimal(number: f32) -> Value {
-    number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
-}
-
-fn chosen(names: &[&'static str], place: usize) -> &'static str {
-    names.get(place).copied().unwrap_or_default()
-}
-
-/// Numbers beyond 64 bits saturate.
-fn whole(text: &str) -> Option<i64> {
-    match text.parse() {
-        Ok(number) => Some(number),
-        Err(error) => match std::num::ParseIntError::kind(&error) {
-            IntErrorKind::PosOverflow => Some(i64::MAX),
-            IntErrorKind::NegOverflow => Some(i64::MIN),
-            _ => None,
-        },
+        let option = TABLE.iter().find(|option| option.name == *wrong)?;
+        Some((option.name, option.effect))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use serde_json::json;
 
     use super::*;
     use crate::nets::eval::Precision;
-    use crate::setup::settings::Backend;
+    use crate::setup::uci_option::tuned_defaults;
 
     #[test]
     fn names_are_unique_and_every_default_is_in_range() {

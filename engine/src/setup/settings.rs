@@ -1,7 +1,7 @@
 use std::num::NonZero;
 use std::time::Duration;
 
-use super::strength::{FULL_SKILL, Strength};
+use super::strength::Strength;
 use crate::chess::tables::ProbeRules;
 use crate::nets::eval::Precision;
 use crate::nets::onnx::StepLimits;
@@ -83,50 +83,13 @@ impl Backend {
     pub const NAMES: [&'static str; 5] = ["auto", "native", "onnx-cpu", "onnx-cuda", "uniform"];
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            hash: 256,
-            threads: default_threads(num_cpus::get_physical(), processors()),
-            move_overhead: Duration::from_millis(100),
-            multipv: 1,
-            ponder: false,
-            show_wdl: false,
-            chess960: false,
-            analyse: false,
-            limit_strength: false,
-            elo: 1500,
-            skill: FULL_SKILL,
-            opponent: None,
-            temperature: 0.0,
-            verbose_move_stats: false,
-            log_live_stats: false,
-            weights: None,
-            precision: None,
-            step_limits: StepLimits::default(),
-            backend: Backend::default(),
-            player: None,
-            uct: UctParams::default(),
-            seed: 0,
-            own_book: false,
-            book: None,
-            book_depth: 20,
-            tables: None,
-            table_rules: ProbeRules::default(),
-            log_file: None,
-            params: ParamSettings::unset(),
-            least_batch: 1,
-            time: TimeParams::default(),
-        }
-    }
-}
-
 /// Processors that affinity and control group allow.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-fn default_threads(cores: usize, usable: usize) -> usize {
+/// A worker for each core that may be used.
+pub fn default_threads(cores: usize, usable: usize) -> usize {
     cores.min(usable).clamp(1, 512)
 }
 
