@@ -6,7 +6,7 @@ mod golden;
 mod positions;
 mod card;
 mod lc0;
-mod sparse;
+mod sparse_onnx;
 mod compare_sparse;
 #[cfg(feature = "libtorch")]
 mod torch;
@@ -15,6 +15,6 @@ pub use card::write_network;
 pub use compare_sparse::{INTEGER_TOLERANCE, SparseDifference, compare_sparse};
 pub use lc0::{Lc0Net, onnx as lc0_onnx};
 pub use positions::{TOLERANCE, built_in_positions, positions_of_file};
-pub use sparse::{OnnxStorage, sparse_onnx};
+pub use sparse_onnx::{OnnxStorage, sparse_onnx};
 #[cfg(feature = "libtorch")]
 pub use torch::*;

@@ -5,13 +5,13 @@ mod resnet;
 mod trm;
 mod dense;
 mod golden;
-mod file;
+mod onnx;
 mod verify;
 mod quantise;
 #[cfg(test)]
 mod runtime_tests;
 
-pub use file::{network, onnx, unrolled};
+pub use onnx::{network, onnx, unrolled};
 #[cfg(test)]
 pub(crate) use quantise::fixtures as quantise_fixtures;
 pub use quantise::{
