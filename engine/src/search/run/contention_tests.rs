@@ -33,7 +33,7 @@ const WRITES_A_ROUND: usize = 5;
 #[derive(Clone, Copy, Hash, PartialEq, Eq)]
 enum LineId {
     Node(u32),
-    Links(u32),
+    Edges(u32),
     Search(usize),
 }
 
@@ -102,15 +102,15 @@ struct State {
 impl State {
     fn series(&mut self, tree: &Tree, trace: &[WalkedPath], visits: u64) {
         for WalkedPath { steps, begun, kept } in trace {
-            for &(node, link) in &steps[*begun..] {
+            for &(node, edge) in &steps[*begun..] {
                 self.acts.push_back(Act::Read(LineId::Node(node.0)));
-                let links = (0..tree.node(node).links()).map(|edge| tree.nodes.link_id(node, edge));
-                self.acts.extend(links.map(|link| Act::Read(links_line(link))));
-                self.acts.push_back(Act::Write(links_line(link)));
+                let edges = (0..tree.node(node).edges()).map(|index| tree.nodes.edge_id(node, index));
+                self.acts.extend(edges.map(|edge| Act::Read(edges_line(edge))));
+                self.acts.push_back(Act::Write(edges_line(edge)));
             }
             self.acts.push_back(Act::Visit);
-            for (node, link) in steps[*kept..].iter().rev() {
-                self.acts.extend([Act::Write(links_line(*link)), Act::Write(LineId::Node(node.0))]);
+            for (node, edge) in steps[*kept..].iter().rev() {
+                self.acts.extend([Act::Write(edges_line(*edge)), Act::Write(LineId::Node(node.0))]);
             }
         }
         if self.done / ROUND < (self.done + visits) / ROUND {
@@ -160,8 +160,8 @@ fn lost(workers: usize, visits_each: u64) -> (f64, f64) {
     (lines.waited as f64 / all, lines.fetched as f64 / all)
 }
 
-fn links_line(link: u32) -> LineId {
-    LineId::Links(link / 4)
+fn edges_line(edge: u32) -> LineId {
+    LineId::Edges(edge / 4)
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(in crate::search) struct SequentialHalving {
 }
 
 impl SequentialHalving {
-    /// The root must be expanded, with no move taken yet.
+    /// The root must be expanded and have no edges yet.
     pub fn begin(gumbel: Gumbel, tree: &mut Tree, visits: u64) -> SequentialHalving {
         let mut rng = SmallRng::seed_from_u64(gumbel.seed);
         let priors: Vec<f32> = tree.children().iter().map(|(_, view)| view.prior).collect();
@@ -70,7 +70,7 @@ impl SequentialHalving {
     }
 
     fn best_of(&self, among: impl Iterator<Item = usize>, views: &[NodeView]) -> Option<usize> {
-        // Moves are first taken in order.
+        // Moves get their edges in order.
         let taken = views.iter().take_while(|view| view.visits + view.in_flight > 0).count();
         let weight = self.weight(views);
         let value = |view: &NodeView| if view.visits == 0 { 0.0 } else { weight * (1.0 + view.q) / 2.0 };

@@ -9,7 +9,7 @@ use crate::nets::eval::{Wdl, shown_centipawns};
 use crate::search::tree::Tree;
 use crate::search::tree::counters::SearchCounters;
 use crate::search::tree::neuralmateplay::{SelectionTerms, StandardPuct};
-use crate::search::tree::node::{Link, NodeId};
+use crate::search::tree::node::{Edge, NodeId};
 use crate::search::tree::proof::Proof;
 use crate::search::visit::select::SelectionContext;
 
@@ -105,9 +105,9 @@ impl Tree {
     pub fn stats_after(&self, line: &[Move]) -> Option<Vec<MoveStats>> {
         let (mut id, mut game) = (self.root, self.game.clone());
         for m in line {
-            let mut taken = self.nodes.links_of(id).zip(self.nodes.moves_of(id));
-            let (link, _) = taken.find(|(_, candidate)| candidate.packed() == PackedMove::new(*m))?;
-            id = link.child();
+            let mut edges = self.nodes.edges_of(id).zip(self.nodes.moves_of(id));
+            let (edge, _) = edges.find(|(_, candidate)| candidate.packed() == PackedMove::new(*m))?;
+            id = edge.child();
             game.play(*m);
         }
         Some(match (&self.neuralmateplay, id == self.root) {
@@ -129,12 +129,12 @@ impl Tree {
         }
         let context = SelectionContext::new(self, id, 1.0, terms);
         let children = self.children_of(id, game);
-        let links: Vec<&Link> = self.nodes.links_of(id).collect();
-        let stats = |edge: usize| {
-            let (m, view) = children[edge];
+        let edges: Vec<&Edge> = self.nodes.edges_of(id).collect();
+        let stats = |index: usize| {
+            let (m, view) = children[index];
             let visited = view.value.is_some();
-            let u = match links.get(edge) {
-                Some(link) => context.u(link, link.counts(), view.prior),
+            let u = match edges.get(index) {
+                Some(edge) => context.u(edge, edge.counts(), view.prior),
                 None => context.unvisited_u(view.prior),
             };
             MoveStats {
@@ -156,7 +156,7 @@ impl Tree {
     pub fn report(&self, multipv: usize) -> Report {
         self.find_mate_lines(multipv.max(1));
         let mut lines: Vec<PvLine> =
-            self.ranked(self.root).into_iter().take(multipv.max(1)).map(|edge| self.line(edge)).collect();
+            self.ranked(self.root).into_iter().take(multipv.max(1)).map(|index| self.line(index)).collect();
         if lines.is_empty() {
             let unknown = |m: &Move| PvLine { pv: vec![*m], score: Score::Cp(0), wdl: Wdl::DRAW, visits: 0 };
             lines.extend(self.root_moves().first().map(unknown));
@@ -173,10 +173,10 @@ impl Tree {
         }
     }
 
-    fn line(&self, edge: usize) -> PvLine {
-        let pv = self.variation(edge);
+    fn line(&self, index: usize) -> PvLine {
+        let pv = self.variation(index);
         // A tablebase result is certain, so it counts as a visit.
-        let certain = self.known_result(self.root, edge).map(|known| {
+        let certain = self.known_result(self.root, index).map(|known| {
             let wdl = match known.outcome {
                 TableResult::Win => Wdl::WIN,
                 TableResult::Draw => Wdl::DRAW,
@@ -184,16 +184,16 @@ impl Tree {
             };
             PvLine { pv: pv.clone(), score: Score::from_q(wdl.q()), wdl, visits: 1 }
         });
-        let link = self.nodes.links_of(self.root).nth(edge);
-        let Some((link, child)) = link
-            .map(|link| (link, self.node(link.child())))
-            .filter(|(link, child)| child.proof().is_some() || (link.visits() > 0 && child.visits() > 0))
+        let edge = self.nodes.edges_of(self.root).nth(index);
+        let Some((edge, child)) = edge
+            .map(|edge| (edge, self.node(edge.child())))
+            .filter(|(edge, child)| child.proof().is_some() || (edge.visits() > 0 && child.visits() > 0))
         else {
             // Unvisited: the root's own value.
             let wdl = self.node(self.root).wdl_for_parent().flipped();
             return certain.unwrap_or(PvLine { pv, score: Score::from_q(wdl.q()), wdl, visits: 0 });
         };
-        let visits = u64::from(link.visits());
+        let visits = u64::from(edge.visits());
         match (child.proof(), certain) {
             (Some(proof), None) => {
                 PvLine { pv, score: Score::from_proof(proof.before()), wdl: child.wdl_for_parent(), visits }
@@ -210,7 +210,7 @@ impl Tree {
 
     fn variation(&self, first: usize) -> Vec<Move> {
         let root_move = self.nodes.candidate(self.root, first).packed();
-        let child = self.nodes.links_of(self.root).nth(first).map(Link::child);
+        let child = self.nodes.edges_of(self.root).nth(first).map(Edge::child);
         if let Some(plies) = child.and_then(|child| self.node(child).proof()).and_then(Proof::mate)
             && let Some(Some(line)) = self.mate_lines().get(root_move, plies)
         {
@@ -219,40 +219,40 @@ impl Tree {
         let mut game = self.game.clone();
         let mut moves = Vec::new();
         let mut next = Some((self.root, first));
-        while let Some((id, edge)) = next {
-            let m = self.nodes.candidate(id, edge).packed().to_legal_move(game.position());
+        while let Some((id, index)) = next {
+            let m = self.nodes.candidate(id, index).packed().to_legal_move(game.position());
             game.play(m);
             moves.push(m);
-            let child = self.nodes.links_of(id).nth(edge).map(Link::child);
+            let child = self.nodes.edges_of(id).nth(index).map(Edge::child);
             // The tree lacks the moves of a mate proven outside it.
             let known = |child: &NodeId| game.outcome().is_none() && !self.is_proven_outside(*child);
             next = child.filter(known).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;
-                let link = self.nodes.links_of(child).nth(best)?;
-                let follow = link.visits() > 0 || self.node(link.child()).proof().is_some();
+                let edge = self.nodes.edges_of(child).nth(best)?;
+                let follow = edge.visits() > 0 || self.node(edge.child()).proof().is_some();
                 follow.then_some((child, best))
             });
         }
         moves
     }
 
-    fn known_result(&self, id: NodeId, edge: usize) -> Option<&RankedResult> {
+    fn known_result(&self, id: NodeId, index: usize) -> Option<&RankedResult> {
         if id != self.root || self.known.is_empty() {
             return None;
         }
-        let packed = self.nodes.candidate(id, edge).packed();
+        let packed = self.nodes.candidate(id, index).packed();
         self.known.iter().find(|known| PackedMove::new(known.m) == packed)
     }
 
     /// Best first. Tablebase results order root moves, unless a mate is proven.
     pub(in crate::search) fn ranked(&self, id: NodeId) -> Vec<usize> {
-        let links: Vec<&Link> = self.nodes.links_of(id).collect();
+        let edges: Vec<&Edge> = self.nodes.edges_of(id).collect();
         let key = |index: usize| {
             let by_tables = self.known_result(id, index).map(|known| Reverse(known.rank));
-            let Some(link) = links.get(index) else {
+            let Some(edge) = edges.get(index) else {
                 return (Proof::rank_for_parent(None), by_tables, 0, f32::NEG_INFINITY);
             };
-            let child = self.node(link.child());
+            let child = self.node(edge.child());
             // Draws compete with unproven moves by visits, because a draw may be best; tablebase results compete by
             // rank.
             let rank = match child.proof() {
@@ -260,7 +260,7 @@ impl Tree {
                 Some(proof) if by_tables.is_some() && proof.mate().is_none() => Proof::rank_for_parent(None),
                 other => Proof::rank_for_parent(other),
             };
-            (rank, by_tables, link.visits(), child.q())
+            (rank, by_tables, edge.visits(), child.q())
         };
         // Keys are read once: other workers change them, and the sort may panic on an inconsistent order.
         let mut order: Vec<_> = (0..self.nodes.moves_of(id).len()).map(|index| (key(index), index)).collect();

@@ -70,8 +70,8 @@ impl SteppedSearch {
             let size = match &mut self.halving {
                 None => count.max(1),
                 Some(halving) => {
-                    let edge = halving.choose(&self.tree);
-                    self.tree.force(Some(edge));
+                    let index = halving.choose(&self.tree);
+                    self.tree.force(Some(index));
                     1
                 }
             };

@@ -74,7 +74,7 @@ impl Walker {
             let end = self.end_visit(context, tree, evaluator, reached);
             done += u64::from(end == VisitEnd::Applied);
             #[cfg(test)]
-            let steps = self.path.links();
+            let steps = self.path.edges();
             let next = if end != VisitEnd::Applied || tree.is_proven() {
                 tree.end_series(&mut self.path);
                 None
@@ -237,16 +237,16 @@ mod tests {
             assert_eq!(end, VisitEnd::Applied);
             assert!(visits == walker.trace.len() as u64 && visits <= most.min(40));
             done += visits;
-            // The consecutive visits per link of the path.
+            // The consecutive visits per edge of the path.
             let mut row: Vec<(u32, u32)> = Vec::new();
-            let mut ended = |(link, visits): (u32, u32)| {
+            let mut ended = |(edge, visits): (u32, u32)| {
                 longest = longest.max(visits);
-                let at_first = tree.nodes.link(link).visits() - visits;
+                let at_first = tree.nodes.edge(edge).visits() - visits;
                 assert!(visits <= 1 + at_first / SERIES_SHARE, "{visits} in a row after {at_first}");
             };
             for path in &walker.trace {
                 row.drain(path.begun..).for_each(&mut ended);
-                row.extend(path.steps[path.begun..].iter().map(|(_, link)| (*link, 0)));
+                row.extend(path.steps[path.begun..].iter().map(|(_, edge)| (*edge, 0)));
                 row.iter_mut().for_each(|(_, visits)| *visits += 1);
             }
             row.drain(..).for_each(&mut ended);
@@ -269,12 +269,12 @@ mod tests {
                 let mut open = vec![tree.root];
                 while let Some(id) = open.pop() {
                     let node = tree.node(id);
-                    let children = || tree.nodes.links_of(id).map(|link| (link, tree.node(link.child())));
-                    let (below, q) = children().fold((0, 0.0), |(below, q), (link, child)| {
+                    let children = || tree.nodes.edges_of(id).map(|edge| (edge, tree.node(edge.child())));
+                    let (below, q) = children().fold((0, 0.0), |(below, q), (edge, child)| {
                         // Visits to a known value do not reach the children.
-                        assert!(link.visits() == child.visits() || child.own() == child.visits());
-                        assert_eq!(link.in_flight(), 0);
-                        (below + link.visits(), q - f64::from(child.q()) * f64::from(link.visits()))
+                        assert!(edge.visits() == child.visits() || child.own() == child.visits());
+                        assert_eq!(edge.in_flight(), 0);
+                        (below + edge.visits(), q - f64::from(child.q()) * f64::from(edge.visits()))
                     });
                     assert_eq!((node.visits(), node.in_flight()), (node.own() + below, 0));
                     if below > 0 && children().all(|(_, child)| child.proof().is_none()) {
@@ -282,7 +282,7 @@ mod tests {
                         let error = f64::from(node.q()) * f64::from(node.visits()) - own - q;
                         assert!(error.abs() < 0.01, "{error} in a node of {} visits", node.visits());
                     }
-                    open.extend(tree.nodes.links_of(id).map(|link| link.child()));
+                    open.extend(tree.nodes.edges_of(id).map(|edge| edge.child()));
                 }
             }
         }

@@ -6,7 +6,7 @@ use shakmaty::{Move, Position};
 use crate::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
 use crate::chess::position::{Game, PackedMove};
 use crate::search::tree::Tree;
-use crate::search::tree::node::{Fate, Link, NodeId};
+use crate::search::tree::node::{Edge, Fate, NodeId};
 use crate::search::tree::proof::Proof;
 
 /// Mate-search node limits per line and per report: about 15 and 30 ms.
@@ -56,23 +56,23 @@ impl Tree {
         let mut left = REPORT_NODES;
         for _ in 0..PASSES {
             let mut found_any = false;
-            for edge in self.ranked(self.root).into_iter().take(lines) {
-                let Some(link) = self.nodes.links_of(self.root).nth(edge) else { continue };
-                let Some(plies) = self.node(link.child()).proof().and_then(Proof::mate) else { continue };
-                let root_move = self.nodes.candidate(self.root, edge).packed();
+            for index in self.ranked(self.root).into_iter().take(lines) {
+                let Some(edge) = self.nodes.edges_of(self.root).nth(index) else { continue };
+                let Some(plies) = self.node(edge.child()).proof().and_then(Proof::mate) else { continue };
+                let root_move = self.nodes.candidate(self.root, index).packed();
                 if self.mate_lines().get(root_move, plies).is_some() {
                     continue;
                 }
                 let nodes = left.min(LINE_NODES);
                 let mut finder = MateLineFinder { tree: self, search: &mut search, nodes, steps: STEPS };
-                let line = finder.line(root_move, link.child());
+                let line = finder.line(root_move, edge.child());
                 left = left.saturating_sub(nodes - finder.nodes);
                 if line.is_none() && nodes < LINE_NODES {
                     // The next report has a full budget for this line.
                     continue;
                 }
                 let plies = line.as_ref().map_or(plies, |line| (line.len() - 1) as u16);
-                self.shorten_mate(link, plies);
+                self.shorten_mate(edge, plies);
                 self.mate_lines().add(root_move, plies, line);
                 found_any = true;
             }
@@ -82,8 +82,8 @@ impl Tree {
         }
     }
 
-    fn shorten_mate(&self, link: &Link, plies: u16) {
-        let child = self.node(link.child());
+    fn shorten_mate(&self, edge: &Edge, plies: u16) {
+        let child = self.node(edge.child());
         let shorter = match child.proof() {
             Some(Proof::Win(bound)) if plies < bound => Proof::Win(plies),
             Some(Proof::Loss(bound)) if plies < bound => Proof::Loss(plies),
@@ -176,9 +176,9 @@ impl MateLineFinder<'_> {
 
     fn known(&self, id: NodeId) -> impl Iterator<Item = (PackedMove, NodeId, Proof)> {
         let tree = self.tree;
-        let taken = tree.nodes.links_of(id).zip(tree.nodes.moves_of(id));
-        taken.filter_map(|(link, candidate)| {
-            Some((candidate.packed(), link.child(), tree.node(link.child()).proof()?))
+        let edges = tree.nodes.edges_of(id).zip(tree.nodes.moves_of(id));
+        edges.filter_map(|(edge, candidate)| {
+            Some((candidate.packed(), edge.child(), tree.node(edge.child()).proof()?))
         })
     }
 

@@ -217,15 +217,15 @@ impl Tree {
         }
     }
 
-    /// Makes all visits take this root move, an index into [`Tree::children`]. Moves must first be taken in order.
-    pub(in crate::search) fn force(&mut self, edge: Option<usize>) {
-        self.forced = edge;
+    /// Makes all visits take this root move, an index into [`Tree::children`]. Moves must get their edges in order.
+    pub(in crate::search) fn force(&mut self, index: Option<usize>) {
+        self.forced = index;
     }
 
     /// Visits of the two most visited root moves, proven losses excluded.
     pub fn lead(&self) -> (u64, u64) {
-        let open = self.nodes.links_of(self.root).filter(|link| link.known() != Known::Lost);
-        let visits = open.map(|link| u64::from(link.visits()));
+        let open = self.nodes.edges_of(self.root).filter(|edge| edge.known() != Known::Lost);
+        let visits = open.map(|edge| u64::from(edge.visits()));
         visits.fold(
             (0, 0),
             |(first, second), visits| {
@@ -244,11 +244,11 @@ impl Tree {
 
     /// Whether the root and all its moves are proven, or the root is mate in one.
     pub fn is_settled(&self) -> bool {
-        let all_taken = self.nodes.links_of(self.root).len() == self.nodes.moves_of(self.root).len();
-        let all_proven = || self.nodes.links_of(self.root).all(|link| link.known() != Known::Nothing);
+        let all_visited = self.nodes.edges_of(self.root).len() == self.nodes.moves_of(self.root).len();
+        let all_proven = || self.nodes.edges_of(self.root).all(|edge| edge.known() != Known::Nothing);
         match self.node(self.root).proof() {
             None => false,
-            Some(proof) => proof == Proof::Win(1) || (all_taken && all_proven()),
+            Some(proof) => proof == Proof::Win(1) || (all_visited && all_proven()),
         }
     }
 
@@ -257,7 +257,7 @@ impl Tree {
         view(node, node.visits(), node.in_flight(), 1.0)
     }
 
-    /// Root moves by falling prior (noise does not reorder taken moves); empty before the root's evaluation.
+    /// Root moves by falling prior (noise does not reorder moves with edges); empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
         self.children_of(self.root, &self.game)
     }
@@ -274,11 +274,11 @@ impl Tree {
 
     fn candidates_of(&self, id: NodeId) -> impl Iterator<Item = (&Candidate, NodeView)> {
         let unvisited = Node::default();
-        let mut links = self.nodes.links_of(id);
+        let mut edges = self.nodes.edges_of(id);
         self.nodes.moves_of(id).map(move |candidate| {
-            let view = match links.next() {
-                Some(link) => {
-                    view(self.node(link.child()), link.visits(), link.in_flight(), candidate.prior())
+            let view = match edges.next() {
+                Some(edge) => {
+                    view(self.node(edge.child()), edge.visits(), edge.in_flight(), candidate.prior())
                 }
                 None => view(&unvisited, 0, 0, candidate.prior()),
             };
@@ -306,16 +306,16 @@ impl Tree {
             if node.references.load(Ordering::Relaxed) == 0 {
                 return Err(format!("{id:?} is reachable and has no references"));
             }
-            if self.nodes.links_of(id).len() > node.moves() {
-                return Err(format!("{id:?} has more links than moves"));
+            if self.nodes.edges_of(id).len() > node.moves() {
+                return Err(format!("{id:?} has more edges than moves"));
             }
             let mut below = 0;
-            for link in self.nodes.links_of(id) {
-                below += link.visits();
-                if link.in_flight() != 0 {
-                    return Err(format!("{id:?} has a move with {} visits in flight", link.in_flight()));
+            for edge in self.nodes.edges_of(id) {
+                below += edge.visits();
+                if edge.in_flight() != 0 {
+                    return Err(format!("{id:?} has a move with {} visits in flight", edge.in_flight()));
                 }
-                open.push(link.child());
+                open.push(edge.child());
             }
             if node.is_expanded() && node.visits() != node.own() + below {
                 return Err(format!(

@@ -66,11 +66,11 @@ pub(in crate::search) struct Node {
     value: AtomicU32,
     fate: AtomicU32,
     pub first_move: AtomicU32,
-    pub first_link: AtomicU32,
+    pub first_edge: AtomicU32,
     moves: AtomicU16,
-    links: AtomicU16,
+    edges: AtomicU16,
     in_flight: AtomicU16,
-    /// Links to this node, plus its use as root or base; saturates.
+    /// Edges to this node, plus its use as root or base; saturates.
     pub references: AtomicU16,
 }
 
@@ -172,9 +172,9 @@ impl Node {
         self.key.store(0, Ordering::Relaxed);
         self.value.store(0, Ordering::Relaxed);
         self.first_move.store(NONE, Ordering::Relaxed);
-        self.first_link.store(NONE, Ordering::Relaxed);
+        self.first_edge.store(NONE, Ordering::Relaxed);
         self.moves.store(0, Ordering::Relaxed);
-        self.links.store(0, Ordering::Relaxed);
+        self.edges.store(0, Ordering::Relaxed);
         self.in_flight.store(0, Ordering::Relaxed);
         self.references.store(1, Ordering::Relaxed);
     }
@@ -308,33 +308,33 @@ impl Node {
     }
 
     #[inline]
-    pub fn links(&self) -> usize {
-        usize::from(self.links.load(Ordering::Acquire) & !ADDING)
+    pub fn edges(&self) -> usize {
+        usize::from(self.edges.load(Ordering::Acquire) & !ADDING)
     }
 
-    /// Spins for the sole right to add a link, held until [`Node::unlock`]. Returns the number of links.
+    /// Spins for the sole right to add an edge, held until [`Node::unlock`]. Returns the number of edges.
     pub fn lock(&self) -> usize {
         loop {
-            let links = self.links.load(Ordering::Relaxed) & !ADDING;
+            let edges = self.edges.load(Ordering::Relaxed) & !ADDING;
             let locked =
-                self.links.compare_exchange_weak(links, links | ADDING, Ordering::Acquire, Ordering::Relaxed);
+                self.edges.compare_exchange_weak(edges, edges | ADDING, Ordering::Acquire, Ordering::Relaxed);
             if locked.is_ok() {
-                return usize::from(links);
+                return usize::from(edges);
             }
             std::hint::spin_loop();
         }
     }
 
-    pub fn unlock(&self, links: usize) {
-        self.links.store(links as u16, Ordering::Release);
+    pub fn unlock(&self, edges: usize) {
+        self.edges.store(edges as u16, Ordering::Release);
     }
 
     /// All visits now count as ended here.
     pub fn forget_moves(&self) {
         self.moves.store(0, Ordering::Relaxed);
-        self.links.store(0, Ordering::Relaxed);
+        self.edges.store(0, Ordering::Relaxed);
         self.first_move.store(NONE, Ordering::Relaxed);
-        self.first_link.store(NONE, Ordering::Relaxed);
+        self.first_edge.store(NONE, Ordering::Relaxed);
         self.own.store(self.visits(), Ordering::Relaxed);
     }
 
@@ -426,7 +426,7 @@ impl Chained for Candidate {
     }
 }
 
-impl Chained for Link {
+impl Chained for Edge {
     fn next_block(&self) -> &AtomicU32 {
         &self.child
     }
@@ -454,27 +454,27 @@ impl Candidate {
     }
 }
 
-/// A taken move with its edge statistics, or the head of a block.
+/// A visited move: its child and what it counts of it; or the head of a block.
 #[derive(Debug, Default)]
-pub(in crate::search) struct Link {
+pub(in crate::search) struct Edge {
     counts: AtomicU64,
     /// The node after the move; in a head, the next block or [`NONE`].
     child: AtomicU32,
-    /// The child's mean result at the last visit along this link, as `f32` bits.
+    /// The child's mean result at the last visit along this edge, as `f32` bits.
     q: AtomicU32,
 }
 
-/// A link's counts, accessed as one word. From the lowest bit: 32 bits of visits along this link (the child may have
+/// An edge's counts, accessed as one word. From the lowest bit: 32 bits of visits along this edge (the child may have
 /// more, through transpositions), 24 of visits in flight, then [`Known`]. In a node's first head, the visits are
 /// instead the sum of its visited moves' priors in units of 1/65535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::search) struct LinkCounts(u64);
+pub(in crate::search) struct EdgeCounts(u64);
 
 const IN_FLIGHT: u64 = 1 << 32;
 
 const KNOWN: u32 = 56;
 
-impl LinkCounts {
+impl EdgeCounts {
     #[inline]
     pub fn visits(self) -> u32 {
         self.0 as u32
@@ -501,7 +501,7 @@ impl LinkCounts {
     }
 }
 
-/// A child's proven result for the side that makes the move, cached in the link.
+/// A child's proven result for the side that makes the move, cached in the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::search) enum Known {
     Nothing,
@@ -510,7 +510,7 @@ pub(in crate::search) enum Known {
     Lost,
 }
 
-impl Link {
+impl Edge {
     pub fn reset(&self, child: u32) {
         self.counts.store(0, Ordering::Relaxed);
         self.child.store(child, Ordering::Relaxed);
@@ -518,8 +518,8 @@ impl Link {
     }
 
     #[inline]
-    pub fn counts(&self) -> LinkCounts {
-        LinkCounts(self.counts.load(Ordering::Relaxed))
+    pub fn counts(&self) -> EdgeCounts {
+        EdgeCounts(self.counts.load(Ordering::Relaxed))
     }
 
     #[inline]
@@ -536,7 +536,7 @@ impl Link {
     #[inline]
     pub fn add_visits(&self, visits: u32, in_flight: u32, shared: bool) -> u32 {
         let change = u64::from(visits).wrapping_sub(u64::from(in_flight) * IN_FLIGHT);
-        LinkCounts(self.counts.increase(change, shared)).visits()
+        EdgeCounts(self.counts.increase(change, shared)).visits()
     }
 
     #[inline]
@@ -595,7 +595,7 @@ mod tests {
 
     #[test]
     fn entries_are_as_small_as_documented() {
-        assert_eq!((size_of::<Node>(), size_of::<Link>(), size_of::<Candidate>()), (64, 16, 4));
+        assert_eq!((size_of::<Node>(), size_of::<Edge>(), size_of::<Candidate>()), (64, 16, 4));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! The memory of the tree: nodes, their moves and the links to their children.
+//! The memory of the tree: nodes, their moves and the edges to their children.
 //!
 //! | array | an entry is | bytes | an expanded node takes |
 //! |---|---|--:|---|
 //! | nodes | a position with its statistics | 64 | 1 |
 //! | moves | a legal move with its prior | 4 | blocks of 16: a head and 15 moves |
-//! | links | a taken move: its child and edge statistics | 16 | blocks of 4: a head and 3 links |
+//! | edges | the child of a visited move, with statistics | 16 | blocks of 4: a head and 3 edges |
 //! | index | hash table from position keys to nodes | 8 | 1 of 4 reserved; fewer once the table is full size |
 //!
-//! Workers add concurrently; freeing needs exclusive access. Moves are sorted by falling prior and first taken in that
-//! order, so link `i` belongs to move `i`. A block is one cache line; its head holds the id of the node's next block.
+//! Workers add concurrently; freeing needs exclusive access. Moves are sorted by falling prior and get their edges in that
+//! order, so edge `i` belongs to move `i`. A block is one cache line; its head holds the id of the node's next block.
 //! All blocks of an array have one size, so any freed block fits the next request.
 
 mod key_index;
@@ -20,12 +20,12 @@ use crossbeam_utils::CachePadded;
 
 use self::key_index::{Added, KeyIndex};
 use crate::search::tree::arena::{Arena, MemoryBudget};
-use crate::search::tree::node::{Candidate, Chained, Link, MovePrior, NONE, Node, NodeId};
+use crate::search::tree::node::{Candidate, Chained, Edge, MovePrior, NONE, Node, NodeId};
 
 /// Entries of a block of moves, the head included.
 const MOVE_BLOCK: usize = 16;
 
-const LINK_BLOCK: usize = 4;
+const EDGE_BLOCK: usize = 4;
 
 /// Bytes of the smallest store, which has room for some entries of each array.
 const MIN_MEMORY: usize = 48 << 10;
@@ -36,24 +36,24 @@ const FEW: u32 = 256;
 /// Bytes of an average expanded node.
 #[cfg(test)]
 const NODE_COST: usize =
-    size_of::<Node>() + 3 * MOVE_BLOCK * size_of::<Candidate>() + 2 * size_of::<Link>() + 6;
+    size_of::<Node>() + 3 * MOVE_BLOCK * size_of::<Candidate>() + 2 * size_of::<Edge>() + 6;
 
-fn bytes_of(nodes: usize, moves: usize, links: usize) -> usize {
+fn bytes_of(nodes: usize, moves: usize, edges: usize) -> usize {
     nodes * size_of::<Node>()
         + moves * MOVE_BLOCK * size_of::<Candidate>()
-        + links * LINK_BLOCK * size_of::<Link>()
+        + edges * EDGE_BLOCK * size_of::<Edge>()
 }
 
 #[derive(Default)]
 struct FreeBlocks {
     nodes: Vec<u32>,
     moves: FreeChains,
-    links: FreeChains,
+    edges: FreeChains,
 }
 
 impl FreeBlocks {
     fn bytes(&self) -> usize {
-        bytes_of(self.nodes.len(), self.moves.blocks, self.links.blocks)
+        bytes_of(self.nodes.len(), self.moves.blocks, self.edges.blocks)
     }
 }
 
@@ -127,13 +127,13 @@ impl Stock {
 struct Stocks {
     nodes: Stock,
     moves: Stock,
-    links: Stock,
+    edges: Stock,
 }
 
 impl Stocks {
     fn bytes(&self) -> usize {
         let left = |stock: &Stock| stock.left.load(Ordering::Relaxed) as usize;
-        bytes_of(left(&self.nodes), left(&self.moves), left(&self.links))
+        bytes_of(left(&self.nodes), left(&self.moves), left(&self.edges))
     }
 }
 
@@ -142,7 +142,7 @@ pub(in crate::search) struct NodeStore {
     memory: usize,
     nodes: Arena<Node, 1>,
     moves: Arena<Candidate, MOVE_BLOCK>,
-    links: Arena<Link, LINK_BLOCK>,
+    edges: Arena<Edge, EDGE_BLOCK>,
     index: KeyIndex,
     stocks: Vec<CachePadded<Stocks>>,
     freed: Mutex<FreeBlocks>,
@@ -167,7 +167,7 @@ impl NodeStore {
             memory: left,
             nodes: Arena::new(left, chunk),
             moves: Arena::new(left, chunk),
-            links: Arena::new(left, chunk),
+            edges: Arena::new(left, chunk),
             index,
             stocks: vec![CachePadded::default()],
             freed: Mutex::default(),
@@ -183,7 +183,7 @@ impl NodeStore {
     fn used_bytes(&self) -> usize {
         let taken = self.nodes.end() as usize * size_of::<Node>()
             + self.moves.end() as usize * size_of::<Candidate>()
-            + self.links.end() as usize * size_of::<Link>();
+            + self.edges.end() as usize * size_of::<Edge>();
         let in_stock: usize = self.stocks.iter().map(|stocks| stocks.bytes()).sum();
         taken.saturating_sub(self.lock_freed().bytes() + in_stock)
     }
@@ -223,7 +223,7 @@ impl NodeStore {
         }
         self.nodes.clear();
         self.moves.clear();
-        self.links.clear();
+        self.edges.clear();
         self.stocks.fill_with(CachePadded::default);
         *self.freed.get_mut().unwrap_or_else(PoisonError::into_inner) = FreeBlocks::default();
         *self.any_freed.get_mut() = false;
@@ -234,7 +234,7 @@ impl NodeStore {
         self.clear();
         self.nodes.shrink(&self.budget);
         self.moves.shrink(&self.budget);
-        self.links.shrink(&self.budget);
+        self.edges.shrink(&self.budget);
     }
 
     #[inline]
@@ -289,59 +289,59 @@ impl NodeStore {
     }
 
     #[inline]
-    pub fn candidate(&self, id: NodeId, edge: usize) -> &Candidate {
-        self.moves.get(entry::<_, MOVE_BLOCK>(&self.moves, &self.node(id).first_move, edge))
+    pub fn candidate(&self, id: NodeId, index: usize) -> &Candidate {
+        self.moves.get(entry::<_, MOVE_BLOCK>(&self.moves, &self.node(id).first_move, index))
     }
 
     #[inline]
-    pub fn links_of(&self, id: NodeId) -> Chain<'_, Link, LINK_BLOCK> {
+    pub fn edges_of(&self, id: NodeId) -> Chain<'_, Edge, EDGE_BLOCK> {
         let node = self.node(id);
-        Chain::new(&self.links, &node.first_link, node.links())
+        Chain::new(&self.edges, &node.first_edge, node.edges())
     }
 
-    /// Calls `each` with edge, link id, link and move, in order. Returns the first untaken move.
+    /// Calls `each` with index, edge id, edge and move, in order. Returns the first move without an edge.
     #[inline]
-    pub fn for_each_taken<'a>(
+    pub fn for_each_edge<'a>(
         &'a self,
         node: &Node,
-        mut each: impl FnMut(usize, u32, &'a Link, &'a Candidate),
+        mut each: impl FnMut(usize, u32, &'a Edge, &'a Candidate),
     ) -> Option<&'a Candidate> {
         const {
             assert!(
-                (MOVE_BLOCK - 1).is_multiple_of(LINK_BLOCK - 1),
-                "a block of moves has whole blocks of links"
+                (MOVE_BLOCK - 1).is_multiple_of(EDGE_BLOCK - 1),
+                "a block of moves has whole blocks of edges"
             )
         };
-        let (moves, links) = (node.moves(), node.links());
+        let (moves, edges) = (node.moves(), node.edges());
         let mut move_block = node.first_move.load(Ordering::Relaxed);
-        let mut link_block = node.first_link.load(Ordering::Relaxed);
-        let mut edge = 0;
-        while edge < moves {
+        let mut edge_block = node.first_edge.load(Ordering::Relaxed);
+        let mut index = 0;
+        while index < moves {
             let [move_head, candidates @ ..] = self.moves.block(move_block);
-            for candidates in candidates.chunks_exact(LINK_BLOCK - 1) {
-                if edge >= links {
-                    return (edge < moves).then_some(&candidates[0]);
+            for candidates in candidates.chunks_exact(EDGE_BLOCK - 1) {
+                if index >= edges {
+                    return (index < moves).then_some(&candidates[0]);
                 }
-                let [link_head, block @ ..] = self.links.block(link_block);
-                for ((link, candidate), place) in block.iter().zip(candidates).zip(1..) {
-                    if edge >= links {
-                        return (edge < moves).then_some(candidate);
+                let [edge_head, block @ ..] = self.edges.block(edge_block);
+                for ((edge, candidate), place) in block.iter().zip(candidates).zip(1..) {
+                    if index >= edges {
+                        return (index < moves).then_some(candidate);
                     }
-                    each(edge, link_block + place, link, candidate);
-                    edge += 1;
+                    each(index, edge_block + place, edge, candidate);
+                    index += 1;
                 }
-                link_block = link_head.next_block().load(Ordering::Acquire);
+                edge_block = edge_head.next_block().load(Ordering::Acquire);
             }
             move_block = move_head.next_block().load(Ordering::Relaxed);
         }
         None
     }
 
-    /// The head that holds the prior mass of visited moves; `None` before the first link.
+    /// The head that holds the prior mass of visited moves; `None` before the first edge.
     #[inline]
-    pub fn head_of(&self, id: NodeId) -> Option<&Link> {
+    pub fn head_of(&self, id: NodeId) -> Option<&Edge> {
         let node = self.node(id);
-        (node.links() > 0).then(|| self.links.get(node.first_link.load(Ordering::Relaxed)))
+        (node.edges() > 0).then(|| self.edges.get(node.first_edge.load(Ordering::Relaxed)))
     }
 
     #[inline]
@@ -352,44 +352,44 @@ impl NodeStore {
     #[inline]
     pub fn prefetch_moves(&self, id: NodeId) {
         let node = self.node(id);
-        self.links.prefetch(node.first_link.load(Ordering::Relaxed));
+        self.edges.prefetch(node.first_edge.load(Ordering::Relaxed));
         self.moves.prefetch(node.first_move.load(Ordering::Relaxed));
     }
 
     #[inline]
-    pub fn link_id(&self, id: NodeId, edge: usize) -> u32 {
-        entry::<_, LINK_BLOCK>(&self.links, &self.node(id).first_link, edge)
+    pub fn edge_id(&self, id: NodeId, index: usize) -> u32 {
+        entry::<_, EDGE_BLOCK>(&self.edges, &self.node(id).first_edge, index)
     }
 
     pub fn recount_priors(&self, id: NodeId) {
         if let Some(head) = self.head_of(id) {
-            let visited = self.links_of(id).zip(self.moves_of(id)).filter(|(link, _)| link.visits() > 0);
+            let visited = self.edges_of(id).zip(self.moves_of(id)).filter(|(edge, _)| edge.visits() > 0);
             head.set_priors(visited.map(|(_, candidate)| candidate.get().steps()).sum());
         }
     }
 
     #[inline]
-    pub fn link(&self, id: u32) -> &Link {
-        self.links.get(id)
+    pub fn edge(&self, id: u32) -> &Edge {
+        self.edges.get(id)
     }
 
-    /// `edge` is the first untaken move; with several workers, the node must be locked. `None` if the memory is full.
-    pub fn add_link(&self, worker: usize, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
-        if edge.is_multiple_of(LINK_BLOCK - 1) {
-            let taken = self.reuse(|freed| freed.links.pop(&self.links));
-            let stock = &self.stocks[worker].links;
-            let block = taken.or_else(|| stock.take(&self.links, &self.budget, |_| ()))?;
-            self.links.get(block).reset(NONE);
-            if edge == 0 {
-                self.node(id).first_link.store(block, Ordering::Release);
+    /// `index` is the first move without an edge; with several workers, the node must be locked. `None` if the memory is full.
+    pub fn add_edge(&self, worker: usize, id: NodeId, index: usize, child: NodeId) -> Option<u32> {
+        if index.is_multiple_of(EDGE_BLOCK - 1) {
+            let taken = self.reuse(|freed| freed.edges.pop(&self.edges));
+            let stock = &self.stocks[worker].edges;
+            let block = taken.or_else(|| stock.take(&self.edges, &self.budget, |_| ()))?;
+            self.edges.get(block).reset(NONE);
+            if index == 0 {
+                self.node(id).first_edge.store(block, Ordering::Release);
             } else {
-                let head = self.link_id(id, edge - 1) - (LINK_BLOCK - 1) as u32;
-                self.links.get(head).next_block().store(block, Ordering::Release);
+                let head = self.edge_id(id, index - 1) - (EDGE_BLOCK - 1) as u32;
+                self.edges.get(head).next_block().store(block, Ordering::Release);
             }
         }
-        let link = self.link_id(id, edge);
-        self.links.get(link).reset(child.0);
-        Some(link)
+        let edge = self.edge_id(id, index);
+        self.edges.get(edge).reset(child.0);
+        Some(edge)
     }
 
     pub fn find(&self, key: u64) -> Option<NodeId> {
@@ -433,7 +433,7 @@ impl NodeStore {
         let blocks = |entries: usize, size: usize| entries.div_ceil(size - 1);
         let first = |block: &AtomicU32| block.load(Ordering::Relaxed);
         freed.moves.push(first(&node.first_move), blocks(node.moves(), MOVE_BLOCK));
-        freed.links.push(first(&node.first_link), blocks(node.links(), LINK_BLOCK));
+        freed.edges.push(first(&node.first_edge), blocks(node.edges(), EDGE_BLOCK));
         node.forget_moves();
         *self.any_freed.get_mut() = true;
     }

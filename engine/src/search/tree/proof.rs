@@ -87,9 +87,9 @@ impl Proof {
 
 impl Tree {
     pub(in crate::search) fn proof_by_moves(&self, id: NodeId) -> Option<Proof> {
-        let never_taken = self.nodes.moves_of(id).len() > self.nodes.links_of(id).len();
-        let proofs = self.nodes.links_of(id).map(|link| self.node(link.child()).proof());
-        Proof::of_position(proofs.chain(never_taken.then_some(None)))
+        let without_edge = self.nodes.moves_of(id).len() > self.nodes.edges_of(id).len();
+        let proofs = self.nodes.edges_of(id).map(|edge| self.node(edge.child()).proof());
+        Proof::of_position(proofs.chain(without_edge.then_some(None)))
     }
 
     /// Whether mate search or tables proved the node, not its children.

@@ -157,7 +157,7 @@ impl Tree {
         let drops = alive
             && node.visits() < *floor
             // Dropping a leaf's moves alone is not worth a new evaluation.
-            && node.links() > 0
+            && node.edges() > 0
             && id != self.root
             && id != self.base;
         *dropped |= drops;
@@ -168,8 +168,8 @@ impl Tree {
         ids.iter().for_each(|id| self.nodes.prefetch_moves(*id));
         let mut children = std::mem::take(&mut self.recycler.children);
         for id in ids {
-            let links = self.nodes.links_of(*id).map(|link| link.child());
-            children.extend(links.inspect(|child| self.nodes.prefetch(*child)));
+            let edges = self.nodes.edges_of(*id).map(|edge| edge.child());
+            children.extend(edges.inspect(|child| self.nodes.prefetch(*child)));
             self.nodes.free_moves(*id);
         }
         children.retain(|child| {
@@ -262,9 +262,9 @@ mod tests {
                 for candidate in tree.nodes.moves_of(id) {
                     assert!(blocks.insert(std::ptr::from_ref(candidate).addr()), "a move of two nodes");
                 }
-                for link in tree.nodes.links_of(id) {
-                    assert!(blocks.insert(std::ptr::from_ref(link).addr()), "a link of two nodes");
-                    open.push(link.child());
+                for edge in tree.nodes.edges_of(id) {
+                    assert!(blocks.insert(std::ptr::from_ref(edge).addr()), "an edge of two nodes");
+                    open.push(edge.child());
                 }
             }
         }

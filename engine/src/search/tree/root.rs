@@ -8,7 +8,7 @@ use crate::chess::mates::ForcedMate;
 use crate::chess::position::{Game, PackedMove};
 use crate::search::params::Params;
 use crate::search::tree::Tree;
-use crate::search::tree::node::{Candidate, Fate, Link, MovePrior, NodeId, Results};
+use crate::search::tree::node::{Candidate, Edge, Fate, MovePrior, NodeId, Results};
 use crate::search::tree::proof::Proof;
 
 impl Tree {
@@ -20,7 +20,7 @@ impl Tree {
         let before = if plies == 1 { reply_policy_temperature } else { policy_temperature };
         self.apply_temperature(self.root, before / root_policy_temperature);
         if reply_policy_temperature != policy_temperature {
-            let children: Vec<NodeId> = self.nodes.links_of(self.root).map(Link::child).collect();
+            let children: Vec<NodeId> = self.nodes.edges_of(self.root).map(Edge::child).collect();
             for child in children {
                 self.apply_temperature(child, policy_temperature / reply_policy_temperature);
             }
@@ -38,14 +38,14 @@ impl Tree {
         for m in line {
             let (id, game) = path.last().expect("begins with the base");
             let moves = self.nodes.moves_of(*id);
-            let mut taken = self.nodes.links_of(*id).zip(moves);
-            let Some((link, _)) = taken.find(|(_, candidate)| candidate.packed() == PackedMove::new(m))
+            let mut edges = self.nodes.edges_of(*id).zip(moves);
+            let Some((edge, _)) = edges.find(|(_, candidate)| candidate.packed() == PackedMove::new(m))
             else {
                 return false;
             };
             let mut next = game.clone();
             next.play(m);
-            path.push((link.child(), next));
+            path.push((edge.child(), next));
         }
         let (root, game) = path.last().cloned().expect("begins with the base");
         let lacks_moves = self.restricted && path.len() == 1;
@@ -80,9 +80,9 @@ impl Tree {
             |candidate: &Candidate| self.moves.iter().any(|m| candidate.packed() == PackedMove::new(*m));
         let moves: Vec<MovePrior> =
             self.nodes.moves_of(old).filter(|candidate| wanted(candidate)).map(Candidate::get).collect();
-        let taken = self.nodes.links_of(old).zip(self.nodes.moves_of(old));
-        let taken: Vec<&Link> =
-            taken.filter(|(_, candidate)| wanted(candidate)).map(|(link, _)| link).collect();
+        let edges = self.nodes.edges_of(old).zip(self.nodes.moves_of(old));
+        let edges: Vec<&Edge> =
+            edges.filter(|(_, candidate)| wanted(candidate)).map(|(edge, _)| edge).collect();
         let copy = || -> Option<NodeId> {
             let root = self.nodes.add(0)?;
             let node = self.node(root);
@@ -91,16 +91,16 @@ impl Tree {
             }
             let value = self.node(old).value().unwrap_or_default();
             node.add_own(value, self.node(old).wdl_for_parent().draw, false);
-            for (edge, link) in taken.iter().enumerate() {
-                let child = link.child();
-                let id = self.nodes.add_link(0, root, edge, child)?;
-                node.unlock(edge + 1);
+            for (index, edge) in edges.iter().enumerate() {
+                let child = edge.child();
+                let id = self.nodes.add_edge(0, root, index, child)?;
+                node.unlock(index + 1);
                 self.hold(child);
-                let (copy, after) = (self.nodes.link(id), self.node(child));
+                let (copy, after) = (self.nodes.edge(id), self.node(child));
                 copy.refresh(after);
                 let draw = after.wdl_for_parent().draw;
-                node.add_results(&Results::of(link.visits(), -copy.q(), draw), false);
-                copy.add_visits(link.visits(), 0, false);
+                node.add_results(&Results::of(edge.visits(), -copy.q(), draw), false);
+                copy.add_visits(edge.visits(), 0, false);
             }
             self.nodes.recount_priors(root);
             Some(root)
@@ -125,25 +125,25 @@ impl Tree {
         let packed = PackedMove::new(first);
         let moves: Vec<MovePrior> = self.nodes.moves_of(self.root).map(Candidate::get).collect();
         let Some(place) = moves.iter().position(|m| m.packed() == packed) else { return false };
-        let taken = self.nodes.links_of(self.root).len();
-        let edge = place.min(taken);
-        if place >= taken {
-            // Moves are taken in order, so the mating move becomes the first untaken move.
-            let mut untaken = moves[taken..].to_vec();
-            untaken[..=place - taken].rotate_right(1);
-            let places = self.nodes.moves_of(self.root).skip(taken);
-            places.zip(untaken).for_each(|(place, value)| place.set(value));
+        let edges = self.nodes.edges_of(self.root).len();
+        let index = place.min(edges);
+        if place >= edges {
+            // Moves get their edges in order, so the mating move becomes the first without one.
+            let mut others = moves[edges..].to_vec();
+            others[..=place - edges].rotate_right(1);
+            let places = self.nodes.moves_of(self.root).skip(edges);
+            places.zip(others).for_each(|(place, value)| place.set(value));
             let Some(child) = self.nodes.add(0) else { return false };
-            if self.nodes.add_link(0, self.root, edge, child).is_none() {
+            if self.nodes.add_edge(0, self.root, index, child).is_none() {
                 self.nodes.free_node(child);
                 return false;
             }
-            self.node(self.root).unlock(taken + 1);
+            self.node(self.root).unlock(edges + 1);
         }
-        let link = self.nodes.link(self.nodes.link_id(self.root, edge));
-        let child = self.node(link.child());
+        let edge = self.nodes.edge(self.nodes.edge_id(self.root, index));
+        let child = self.node(edge.child());
         child.set_fate(Fate::Proven(Proof::Loss(mate.plies_at_most.saturating_sub(1))));
-        link.refresh(child);
+        edge.refresh(child);
         self.node(self.root).set_fate(Fate::Proven(Proof::Win(mate.plies_at_most)));
         if mate.line.len() == usize::from(mate.plies_at_most) {
             self.mate_lines().add(packed, mate.plies_at_most - 1, Some(mate.line.clone()));
@@ -155,26 +155,26 @@ impl Tree {
     pub(in crate::search) fn most_visited(&self, visits: u32, plies: usize) -> Vec<Move> {
         let (mut id, mut game, mut line) = (self.root, self.game.clone(), Vec::new());
         while line.len() < plies {
-            let moves = self.nodes.links_of(id).zip(self.nodes.moves_of(id));
-            let open = moves.filter(|(link, _)| self.node(link.child()).fate() == Fate::Open);
-            let most = open.max_by_key(|(link, _)| link.visits());
-            let Some((link, candidate)) = most.filter(|(link, _)| link.visits() >= visits) else { break };
+            let moves = self.nodes.edges_of(id).zip(self.nodes.moves_of(id));
+            let open = moves.filter(|(edge, _)| self.node(edge.child()).fate() == Fate::Open);
+            let most = open.max_by_key(|(edge, _)| edge.visits());
+            let Some((edge, candidate)) = most.filter(|(edge, _)| edge.visits() >= visits) else { break };
             let m = candidate.packed().to_legal_move(game.position());
             game.play(m);
             line.push(m);
-            id = link.child();
+            id = edge.child();
         }
         line
     }
 
-    /// Sorts the root's moves, none of them taken yet, by falling `keys`, given in the order of [`Tree::children`].
+    /// Sorts the root's moves, which have no edges yet, by falling `keys`, given in the order of [`Tree::children`].
     /// [`Tree::force`] must then choose the moves.
     pub(in crate::search) fn sort_root_moves(&mut self, keys: &[f32]) {
-        debug_assert_eq!(self.nodes.links_of(self.root).len(), 0, "none has been taken");
+        debug_assert_eq!(self.nodes.edges_of(self.root).len(), 0, "none has an edge");
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by(|a, b| keys[*b].total_cmp(&keys[*a]));
         let moves: Vec<_> = self.nodes.moves_of(self.root).collect();
-        let ordered: Vec<MovePrior> = order.into_iter().map(|edge| moves[edge].get()).collect();
+        let ordered: Vec<MovePrior> = order.into_iter().map(|index| moves[index].get()).collect();
         moves.iter().zip(ordered).for_each(|(place, value)| place.set(value));
     }
 
@@ -200,11 +200,11 @@ impl Tree {
         for candidate in self.nodes.moves_of(id) {
             candidate.set(MovePrior::new(candidate.packed(), change(candidate.prior())));
         }
-        // Untaken moves stay sorted by falling prior.
-        let untaken = || self.nodes.moves_of(id).skip(self.nodes.links_of(id).len());
-        let mut ordered: Vec<MovePrior> = untaken().map(Candidate::get).collect();
+        // Moves without edges stay sorted by falling prior.
+        let others = || self.nodes.moves_of(id).skip(self.nodes.edges_of(id).len());
+        let mut ordered: Vec<MovePrior> = others().map(Candidate::get).collect();
         ordered.sort_by_key(|value| Reverse(value.steps()));
-        untaken().zip(ordered).for_each(|(place, value)| place.set(value));
+        others().zip(ordered).for_each(|(place, value)| place.set(value));
         self.nodes.recount_priors(id);
     }
 }

@@ -40,13 +40,13 @@ impl Tree {
         let in_flight = &mut path.series[plies].in_flight;
         let landed = results.visits.min(*in_flight);
         *in_flight -= landed;
-        let link = self.nodes.link(step.link);
-        if link.add_visits(results.visits, landed, self.shared) == 0
+        let edge = self.nodes.edge(step.edge);
+        if edge.add_visits(results.visits, landed, self.shared) == 0
             && let Some(head) = self.nodes.head_of(step.node)
         {
             head.add_visits(u32::from(step.prior), 0, self.shared);
         }
-        link.refresh(child);
+        edge.refresh(child);
         self.node(step.node).add_results(&results, self.shared);
         let above = &mut path.series[plies - 1];
         above.left -= results.visits;
@@ -58,10 +58,10 @@ impl Tree {
         let mut error = SumError::of_draws(path.stale_draws, -wdl.q(), wdl.draw);
         let mut node = self.node(path.leaf);
         for (place, step) in path.steps.iter().enumerate().rev() {
-            let (parent, link) = (self.node(step.node), self.nodes.link(step.link));
-            link.refresh(node);
-            let visits = if place + 1 == path.steps.len() { link.visits() } else { node.visits() };
-            error = error.for_parent((f64::from(link.visits()) / f64::from(visits.max(1))).min(1.0));
+            let (parent, edge) = (self.node(step.node), self.nodes.edge(step.edge));
+            edge.refresh(node);
+            let visits = if place + 1 == path.steps.len() { edge.visits() } else { node.visits() };
+            error = error.for_parent((f64::from(edge.visits()) / f64::from(visits.max(1))).min(1.0));
             parent.correct(error, self.shared);
             node = parent;
         }
@@ -75,9 +75,9 @@ impl Tree {
         let mut error = node.error_against(q, draw);
         node.correct(error, self.shared);
         for step in path.steps[..plies].iter().rev() {
-            let (parent, link) = (self.node(step.node), self.nodes.link(step.link));
-            link.refresh(node);
-            let share = f64::from(link.visits()) / f64::from(node.visits().max(1));
+            let (parent, edge) = (self.node(step.node), self.nodes.edge(step.edge));
+            edge.refresh(node);
+            let share = f64::from(edge.visits()) / f64::from(node.visits().max(1));
             error = error.for_parent(share.min(1.0));
             parent.correct(error, self.shared);
             node = parent;

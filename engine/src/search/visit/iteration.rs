@@ -77,10 +77,10 @@ impl Tree {
         let choice = self.select(path.leaf, path.exploration);
         let (packed, prior) = (choice.candidate.packed(), choice.candidate.get().steps());
         // The child is fetched while the move is played.
-        let followed = choice.link.map(|(id, link)| {
-            let child = link.child();
+        let followed = choice.edge.map(|(id, edge)| {
+            let child = edge.child();
             self.nodes.prefetch(child);
-            EdgeToChild { link: id, child, transposition: false }
+            EdgeToChild { id, child, transposition: false }
         });
         let m = packed.to_legal_move(game.position());
         let hash_after = game.hash_after(m);
@@ -91,7 +91,7 @@ impl Tree {
             self.nodes.prefetch_key(game.key_after(m, hash));
         }
         game.play_to(m, hash_after);
-        let Some(edge) = followed.or_else(|| self.add_child(path, choice.edge, game)) else {
+        let Some(edge) = followed.or_else(|| self.add_child(path, choice.index, game)) else {
             return Some(Reached::Full);
         };
         self.follow(path, &edge, prior as u16)
@@ -117,14 +117,14 @@ impl Tree {
         let mut series = Series::of(1);
         if path.in_series {
             // Counts the edge's visits: a transposition may have many by other paths.
-            let visits = self.nodes.link(edge.link).visits();
+            let visits = self.nodes.edge(edge.id).visits();
             series.left = self.series_length(visits, path.series[path.plies()].left);
         }
         if path.virtual_loss != VirtualLoss::None {
             series.in_flight = series.left;
-            self.nodes.link(edge.link).add_virtual_loss(series.in_flight);
+            self.nodes.edge(edge.id).add_virtual_loss(series.in_flight);
         }
-        path.steps.push(Step { node: path.leaf, link: edge.link, prior });
+        path.steps.push(Step { node: path.leaf, edge: edge.id, prior });
         path.series.push(series);
         path.leaf = edge.child;
         if edge.transposition && self.node(edge.child).visits() > 0 {
@@ -132,7 +132,7 @@ impl Tree {
             return Some(Reached::Known { wdl, transposition: true });
         }
         if self.is_stale_repetition(path.leaf, path.steps.len()) {
-            path.stale_draws = self.nodes.link(edge.link).visits();
+            path.stale_draws = self.nodes.edge(edge.id).visits();
             self.node(path.leaf).forget_visits();
         }
         self.known_value(path.leaf).map(|wdl| Reached::Known { wdl, transposition: false })

@@ -27,7 +27,7 @@ pub struct Path {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub node: NodeId,
-    pub link: u32,
+    pub edge: u32,
     /// The move's prior in units of 1/65535.
     pub prior: u16,
 }
@@ -54,7 +54,7 @@ impl Path {
     }
 
     #[cfg(test)]
-    pub fn links(&self) -> Vec<(NodeId, u32)> {
-        self.steps.iter().map(|step| (step.node, step.link)).collect()
+    pub fn edges(&self) -> Vec<(NodeId, u32)> {
+        self.steps.iter().map(|step| (step.node, step.edge)).collect()
     }
 }

@@ -16,7 +16,7 @@ impl Tree {
         }
         let mut child = self.node(path.leaf);
         for (plies, step) in path.steps.iter().enumerate().rev() {
-            self.nodes.link(step.link).refresh(child);
+            self.nodes.edge(step.edge).refresh(child);
             let proof = self.proof_by_moves(step.node);
             let node = self.node(step.node);
             if let Some(proof) = proof.filter(|proof| node.proof() != Some(*proof)) {
@@ -40,13 +40,13 @@ impl Tree {
         for m in line {
             let packed = PackedMove::new(*m);
             let node = path.leaf;
-            let mut moves = self.nodes.links_of(node).zip(self.nodes.moves_of(node)).enumerate();
-            let Some((edge, (link, candidate))) = moves.find(|(_, (_, c))| c.packed() == packed) else {
+            let mut moves = self.nodes.edges_of(node).zip(self.nodes.moves_of(node)).enumerate();
+            let Some((index, (edge, candidate))) = moves.find(|(_, (_, c))| c.packed() == packed) else {
                 return;
             };
-            let link_id = self.nodes.link_id(node, edge);
-            path.steps.push(Step { node, link: link_id, prior: candidate.get().steps() as u16 });
-            path.leaf = link.child();
+            let edge_id = self.nodes.edge_id(node, index);
+            path.steps.push(Step { node, edge: edge_id, prior: candidate.get().steps() as u16 });
+            path.leaf = edge.child();
         }
         let leaf = self.node(path.leaf);
         if leaf.fate() == Fate::Open {

@@ -2,7 +2,7 @@ use std::sync::atomic::Ordering;
 
 use crate::search::tree::Tree;
 use crate::search::tree::neuralmateplay::{SelectionTerms, StandardPuct};
-use crate::search::tree::node::{Candidate, Known, Link, LinkCounts, Node, NodeId};
+use crate::search::tree::node::{Candidate, Edge, EdgeCounts, Known, Node, NodeId};
 use crate::search::visit::virtual_loss::{penalised, penalised_unvisited};
 
 impl Tree {
@@ -13,8 +13,8 @@ impl Tree {
     /// [horizon](Tree::set_horizon).
     #[inline]
     pub(in crate::search) fn select(&self, id: NodeId, factor: f32) -> Choice<'_> {
-        if let Some(edge) = self.forced.filter(|_| id == self.root) {
-            return self.choice(id, edge);
+        if let Some(index) = self.forced.filter(|_| id == self.root) {
+            return self.choice(id, index);
         }
         match &self.neuralmateplay {
             None => self.select_with(id, factor, &StandardPuct),
@@ -26,45 +26,45 @@ impl Tree {
     fn select_with(&self, id: NodeId, factor: f32, terms: &impl SelectionTerms) -> Choice<'_> {
         let context = SelectionContext::new(self, id, factor, terms);
         let (mut best, mut choice) = (f32::NEG_INFINITY, None);
-        let mut taken = 0;
-        let untaken = self.nodes.for_each_taken(self.node(id), |edge, link_id, link, candidate| {
-            taken = edge + 1;
-            let counts = link.counts();
+        let mut edges = 0;
+        let first_without = self.nodes.for_each_edge(self.node(id), |index, edge_id, edge, candidate| {
+            edges = index + 1;
+            let counts = edge.counts();
             if context.is_settled(counts) || counts.visits() < context.hopeless_below {
                 return;
             }
-            let score = context.q(link, counts) + context.u(link, counts, candidate.prior());
+            let score = context.q(edge, counts) + context.u(edge, counts, candidate.prior());
             if score > best {
-                (best, choice) = (score, Some(Choice { edge, link: Some((link_id, link)), candidate }));
+                (best, choice) = (score, Some(Choice { index, edge: Some((edge_id, edge)), candidate }));
             }
         });
         // Moves are sorted by falling prior, so the first unvisited one has the greatest score.
-        if let Some(candidate) = untaken
+        if let Some(candidate) = first_without
             && context.hopeless_below == 0
         {
             let score = context.unvisited_q + context.unvisited_u(candidate.prior());
             if score > best {
-                choice = Some(Choice { edge: taken, link: None, candidate });
+                choice = Some(Choice { index: edges, edge: None, candidate });
             }
         }
         choice.unwrap_or_else(|| self.choice(id, 0))
     }
 
-    fn choice(&self, id: NodeId, edge: usize) -> Choice<'_> {
-        let link = (edge < self.node(id).links()).then(|| {
-            let link = self.nodes.link_id(id, edge);
-            (link, self.nodes.link(link))
+    fn choice(&self, id: NodeId, index: usize) -> Choice<'_> {
+        let edge = (index < self.node(id).edges()).then(|| {
+            let edge = self.nodes.edge_id(id, index);
+            (edge, self.nodes.edge(edge))
         });
-        Choice { edge, link, candidate: self.nodes.candidate(id, edge) }
+        Choice { index, edge, candidate: self.nodes.candidate(id, index) }
     }
 }
 
 #[derive(Clone, Copy)]
 pub(in crate::search) struct Choice<'a> {
     /// Index in the node's moves.
-    pub edge: usize,
-    /// Link id and link; `None` before the first visit.
-    pub link: Option<(u32, &'a Link)>,
+    pub index: usize,
+    /// Edge id and edge; `None` before the first visit.
+    pub edge: Option<(u32, &'a Edge)>,
     pub candidate: &'a Candidate,
 }
 
@@ -96,7 +96,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
             Some(head) => head.visits() as f32 * (1.0 / f32::from(u16::MAX)),
             None => 0.0,
         };
-        let siblings = || tree.nodes.links_of(id).map(|link| tree.node(link.child()));
+        let siblings = || tree.nodes.edges_of(id).map(|edge| tree.node(edge.child()));
         let reduction =
             if terms.drops_fpu_reduction(siblings) { 0.0 } else { params.fpu * visited_prior.sqrt() };
         let puct = &params.puct;
@@ -118,13 +118,13 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         }
     }
 
-    fn child(&self, link: &Link) -> &'a Node {
-        self.tree.node(link.child())
+    fn child(&self, edge: &Edge) -> &'a Node {
+        self.tree.node(edge.child())
     }
 
     /// Whether nothing more can be found below a move: it is proven to lose or, in a proven node, proven at all.
     #[inline]
-    fn is_settled(&self, counts: LinkCounts) -> bool {
+    fn is_settled(&self, counts: EdgeCounts) -> bool {
         if counts.are_visits_alone() {
             return false;
         }
@@ -134,8 +134,8 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
 
     /// For the side that makes the move, with virtual loss.
     #[inline]
-    fn q(&self, link: &Link, counts: LinkCounts) -> f32 {
-        let q = || self.terms.q(link.q(), || self.child(link));
+    fn q(&self, edge: &Edge, counts: EdgeCounts) -> f32 {
+        let q = || self.terms.q(edge.q(), || self.child(edge));
         if counts.are_visits_alone() && counts.visits() > 0 {
             return q();
         }
@@ -147,9 +147,9 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
     }
 
     #[inline]
-    pub fn u(&self, link: &Link, counts: LinkCounts, prior: f32) -> f32 {
+    pub fn u(&self, edge: &Edge, counts: EdgeCounts, prior: f32) -> f32 {
         let started = (counts.visits() + counts.in_flight()) as f32;
-        self.exploration * self.terms.exploration_factor(|| self.child(link)) * prior / (1.0 + started)
+        self.exploration * self.terms.exploration_factor(|| self.child(edge)) * prior / (1.0 + started)
     }
 
     #[inline]

@@ -97,7 +97,7 @@ impl Tree {
         let Some(step) = path.steps.pop() else { return false };
         let in_flight = path.series.pop().map_or(0, |series| series.in_flight);
         if in_flight > 0 {
-            self.nodes.link(step.link).remove_virtual_loss(in_flight);
+            self.nodes.edge(step.edge).remove_virtual_loss(in_flight);
         }
         path.leaf = step.node;
         true

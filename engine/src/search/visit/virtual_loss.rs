@@ -33,7 +33,7 @@ impl Tree {
         }
         for step in &path.steps {
             self.node(step.node).add_virtual_loss();
-            self.nodes.link(step.link).add_virtual_loss(1);
+            self.nodes.edge(step.edge).add_virtual_loss(1);
         }
         path.virtual_loss = VirtualLoss::Everywhere;
         true
@@ -47,7 +47,7 @@ impl Tree {
         }
         if path.virtual_loss == VirtualLoss::Everywhere {
             for step in &path.steps {
-                self.nodes.link(step.link).remove_virtual_loss(1);
+                self.nodes.edge(step.edge).remove_virtual_loss(1);
                 self.node(step.node).remove_virtual_loss();
             }
         }

@@ -1,12 +1,12 @@
 use super::*;
 use crate::chess::position::PackedMove;
 
-fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
+fn add_edge(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
     let child = store.add(0).unwrap();
-    let links = store.node(parent).lock();
-    let link = store.add_link(0, parent, links, child).unwrap();
-    store.node(parent).unlock(links + 1);
-    (link, child)
+    let edges = store.node(parent).lock();
+    let edge = store.add_edge(0, parent, edges, child).unwrap();
+    store.node(parent).unlock(edges + 1);
+    (edge, child)
 }
 
 fn expand(store: &NodeStore, id: NodeId, count: u16) {
@@ -20,28 +20,28 @@ fn an_average_node_stays_small() {
 }
 
 #[test]
-fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
+fn edges_stay_in_place_and_in_order_while_a_node_gets_more() {
     let store = NodeStore::new(1 << 20);
     let (a, b) = (store.add(0).unwrap(), store.add(0).unwrap());
     expand(&store, a, 250);
     expand(&store, b, 250);
     let mut added = [Vec::new(), Vec::new()];
-    for edge in 0..250 {
+    for index in 0..250 {
         for (parent, added) in [a, b].into_iter().zip(&mut added) {
-            let (link, child) = add_link(&store, parent);
-            assert_eq!(store.link_id(parent, edge), link);
-            store.link(link).add_visits(edge as u32 + 1, 0, false);
-            added.push((link, child));
+            let (edge, child) = add_edge(&store, parent);
+            assert_eq!(store.edge_id(parent, index), edge);
+            store.edge(edge).add_visits(index as u32 + 1, 0, false);
+            added.push((edge, child));
         }
     }
     for (parent, added) in [a, b].into_iter().zip(&added) {
         let moves: Vec<u16> = store.moves_of(parent).map(|candidate| candidate.packed().0).collect();
         assert_eq!(moves, (0..250).collect::<Vec<u16>>());
-        assert!((0..250).all(|edge| store.candidate(parent, edge).packed().0 == edge as u16));
-        assert_eq!(store.links_of(parent).len(), 250);
-        for (edge, (link, &(id, child))) in store.links_of(parent).zip(added).enumerate() {
-            assert_eq!((link.child(), link.visits()), (child, edge as u32 + 1));
-            assert!(std::ptr::eq(link, store.link(id)));
+        assert!((0..250).all(|index| store.candidate(parent, index).packed().0 == index as u16));
+        assert_eq!(store.edges_of(parent).len(), 250);
+        for (index, (edge, &(id, child))) in store.edges_of(parent).zip(added).enumerate() {
+            assert_eq!((edge.child(), edge.visits()), (child, index as u32 + 1));
+            assert!(std::ptr::eq(edge, store.edge(id)));
         }
     }
 }
@@ -49,11 +49,11 @@ fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
 #[test]
 fn a_shrunk_store_has_room_for_what_a_new_one_has() {
     let fill = |store: &NodeStore| std::iter::from_fn(|| store.add(0)).count();
-    // Every search has moves and links.
+    // Every search has moves and edges.
     let begin = |store: &NodeStore| {
         let id = store.add(0).unwrap();
         expand(store, id, 1);
-        add_link(store, id);
+        add_edge(store, id);
     };
     let (new, mut store) = (NodeStore::new(1 << 20), NodeStore::new(1 << 20));
     let moves = [MovePrior::new(PackedMove(0), 0.5); 200];
@@ -69,7 +69,7 @@ fn freed_blocks_are_used_again() {
     let mut store = NodeStore::new(1 << 20);
     let parent = store.add(0).unwrap();
     expand(&store, parent, 40);
-    (0..30).for_each(|_| _ = add_link(&store, parent));
+    (0..30).for_each(|_| _ = add_edge(&store, parent));
     let (used, ids) = (store.used_bytes(), store.ids().count());
     store.free_moves(parent);
     assert!(store.used_bytes() < used && !store.node(parent).is_expanded());
@@ -78,7 +78,7 @@ fn freed_blocks_are_used_again() {
     }
     assert_eq!(store.used_bytes(), size_of::<Node>());
     expand(&store, parent, 40);
-    (0..30).for_each(|_| _ = add_link(&store, parent));
+    (0..30).for_each(|_| _ = add_edge(&store, parent));
     assert_eq!((store.used_bytes(), store.ids().count()), (used, ids));
 }
 
@@ -127,33 +127,33 @@ fn workers_that_add_at_once_lose_nothing() {
     expand(&store, parent, 240);
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..60).for_each(|_| _ = add_link(&store, parent)));
+            scope.spawn(|| (0..60).for_each(|_| _ = add_edge(&store, parent)));
         }
     });
-    let mut children: Vec<u32> = store.links_of(parent).map(|link| link.child().0).collect();
+    let mut children: Vec<u32> = store.edges_of(parent).map(|edge| edge.child().0).collect();
     children.sort_unstable();
     assert_eq!(children, (1..=240).collect::<Vec<u32>>());
 }
 
 /// The counts lie around the ends of blocks.
 #[test]
-fn taken_moves_are_walked_over_with_their_links() {
+fn moves_are_walked_over_with_their_edges() {
     let store = NodeStore::new(4 << 20);
     for moves in [1, 2, 3, 14, 15, 16, 29, 30, 31, 47] {
         let parent = store.add(0).unwrap();
         expand(&store, parent, moves);
-        for links in 0..=usize::from(moves) {
+        for edges in 0..=usize::from(moves) {
             let mut walked = Vec::new();
-            let untaken = store.for_each_taken(store.node(parent), |edge, id, link, candidate| {
-                assert!(std::ptr::eq(link, store.link(id)));
-                walked.push((edge, id, candidate.packed().0));
+            let first_without = store.for_each_edge(store.node(parent), |index, id, edge, candidate| {
+                assert!(std::ptr::eq(edge, store.edge(id)));
+                walked.push((index, id, candidate.packed().0));
             });
-            let expected = (0..links).map(|edge| (edge, store.link_id(parent, edge), edge as u16));
-            assert_eq!(walked, expected.collect::<Vec<_>>(), "{links} of {moves}");
-            let first = (links < usize::from(moves)).then_some(links as u16);
-            assert_eq!(untaken.map(|candidate| candidate.packed().0), first, "{links} of {moves}");
+            let expected = (0..edges).map(|index| (index, store.edge_id(parent, index), index as u16));
+            assert_eq!(walked, expected.collect::<Vec<_>>(), "{edges} of {moves}");
+            let first = (edges < usize::from(moves)).then_some(edges as u16);
+            assert_eq!(first_without.map(|candidate| candidate.packed().0), first, "{edges} of {moves}");
             if first.is_some() {
-                add_link(&store, parent);
+                add_edge(&store, parent);
             }
         }
     }
