@@ -92,7 +92,8 @@ pub struct TrainConfig {
     pub value_weight: f64,
     /// Whether the softmax is over legal moves only, as at inference. Otherwise it is over the whole policy scheme.
     pub mask_illegal: bool,
-    /// Share of the policy target spread uniformly over the softmax's moves.
+    /// Share of the policy target spread evenly over the softmax's moves; only for targets that are the move played
+    /// alone.
     pub label_smoothing: f64,
     /// Weight of the policy's entropy in nats, which the loss subtracts.
     pub entropy_weight: f64,

@@ -75,7 +75,7 @@ pub fn step_losses(
     let log = logits.log_softmax(-1, Kind::Float);
     let mut policy = match &batch.shares {
         None => -log.gather(1, &batch.policy.unsqueeze(1), false).squeeze_dim(1),
-        Some(DeviceShares { rows, places, shares }) => {
+        Some(DeviceShares { rows, places, shares, .. }) => {
             let terms = log.view([-1]).index_select(0, places) * shares;
             -Tensor::zeros([log.size()[0]], (Kind::Float, log.device())).index_add(0, rows, &terms)
         }
@@ -89,7 +89,11 @@ pub fn step_losses(
         } else {
             log.mean_dim([-1i64].as_slice(), false, Kind::Float)
         };
-        policy = policy * (1.0 - config.label_smoothing) - even * config.label_smoothing;
+        let smoothed = &policy * (1.0 - config.label_smoothing) - even * config.label_smoothing;
+        policy = match &batch.shares {
+            None => smoothed,
+            Some(DeviceShares { played, .. }) => smoothed.where_self(played, &policy),
+        };
     }
     let (wdl_target, mut total) = match &batch.teacher_targets {
         None => (batch.wdl.shallow_clone(), policy_mean(&policy, batch, config)),
@@ -328,6 +332,7 @@ mod tests {
             rows: Tensor::from_slice(&[0i64, 0, 1]),
             places: Tensor::from_slice(&[1i64, 3, 8 + 1]),
             shares: Tensor::from_slice(&[0.75f32, 0.25, 1.0]),
+            played: Tensor::from_slice(&[false, true]),
         });
         let policy = twice(&Tensor::from_slice(&[0f32, 1.0, 9.0, 2.0, 9.0, 9.0, 9.0, 9.0]).view([1, 8]));
         let policy = policy.set_requires_grad(true);
@@ -340,6 +345,13 @@ mod tests {
         let expected = [0.75 * (total - 1.0) + 0.25 * (total - 2.0), total - 1.0];
         for (row, expected) in expected.into_iter().enumerate() {
             assert!((losses.last().policy.double_value(&[row as i64]) - expected).abs() < 1e-5);
+        }
+        let config = TrainConfig { label_smoothing: 0.2, ..TrainConfig::default() };
+        let smoothed = super::losses(&output, &batch, &config);
+        let even = [0.0, 1.0, 2.0].map(|logit| total - logit).iter().sum::<f64>() / 3.0;
+        for (row, expected) in [expected[0], 0.8 * expected[1] + 0.2 * even].into_iter().enumerate() {
+            let found = smoothed.last().policy.double_value(&[row as i64]);
+            assert!((found - expected).abs() < 1e-5, "only the move played is smoothed: {found} {expected}");
         }
         losses.total.backward();
         let pull = Vec::<f32>::try_from(policy.grad().get(0)).unwrap();

@@ -38,6 +38,8 @@ pub struct DeviceShares {
     pub places: Tensor,
     /// `[m]` fp32: target probability.
     pub shares: Tensor,
+    /// `[n]` bool: whether the target is the move played alone.
+    pub played: Tensor,
 }
 
 pub struct DeviceTeacherTargets {
@@ -123,6 +125,7 @@ impl Expander {
             rows: self.send(Tensor::from_slice(&rows)),
             places: self.send(Tensor::from_slice(&places)),
             shares: self.send(Tensor::from_slice(&parts)),
+            played: self.send(Tensor::from_slice(&shares.lengths).eq(0)),
         }
     }
 
