@@ -105,6 +105,13 @@ fn a_proven_mate_has_its_whole_line() {
         let report = search_with(Params::native(), vec![evaluator], &game, visits(8_000)).report;
         assert_eq!(mates_are_whole(fen, &report), 1, "{fen}: {:?}", report.lines);
     }
+    // The mate search finds a shorter mate than the tree's, but not its line.
+    let fen = "2r5/p4p2/1p3Nk1/4Q3/8/P7/5PPP/3R2K1 w - - 0 1";
+    let evaluator: Box<dyn Evaluator> = Box::new(SparseNetwork::embedded().evaluator());
+    let game = Game::from_fen(fen).unwrap();
+    let report = search_with(Params::native(), vec![evaluator], &game, visits(60_000)).report;
+    mates_are_whole(fen, &report);
+    assert!(matches!(report.lines[0].score, Score::Mate(1..)), "{:?}", report.lines[0]);
     let mut mates = 0;
     for (game, _) in sample_of_mates(1..=4) {
         for m in game.legal_moves().into_iter().take(2) {

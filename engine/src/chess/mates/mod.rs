@@ -49,6 +49,13 @@ pub struct ForcedMate {
     pub line: Vec<Move>,
 }
 
+impl ForcedMate {
+    /// Whether the line ends in mate, after the longest defence that was found.
+    pub fn is_whole(&self) -> bool {
+        self.line.len() == usize::from(self.plies_at_most)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MateResult {
     Mate(ForcedMate),

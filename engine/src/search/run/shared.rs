@@ -136,13 +136,15 @@ impl SharedSearch {
         }
     }
 
-    /// Before a proven win ends the search, looks for a shorter mate, or for any mate if tables prove the win.
+    /// Before a proven win ends the search, looks for a shorter mate, or for any mate if tables prove the win. A shorter
+    /// mate without its whole line does not replace a proven one.
     pub fn before_end(&self, reason: EndReason) {
         let proof = self.tree().root_proof();
         if let (EndReason::Exhausted, Some(win @ Proof::Win(_))) = (reason, proof)
             && let Some(mate) = lock(&self.mates).shorten(&self.context, win.mate(), &mut || {
                 self.is_stopped() || self.observe_round().is_some()
             })
+            && (win.mate().is_none() || mate.is_whole())
         {
             self.record_mate(&mate);
         }

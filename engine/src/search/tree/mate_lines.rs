@@ -131,7 +131,7 @@ impl MateLineFinder<'_> {
             }
         }
         let mate = self.prove(game, plies.div_ceil(2))?;
-        if mate.line.len() == usize::from(mate.plies_at_most) {
+        if mate.is_whole() {
             return Some(mate.line);
         }
         // The mate search's line is incomplete or its replies are not the longest.

@@ -145,7 +145,7 @@ impl Tree {
         child.set_fate(Fate::Proven(Proof::Loss(mate.plies_at_most.saturating_sub(1))));
         edge.refresh(child);
         self.node(self.root).set_fate(Fate::Proven(Proof::Win(mate.plies_at_most)));
-        if mate.line.len() == usize::from(mate.plies_at_most) {
+        if mate.is_whole() {
             self.mate_lines().add(packed, mate.plies_at_most - 1, Some(mate.line.clone()));
         }
         true
