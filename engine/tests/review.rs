@@ -137,6 +137,34 @@ fn a_reader_that_leaves_early_is_no_error() {
 }
 
 #[cfg(unix)]
+/// `/dev/stdin` too, beside which nothing can be written.
+#[cfg(unix)]
+#[test]
+fn standard_input_is_reviewed_into_the_working_directory() {
+    let folder = Folder::new();
+    let limits = ["--nodes", "5", "--threads", "1"];
+    let out = folder.path("out");
+    assert!(run(&[&["review", GAMES, "--out", &out][..], &limits].concat()).status.success());
+    for name in ["-", "/dev/stdin"] {
+        let games = fs::File::open(GAMES).unwrap();
+        let mut command = philidor();
+        command.args(["review", name]).args(limits).current_dir(folder.path("")).stdin(games);
+        let output = command.output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{name}: {errors}");
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            "stdin.review.pgn\nstdin.review.html\n",
+            "{name}"
+        );
+        let reviewed = folder.path("stdin.review.pgn");
+        assert_eq!(fs::read(&reviewed).unwrap(), fs::read(format!("{out}.pgn")).unwrap(), "{name}");
+        let page = fs::read_to_string(folder.path("stdin.review.html")).unwrap();
+        assert!(page.contains("Review of stdin"), "{name}");
+        fs::remove_file(&reviewed).unwrap();
+    }
+}
+
 #[test]
 fn an_interrupted_review_loses_nothing_and_is_resumed() {
     let folder = Folder::new();

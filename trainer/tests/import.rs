@@ -227,6 +227,37 @@ fn a_named_pipe_is_read_like_a_file() {
     assert_eq!(chunk.games(), 300);
 }
 
+/// HDF5 is read in any order, which a pipe does not allow.
+#[test]
+fn stored_games_are_read_from_standard_input() {
+    let folder = Folder::new();
+    let (pgn, out) = (folder.path("games.pgn"), folder.path("out"));
+    std::fs::write(&pgn, many_games(20)).expect("a temporary folder");
+    assert!(trainer(&["import", &pgn, "--out", &out]).status.success());
+    let file = format!("{out}/games-00000.h5");
+    let sources: &[&str] = if cfg!(unix) { &["-", "/dev/stdin"] } else { &["-"] };
+    // `inspect` names the file first.
+    fn unnamed<'a>(text: &'a str, name: &str) -> &'a str {
+        text.strip_prefix(name).unwrap_or(text)
+    }
+    for arguments in [&["inspect"][..], &["inspect", "--game", "3"], &["export-pgn"]] {
+        let expected = trainer(&[arguments, &[&file]].concat());
+        assert!(expected.status.success());
+        let expected = String::from_utf8(expected.stdout).expect("text");
+        for source in sources {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+            command.args(arguments).arg(source).stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().expect("it starts");
+            let stored = std::fs::read(&file).expect("it was written");
+            child.stdin.take().expect("piped").write_all(&stored).expect("it reads");
+            let output = child.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{arguments:?} {source}");
+            let text = String::from_utf8(output.stdout).expect("text");
+            assert_eq!(unnamed(&text, source), unnamed(&expected, &file), "{arguments:?} {source}");
+        }
+    }
+}
+
 #[test]
 fn files_that_are_no_games_are_named_with_what_to_do() {
     let folder = Folder::new();

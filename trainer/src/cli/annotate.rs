@@ -27,7 +27,7 @@ use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
     philidor-trainer annotate games.pgn.zst --name judged --movetime 100 --keep-known\n  \
     philidor-trainer annotate data/mine-*.h5 --nodes 20000 --inbox runs/inbox")]
 pub struct AnnotateArgs {
-    /// PGN files (plain, .gz, .zst, .bz2) or files of games
+    /// PGN files (plain, .gz, .zst, .bz2; - is standard input) or files of games
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Name of the new files, before -00000.h5 [default: that of the first file plus "-annotated"]

@@ -21,7 +21,7 @@ pub(super) fn arena_source(first: &str, second: &str) -> String {
 #[command(after_help = "Examples:\n  philidor-trainer export-pgn data/mined-*.h5 --out mined.pgn\n  \
     philidor-trainer export-pgn data/mined-00000.h5 --game 7 --evals after")]
 pub struct ExportPgnArgs {
-    /// Files of games (games/1)
+    /// Files of games (games/1), or - for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The file to write [default: standard output]

@@ -11,7 +11,7 @@ use crate::data::dataset::{describe_file, describe_game, read};
 #[command(after_help = "Examples:\n  philidor-trainer inspect data/engine-*.h5\n  \
     philidor-trainer inspect data/engine-00000.h5 --game 7 --boards")]
 pub struct InspectArgs {
-    /// Files of games (games/1)
+    /// Files of games (games/1), or - for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Check structure and checksums, but do not replay the games

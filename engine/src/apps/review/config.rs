@@ -57,9 +57,10 @@ impl From<Side> for Option<Color> {
 #[command(after_help = "Example: philidor review games.pgn --nodes 50000
          philidor review games.pgn --judge stockfish --nodes 500000")]
 pub struct ReviewConfig {
-    /// PGN file with any number of games
+    /// PGN file with any number of games, or - for standard input
     pub game: PathBuf,
-    /// Path of the results; .pgn and .html are added [default: the game file's, with .review]
+    /// Path of the results; .pgn and .html are added [default: the game file's, with .review; stdin.review for standard
+    /// input]
     #[arg(long)]
     pub out: Option<PathBuf>,
     #[command(flatten)]
@@ -138,8 +139,18 @@ impl ReviewConfig {
         }
     }
 
+    pub fn is_standard_input(&self) -> bool {
+        self.game == Path::new("-")
+    }
+
+    /// The file, or the name that standard input and devices such as `/dev/stdin` have in the results.
+    pub fn input_name(&self) -> &Path {
+        let is_device = ["/dev", "/proc"].iter().any(|folder| self.game.starts_with(folder));
+        if self.is_standard_input() || is_device { Path::new("stdin") } else { &self.game }
+    }
+
     pub fn paths(&self) -> ReviewPaths {
-        let base = self.out.clone().unwrap_or_else(|| self.game.with_extension("review"));
+        let base = self.out.clone().unwrap_or_else(|| self.input_name().with_extension("review"));
         let with = |end: &str| {
             let mut path = base.as_os_str().to_owned();
             path.push(end);

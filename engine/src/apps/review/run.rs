@@ -1,6 +1,6 @@
 //! The `review` command.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,13 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         let path = path.to_owned();
         move |error| ReviewError::File(path, error)
     };
-    let text = std::fs::read(&config.game).map_err(failed(&config.game))?;
+    let text = if config.is_standard_input() {
+        let mut text = Vec::new();
+        io::stdin().lock().read_to_end(&mut text).map(|_| text)
+    } else {
+        std::fs::read(&config.game)
+    };
+    let text = text.map_err(failed(&config.game))?;
     let (games, broken) = read_games(&text);
     for broken in &broken {
         eprintln!("{}: {broken}, skipped", config.game.display());
@@ -65,7 +71,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     let results = Results {
         config,
         games: &games,
-        title: PageTitle { file: &config.game, judge: &title },
+        title: PageTitle { file: config.input_name(), judge: &title },
         paths: &paths,
     };
     let reviewed = review_all(config, &games, judge.as_mut(), &mut journal, &mut evaluations, &results, stop);

@@ -1,4 +1,6 @@
 use std::fmt::Display;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -6,6 +8,7 @@ use hdf5::filters::Filter;
 use hdf5::plist::file_access::FileAccessBuilder;
 use hdf5::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
+use tempfile::{NamedTempFile, TempPath};
 use thiserror::Error;
 
 use super::chunk::Chunk;
@@ -113,8 +116,31 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     file.close()
 }
 
-fn open(path: &Path) -> hdf5::Result<File> {
-    File::with_options().with_fapl(unlocked).open(path)
+/// An open file, before its copy is removed.
+struct Opened {
+    file: File,
+    _copy: Option<TempPath>,
+}
+
+/// HDF5 reads in any order, so standard input (`-`) and pipes are copied into a temporary file first.
+fn open(path: &Path) -> Result<Opened, ChunkError> {
+    let unreadable = |error: &dyn Display| ChunkError::Unreadable(path.to_owned(), cause(error));
+    let hdf5 = |path: &Path| File::with_options().with_fapl(unlocked).open(path);
+    let is_pipe = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    if path != Path::new("-") && !is_pipe {
+        return Ok(Opened { file: hdf5(path).map_err(|error| unreadable(&error))?, _copy: None });
+    }
+    let copied = || -> io::Result<TempPath> {
+        let mut copy = NamedTempFile::new()?;
+        if is_pipe {
+            io::copy(&mut fs::File::open(path)?, &mut copy)?;
+        } else {
+            io::copy(&mut io::stdin().lock(), &mut copy)?;
+        }
+        Ok(copy.into_temp_path())
+    };
+    let copy = copied().map_err(|error| unreadable(&error))?;
+    Ok(Opened { file: hdf5(&copy).map_err(|error| unreadable(&error))?, _copy: Some(copy) })
 }
 
 /// A child process inherits the lock of an open file, which then could not be reopened while the child lives. No lock
@@ -138,9 +164,18 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
 
 /// Checks checksums, lengths and ranges, but does not replay moves.
 pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
+    read_chunk(&open(path)?.file, path)
+}
+
+/// Like [`read`], with how the datasets are stored.
+pub fn read_described(path: &Path) -> Result<(Chunk, Vec<DatasetLayout>), ChunkError> {
+    let opened = open(path)?;
+    Ok((read_chunk(&opened.file, path)?, layouts(&opened.file, path)?))
+}
+
+fn read_chunk(file: &File, path: &Path) -> Result<Chunk, ChunkError> {
     let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
-    let file = open(path).map_err(unreadable)?;
     let text = |name: &str| {
         let value = file.attr(name).and_then(|attr| {
             let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
@@ -164,7 +199,7 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     if version != u64::from(VERSION) {
         return Err(foreign(format!("version is {version}, this program reads {VERSION}")));
     }
-    let chunk = read_columns(&file, &text("source")?).map_err(unreadable)?;
+    let chunk = read_columns(file, &text("source")?).map_err(unreadable)?;
     let damaged = |why: String| ChunkError::Damaged(path.to_owned(), why);
     chunk.check().map_err(|error| damaged(error.to_string()))?;
     let (games, positions) = (number("games")?, number("positions")?);
@@ -249,8 +284,8 @@ pub struct DatasetLayout {
 }
 
 /// Fails if a dataset is missing.
-pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
-    let described = open(path).and_then(|file| {
+fn layouts(file: &File, path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
+    let described = || {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
         let scores: &[&'static str] = if file.link_exists(SCORES) { &[SCORES] } else { &[] };
         let layouts = DATASETS.iter().chain(more).chain(scores).map(|name| {
@@ -263,8 +298,8 @@ pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
             })
         });
         layouts.collect::<hdf5::Result<_>>()
-    });
-    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), cause(&error)))
+    };
+    described().map_err(|error| ChunkError::Unreadable(path.to_owned(), cause(&error)))
 }
 
 fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
@@ -406,7 +441,7 @@ mod tests {
         let back = read(&path).unwrap();
         assert_eq!((back.game(4), back.replay(4).targets()), (labelled, 1));
         write(&both, &path).unwrap();
-        let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
+        let names: Vec<&str> = read_described(&path).unwrap().1.iter().map(|layout| layout.name).collect();
         assert_eq!(names[11..], SEARCH_DATASETS);
         let judged =
             SearchRecord::scored(0.3, 0.4, [(moves[0], 1.0, 25), (PackedMove(11 | 27 << 6), 0.0, -310)]);
@@ -418,7 +453,7 @@ mod tests {
             (back.game(2), back.game(4).searches[0].scores.as_slice()),
             (both.game(2), &[25, -310][..])
         );
-        assert_eq!((&back, layouts(&path).unwrap().last().unwrap().name), (&chunk, SCORES));
+        assert_eq!((&back, read_described(&path).unwrap().1.last().unwrap().name), (&chunk, SCORES));
         chunk.searches.scores[0] = 31_000;
         assert_eq!(chunk.check().unwrap_err().to_string(), "entry 0 of policy/eval is 31000");
         let mut bad = both.clone();

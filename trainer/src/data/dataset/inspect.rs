@@ -6,16 +6,15 @@ use anyhow::{Context, bail, ensure};
 use engine::chess::position::PackedMove;
 
 use super::chunk::Chunk;
-use super::hdf5_file::{DatasetLayout, layouts, read};
+use super::hdf5_file::{DatasetLayout, read_described};
 use crate::data::record::{
     self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
 };
 
 /// With `replay`, replays every game first.
 pub fn describe(path: &Path, replay: bool) -> anyhow::Result<String> {
-    let chunk = read(path)?;
+    let (chunk, layouts) = read_described(path)?;
     let inspection = inspect(&chunk, replay).with_context(|| format!("{}: damaged", path.display()))?;
-    let layouts = layouts(path)?;
     let mut text = format!("{}\n{inspection}\n", path.display());
     text += "  dataset          entries  type              checksums  minimum to maximum, missing\n";
     for (DatasetLayout { name, kind, shape, checksums }, range) in layouts.iter().zip(ranges(&chunk)) {

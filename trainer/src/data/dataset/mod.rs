@@ -13,7 +13,7 @@ mod store;
 
 pub use chunk::Chunk;
 pub use game_text::describe as describe_game;
-pub use hdf5_file::{ChunkError, DatasetLayout, layouts, read, read_replayed, write};
+pub use hdf5_file::{ChunkError, DatasetLayout, read, read_described, read_replayed, write};
 pub use inspect::{Inspection, describe as describe_file, inspect, replay_game};
 pub use paths::matching;
 pub use store::{PendingGame, Store, StoreOptions};
