@@ -201,6 +201,12 @@ nets() {
     cp "$ROOT"/nets/*.onnx "$ROOT"/nets/{philidor,resnet,mlp,linear,trm}.md "$1/"
 }
 
+# documents FOLDER: the pages that the programs' help names, and those about using them.
+documents() {
+    mkdir -p "$1"
+    cp "$ROOT"/docs/{uci,analysis,review,studio,formats}.md "$ROOT/docs/analysis.schema.json" "$1/"
+}
+
 # readme KIND: prints the README for a kind of package (tar, deb or zip).
 readme() {
     sed -E "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/; s/^@([a-z,]*,)?$1(,[a-z,]*)?( |\$)//; /^@(tar|deb|zip)/d" \
@@ -239,6 +245,7 @@ make_tar() {
     nets "$stage/nets"
     licences "$stage/licences" "$TARGET" "$wheel" studio
     readme tar >"$stage/README.txt"
+    documents "$stage/docs"
     manuals "$WORK/manuals"
     mkdir -p "$stage/share/man" "$stage/share/bash-completion/completions" "$stage/share/zsh/site-functions" \
         "$stage/share/fish/vendor_completions.d"
@@ -274,6 +281,7 @@ make_deb() {
     nets "$stage/nets"
     licences "$stage/licences" "$TARGET" "$wheel" studio
     readme deb >"$stage/doc/README.txt"
+    documents "$stage/doc"
     {
         printf 'Philidor is free software under the GPL, version 3 or later; on Debian systems its text is in\n'
         printf '/usr/share/common-licenses/GPL-3. What else is inside:\n\n'
@@ -307,6 +315,7 @@ make_wheel() {
     licences "$source/licences" "$TARGET" "$(linux_runtime)" engine
     # The wheel does not hold it.
     rm "$source"/licences/onnxruntime*
+    documents "$source/docs"
     cp "$BIN/philidor" "$ROOT/packaging/wheel.md" "$ROOT/packaging/hatch_build.py" "$source/"
     pyproject >"$source/pyproject.toml"
     (cd "$source" && PLATFORM=$(platform philidor) hatchling build --target wheel --directory dist) >/dev/null
@@ -358,6 +367,7 @@ make_windows() {
     nets "$stage/nets"
     licences "$stage/licences" "$triple" "$wheel" engine
     readme zip | sed 's/$/\r/' >"$stage/README.txt"
+    documents "$stage/docs"
     plain "$stage"
     rm -f "$OUT/$name.zip"
     (cd "$WORK/windows" && find "$name" | sort | zip --quiet -X -9 --names-stdin "$OUT/$name.zip")

@@ -91,6 +91,7 @@ try_tar() {
     local licences=$SYSTEM/opt/$name/licences
     grep -q Burnett "$licences/attributions.txt" && grep -qw shakmaty "$licences/crates.txt" && grep -q "GENERAL PUBLIC LICENSE" "$licences/studio-chessground.txt" ||
         die "licences are missing"
+    grep -q games/1 "$SYSTEM/opt/$name/docs/formats.md" || die "pages are missing"
     once "$SYSTEM/opt/$name/bin/philidor"
     "${inside[@]}" net list | grep -c 'file:     /opt'
     "${inside[@]}" net check "/opt/$name/nets/resnet.int8.onnx"
@@ -167,6 +168,7 @@ try_deb() {
     chroot "$SYSTEM" philidor --version
     chroot "$SYSTEM" philidor net check /usr/share/philidor/nets/resnet.int8.onnx
     chroot "$SYSTEM" grep -q Burnett /usr/share/doc/philidor/copyright || die "attributions are missing"
+    grep -q games/1 "$SYSTEM/usr/share/doc/philidor/formats.md" || die "pages are missing"
     chroot "$SYSTEM" dpkg -L philidor | grep -E 'games/plugins|bash-completion/completions/|zsh/|fish/|man1/philidor\.1'
     "$TRY" --games 2 --tc "$TC" --crlf -- chroot "$SYSTEM" philidor
     "${apt[@]}" remove philidor

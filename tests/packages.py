@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Parts of scripts/package.sh and scripts/try_packages.sh that need no build: missing tools, versions, texts.
+"""Parts of scripts/package.sh and scripts/try_packages.sh that need no build: missing tools, versions, texts, pages.
 
 Usage: tests/packages.py
 Needs git; takes a few seconds.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,17 @@ def texts():
     assert all(word in attributions for word in ("Syzygy", "chess-openings", "Burnett"))
 
 
+def pages():
+    """The packages hold every page that a help text or a message of the engine names."""
+    with tempfile.TemporaryDirectory() as folder:
+        shell("scripts/package.sh", f"documents {folder}/docs")
+        there = {f"docs/{path.name}" for path in Path(folder, "docs").iterdir()}
+    code = "\n".join(line for path in (ROOT / "engine/src").rglob("*.rs") for line in path.read_text(encoding="utf-8").splitlines()
+                     if not line.lstrip().startswith("//"))
+    named = set(re.findall(r"docs/[a-z.-]+\.(?:md|json)", code))
+    assert {"docs/analysis.md", "docs/formats.md"} <= named <= there, (named, there)
+
+
 def maintainers():
     """Of whom nothing is known the wheel says nothing; Debian's package must name an address."""
     project = lambda **variables: tomllib.loads(shell("scripts/package.sh", "VERSION=1.2+3; pyproject", **variables))["project"]  # noqa: E731
@@ -108,6 +120,7 @@ def main():
     missing_tools()
     versions()
     texts()
+    pages()
     maintainers()
     print("packages.py: good", file=sys.stderr)
     return 0

@@ -25,7 +25,8 @@ use crate::nets::encoding::{
   philidor encode --moves 'e2e4 e7e5' --scheme sparse/1 | philidor encode --decode - --scheme sparse/1
   philidor encode '3136 3278' --scheme sparse/1
   philidor encode '37 225' --scheme moves/1
-philidor --version lists the schemes; besides them there are sparse/1 and moves/1. docs/formats.md describes them.")]
+philidor --version lists the schemes; besides them there are sparse/1 and moves/1. docs/formats.md
+of the source describes them; packages hold it in docs or share/doc/philidor.")]
 pub struct EncodeConfig {
     /// A FEN; for a policy scheme, a move (e2e4, Nf3), an index or, for moves/1, 'ROW-A ROW-B' [default: every legal
     /// move]; for sparse/1, features to describe ('3136 3278')

@@ -7,7 +7,8 @@ use crate::setup::{Engine, EngineBuilder, SetupError, TrafficLog};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(
-    after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\nSee docs/analysis.md."
+    after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\ndocs/analysis.md of the source \
+        describes queries and answers; packages hold it in docs or share/doc/philidor."
 )]
 pub struct AnalyseConfig {
     /// A UCI option to set, NAME=VALUE; repeatable

@@ -47,7 +47,7 @@ fn explained(head: &[u8]) -> Option<&'static str> {
              configuration's sources; `inspect` shows them, `export-pgn` makes PGN of them)",
         ),
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(
-            "this is a NumPy array, not PGN: write games as PGN, or as HDF5 by docs/formats.md (`games/1`), which \
+            "this is a NumPy array, not PGN: write games as PGN, or as HDF5 in the format `games/1` (docs/formats.md), which \
              training reads without import",
         ),
         [b'P', b'K', 3, 4, ..] => Some("this is a zip archive (or NumPy's .npz), not PGN: unpack it first"),
