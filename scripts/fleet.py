@@ -384,7 +384,7 @@ class Driver:
         """Ends the driver if no result was ever accepted and every machine failed again after a pause."""
         if not self.accepted and not self.made and self.machines.are_hopeless():
             machine = next(iter(self.machines.there.values()))
-            sys.exit(f"fleet.py: stopped: nothing that a machine did was good, and each failed again after a pause. "
+            sys.exit(f"fleet.py: stopped: no machine has returned a good result, and each failed again after a pause. "
                      f"{machine}: {machine.why}")
 
     def call_off(self, wanted):
@@ -422,7 +422,7 @@ class Driver:
         try:
             write(self.inbox / name, result)
         except OSError as error:
-            sys.exit(f"fleet.py: stopped: cannot write {self.inbox / name}: {error}; the same command goes on")
+            sys.exit(f"fleet.py: stopped: cannot write {self.inbox / name}: {error}; run the same command to continue")
         self.put[name] = time.monotonic()
         self.made[name] = (node, before)
         self.recent.append(time.monotonic())
@@ -574,4 +574,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit("fleet.py: stopped; the same command goes on")
+        sys.exit("fleet.py: stopped; run the same command to continue")

@@ -27,7 +27,7 @@ into runs/builds.
                     .deps/bin)
 
 It prints Elo with error, LLR with its bounds, and the pairs by points. Games and
-state are in a folder of runs/sprt that the settings name: the same command goes on
+state are in a folder of runs/sprt that the settings name: the same command continues
 from there, after Ctrl-C too.
 
 Examples:

@@ -16,7 +16,7 @@ twentieth of the range unless given.
 
 The openings are those of the book in an order that the seed determines, the engines
 stay alive from game to game, and the state is written after every step to --state
-(aside, then renamed); the same command goes on from there. Ctrl-C ends it after the
+(aside, then renamed); the same command continues from there. Ctrl-C ends it after the
 games that are being played, a second one at once.
 
 With --inbox the games are units of work, which other machines can do (scripts/fleet.py
@@ -498,7 +498,7 @@ class Tuning:
     def interrupt(self, *_):
         if self.stopping.is_set():
             # Finished steps are saved.
-            print("tune.py: ended; the same command goes on", file=sys.stderr, flush=True)
+            print("tune.py: ended; run the same command to continue", file=sys.stderr, flush=True)
             os._exit(130)
         print("tune.py: ending after the games that are being played; again to end at once", file=sys.stderr)
         self.stopping.set()

@@ -74,7 +74,7 @@ def rubbish(program, cluster, folder):
     """The driver stops if every result is refused."""
     wrapper = script(folder / "program", ['head -c 5000 /dev/urandom >"$4"'])
     status, said = fleet(wrapper, program, cluster, folder, *learner(folder, ITERATIONS))
-    assert status == 1 and "stopped: nothing that a machine did was good" in said and "is refused" in said, (status, said)
+    assert status == 1 and "stopped: no machine has returned a good result" in said and "is refused" in said, (status, said)
 
 
 def beside_a_head(program, cluster, folder):

@@ -385,7 +385,7 @@ mod tests {
                 assert!(set(&mut engine, threads) && set(&mut engine, hash) && refused > 0, "{order:?}");
                 for _ in 0..2 {
                     let why = engine.prepare().expect_err("refused").to_string();
-                    assert!(why.contains("no other network plays in its place"), "{order:?}: {why}");
+                    assert!(why.contains("the engine plays no other network instead"), "{order:?}: {why}");
                 }
                 assert!(engine.evaluate(&Game::new(), &mut Vec::new()).is_err(), "{order:?}");
                 if number == 0 {

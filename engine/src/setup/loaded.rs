@@ -25,7 +25,9 @@ pub enum LoadedNetwork {
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// Reason why the network settings were refused earlier.
-    #[error("{0}; no other network plays in its place")]
+    #[error(
+        "{0}; the engine plays no other network instead: correct the option, or set WeightsFile to <embedded> and Backend to auto"
+    )]
     Refused(String),
     /// Network file, folders searched.
     #[error("network {name}: no such file{looked}", looked = looked_in(.1), name = .0.display())]
@@ -127,7 +129,7 @@ impl LoadedNetwork {
         if is_sparse && settings.precision == Some(Precision::Fp32) {
             Some(format!(
                 "Precision fp32 has no effect on {name}: networks of the family sparse play in int8; \
-                 the next WeightsFile gets it"
+                 it will apply to the next WeightsFile"
             ))
         } else if thinks && has_no_steps {
             Some(format!("ThinkSteps and ThinkEpsilon have no effect: {name} is not recurrent"))

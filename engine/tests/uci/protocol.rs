@@ -352,7 +352,7 @@ fn a_missing_precision_is_reported_in_one_line() {
     // In the other order, the embedded network only says that it has no fp32, and refuses nothing.
     let mut engine = Program::start();
     let notes = engine.answer("setoption name Precision value fp32");
-    assert!(notes.len() == 1 && notes[0].ends_with("the next WeightsFile gets it"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].ends_with("it will apply to the next WeightsFile"), "{notes:?}");
     assert_eq!(engine.answer(&weights), [""; 0]);
     assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
 }

@@ -58,7 +58,7 @@ impl BestArgs {
 fn not_comparable(groups: &[&[BestOfRun]]) -> String {
     let counts = groups.iter().map(|runs| format!("{} over {}", runs.len(), runs[0].loss_over.name()));
     format!(
-        "policy losses of these runs cannot be ranked together: {}; --by top1 can",
+        "policy losses of these runs cannot be ranked together: {}; rank these runs with --by top1",
         counts.collect::<Vec<_>>().join(", ")
     )
 }

@@ -17,7 +17,7 @@ pub fn watch(folder: &Path, stop: &Arc<AtomicBool>) {
     thread::spawn(move || {
         while !stop.load(Ordering::Relaxed) {
             if std::fs::remove_file(&path).is_ok() {
-                log::info!("{} was there: the run stops", path.display());
+                log::info!("stop file {} found: the run stops", path.display());
                 stop.store(true, Ordering::Relaxed);
             }
             thread::sleep(LOOK_EVERY);

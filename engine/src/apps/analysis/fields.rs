@@ -27,7 +27,7 @@ impl Fields {
         let Some(place) = self.0.iter().position(|(name, _)| name == key) else { return Ok(None) };
         let (_, value) = self.0.remove(place);
         if self.0.iter().any(|(name, _)| name == key) {
-            return Err(FieldError::new(key, "the key is there more than once"));
+            return Err(FieldError::new(key, "the key is given more than once"));
         }
         serde_json::from_value(value)
             .map_err(|error| FieldError::new(key, in_words_of_json(&error.to_string())))

@@ -228,7 +228,7 @@ fn read_turns(given: Option<Vec<usize>>, last: usize) -> Result<Vec<usize>, Fiel
     let mut seen = HashSet::new();
     let wrong = turns.iter().find_map(|turn| match turn {
         turn if *turn > last => Some(format!("{turn} is not in 0 to {last}")),
-        turn if !seen.insert(*turn) => Some(format!("{turn} is there more than once")),
+        turn if !seen.insert(*turn) => Some(format!("{turn} is given more than once")),
         _ => None,
     });
     let wrong = wrong.or_else(|| turns.is_empty().then(|| "empty".to_owned()));

@@ -103,10 +103,18 @@ impl AnalysisSession {
             Err(RequestError { id: Some(id.clone()), key: Some(key.to_owned()), error })
         };
         if self.queue.has(&query.id) {
-            return refused(&query.id, "id", "a query of this id is not answered yet".to_owned());
+            return refused(
+                &query.id,
+                "id",
+                "an earlier query with this id is still being answered".to_owned(),
+            );
         }
         if self.queue.waiting() + query.turns.len() > MOST_WAITING {
-            return refused(&query.id, "turns", format!("more than {MOST_WAITING} positions would wait"));
+            return refused(
+                &query.id,
+                "turns",
+                format!("at most {MOST_WAITING} positions can wait to be searched"),
+            );
         }
         self.queue.add(&Arc::new(query));
         self.start_searches();

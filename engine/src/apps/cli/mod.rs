@@ -85,7 +85,7 @@ enum Command {
     },
     /// Print a position's planes or a move's index in any encoding, or decode them
     Encode(EncodeConfig),
-    /// Compare minimax, alpha-beta and UCT with the notebook that they follow, in Markdown
+    /// Run minimax, alpha-beta and UCT on the position of a course's notebook, beside its numbers (Markdown)
     Lesson,
     /// Print the table of UCI options in Markdown
     Options,

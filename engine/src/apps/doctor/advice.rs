@@ -85,7 +85,7 @@ pub(super) fn problems(machine: &Machine, runtime: &Runtime, measured: &Measurem
     if let Some(error) = &runtime.error {
         add(
             format!("networks other than the embedded one cannot be played: {error}"),
-            "nothing, unless you want to play one of them: philidor net list",
+            "needed only for those networks, which `philidor net list` shows; the embedded one is the strongest",
         );
     }
     if !measured.skipped.is_empty() {

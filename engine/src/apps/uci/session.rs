@@ -185,7 +185,7 @@ impl Session {
         }
         let mode = GoMode { infinite: go.limits.infinite, ponder: go.limits.ponder };
         if self.is_position_refused {
-            self.out.say("go: the last position was refused, there is no move");
+            self.out.say("go: there is no move, because the last position command was refused");
             self.give(Reply::no_position(), mode);
             return Ok(());
         }

@@ -34,8 +34,9 @@ pub enum NetError {
     #[error("not a usable ONNX file: {0}")]
     NotOnnx(String),
     #[error(
-        "weights in Leela's own format: `philidor-trainer convert-lc0 FILE --out NAME.onnx` converts them to a \
-         network that can be played with"
+        "weights in Leela's own format (.pb): convert them first, with lc0 (`lc0 leela2onnx --input=FILE \
+         --output=NAME.onnx`) or with the trainer, which is built from the source (`philidor-trainer convert-lc0 \
+         FILE --out NAME.onnx`)"
     )]
     Leela,
     #[error(transparent)]

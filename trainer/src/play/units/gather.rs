@@ -214,7 +214,7 @@ impl Collector<'_> {
                         inbox.remove(&name);
                         report.duplicates += 1;
                     } else if !ahead.contains(&name) {
-                        refuse(inbox, &name, "no such unit is wanted, or not any more", report)?;
+                        refuse(inbox, &name, "no unit with this name is wanted now", report)?;
                     }
                     continue;
                 };

@@ -36,6 +36,8 @@ const NOTEBOOK_MOVES: [(&str, f64, u64); 34] = [
 ];
 
 const NOTES: &str = "\
+The notebook is a chapter of a chess-programming course, which these players follow.
+
 Plain alpha-beta tries the moves in python-chess's order, with a full window for every root move, and reads the table of
 squares by files: as the notebook does, hence the same number. Read by ranks, as the table is written, it would be
 119,706. Our player tries captures first and gives later root moves the best value so far as a bound.";

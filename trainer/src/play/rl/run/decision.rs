@@ -34,7 +34,7 @@ impl RlLoop {
         let best = self.state.best.clone();
         let worse = match tested {
             Some(tested) => self.worse(&best, tested)?,
-            None => vec!["everything: its weights are not finite".to_owned()],
+            None => vec!["everything, because its weights are not finite".to_owned()],
         };
         self.state.vetoed.extend(tested.map(str::to_owned));
         self.state.totals.vetoes += 1;

@@ -124,7 +124,7 @@ impl RlLoop {
         );
         self.note("lag", json!({ "networks": u64::from(older > 0), "positions": older }));
         if older > 0 {
-            self.log_event(&format!("{older} positions are of the networks before the present ones"))?;
+            self.log_event(&format!("{older} positions were played by earlier networks than these"))?;
         }
         self.note_work("units", &report)?;
         self.log_event(&format!(
