@@ -198,7 +198,7 @@ crates() {
 # nets FOLDER: the network files with their cards.
 nets() {
     mkdir -p "$1"
-    cp "$ROOT"/nets/*.onnx "$ROOT"/nets/{philidor,resnet,mlp,linear,trm}.md "$1/"
+    cp "$ROOT"/nets/*.onnx "$ROOT"/nets/{philidor,resnet,neuralmateplay,mlp,linear,trm}.md "$1/"
 }
 
 # documents FOLDER: the pages that the programs' help names, and those about using them.

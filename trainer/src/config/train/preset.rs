@@ -13,6 +13,8 @@ pub enum TrainPreset {
     Philidor,
     /// NeuralMatePlay's pretraining with its numbers: 12.5 million parameters, needs a GPU
     Neuralmateplay,
+    /// All parts of NeuralMatePlay's network at a size for two cores, with the network inside the program as teacher
+    NeuralmateplayCpu,
     /// The imitation article's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes hours
     Mlp,
     /// A wider, shallower perceptron with a value head, faster in training and play
@@ -44,6 +46,7 @@ impl TrainPreset {
         let text = match self {
             TrainPreset::Philidor => "{}",
             TrainPreset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
+            TrainPreset::NeuralmateplayCpu => include_str!("presets/neuralmateplay-cpu.json"),
             TrainPreset::Mlp => include_str!("presets/mlp.json"),
             TrainPreset::MlpWide => include_str!("presets/mlp-wide.json"),
             TrainPreset::Linear => include_str!("presets/linear.json"),

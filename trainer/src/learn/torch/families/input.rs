@@ -164,8 +164,9 @@ impl Expander {
 
     fn send(&self, tensor: Tensor) -> Tensor {
         if self.device.is_cuda() {
-            // Copies from pinned memory overlap with computation.
-            tensor.pin_memory(self.device).to_device_(self.device, tensor.kind(), true, false)
+            // Copies from pinned memory overlap with computation. `pin_memory` does the same, but libtorch 2.11 prints
+            // a warning at each call with a device, and tch always gives one.
+            tensor.internal_pin_memory(self.device).to_device_(self.device, tensor.kind(), true, false)
         } else {
             tensor
         }

@@ -106,6 +106,7 @@ mod tests {
     #[test]
     fn neuralmateplays_network_has_its_size() {
         assert_eq!(parameters(TrainPreset::Neuralmateplay), 12_455_443);
+        assert_eq!(parameters(TrainPreset::NeuralmateplayCpu), 2_391_311);
     }
 
     #[test]
