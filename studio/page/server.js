@@ -110,10 +110,10 @@ async function get(path) {
 }
 
 /**
- * Adds a move after a position of the game's tree.
+ * Adds moves after a position of the game's tree.
  *
  * @param {number} node
- * @param {string} text SAN or UCI notation
+ * @param {string} text in SAN or UCI notation, separated by blanks
  * @returns {Promise<{value: {node: number}} | {error: string}>}
  */
 export function addVariation(node, text) {

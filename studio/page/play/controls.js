@@ -34,18 +34,29 @@ export function playerStrip(game, side, fen, since) {
     </div>`;
 }
 
+/** @param {string} label @param {boolean} pressed @param {() => void} action @param {boolean} [disabled] */
+function toggle(label, pressed, action, disabled = false) {
+  return html`
+    <button type="button" aria-pressed=${pressed ? 'true' : 'false'} ?disabled=${disabled} @click=${action}>${label}</button>`;
+}
+
+/**
+ * @typedef {object} ThoughtButtons
+ * @property {boolean} heat whether priors are drawn on the board
+ * @property {boolean} tree whether the search tree is open
+ * @property {(action: object) => void} act
+ * @property {() => void} toggleHeat
+ * @property {() => void} toggleTree
+ */
+
 /**
  * @typedef {object} GameButtons
  * @property {boolean} resigning whether resigning waits for confirmation
- * @property {boolean} heat whether priors are drawn on the board
- * @property {boolean} tree whether the search tree is open
  * @property {(action: object) => void} act
  * @property {() => void} newGame
  * @property {() => void} resign
  * @property {() => void} keepPlaying disarms resigning
  * @property {() => void} flip
- * @property {() => void} toggleHeat
- * @property {() => void} toggleTree
  * @property {() => void} toggleSounds
  */
 
@@ -56,9 +67,6 @@ export function gameButtons(game, on) {
   /** @param {string} label @param {() => void} action @param {boolean} [disabled] */
   const button = (label, action, disabled = false) =>
     html`<button type="button" ?disabled=${disabled} @click=${action}>${label}</button>`;
-  /** @param {string} label @param {boolean} pressed @param {() => void} action @param {boolean} [disabled] */
-  const toggle = (label, pressed, action, disabled = false) => html`
-    <button type="button" aria-pressed=${pressed ? 'true' : 'false'} ?disabled=${disabled} @click=${action}>${label}</button>`;
   const over = game.end !== null || none;
   return html`
     <div class="buttons" role="group" aria-label="Game">
@@ -69,7 +77,12 @@ export function gameButtons(game, on) {
       ${button(two ? 'Agree a draw' : 'Offer a draw', () => on.act({ do: 'draw' }), over)}
       ${button('Flip', on.flip)}
       ${toggle('Sounds', soundsAreOn(), on.toggleSounds)}
-    </div>
+    </div>`;
+}
+
+/** @param {GameView} game @param {ThoughtButtons} on */
+export function thoughtButtons(game, on) {
+  return html`
     <div class="buttons" role="group" aria-label="Thinking along">
       ${toggle('Evaluation', game.analysis, () => on.act({ do: 'analysis', on: !game.analysis }), game.engines.length === 0)}
       ${toggle('Policy', on.heat && game.analysis, on.toggleHeat, !game.analysis)}

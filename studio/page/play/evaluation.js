@@ -110,10 +110,12 @@ export function priorArrows(moves) {
  * @param {object} state
  * @param {boolean} state.isFinal there is nothing to evaluate
  * @param {boolean} state.isElsewhere another tab has another position analysed
- * @param {(line: ThoughtLine | null) => void} follow shows a line on the board
- * @param {() => void} analyse has this position analysed
+ * @param {object} on
+ * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
+ * @param {(moves: string[]) => void} on.play adds the line's moves up to here
+ * @param {() => void} on.analyse has this position analysed
  */
-export function evaluationLines(now, { isFinal, isElsewhere }, follow, analyse) {
+export function evaluationLines(now, { isFinal, isElsewhere }, { follow, play, analyse }) {
   const lines = now?.lines ?? [];
   const best = lines[0];
   const wdl = best?.wdl;
@@ -130,12 +132,14 @@ export function evaluationLines(now, { isFinal, isElsewhere }, follow, analyse) 
           const known = numbers(line);
           return html`
             <li tabindex="0" @mouseenter=${() => follow(line)} @mouseleave=${() => follow(null)}
-                @focus=${() => follow(line)} @blur=${() => follow(null)}>
+                @focus=${() => follow(line)} @blur=${() => follow(null)}
+                @keydown=${(/** @type {KeyboardEvent} */ event) => event.key === 'Enter' && play(line.uci.slice(0, 1))}>
               <b>${scoreText(line.score)}</b> <span class="npq">${known
                 ? html`<abbr title="visits">N</abbr> ${visitsText(known.visits)}
                   <abbr title="prior">P</abbr> ${priorText(known.prior)}
                   <abbr title="mean result for the side to move">Q</abbr> ${qText(known.q)}` : nothing}</span>
-              ${line.san.join(' ')}
+              ${line.san.map((san, index) => html`<span class="line-move"
+                @click=${() => play(line.uci.slice(0, index + 1))}>${san}</span> `)}
             </li>`;
         })}
       </ol>

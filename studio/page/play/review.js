@@ -61,8 +61,9 @@ function positionWords(game, review, ply) {
  * @param {() => void} actions.stop
  * @param {(ply: number) => void} actions.go
  * @param {(uci: string | null) => void} actions.point
+ * @param {() => void} actions.keep writes the review into the game
  */
-export function reviewPanel(game, review, ply, isMain, { begin, stop, go, point }) {
+export function reviewPanel(game, review, ply, isMain, { begin, stop, go, point, keep }) {
   return html`
     <section class="review" aria-label="Review">
       ${review?.running ? html`
@@ -81,7 +82,7 @@ export function reviewPanel(game, review, ply, isMain, { begin, stop, go, point 
               <option value=${nodes} ?selected=${nodes === (review?.nodes ?? 20_000)}>${nodes.toLocaleString('en')} nodes</option>`)}
             </select></label>
         </form>`}
-      ${review ? found(game, review, ply, isMain, go, point) : nothing}
+      ${review ? found(game, review, ply, isMain, { go, point, keep }) : nothing}
     </section>`;
 }
 
@@ -90,10 +91,9 @@ export function reviewPanel(game, review, ply, isMain, { begin, stop, go, point 
  * @param {Review} review
  * @param {number} ply
  * @param {boolean} isMain
- * @param {(ply: number) => void} go
- * @param {(uci: string | null) => void} point
+ * @param {{go: (ply: number) => void, point: (uci: string | null) => void, keep: () => void}} on
  */
-function found(game, review, ply, isMain, go, point) {
+function found(game, review, ply, isMain, { go, point, keep }) {
   const last = game.moves.length;
   const points = curve(review).map(([at, white]) => `${at},${100 - white}`).join(' ');
   const judged = isMain ? review.moves.find((move) => move.ply === ply - 1) : undefined;
@@ -122,6 +122,7 @@ function found(game, review, ply, isMain, go, point) {
       </table>` : nothing}
     ${review.running ? nothing : html`
       <div class="buttons">
+        <button type="button" @click=${keep}>Keep in the game</button>
         <button type="button" @click=${() => location.assign('/api/review/pgn')}>Save reviewed PGN</button>
         <button type="button" @click=${() => location.assign('/api/review/page')}>Save as page</button>
       </div>`}

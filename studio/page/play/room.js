@@ -9,7 +9,7 @@ import { html, nothing, render } from '../vendor/lit-html.js';
 import { news } from './announcer.js';
 import { Board, drawn, stageOf } from './board.js';
 import { clockShows } from './clock.js';
-import { boardAsText, browseButtons, gameButtons, playerStrip } from './controls.js';
+import { boardAsText, browseButtons, gameButtons, playerStrip, thoughtButtons } from './controls.js';
 import { evaluationAt, evaluationBar, evaluationLines, heatOf, priorArrows } from './evaluation.js';
 import { GameFiles } from './game_files.js';
 import { Looking } from './looking.js';
@@ -238,6 +238,13 @@ export class PlayRoom {
       this.#looking.moves();
       return this.#act({ do: 'move', text, ply: game.moves.length });
     }
+    return this.#variation(text);
+  }
+
+  /** Adds moves after the position on the board, and goes there. @param {string} text */
+  async #variation(text) {
+    this.#preview.end();
+    this.#arrow = null;
     const answer = await addVariation(this.#looking.node, text);
     this.#error = 'error' in answer ? answer.error : null;
     if ('value' in answer) this.#go(answer.value.node);
@@ -409,26 +416,23 @@ export class PlayRoom {
       this.#draw();
     };
     return html`
-      ${gameButtons(game, {
-        resigning: this.#resigning,
+      ${thoughtButtons(game, {
         heat: this.#heat,
         tree: this.#tree.isOpen,
         act: (action) => this.#act(action),
-        newGame: () => this.#form.open(game, null),
-        resign: redraw(() => { this.#resigning = true; }),
-        keepPlaying: redraw(() => { this.#resigning = false; }),
-        flip: () => this.#flip(),
         toggleHeat: redraw(() => { this.#heat = !this.#heat; }),
         toggleTree: () => this.#tree.toggle(),
-        toggleSounds: redraw(toggleSounds),
       })}
       ${game.analysis ? evaluationLines(this.#evaluation(game), {
         isFinal,
         isElsewhere: this.#thoughts !== null && this.#thoughts.node !== node && this.#looking.isSettled,
-      }, (line) => this.#followLine(line), () => this.#looking.tell()) : nothing}
+      }, {
+        follow: (line) => this.#followLine(line),
+        play: (moves) => this.#variation(moves.join(' ')),
+        analyse: () => this.#looking.tell(),
+      }) : nothing}
       ${this.#tree.isOpen ? this.#tree.view((uci) => this.#point(uci)) : nothing}
       <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
-      ${this.#files.list(game)}
       <div class="moves" tabindex="0" role="region" aria-label="Moves">${
         this.#moves.view(game, tree, node, marksOf(review), !this.#root.querySelector('.moves'), {
           go: (to) => this.#go(to),
@@ -440,11 +444,22 @@ export class PlayRoom {
         undo: () => this.#undo(),
         follow: redraw(() => this.#looking.follow(!this.#looking.follows)),
       })}
+      ${this.#files.list(game)}
+      ${gameButtons(game, {
+        resigning: this.#resigning,
+        act: (action) => this.#act(action),
+        newGame: () => this.#form.open(game, null),
+        resign: redraw(() => { this.#resigning = true; }),
+        keepPlaying: redraw(() => { this.#resigning = false; }),
+        flip: () => this.#flip(),
+        toggleSounds: redraw(toggleSounds),
+      })}
       ${reviewPanel(game, review, ply, tree.isMain(node), {
         begin: (nodes) => this.#act({ do: 'begin', nodes }, 'review'),
         stop: () => this.#act({ do: 'stop' }, 'review'),
         go: (to) => this.#goTo(to),
         point: (uci) => this.#point(uci),
+        keep: () => this.#act({ do: 'keep' }, 'review'),
       })}
       ${this.#files.buttons(() => this.#form.open(game, fen))}
       <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted

@@ -82,6 +82,7 @@ pub(super) enum Request {
     Headlines(Answer<Vec<Headline>>),
     Tree(Vec<String>, Answer<TreeView>),
     Look(Option<u32>, Answer<PositionView>),
+    Annotate(ReviewedGame, Answer<()>),
     Attached,
 }
 
@@ -134,6 +135,11 @@ impl TableHandle {
     /// Has this position analysed, by its node in the tree; `None` is the game's last.
     pub async fn look(&self, node: Option<u32>) -> Result<PositionView, ActionError> {
         self.ask(|answer| Request::Look(node, answer)).await
+    }
+
+    /// Keeps the marks, remarks and better lines of a review in the game.
+    pub async fn annotate(&self, annotated: ReviewedGame) -> Result<(), ActionError> {
+        self.ask(|answer| Request::Annotate(annotated, answer)).await
     }
 
     /// A tab shows the board.

@@ -25,30 +25,40 @@ impl Session {
         self.record.tree.node(index).ok_or_else(gone)
     }
 
-    /// Adds a move after any position but the last of a running game, and returns its node.
+    /// Adds moves, separated by blanks, after any position but the last of a running game. Returns the last one's node.
     pub fn add_variation(&mut self, node: u32, text: &str) -> Result<NodeId, ActionError> {
-        let node = self.node(node)?;
+        let mut node = self.node(node)?;
         let unread = || ActionError::Invalid("What follows here is no chess: no move can be added.".into());
-        let game = game_to(&self.record.tree, node, self.game.start()).ok_or_else(unread)?;
+        let mut game = game_to(&self.record.tree, node, self.game.start()).ok_or_else(unread)?;
         if node == self.at && self.end.is_none() {
             return Err(ActionError::NotNow("This is the game's last position: play on there.".into()));
         }
-        let step = Step::Move(game.parse(text).map_err(ActionError::Invalid)?);
-        if let Some(known) =
-            self.record.tree.children(node).find(|n| self.record.tree.step(*n) == Some(&step))
-        {
-            return Ok(known);
-        }
         let mut tree = self.record.tree.clone();
-        if node == self.at && tree.first_child(node).is_none() && self.is_played {
-            let end = self.end.map(GameEnd::sentence).unwrap_or_default();
-            tree.add_comment(node, &end);
+        let mut first_added = None;
+        let words = if text.trim().is_empty() { vec![text] } else { text.split_whitespace().collect() };
+        for word in words {
+            let m = game.parse(word).map_err(ActionError::Invalid)?;
+            game.play(m).map_err(ActionError::NotNow)?;
+            let step = Step::Move(m);
+            let is_new = tree.children(node).all(|child| tree.step(child) != Some(&step));
+            if is_new && node == self.at && tree.first_child(node).is_none() && self.is_played {
+                tree.add_comment(node, &self.end.map(GameEnd::sentence).unwrap_or_default());
+            }
+            node = tree.play(node, step);
+            first_added = first_added.or(is_new.then_some(node));
         }
-        let added = tree.play(node, step);
-        let label = format!("add {}", numbered(&tree, added));
+        if let Some(added) = first_added {
+            let label = format!("add {}", numbered(&tree, added));
+            let end = self.end;
+            self.replace_tree(label, tree, None, end);
+        }
+        Ok(node)
+    }
+
+    /// Replaces the tree by one with the same moves, and more besides.
+    pub fn annotate(&mut self, tree: MoveTree) {
         let end = self.end;
-        self.replace_tree(label, tree, None, end);
-        Ok(added)
+        self.replace_tree("keep the review".to_owned(), tree, None, end);
     }
 
     /// Where the game was loaded, or both sides are persons without a clock, the game follows the main line.

@@ -35,6 +35,8 @@ pub enum ReviewCommand {
     },
     /// Keeps the moves judged so far.
     Stop,
+    /// Writes marks, evaluations, remarks and better lines into the game on the board.
+    Keep,
 }
 
 struct Evaluated {
@@ -131,6 +133,19 @@ impl ReviewDesk {
         let mut text = Vec::new();
         annotated(&review, &title(view)).write(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The game, which has been reviewed, with what the review says of it.
+    pub fn annotate(&self, mut reviewed: ReviewedGame) -> Result<ReviewedGame, ActionError> {
+        let other = || ActionError::NotNow("There is no review of the game on the board.".to_owned());
+        let latest = lock(&self.latest);
+        let Evaluated { positions, view, .. } = latest.as_ref().ok_or_else(other)?;
+        if view.key != reviewed.key || positions.len() != reviewed.game.moves().len() + 1 {
+            return Err(other());
+        }
+        let game = annotated(&GameReview::new(&reviewed.game, positions, None), &title(view));
+        reviewed.game = game;
+        Ok(reviewed)
     }
 
     pub fn page(&self) -> Option<Vec<u8>> {

@@ -79,6 +79,43 @@ test('the position that is looked at is the one that is analysed', async () => {
   await first.filter({ hasText: / (d5|Nf6|e6) / }).waitFor();
 });
 
+test('a line of the engine is played into the tree, and a review is kept there', async () => {
+  await load(PGN);
+  await button('Evaluation').click();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await status('Looking at move 1 of 3');
+  const line = page.locator('.evaluation li').first();
+  await line.locator('.line-move').nth(2).waitFor();
+  await line.locator('.line-move').nth(2).click();
+  await status(/Looking at (the variation 3\. |move 3 of 3)/);
+  await button('Review this game').click();
+  await page.locator('.review select').waitFor();
+  await button('Keep in the game').click();
+  await button('Undo').waitFor();
+  await page.waitForFunction(() => document.querySelector('[title="Undo: keep the review"]'));
+  assert.match(movetext(await saved()), /3\. Bb5 (\$\d+ )?\{\[%eval [^\]]+\][^}]*\} \{Spanish\}/);
+});
+
+test('board, moves and engine are usable together on screens of every size', async () => {
+  await load(PGN);
+  await button('Evaluation').click();
+  await page.locator('.evaluation li').first().waitFor();
+  for (const [width, height] of [[360, 740], [740, 360], [640, 400], [1280, 800], [2560, 1440]]) {
+    await page.setViewportSize({ width, height });
+    await page.waitForFunction((w) => document.documentElement.scrollWidth <= w, width);
+    for (const part of ['.evaluation', '.browse']) {
+      await page.locator(part).scrollIntoViewIfNeeded();
+      const [board, shown] = [await page.locator('.square').boundingBox(), await page.locator(part).boundingBox()];
+      const where = `${part} at ${width} x ${height}`;
+      assert.ok(board.y >= 0 && board.y + board.height <= height, `the board beside ${where}: ${JSON.stringify(board)}`);
+      assert.ok(board.x + board.width <= width && board.width >= 0.6 * Math.min(width, height), `its size beside ${where}: ${board.width}`);
+      assert.ok(shown.y + shown.height > 0 && shown.y < height, where);
+    }
+  }
+});
+
 test('variations are added by mouse and keyboard, edited by menu and keyboard, and undone', async () => {
   await load(PGN);
   await page.locator('.move', { hasText: 'Nf3' }).click();

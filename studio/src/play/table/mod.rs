@@ -170,6 +170,15 @@ impl Table {
             Request::Look(node, answer) => {
                 let _ = answer.send(self.look(node));
             }
+            Request::Annotate(annotated, answer) => {
+                let is_same = annotated.key == key_of(self.session.game());
+                if is_same {
+                    self.session.annotate(annotated.game.tree);
+                    self.changed().await;
+                }
+                let changed = || ActionError::NotNow("The game has changed meanwhile.".to_owned());
+                let _ = answer.send(is_same.then_some(()).ok_or_else(changed));
+            }
             Request::Attached => {
                 if self.session.attach(Instant::now()) {
                     self.publish();

@@ -172,6 +172,13 @@ pub(super) async fn act_review(
             studio.reviews.stop();
             answer(Ok(()))
         }
+        Ok(Json(ReviewCommand::Keep)) => {
+            let game = studio.table.reviewed().await;
+            match game.and_then(|game| studio.reviews.annotate(game)) {
+                Ok(annotated) => answer(studio.table.annotate(annotated).await),
+                Err(error) => answer(Err(error)),
+            }
+        }
         Ok(Json(ReviewCommand::Begin { nodes })) => {
             let game = studio.table.reviewed().await;
             answer(game.and_then(|game| studio.reviews.begin(game, nodes)))
