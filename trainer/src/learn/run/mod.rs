@@ -22,6 +22,7 @@ pub use folder::RunFolder;
 pub use overfit::{LeastLosses, OverfitKeys, OverfitPoint, OverfitTask, entropy, overfit};
 pub use progress::{Plateau, TrainProgress};
 pub use range_test::{LrSuggestion, RangeTestStep, lr_range_test};
+pub use resume::{same_split, seen_before};
 
 use crate::config::{RunConfig, Schedule};
 use metrics::{Reporter, TrainReport, Validations};
@@ -240,33 +241,6 @@ impl<L: Learner> Run<L> {
     fn save(&self, feed: &L::Feed) -> Result<()> {
         self.folder.write_last(|path| self.learner.write(path, &self.progress, feed))
     }
-}
-
-/// Fails if a resumed run would split the games differently: it would train on held-out games, or validate on games
-/// that it has learnt.
-pub fn same_split(before: u64, now: u64) -> Result<()> {
-    anyhow::ensure!(
-        before == now,
-        "validation_percent was {before} and cannot become {now} in a run that is resumed: {}; keep it, or start a new \
-         run",
-        if now < before {
-            "held-out games would become training games"
-        } else {
-            "games that were learnt would become held-out games"
-        }
-    );
-    Ok(())
-}
-
-/// What to warn of when a run that holds out `now` per cent of the games begins with a network whose run held out
-/// `before`: with more of them held out, some were learnt.
-pub fn seen_before(before: u64, now: u64) -> Option<String> {
-    (now > before).then(|| {
-        format!(
-            "the initial network was trained with validation_percent {before}, this run has {now}: it may have learnt \
-             games that are held out here, and validations then flatter it"
-        )
-    })
 }
 
 #[cfg(test)]
