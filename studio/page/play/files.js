@@ -6,6 +6,7 @@
 import { headlines } from '../server.js';
 import { html, nothing } from '../vendor/lit-html.js';
 import { GameList, playersOf } from './game_list.js';
+import { pastedPgn } from './pasted.js';
 
 /** Saves the game on the board. */
 export function savePgn() {
@@ -45,13 +46,6 @@ export function acceptFiles(dropped, pasted) {
     event.preventDefault();
     dropped(file);
   });
-}
-
-/** Pasted text as a PGN; a FEN becomes a game without moves. @param {string} text */
-export function pastedPgn(text) {
-  const trimmed = text.trim();
-  const isFen = /^([pnbrqk1-8]+\/){7}[pnbrqk1-8]+ [wb] [a-z-]+ \S+( \d+ \d+)?$/i.test(trimmed);
-  return isFen ? `[SetUp "1"]\n[FEN "${trimmed}"]\n\n*\n` : trimmed;
 }
 
 /** The games of the last loaded file. */

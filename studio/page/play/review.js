@@ -4,10 +4,14 @@
  *
  * @import {GameView, Review, ReviewedPlayer} from '../types.js'
  */
+import { recall, remember } from '../memory.js';
 import { html, nothing } from '../vendor/lit-html.js';
 
 /** Choices of nodes per position. */
 const NODES = [2_000, 20_000, 100_000];
+
+/** Nodes of the first review. */
+const DEFAULT_NODES = 20_000;
 
 /** Classes of the marks in the list of moves. @type {Record<string, string>} */
 const CLASSES = { '!!': 'brilliant', '!': 'good', '?!': 'inaccuracy', '?': 'mistake', '??': 'blunder' };
@@ -74,12 +78,14 @@ export function reviewPanel(game, review, ply, isMain, { begin, stop, go, point,
         </div>` : html`
         <form class="buttons" @submit=${(/** @type {SubmitEvent} */ event) => {
           event.preventDefault();
-          begin(Number(new FormData(/** @type {HTMLFormElement} */ (event.target)).get('nodes')));
+          const nodes = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get('nodes'));
+          remember('review', { nodes });
+          begin(Number(nodes));
         }}>
           <button type="submit" ?disabled=${game.moves.length === 0 || game.engines.length === 0}>Review this game</button>
           <label class="inline"><span class="unseen">Nodes for each position</span>
             <select name="nodes">${NODES.map((nodes) => html`
-              <option value=${nodes} ?selected=${nodes === (review?.nodes ?? 20_000)}>${nodes.toLocaleString('en')} nodes</option>`)}
+              <option value=${nodes} ?selected=${nodes === Number(recall('review').nodes ?? DEFAULT_NODES)}>${nodes.toLocaleString('en')} nodes</option>`)}
             </select></label>
         </form>`}
       ${review ? found(game, review, ply, isMain, { go, point, keep }) : nothing}

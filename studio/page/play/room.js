@@ -12,6 +12,7 @@ import { clockShows } from './clock.js';
 import { boardAsText, browseButtons, gameButtons, playerStrip, thoughtButtons } from './controls.js';
 import { evaluationAt, evaluationBar, evaluationLines, heatOf, priorArrows } from './evaluation.js';
 import { GameFiles } from './game_files.js';
+import { showKeys } from './keys.js';
 import { Looking } from './looking.js';
 import { EDIT_KEYS, moveMenu } from './move_menu.js';
 import { MoveList, phaseAt } from './moves.js';
@@ -194,6 +195,7 @@ export class PlayRoom {
       c: () => this.#openMenu(node),
       f: () => this.#flip(),
       z: () => this.#undo(),
+      '?': showKeys,
       '/': () => this.#root.querySelector('input')?.focus(),
       ...Object.fromEntries(Object.entries(EDIT_KEYS).map(([key, change]) => [key, () => this.#edit(node, change)])),
     };
@@ -463,8 +465,7 @@ export class PlayRoom {
       })}
       ${this.#files.buttons(() => this.#form.open(game, fen))}
       <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted
-        PGN or FEN is loaded. Keys: ← → Home End look at other
-        positions, ↑ ↓ at other variations, c edits a move, z undoes, f flips the board, / goes to the move field.</p>
+        PGN or FEN is loaded. <button type="button" class="link" @click=${showKeys}>Keys</button>: ?</p>
       ${boardAsText(fen)}`;
   }
 

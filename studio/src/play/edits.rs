@@ -123,8 +123,9 @@ impl Session {
     pub fn undo(&mut self) -> Result<(), ActionError> {
         let none = || ActionError::NotNow("There is no change to undo.".to_owned());
         let Edited { tree, game, at, end, .. } = self.edits.pop().ok_or_else(none)?;
+        // An engine that thinks about its move goes on if the game is the same.
+        self.revision += u64::from(game.position_command() != self.game.position_command());
         (self.record.tree, self.game, self.at, self.end) = (tree, game, at, end);
-        self.revision += 1;
         Ok(())
     }
 }

@@ -173,7 +173,6 @@ export async function moves(page, count) {
 
 /** Begins a game in the form: values by name, `true` for a box to tick. */
 export async function newGame(page, choices) {
-  const atStake = await page.locator('.table[data-at-stake=true]').count() > 0;
   await page.getByRole('button', { name: 'New game', exact: true }).click();
   for (const [name, value] of Object.entries(choices)) {
     const field = page.locator(`#new-game [name=${name}]`);
@@ -184,8 +183,12 @@ export async function newGame(page, choices) {
   const revision = page.locator('.table').first();
   const before = await revision.getAttribute('data-revision');
   await page.locator('#new-game').getByRole('button', { name: 'Begin' }).click();
-  if (atStake) await page.getByRole('button', { name: 'Put it aside' }).click();
-  await page.locator('#new-game').waitFor({ state: 'detached' });
+  // A running game is asked about; it may end before.
+  const aside = page.getByRole('button', { name: 'Put it aside' });
+  const begun = page.locator('#new-game').waitFor({ state: 'detached' });
+  await Promise.race([aside.waitFor().catch(() => {}), begun]);
+  if (await aside.isVisible()) await aside.click();
+  await begun;
   await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-revision') !== old, before);
 }
 

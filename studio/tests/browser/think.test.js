@@ -100,6 +100,9 @@ test('a review is stopped', async () => {
   await page.getByRole('progressbar', { name: 'Positions reviewed' }).waitFor();
   await button('Stop').click();
   await page.locator('.review .notice', { hasText: 'stopped' }).waitFor();
+  await page.reload();
+  await moves(page, 5);
+  assert.equal(await page.locator('.review select').inputValue(), '100000', 'the choice is remembered');
 });
 
 test('a game begins with an opening that is found by its name', async () => {

@@ -133,6 +133,11 @@ test('variations are added by mouse and keyboard, edited by menu and keyboard, a
   await shown('3. d4');
   await moves(page, 13);
   await page.locator('.moves').focus();
+  await page.keyboard.press('?');
+  await page.locator('#keys').getByText('make it the main line').waitFor();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await page.locator('#keys').waitFor({ state: 'detached' });
   await page.keyboard.press('m');
   await page.locator('.moves td > .move', { hasText: 'Nf6' }).waitFor();
   await page.keyboard.press('z');

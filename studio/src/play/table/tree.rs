@@ -11,24 +11,7 @@ const TREE_TIME: Duration = Duration::from_secs(3);
 impl Table {
     pub(super) fn ask_tree(&mut self, moves: Vec<String>, answer: Answer<TreeView>) {
         self.tree_questions.retain(|question| !question.is_closed());
-        let is_asked = self.analysis && self.crew.was_asked(Role::Analyst, self.analysed.number);
-        let analysed = self.analysed.game.as_ref().filter(|_| is_asked);
-        let refused = if analysed.is_none() {
-            Some(ActionError::NotNow("There is no search of this position: switch the evaluation on.".into()))
-        } else if moves.len() > LONGEST_PATH {
-            Some(ActionError::Invalid(format!("A line has at most {LONGEST_PATH} moves.")))
-        } else {
-            // The moves are sent to the engine in a line of text, so they are validated.
-            let mut board = analysed.expect("it was asked").game().clone();
-            let illegal = moves.iter().find(|text| match board.parse_uci(text) {
-                Ok(m) => {
-                    board.play(m);
-                    false
-                }
-                Err(_) => true,
-            });
-            illegal.map(|text| ActionError::Invalid(format!("{text} is no legal move there.")))
-        };
+        let refused = self.check_line(&moves).err();
         match refused {
             Some(error) => {
                 let _ = answer.send(Err(error));
@@ -48,6 +31,23 @@ impl Table {
                 });
             }
         }
+    }
+
+    fn check_line(&self, moves: &[String]) -> Result<(), ActionError> {
+        let is_asked = self.analysis && self.crew.was_asked(Role::Analyst, self.analysed.number);
+        let none =
+            || ActionError::NotNow("There is no search of this position: switch the evaluation on.".into());
+        let game = self.analysed.game.as_ref().filter(|_| is_asked).ok_or_else(none)?;
+        if moves.len() > LONGEST_PATH {
+            return Err(ActionError::Invalid(format!("A line has at most {LONGEST_PATH} moves.")));
+        }
+        // The moves are sent to the engine in a line of text, so they are validated.
+        let mut board = game.game().clone();
+        for text in moves {
+            let illegal = |_| ActionError::Invalid(format!("{text} is no legal move there."));
+            board.play(board.parse_uci(text).map_err(illegal)?);
+        }
+        Ok(())
     }
 
     pub(super) fn answer_tree(&mut self, answer: Result<String, String>) {
