@@ -14,7 +14,7 @@ use crate::config::TrainConfig;
 use crate::data::loader::Batch;
 use crate::learn::run::AverageUpdate;
 use crate::learn::run::metrics::{Measures, TrainReport, Validations};
-use crate::learn::torch::families::{DeviceBatch, Expander, Net, Weights};
+use crate::learn::torch::families::{DeviceBatch, Expander, Net, Weights, seed_generator};
 use crate::learn::torch::regularise::HardPositions;
 use crate::learn::torch::regularise::ewc::ElasticPenalty;
 use crate::learn::torch::regularise::reference::{PolicyDivergenceSums, Reference};
@@ -163,9 +163,7 @@ impl Learner {
             });
             return (vec![gradient], Losses::of(steps.into_iter().flatten().collect(), &self.config));
         }
-        if self.draws_random_numbers() {
-            tch::manual_seed(seed);
-        }
+        let _generator = self.draws_random_numbers().then(|| seed_generator(seed));
         let output = self.net.forward(&self.weights, &batch.input, true);
         let losses = loss::losses(&output, batch, &self.config);
         let total = self.with_reference_penalty(losses.total.shallow_clone(), batch, losses.last());

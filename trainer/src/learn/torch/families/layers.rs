@@ -1,6 +1,8 @@
 //! Layers in libtorch. Activations are `[batch, channels, 8, 8]`, channels-last, of dtype [`Weights::kind`];
 //! normalisations compute in fp32.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use super::params::{Class, Init, ParamId, ParamLayout, StatId, Weights};
 use crate::config::model::ResnetConfig;
 use crate::config::model::resnet::{Activation, NormKind};
@@ -55,6 +57,14 @@ impl ForwardPass<'_> {
         let step = tch::no_grad(|| weight.abs().amax(inner.as_slice(), true) / 127.0);
         straight_through(weight, &step)
     }
+}
+
+/// Seeds libtorch's generator, which is one for all threads. While the guard lives, no other thread seeds it.
+pub(crate) fn seed_generator(seed: i64) -> MutexGuard<'static, ()> {
+    static GENERATOR: Mutex<()> = Mutex::new(());
+    let guard = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+    tch::manual_seed(seed);
+    guard
 }
 
 /// 0 for `cut` of 256 elements, otherwise the factor that keeps the mean. Eight elements share a 64-bit random number:
@@ -367,7 +377,7 @@ mod tests {
         };
         let nets = [false, true].map(|rounding| Net::new(&config(rounding)).unwrap());
         let weights = Weights::new(nets[0].layout(), Device::Cpu, Kind::Float, 1);
-        tch::manual_seed(1);
+        let _generator = seed_generator(1);
         let input = Tensor::rand([4, 72, 8, 8], (Kind::Float, Device::Cpu));
         let answers = |train: bool| {
             nets.each_ref().map(|net| net.forward(&weights, &input, train).last_policy().copy())
@@ -382,21 +392,22 @@ mod tests {
     #[test]
     fn dropout_keeps_the_mean_and_repeats_with_its_seed() {
         let x = Tensor::ones([100, 1001], (Kind::Float, Device::Cpu));
-        tch::manual_seed(3);
-        let dropped = &x * dropout_mask(&x, 77.0);
+        let again = |seed| {
+            let _generator = seed_generator(seed);
+            &x * dropout_mask(&x, 77.0)
+        };
+        let dropped = again(3);
         // 77 of 256 are zero, the others 256/179. Bounds are five standard deviations (0.0014 each).
         let zeros = dropped.eq(0.0).to_kind(Kind::Float).mean(Kind::Float).double_value(&[]);
         assert!((zeros - 77.0 / 256.0).abs() < 0.0075, "{zeros}");
         assert!((dropped.mean(Kind::Float).double_value(&[]) - 1.0).abs() < 0.011);
         assert!((dropped.max().double_value(&[]) - 256.0 / 179.0).abs() < 1e-6);
         // Every byte of a word, including the top byte, gives the same share of zeros.
+        let generator = seed_generator(5);
         let columns = dropout_mask(&Tensor::ones([20_000, 8], (Kind::Float, Device::Cpu)), 77.0);
         let shares = columns.eq(0.0).to_kind(Kind::Float).mean_dim([0i64].as_slice(), false, Kind::Float);
         assert!((shares - 77.0 / 256.0).abs().max().double_value(&[]) < 0.017);
-        let again = |seed| {
-            tch::manual_seed(seed);
-            &x * dropout_mask(&x, 77.0)
-        };
+        drop(generator);
         assert!(again(3).equal(&dropped) && !again(4).equal(&dropped));
     }
 }

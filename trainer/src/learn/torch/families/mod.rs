@@ -12,6 +12,7 @@ pub use evaluator::Torch;
 pub use input::{DeviceBatch, DeviceShares, DeviceTeacherTargets, Expander};
 pub(crate) use layers::{
     Attention, ConvNorm, Convolution, EPSILON, LayerNorm, Linear, NormDetail, SqueezeExcitation,
+    seed_generator,
 };
 pub(crate) use net::Body;
 pub use net::{Net, Output};

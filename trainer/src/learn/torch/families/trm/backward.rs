@@ -6,7 +6,7 @@
 //! first and hands the gradients of a group's initial `y` and `z` to the previous group. Dropout draws the same random
 //! numbers both times.
 
-use crate::learn::torch::families::layers::ForwardPass;
+use crate::learn::torch::families::layers::{ForwardPass, seed_generator};
 use crate::learn::torch::families::params::Weights;
 use crate::learn::torch::families::trm::{StepAnswer, StepState, Trm};
 use tch::Tensor;
@@ -99,9 +99,8 @@ impl Trm {
         seed: i64,
         step: usize,
     ) -> StepState {
-        if self.config.dropout > 0.0 {
-            tch::manual_seed(seed.wrapping_mul(1009).wrapping_add(step as i64));
-        }
+        let seed = seed.wrapping_mul(1009).wrapping_add(step as i64);
+        let _generator = (self.config.dropout > 0.0).then(|| seed_generator(seed));
         self.step(pass, x, state)
     }
 }
