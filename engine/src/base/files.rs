@@ -29,7 +29,15 @@ pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+    builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(without_path)
+}
+
+/// Callers name the file; the crate adds the temporary name.
+fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause.to_owned()),
+        None => error,
+    }
 }
 
 /// Flushes the file to disk and renames it to `path`; removes it if that fails.
@@ -57,7 +65,9 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert_eq!(write_aside(&path, |out| out.write_all(b"second").map(|()| 7)).unwrap(), 7);
         assert_eq!(std::fs::read(&path).unwrap(), b"second");
-        assert!(write_aside(&folder.path().join("nowhere/a.json"), |_| Ok(())).is_err());
+        let error = write_aside(&folder.path().join("nowhere/a.json"), |_| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("a.json"), "{error}");
     }
 
     #[cfg(unix)]
