@@ -31,6 +31,8 @@ type StoredFen = FixedAscii<100>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChunkError {
+    #[error("{}: there is no such file", .0.display())]
+    Missing(PathBuf),
     /// Not HDF5, truncated, or unreadable.
     #[error("{}: cannot be read, damaged or truncated: {}", .0.display(), .1)]
     Unreadable(PathBuf, String),
@@ -126,8 +128,12 @@ struct Opened {
 fn open(path: &Path) -> Result<Opened, ChunkError> {
     let unreadable = |error: &dyn Display| ChunkError::Unreadable(path.to_owned(), cause(error));
     let hdf5 = |path: &Path| File::with_options().with_fapl(unlocked).open(path);
+    let is_stdin = path == Path::new("-");
+    if !is_stdin && path.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Err(ChunkError::Missing(path.to_owned()));
+    }
     let is_pipe = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
-    if path != Path::new("-") && !is_pipe {
+    if !is_stdin && !is_pipe {
         return Ok(Opened { file: hdf5(path).map_err(|error| unreadable(&error))?, _copy: None });
     }
     let copied = || -> io::Result<TempPath> {
@@ -497,6 +503,8 @@ mod tests {
         assert!(matches!(read(&path), Err(ChunkError::Unreadable(..))));
         drop(File::create(&path).unwrap());
         assert!(matches!(read(&path), Err(ChunkError::Foreign(..))));
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(read(&path), Err(ChunkError::Missing(_))));
     }
 
     fn many(path: &Path) -> Vec<u8> {
