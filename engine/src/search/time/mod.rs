@@ -1,6 +1,6 @@
 //! Time management from plain numbers, without search, board or wall clock. [`GoLimits`], the measured [`Overhead`] and
-//! [`TimeParams`] give a [`Budget`], which [`should_stop`] compares with [`IterationStats`], built from [`SearchTrend`]
-//! and [`RoundTimes`].
+//! [`TimeParams`] give a [`Budget`] (`budget.rs`: what a move may take), which [`should_stop`] (`stop.rs`: when it ends)
+//! compares with [`IterationStats`], built from [`SearchTrend`] and [`RoundTimes`].
 
 mod params;
 mod overhead;

@@ -1,4 +1,5 @@
-//! The checkpoint from which a run goes on, and which games it must go on to hold out.
+//! The checkpoint from which a run goes on, and which games it must go on to hold out. What is restored from it is each
+//! learner's: `learn/torch/run.rs` and `learn/sparse/run.rs`.
 
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! The graph and card of a network of the libtorch families; `export/sparse_onnx.rs` has those of the family sparse.
+
 use anyhow::{Result, bail};
 use engine::nets::eval::Schemes;
 use prost::Message;
