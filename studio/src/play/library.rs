@@ -46,7 +46,7 @@ impl Library {
         let is_short = (1..=LONGEST_NAME).contains(&name.chars().count());
         if name.trim() != name || name.starts_with('.') || !is_short || !name.chars().all(is_plain) {
             let text = format!(
-                "A name has 1 to {LONGEST_NAME} characters, none of / \\ : * ? \" < > |, and no dot or blank first."
+                "A name has 1 to {LONGEST_NAME} characters, none of / \\ : * ? \" < > |, no dot first and no blank at either end."
             );
             return Err(ActionError::Invalid(text));
         }
@@ -58,14 +58,18 @@ impl Library {
         Ok(self.folder.join(DELETED).join(file.file_name().expect("it has a name")))
     }
 
-    /// A name that no file has: "2026-11-27 You, Philidor".
+    /// A name that no file has, not even a deleted one: "2026-11-27 You, Philidor".
     pub fn free_name(&self, date: &str, [white, black]: [&str; 2]) -> String {
         let plain = |text: &str| -> String {
             text.chars().filter(|c| c.is_alphanumeric() || " -'()".contains(*c)).take(25).collect()
         };
         let date = date.replace('.', "-").replace('?', "_");
         let first = format!("{date} {}, {}", plain(white).trim(), plain(black).trim());
-        let is_free = |name: &String| self.path(name).is_ok_and(|path| !path.exists());
+        let is_free = |name: &String| {
+            [self.path(name), self.deleted(name)]
+                .iter()
+                .all(|path| path.as_ref().is_ok_and(|path| !path.exists()))
+        };
         let numbered = (2..).map(|number| format!("{first} {number}"));
         std::iter::once(first.clone()).chain(numbered).find(is_free).expect("numbers do not end")
     }
@@ -174,6 +178,11 @@ mod tests {
         assert!(library.read(&name).is_err());
         library.delete("Mine").unwrap();
         assert_eq!(library.list().len(), 1);
+        library.delete(&second).unwrap();
+        assert_eq!(library.free_name("2026.11.27", ["You", "AB C"]), name, "it was renamed");
+        library.write(&name, &saved(&["e4"])).unwrap();
+        let third = library.free_name("2026.11.27", ["You", "AB C"]);
+        assert_eq!(third, "2026-11-27 You, AB C 3", "the second comes back by undo");
         library.restore("Mine").unwrap();
         assert_eq!(library.read("Mine").unwrap().session().unwrap().game().ply(), 3);
     }
