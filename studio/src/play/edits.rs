@@ -28,15 +28,20 @@ impl Session {
     /// Adds moves, separated by blanks, after any position but the last of a running game. Returns the last one's node.
     pub fn add_variation(&mut self, node: u32, text: &str) -> Result<NodeId, ActionError> {
         let mut node = self.node(node)?;
-        let unread = || ActionError::Invalid("What follows here is no chess: no move can be added.".into());
+        let unread = || {
+            ActionError::Invalid(
+                "No move can be added here: what leads here is no legal line, or is too long.".into(),
+            )
+        };
         let mut game = game_to(&self.record.tree, node, self.game.start()).ok_or_else(unread)?;
-        if node == self.at && self.end.is_none() {
-            return Err(ActionError::NotNow("This is the game's last position: play on there.".into()));
-        }
+        let last = || ActionError::NotNow("This leads past the game's last position: play on there.".into());
         let mut tree = self.record.tree.clone();
         let mut first_added = None;
         let words = if text.trim().is_empty() { vec![text] } else { text.split_whitespace().collect() };
         for word in words {
+            if node == self.at && self.end.is_none() {
+                return Err(last());
+            }
             let m = game.parse(word).map_err(ActionError::Invalid)?;
             game.play(m).map_err(ActionError::NotNow)?;
             let step = Step::Move(m);

@@ -179,6 +179,8 @@ async fn a_game_is_replaced_only_when_that_is_said_and_played_on_from_the_librar
     // After a restart the game still counts as played here.
     let second = table(&folder, "e7e5");
     wait_for(&second, |view| plies(view) == 2 && view["at_stake"] == true).await;
+    let beyond = json!({"do": "variation", "node": 0, "text": "e4 e5 Nf3"});
+    assert!(matches!(do_it(&second, beyond).await, Err(ActionError::NotNow(_))), "nobody has played Nf3");
     load(&second, pgn, true).await.unwrap();
     wait_for(&second, |view| view["white"]["label"] == "A" && view["at_stake"] == false).await;
     let kept = second.library.list();
