@@ -68,7 +68,9 @@ pub enum Action {
 pub struct ReviewedGame {
     /// [`TableView::key`](super::TableView).
     pub key: String,
-    /// With its comments, if it was loaded.
+    /// Plies played; the main line goes on where moves were added after the game's end.
+    pub plies: usize,
+    /// With its variations and comments.
     pub game: PgnGame,
 }
 

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
-use engine::apps::review::{GameReview, Judge, JudgeError, JudgedLine, UciJudge, annotated, value_of_end};
+use engine::apps::review::{
+    GameReview, Judge, JudgeError, JudgedLine, ReviewedMove, UciJudge, annotated, remark, value_of_end,
+};
 use engine::apps::uci_client::{EngineCommand, Limit, UciEngine, UciPosition};
-use engine::chess::pgn::PgnGame;
+use engine::chess::pgn::{MoveTree, NodeId, PgnGame};
 use serde::Deserialize;
 use tokio::sync::watch;
 
@@ -18,6 +20,9 @@ use crate::play::{ActionError, ReviewedGame};
 
 /// The second line tells whether the best move was the only good one.
 const LINES: usize = 2;
+
+/// The NAGs that judge a move: !, ?, !!, ??, !?, ?!.
+const JUDGEMENTS: std::ops::RangeInclusive<u8> = 1..=6;
 
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
@@ -67,14 +72,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Removes what the review of the move will write.
+fn clear(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
+    if played.mark.is_some() {
+        JUDGEMENTS.for_each(|nag| tree.remove_nag(node, nag));
+    }
+    tree.set_command(node, "eval", None);
+    let remark = remark(played).unwrap_or_default();
+    let comments: Vec<String> =
+        tree.notes(node).comments.iter().filter(|comment| **comment != remark).cloned().collect();
+    tree.set_comments(node, &comments);
+}
+
 impl ReviewDesk {
     pub fn new(judge: Option<EngineSpec>) -> ReviewDesk {
         let (out, state) = watch::channel(Arc::from("null"));
         ReviewDesk { judge, latest: Arc::default(), stop: Arc::default(), out: Arc::new(out), state }
     }
 
-    /// Stops any other review.
-    pub fn begin(&self, ReviewedGame { key, game }: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
+    /// Stops any other review. Moves that were added after the game's end are left out.
+    pub fn begin(&self, reviewed: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
+        let ReviewedGame { key, plies, mut game } = reviewed;
+        let last = plies.checked_sub(1).and_then(|ply| game.tree.main_line().nth(ply));
+        while let Some(added) = last.and_then(|last| game.tree.first_child(last)) {
+            game.tree.delete(added);
+        }
         let none =
             || ActionError::NotNow("There is no engine to review with: name one with --engine.".into());
         let judge = self.judge.clone().ok_or_else(none)?;
@@ -135,16 +157,23 @@ impl ReviewDesk {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The game, which has been reviewed, with what the review says of it.
+    /// The game, which has been reviewed, with what the review says of it. Its marks and evaluations replace others.
     pub fn annotate(&self, mut reviewed: ReviewedGame) -> Result<ReviewedGame, ActionError> {
         let other = || ActionError::NotNow("There is no review of the game on the board.".to_owned());
         let latest = lock(&self.latest);
         let Evaluated { positions, view, .. } = latest.as_ref().ok_or_else(other)?;
-        if view.key != reviewed.key || positions.len() != reviewed.game.moves().len() + 1 {
+        if view.key != reviewed.key || positions.len() != reviewed.plies + 1 {
             return Err(other());
         }
-        let game = annotated(&GameReview::new(&reviewed.game, positions, None), &title(view));
-        reviewed.game = game;
+        let mut positions = positions.clone();
+        positions.resize(reviewed.game.moves().len() + 1, None);
+        let review = GameReview::new(&reviewed.game, &positions, None);
+        let mut game = reviewed.game.clone();
+        let line: Vec<NodeId> = game.tree.main_line().collect();
+        for played in &review.moves {
+            clear(&mut game.tree, line[played.ply], played);
+        }
+        reviewed.game = annotated(&GameReview::new(&game, &positions, None), &title(view));
         Ok(reviewed)
     }
 
@@ -264,7 +293,7 @@ mod tests {
 
     fn game(text: &str) -> ReviewedGame {
         let game = read_games(text.as_bytes()).0.remove(0).1;
-        ReviewedGame { key: "k".into(), game }
+        ReviewedGame { key: "k".into(), plies: game.moves().len(), game }
     }
 
     async fn wait_for(desk: &ReviewDesk, is_so: impl Fn(&Value) -> bool) -> Value {
@@ -302,6 +331,25 @@ mod tests {
         let pgn = desk.pgn().unwrap();
         assert!(pgn.contains("{odd}") && pgn.contains("2. g4 $4") && pgn.contains("Annotator"), "{pgn}");
         assert!(String::from_utf8(desk.page().unwrap()).unwrap().contains("<html"));
+        let other = game("1. f3 $1 {odd [%eval 3.0]} e5 2. g4 Qh4# {White is mated.} 0-1");
+        let kept = desk.annotate(other).unwrap();
+        let first = kept.game.tree.main_line().next().unwrap();
+        let notes = kept.game.tree.notes(first);
+        assert_eq!((&*notes.nags, notes.comments.len(), &*notes.comments[1]), (&[6][..], 2, "odd"));
+        assert_ne!(kept.game.tree.command(first, "eval"), Some("3.0"));
+        let before = kept.game.tree.clone();
+        assert!(desk.annotate(kept).unwrap().game.tree == before, "a second time changes nothing");
+    }
+
+    #[tokio::test]
+    async fn moves_after_the_games_end_are_not_reviewed_but_kept() {
+        let desk = ReviewDesk::new(Some(judge(SCRIPT)));
+        let resigned = || ReviewedGame { plies: 2, ..game("1. f3 e5 2. g4 Qh4# 0-1") };
+        desk.begin(resigned(), 1000).unwrap();
+        let view = wait_for(&desk, |view| view["running"] == false).await;
+        assert_eq!((&view["total"], view["moves"].as_array().unwrap().len()), (&3.into(), 2));
+        assert_eq!(desk.annotate(resigned()).unwrap().game.moves().len(), 4);
+        assert!(desk.annotate(game("1. f3 e5 2. g4 Qh4# 0-1")).is_err(), "that game is longer");
     }
 
     #[tokio::test]

@@ -293,7 +293,7 @@ impl Table {
         Ok(())
     }
 
-    /// The game's file in the library, from its first move or edit on.
+    /// The game's file in the library, once it has a move and was played or edited here.
     fn library_file(&mut self) -> Option<(String, SavedGame)> {
         if !self.session.is_worth_keeping() {
             return None;
@@ -318,7 +318,8 @@ impl Table {
             let text = "There is no move to review: play a game, or load a PGN.";
             return Err(ActionError::NotNow(text.to_owned()));
         }
-        Ok(ReviewedGame { key: key_of(self.session.game()), game: self.session.pgn("????.??.??") })
+        let (key, plies) = (key_of(self.session.game()), self.session.game().ply());
+        Ok(ReviewedGame { key, plies, game: self.session.pgn("????.??.??") })
     }
 
     async fn changed(&mut self) {
