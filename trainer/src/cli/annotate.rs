@@ -1,8 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::Args;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_MULTIPV, MAX_SECONDS};
 use crate::data::datagen::{Annotate, DAMAGED, DatagenSummary, run_tasks};
 use crate::data::dataset::Store;
-use crate::data::import::ReadReport;
+use crate::data::import::{ReadReport, is_regular};
 use crate::data::record::EvalSide;
 use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
@@ -27,7 +27,7 @@ use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
     philidor-trainer annotate games.pgn.zst --name judged --movetime 100 --keep-known\n  \
     philidor-trainer annotate data/mine-*.h5 --nodes 20000 --inbox runs/inbox")]
 pub struct AnnotateArgs {
-    /// PGN files (plain, .gz, .zst, .bz2; - is standard input) or files of games
+    /// PGN files (plain, .gz, .zst, .bz2) or files of games; they are read twice, so none can be a pipe
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Name of the new files, before -00000.h5 [default: that of the first file plus "-annotated"]
@@ -70,6 +70,10 @@ impl AnnotateArgs {
 
     /// Also describes what was damaged and left out; empty if nothing was.
     fn annotate(&self, name: &str, stop: &AtomicBool) -> anyhow::Result<(DatagenSummary, String)> {
+        let is_stream = |file: &&PathBuf| **file == Path::new("-") || (file.exists() && !is_regular(file));
+        if let Some(file) = self.files.iter().find(is_stream) {
+            bail!("{}: annotate reads its files twice; write the games to a file first", file.display());
+        }
         let limit = self.engines.limit();
         let engine = self.engines.name(stop)?;
         let names: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
