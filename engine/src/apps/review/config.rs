@@ -145,7 +145,9 @@ impl ReviewConfig {
 
     /// The file, or the name that standard input and devices such as `/dev/stdin` have in the results.
     pub fn input_name(&self) -> &Path {
-        let is_device = ["/dev", "/proc"].iter().any(|folder| self.game.starts_with(folder));
+        let is_in = |folder: &&str| self.game.starts_with(folder);
+        let is_device =
+            self.game.parent() == Some(Path::new("/dev")) || ["/dev/fd", "/proc"].iter().any(is_in);
         if self.is_standard_input() || is_device { Path::new("stdin") } else { &self.game }
     }
 
