@@ -101,11 +101,14 @@ export class Stream {
   }
 
   #tellView() {
-    const shown = new Set([...this.#listeners.values()].flatMap((boards) => [...boards]));
-    // A board that nobody shows is not kept up to date.
-    for (const name of Object.keys(this.#boards)) if (!shown.has(name)) delete this.#boards[name];
     clearTimeout(this.#telling);
-    this.#telling = setTimeout(() => this.#post('/api/view', { tab: this.#name, boards: [...shown] }), VIEW_MS);
+    this.#telling = setTimeout(() => {
+      const shown = new Set([...this.#listeners.values()].flatMap((boards) => [...boards]));
+      // A board that nobody shows is not kept up to date. It is dropped when the server hears of it, not before:
+      // otherwise a tab that shows it in between would never get it.
+      for (const name of Object.keys(this.#boards)) if (!shown.has(name)) delete this.#boards[name];
+      this.#post('/api/view', { tab: this.#name, boards: [...shown] });
+    }, VIEW_MS);
   }
 }
 

@@ -8,9 +8,7 @@ import { html } from '../vendor/lit-html.js';
 import { FileGames, acceptFiles, savePgn } from './files.js';
 import { LibraryDialog } from './library.js';
 import { mayReplace } from './new_game_form.js';
-
-/** Nodes per position in the review of a dropped game. */
-const DROPPED_NODES = 20_000;
+import { DEFAULT_NODES } from './review.js';
 
 /**
  * @typedef {object} Board
@@ -69,7 +67,7 @@ export class GameFiles {
   async #dropped(file) {
     location.hash = 'play';
     if (!(await this.#load(file))) return;
-    const review = () => this.#board.act({ do: 'begin', nodes: DROPPED_NODES }, 'review');
+    const review = () => this.#board.act({ do: 'begin', nodes: DEFAULT_NODES }, 'review');
     if (this.#files.count < 2) await review();
     else await this.#files.open(0, async (game) => (await this.#choose(game)) && review());
   }

@@ -85,9 +85,9 @@ export class Looking {
     if (follows) this.go(null);
   }
 
-  /** The next move of the game is this tab's own, and is shown. */
-  moves() {
-    this.#hasMoved = true;
+  /** Whether the next move of the game is this tab's own, which is shown. @param {boolean} hasMoved */
+  moves(hasMoved) {
+    this.#hasMoved = hasMoved;
   }
 
   /** @param {number | null} node */

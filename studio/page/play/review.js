@@ -11,7 +11,7 @@ import { html, nothing } from '../vendor/lit-html.js';
 const NODES = [2_000, 20_000, 100_000];
 
 /** Nodes of the first review. */
-const DEFAULT_NODES = 20_000;
+export const DEFAULT_NODES = 20_000;
 
 /** Classes of the marks in the list of moves. @type {Record<string, string>} */
 const CLASSES = { '!!': 'brilliant', '!': 'good', '?!': 'inaccuracy', '?': 'mistake', '??': 'blunder' };

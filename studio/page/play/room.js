@@ -90,6 +90,7 @@ export class PlayRoom {
     this.#game = game;
     this.#received = performance.now();
     this.#looking.receive(game);
+    if (before && before.board !== game.board) this.#menu = null;
     if (before && before.revision !== game.revision) {
       this.#arrow = null;
       this.#preview.end();
@@ -199,9 +200,10 @@ export class PlayRoom {
       '/': () => this.#root.querySelector('input')?.focus(),
       ...Object.fromEntries(Object.entries(EDIT_KEYS).map(([key, change]) => [key, () => this.#edit(node, change)])),
     };
-    // In an empty move field, arrow keys move through the game.
+    // In an empty move field, the keys that write nothing work, but not those that change the game.
     const isEmptyField = target instanceof HTMLInputElement && target.id === 'typed' && target.value === '';
-    if (!(event.key in keys) || (typing && !(isEmptyField && event.key.length > 1))) return;
+    const works = isEmptyField && event.key.length > 1 && !(event.key in EDIT_KEYS);
+    if (!(event.key in keys) || (typing && !works)) return;
     event.preventDefault();
     keys[event.key]();
   }
@@ -237,8 +239,10 @@ export class PlayRoom {
     const game = this.#game;
     if (!game) return false;
     if (this.#looking.isLast && !game.end) {
-      this.#looking.moves();
-      return this.#act({ do: 'move', text, ply: game.moves.length });
+      this.#looking.moves(true);
+      const done = await this.#act({ do: 'move', text, ply: game.moves.length });
+      if (!done) this.#looking.moves(false);
+      return done;
     }
     return this.#variation(text);
   }

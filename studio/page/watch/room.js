@@ -53,7 +53,7 @@ export class WatchRoom {
   /** @param {Match | null} match */
   receive(match) {
     // The error was about the earlier phase.
-    const isOther = this.#match?.phase !== match?.phase || this.#match?.order.first !== match?.order.first;
+    const isOther = this.#match?.phase !== match?.phase || JSON.stringify(this.#match?.order) !== JSON.stringify(match?.order);
     if (isOther) this.#error = null;
     this.#match = match;
     if (isOther && this.#isShown) this.#readEarlier();

@@ -38,7 +38,7 @@ test('a running game takes the board along, unless it is told not to', async () 
   place.receive(game(5));
   assert.equal(place.node, 4, 'the board stays');
   place.go(5);
-  place.moves();
+  place.moves(true);
   place.receive(game(6));
   assert.equal(place.node, 6, 'but not behind its own move');
   place.receive(game(2, { board: 2, end: {} }));

@@ -382,12 +382,14 @@ impl Runner {
     fn publish(&self) {
         let Some(current) = &self.current else { return };
         let standing = Standing::of(&results(&current.results), current.order.sprt.as_ref());
+        let boards = self.boards.subscribe();
+        let shown = |name: &String| boards.borrow().contains_key(name);
         let view = MatchView {
             phase: current.phase,
             order: current.order.clone(),
             sprt: current.order.sprt.clone(),
             standing,
-            boards: (0..current.order.at_once).map(|lane| format!("match/{lane}")).collect(),
+            boards: (0..current.order.at_once).map(|lane| format!("match/{lane}")).filter(shown).collect(),
             finished: current.finished.iter().cloned().collect(),
             notice: current.notice.clone(),
         };
