@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_tree_is_shown_with_its_notes_and_changed() {
-        let text = "{start} 1. e4! {[%clk 0:01:00] best [%cal Ge4e5][%csl Rd5] [%eval 0.3]}             ({no} 1. d4 d5 (1... xyz)) 1... e5 2. -- *";
+        let text = "{start} 1. e4! {[%clk 0:01:00] best [%cal Ge4e5][%csl Rd5] [%eval 0.3]} ({no} 1. d4 d5 (1... xyz)) 1... e5 2. -- *";
         let mut tree = read_games(text.as_bytes()).0.remove(0).1.tree;
         let views = nodes(&tree, false);
         let find = |san: &str| views.iter().find(|view| view.san == san).unwrap();

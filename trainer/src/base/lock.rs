@@ -86,7 +86,7 @@ fn keep(path: PathBuf, own: String) -> (Sender<()>, JoinHandle<()>) {
         while ended.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
             if !touch(&path, &own) {
                 eprintln!(
-                    "{} was taken over by another process, because this one had not touched it for too long: this process ends",
+                    "{}, the lock of this process, was removed or taken over by another one: this process ends",
                     path.display()
                 );
                 engine::base::interrupt::exit_at_once(IN_USE);

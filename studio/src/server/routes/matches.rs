@@ -2,10 +2,10 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 
 use super::{Studio, answer, pgn_file, reject};
 use crate::matches::MatchCommand;
-use serde::Deserialize;
 
 pub(super) async fn act_match(
     State(studio): State<Studio>,

@@ -118,7 +118,7 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     file.close()
 }
 
-/// An open file, before its copy is removed.
+/// An open file, and the temporary copy that it is read from, which is removed after it is closed.
 struct Opened {
     file: File,
     _copy: Option<TempPath>,
