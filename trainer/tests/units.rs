@@ -179,7 +179,7 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     }
     let read = |path: &Path| std::fs::read_to_string(path).expect("a reason");
     assert!(read(&reason).contains("is not this network's by these rules"), "{}", read(&reason));
-    assert!(read(&strangers).contains("no such unit is wanted"), "{}", read(&strangers));
+    assert!(read(&strangers).contains("no unit with this name is wanted"), "{}", read(&strangers));
     // A second process would overwrite the state.
     let second = trainer(at, &["rl", "--run", "run", "--resume"]).output().expect("the trainer starts");
     assert!(
