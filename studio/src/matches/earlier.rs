@@ -2,13 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 
 use super::saved::SavedMatch;
 use super::standing::results;
 use super::view::MatchPhase;
+use crate::files::modified_s;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct EarlierMatch {
@@ -76,7 +76,6 @@ pub(super) fn list(state: &Path) -> Vec<EarlierMatch> {
     let read = |path: PathBuf| -> Option<EarlierMatch> {
         let number = number_of(&path)?;
         let SavedMatch { order, phase, results: by_number, .. } = SavedMatch::read(&path).ok()??;
-        let modified = path.metadata().and_then(|data| data.modified()).ok()?;
         let [wins, draws, _] = results(&by_number).games;
         Some(EarlierMatch {
             number,
@@ -86,7 +85,7 @@ pub(super) fn list(state: &Path) -> Vec<EarlierMatch> {
             played: by_number.len(),
             points: wins as f64 + draws as f64 / 2.0,
             suspended: phase != MatchPhase::Ended,
-            modified_s: modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            modified_s: modified_s(&path)?,
         })
     };
     let mut matches: Vec<EarlierMatch> = entries.filter_map(|entry| read(entry.path())).collect();

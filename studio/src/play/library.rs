@@ -1,13 +1,13 @@
 //! The games of the studio's folder: each is a file from its first move.
 
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 
 use super::file::{Headline, PgnFile};
 use super::saved::SavedGame;
 use super::seats::ActionError;
+use crate::files::modified_s;
 
 /// In characters.
 const LONGEST_NAME: usize = 80;
@@ -127,14 +127,8 @@ fn line(path: &Path) -> Option<LibraryGame> {
         return None;
     }
     let saved = SavedGame::read(path).ok()??;
-    let modified = path.metadata().and_then(|data| data.modified()).ok()?;
     let headline = PgnFile::read(saved.pgn()?.as_bytes()).ok()?.headlines().into_iter().next()?;
-    Some(LibraryGame {
-        name,
-        headline,
-        unfinished: !saved.is_over(),
-        modified_s: modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-    })
+    Some(LibraryGame { name, headline, unfinished: !saved.is_over(), modified_s: modified_s(path)? })
 }
 
 #[cfg(test)]

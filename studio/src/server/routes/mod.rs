@@ -17,7 +17,7 @@ use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::access::{Access, Denied};
@@ -192,8 +192,12 @@ fn reject(rejection: &JsonRejection) -> Response {
 }
 
 fn answer(result: Result<(), ActionError>) -> Response {
+    answer_with(result.map(|()| json!({})))
+}
+
+fn answer_with(result: Result<impl Serialize, ActionError>) -> Response {
     match result {
-        Ok(()) => Json(json!({})).into_response(),
+        Ok(value) => Json(value).into_response(),
         Err(error @ ActionError::Invalid(_)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
         Err(error @ ActionError::NotNow(_)) => refuse(StatusCode::CONFLICT, &error.to_string()),
     }

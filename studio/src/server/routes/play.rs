@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Studio, answer, pgn_file, refuse, reject};
+use super::{Studio, answer, answer_with, pgn_file, refuse, reject};
 use crate::play::{Action, PgnFile};
 use crate::reviews::ReviewCommand;
 
@@ -49,10 +49,7 @@ pub(super) async fn pgn(State(studio): State<Studio>, Query(query): Query<PgnQue
 }
 
 pub(super) async fn headlines(State(studio): State<Studio>) -> Response {
-    match studio.table.headlines().await {
-        Ok(headlines) => Json(headlines).into_response(),
-        Err(error) => answer(Err(error)),
-    }
+    answer_with(studio.table.headlines().await)
 }
 
 pub(super) async fn games(State(studio): State<Studio>) -> Response {
@@ -120,10 +117,7 @@ pub(super) async fn look(
     looked: Result<Json<Looked>, JsonRejection>,
 ) -> Response {
     match looked {
-        Ok(Json(Looked { node })) => match studio.table.look(node).await {
-            Ok(position) => Json(position).into_response(),
-            Err(error) => answer(Err(error)),
-        },
+        Ok(Json(Looked { node })) => answer_with(studio.table.look(node).await),
         Err(rejection) => reject(&rejection),
     }
 }
@@ -139,10 +133,7 @@ pub(super) async fn tree(
     question: Result<Json<TreeQuestion>, JsonRejection>,
 ) -> Response {
     match question {
-        Ok(Json(TreeQuestion { moves })) => match studio.table.tree(moves).await {
-            Ok(tree) => Json(tree).into_response(),
-            Err(error) => answer(Err(error)),
-        },
+        Ok(Json(TreeQuestion { moves })) => answer_with(studio.table.tree(moves).await),
         Err(rejection) => reject(&rejection),
     }
 }
