@@ -16,13 +16,10 @@ use tokio::sync::watch;
 
 use super::view::ReviewView;
 use crate::engines::EngineSpec;
-use crate::play::{ActionError, ReviewedGame};
+use crate::play::{ActionError, Edit, ReviewedGame};
 
 /// The second line tells whether the best move was the only good one.
 const LINES: usize = 2;
-
-/// The NAGs that judge a move: !, ?, !!, ??, !?, ?!.
-const JUDGEMENTS: std::ops::RangeInclusive<u8> = 1..=6;
 
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
@@ -72,10 +69,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what the review of the move will write.
+/// Removes the marks, the evaluation and the remark that the review will write again.
 fn clear(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
     if played.mark.is_some() {
-        JUDGEMENTS.for_each(|nag| tree.remove_nag(node, nag));
+        Edit::Mark(0).apply(tree, node);
     }
     tree.set_command(node, "eval", None);
     let remark = remark(played).unwrap_or_default();
