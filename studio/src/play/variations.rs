@@ -11,7 +11,7 @@ use super::played::{LegalMove, PlayedGame};
 /// The NAGs of `!`, `?`, `!!`, `??`, `!?` and `?!`.
 const MARKS: std::ops::RangeInclusive<u8> = 1..=6;
 
-/// A change of the tree at a move.
+/// What a person may change at a move: its place among the variations, or what is noted there.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Edit {
@@ -120,7 +120,7 @@ pub struct NodeView {
     /// The position after the move; empty after a word that is no move.
     pub fen: String,
     pub check: bool,
-    /// Before the move that begins a variation, and after it; without commands.
+    /// Comments before the move, if it begins a variation, and after it, without `[%…]` commands.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub before: String,
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -18,8 +18,8 @@ const SHORTEN: u64 = 500_000;
 
 const ROOT_SLICES: u64 = 2;
 
-/// A root Q of at least this, for the side to move, gives all slices to the root. Below −WINNING as well, the game
-/// counts as decided.
+/// From this root Q on (side to move's view) all slices search the root. Below −WINNING too the game counts as decided,
+/// which brings more slices.
 const WINNING: f32 = 0.5;
 
 /// Limits on the most visited line: plies, visits that each move needs, slices per position.

@@ -299,7 +299,8 @@ impl NodeStore {
         Chain::new(&self.edges, &node.first_edge, node.edges())
     }
 
-    /// Calls `each` with index, edge id, edge and move, in order. Returns the first move without an edge.
+    /// Calls `each` with the index, the edge's number, the edge and the move of every expanded move, in order. Returns the
+    /// first move that has no edge yet.
     #[inline]
     pub fn for_each_edge<'a>(
         &'a self,

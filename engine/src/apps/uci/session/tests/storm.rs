@@ -60,7 +60,7 @@ const WORDS: [&str; 36] = [
     "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
 ];
 
-/// Without the network settings.
+/// The state with the defaults of the settings that choose a network, to compare all others.
 fn settled(state: &SessionState) -> SessionState {
     let mut state = state.clone();
     let Settings { weights, backend, precision, step_limits, .. } = &mut state.0;
