@@ -16,7 +16,7 @@ mod visit;
 mod run;
 
 pub mod players;
-pub mod time;
+pub mod time_management;
 
 pub use noise::{Noise, sample_by_visits};
 pub use params::{Limits, ParamSettings, Params, Puct};

@@ -1,5 +1,5 @@
 //! All UCI options, one line each, and their defaults; those of the fields of `params` and `time` are in
-//! `search/params.rs` and `search/time/params.rs`.
+//! `search/params.rs` and `search/time_management/params.rs`.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub use super::uci_option::{OptionChange, OptionDescription, OptionEffect, Optio
 use crate::chess::tables::ProbeRules;
 use crate::nets::onnx::{MAX_STEPS, StepLimits};
 use crate::search::players::UctParams;
-use crate::search::time::TimeParams;
+use crate::search::time_management::TimeParams;
 use crate::search::{ParamSettings, Params};
 
 /// The only alias that `uci` lists, because cutechess hides options whose names begin with `UCI_`.

@@ -6,7 +6,7 @@ use crate::chess::tables::ProbeRules;
 use crate::nets::eval::Precision;
 use crate::nets::onnx::StepLimits;
 use crate::search::players::{Player, UctParams};
-use crate::search::time::TimeParams;
+use crate::search::time_management::TimeParams;
 use crate::search::{ParamSettings, Params};
 
 /// Per cent of `Hash` for the evaluation cache; the rest is the tree's.

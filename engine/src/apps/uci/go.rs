@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::search::time::GoLimits;
+use crate::search::time_management::GoLimits;
 
 /// Search time of a `go` without a valid limit, which must end by itself.
 const UNKNOWN_LIMIT: Duration = Duration::from_millis(100);
@@ -148,7 +148,7 @@ impl Number<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::time::Clock;
+    use crate::search::time_management::Clock;
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)

@@ -11,7 +11,7 @@ use shakmaty::{Color, Move};
 use super::info::Printer;
 use super::stats;
 use crate::apps::io::Writer;
-use crate::search::time::{
+use crate::search::time_management::{
     Budget, IterationStats, RoundTimes, SearchTrend, TimeParams, should_stop, visits_left,
 };
 use crate::search::{MoveStats, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};

@@ -6,7 +6,7 @@ use shakmaty::Move;
 
 use super::made_move::MadeMove;
 use crate::chess::position::Game;
-use crate::search::time::{Clock, Overhead, OverheadEstimate, TimedMove};
+use crate::search::time_management::{Clock, Overhead, OverheadEstimate, TimedMove};
 
 #[derive(Debug, Default)]
 pub struct OverheadTracker {

@@ -8,7 +8,7 @@ use shakmaty::Move;
 use super::observer::{FinishedSearch, SearchHandle};
 use super::reply::Reply;
 use crate::chess::position::Game;
-use crate::search::time::Clock;
+use crate::search::time_management::Clock;
 use crate::search::{MoveStats, Report};
 use crate::setup::strength::{self, Strength};
 

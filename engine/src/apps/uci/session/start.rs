@@ -9,7 +9,7 @@ use crate::apps::uci::observer::{GoContext, SearchHandle, UciObserver};
 use crate::apps::uci::running::{Activity, GoMode, RunningSearch};
 use crate::chess::position::Game;
 use crate::search::Limits;
-use crate::search::time::{Budget, GoLimits};
+use crate::search::time_management::{Budget, GoLimits};
 use crate::setup::settings::Settings;
 use crate::setup::{LoadError, RootMoves, SearchRequest, strength};
 
