@@ -7,10 +7,14 @@
  * @import {GameView, LegalMove, Side, TreeNode} from '../types.js'
  */
 import { Chessground } from '../vendor/chessground.min.js';
+import { shapesOf, wordsOf } from './drawings.js';
 
 /** @typedef {{uci: string, brush: string, width?: number}} Arrow */
 /** @typedef {{uci: string, fen: string}} Preview a position that is shown in place of the game's */
-/** @typedef {{arrows: Arrow[], heat: Map<string, number>, preview: Preview | null}} Overlay heat is 1 to 5 by square */
+/**
+ * @typedef {{arrows: Arrow[], own: string[], heat: Map<string, number>, preview: Preview | null}} Overlay `own` is what a
+ *   person has drawn; heat is 1 to 5 by square
+ */
 
 /**
  * A position on the board.
@@ -23,9 +27,6 @@ import { Chessground } from '../vendor/chessground.min.js';
  * @property {LegalMove[]} legal
  * @property {boolean} premoves
  */
-
-/** Brushes by the letters of `[%cal]` and `[%csl]`. @type {Record<string, string>} */
-const BRUSHES = { G: 'green', R: 'red', Y: 'yellow', B: 'blue' };
 
 /**
  * In the last position of a running game, persons make its moves; elsewhere moves become variations.
@@ -45,11 +46,6 @@ export function stageOf(game, node, isLast, legal) {
   return { fen: node.fen, last: node.uci || null, check: node.check, mover, legal, premoves: isRunning && persons.length === 1 };
 }
 
-/** Arrows and squares in a file, such as `Ge2e4` and `Rd5`. @param {string[]} words @returns {Arrow[]} */
-export function drawn(words) {
-  return words.map((word) => ({ uci: word.slice(1), brush: BRUSHES[word[0]] ?? 'green' }));
-}
-
 /** @param {string} uci @returns {[Key, Key]} */
 function squares(uci) {
   return [/** @type {Key} */ (uci.slice(0, 2)), /** @type {Key} */ (uci.slice(2, 4))];
@@ -58,7 +54,7 @@ function squares(uci) {
 /** @param {Arrow} arrow @returns {DrawShape} */
 function shape({ uci, brush, width }) {
   const [orig, dest] = squares(uci);
-  return { orig, ...(dest ? { dest } : {}), brush, ...(width ? { modifiers: { lineWidth: width } } : {}) };
+  return { orig, dest, brush, ...(width ? { modifiers: { lineWidth: width } } : {}) };
 }
 
 export class Board {
@@ -66,14 +62,32 @@ export class Board {
   #ground = null;
   #element;
   #moved;
+  #drawn;
+  /** What is drawn. @type {string[]} */
+  #own = [];
+  /** The last press on the board draws. */
+  #isDrawing = false;
 
   /**
    * @param {HTMLElement} element
    * @param {(from: string, to: string, premove: boolean) => void} moved a person has moved a piece
+   * @param {(words: string[]) => void} drawn a person has drawn or erased something
    */
-  constructor(element, moved) {
+  constructor(element, moved, drawn) {
     this.#element = element;
     this.#moved = moved;
+    this.#drawn = drawn;
+    // Before the board hears of it.
+    element.addEventListener('pointerdown', (event) => {
+      this.#isDrawing = event.button === 2 || event.shiftKey;
+    }, { capture: true });
+  }
+
+  /** @param {DrawShape[]} shapes */
+  #changed(shapes) {
+    // Chessground erases everything at a click on an empty square. But drawings are part of the game.
+    if (this.#isDrawing) this.#drawn(wordsOf(shapes));
+    else this.#ground?.setShapes(shapesOf(this.#own));
   }
 
   /**
@@ -81,7 +95,8 @@ export class Board {
    * @param {Side} orientation
    * @param {Overlay} overlay
    */
-  show({ fen, last, check, mover, legal, premoves }, orientation, { arrows, heat, preview }) {
+  show({ fen, last, check, mover, legal, premoves }, orientation, { arrows, own, heat, preview }) {
+    this.#own = own;
     /** @type {Side} */
     const turn = (preview?.fen ?? fen).split(' ')[1] === 'w' ? 'white' : 'black';
     /** @type {Map<Key, Key[]>} */
@@ -112,7 +127,13 @@ export class Board {
         events: { after: (from, to, metadata) => this.#moved(from, to, Boolean(metadata.premove)) },
       },
       premovable: { enabled: premoves && !preview },
-      drawable: { autoShapes: preview ? [] : arrows.map(shape) },
+      drawable: {
+        enabled: !preview,
+        shapes: preview ? [] : shapesOf(own),
+        autoShapes: preview ? [] : arrows.map(shape),
+        eraseOnMovablePieceClick: false,
+        onChange: (shapes) => this.#changed(shapes),
+      },
     };
     if (this.#ground) this.#ground.set(config);
     else this.#ground = Chessground(this.#element, config);

@@ -1,7 +1,7 @@
 /**
  * The clocks, which run on between messages of the server.
  *
- * @import {GameView, Side} from '../types.js'
+ * @import {GameView, Side, TreeNode} from '../types.js'
  */
 
 /** @param {number} ms */
@@ -13,6 +13,19 @@ export function clockText(ms) {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}
+
+/**
+ * A side's time after the moves of a path, from `[%clk]`.
+ *
+ * @param {TreeNode[]} path
+ * @param {number} firstPly
+ * @param {Side} side
+ * @returns {string | null}
+ */
+export function recordedClock(path, firstPly, side) {
+  const parity = side === 'white' ? 0 : 1;
+  return path.findLast((node, index) => node.clock && (firstPly + index) % 2 === parity)?.clock ?? null;
 }
 
 /**

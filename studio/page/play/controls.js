@@ -11,14 +11,16 @@ import { soundsAreOn } from './sounds.js';
 import { boardRows, sideName } from './words.js';
 
 /**
- * A player with clock and captured pieces.
+ * A player with clock and captured pieces. The clock is the running one, or what the record of the game says of the
+ * position on the board.
  *
  * @param {GameView | null} game
  * @param {Side} side
  * @param {string} fen the position on the board
  * @param {number} since milliseconds since the game was received
+ * @param {string | null} recorded the clock on record
  */
-export function playerStrip(game, side, fen, since) {
+export function playerStrip(game, side, fen, since, recorded) {
   const toMove = game && !game.end && game.turn === side;
   const taken = game ? captured(game.start_fen, fen, side) : null;
   return html`
@@ -29,8 +31,10 @@ export function playerStrip(game, side, fen, since) {
       <span class="taken">${taken && taken.words !== '' ? html`<span aria-hidden="true">${taken.signs}</span>
         <span class="unseen">has captured ${taken.words}</span>` : nothing}${taken && taken.lead > 0
           ? html`<span class="lead"><span class="unseen">, ahead by </span>+${taken.lead}</span>` : nothing}</span>
-      ${game?.clock ? html`<span class="clock ${side}" role="timer" aria-label="${sideName(side)}'s clock"
-        .textContent=${clockShows(game, side, since)}></span>` : nothing}
+      ${game?.clock && (game.clock.running || recorded === null) ? html`<span class="clock ${side}" role="timer"
+          aria-label="${sideName(side)}'s clock" .textContent=${clockShows(game, side, since)}></span>`
+        : recorded !== null ? html`<span class="clock" title="Time left after the move"><span class="unseen">${sideName(side)}'s
+          clock: </span>${recorded}</span>` : nothing}
     </div>`;
 }
 
@@ -53,6 +57,7 @@ function toggle(label, pressed, action, disabled = false) {
  * @typedef {object} GameButtons
  * @property {boolean} resigning whether resigning waits for confirmation
  * @property {(action: object) => void} act
+ * @property {() => void} takeBack
  * @property {() => void} newGame
  * @property {() => void} resign
  * @property {() => void} keepPlaying disarms resigning
@@ -71,7 +76,7 @@ export function gameButtons(game, on) {
   return html`
     <div class="buttons" role="group" aria-label="Game">
       ${button('New game', on.newGame)}
-      ${button('Take back', () => on.act({ do: 'take_back' }), game.take_back === 0)}
+      ${button('Take back', on.takeBack, game.take_back === 0)}
       ${on.resigning && !over ? html`${button('Yes, resign', () => on.act({ do: 'resign' }))}${button('Keep playing', on.keepPlaying)}`
         : button('Resign', on.resign, over)}
       ${button(two ? 'Agree a draw' : 'Offer a draw', () => on.act({ do: 'draw' }), over)}

@@ -16,6 +16,14 @@ export function scoreText(score) {
   return score.cp < 0 ? `−${pawns}` : `+${pawns}`;
 }
 
+/** An evaluation of a file, such as `0.31` or `#-3`. @param {string} text */
+export function recordedScore(text) {
+  const mate = /^#([+-]?\d+)/.exec(text);
+  if (mate) return scoreText({ mate: Number(mate[1]) });
+  const pawns = Number.parseFloat(text);
+  return Number.isNaN(pawns) ? text : scoreText({ cp: Math.round(100 * pawns) });
+}
+
 /**
  * White's expected result from 0 to 100.
  *

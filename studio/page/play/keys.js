@@ -10,6 +10,7 @@ const KEYS = /** @type {const} */ ([
   ['m', 'make it the main line'],
   ['Delete', 'delete from this move on'],
   ['z', 'undo the last edit'],
+  ['right button', 'draw an arrow or a square; Shift red, Alt blue, both yellow'],
   ['/', 'go to the move field'],
   ['f', 'flip the board'],
   ['Esc', 'keep playing instead of resigning'],

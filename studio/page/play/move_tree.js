@@ -82,6 +82,21 @@ export class MoveTree {
   }
 }
 
+/**
+ * Whether variations or notes stand after the position that so many plies of taking back lead to.
+ *
+ * @param {MoveTree} tree
+ * @param {number} at node of the last move that was played
+ * @param {number} plies
+ */
+export function losesNotes(tree, at, plies) {
+  const taken = plies === 0 ? [] : tree.path(at).slice(-plies);
+  if (taken.length === 0) return false;
+  const isNoted = taken.some(({ comment, before, nags, shapes }) => comment || before || nags || shapes);
+  const variations = [...taken.map(({ parent }) => tree.children(parent).length - 1), tree.children(at).length];
+  return isNoted || variations.some((count) => count > 0);
+}
+
 /** @param {number} ply */
 function numberOf(ply) {
   return `${Math.floor(ply / 2) + 1}${ply % 2 === 0 ? '.' : '...'}`;

@@ -5,6 +5,7 @@
  * @import {MoveTree, Part} from './move_tree.js'
  */
 import { html, noChange, nothing } from '../vendor/lit-html.js';
+import { recordedScore } from './evaluation.js';
 import { nagText, rowsOf } from './move_tree.js';
 
 /** @typedef {Map<number, {mark: string, name: string, className: string}>} Marks of a review, by the move's index */
@@ -18,17 +19,18 @@ export class MoveList {
    * @param {MoveTree} tree
    * @param {number} shown node of the position on the board
    * @param {Marks} marks
+   * @param {Map<number, string>} evals of a review, by the move's index
    * @param {boolean} isNew the list is not on the page yet
    * @param {object} on
    * @param {(node: number) => void} on.go
    * @param {(node: number) => void} on.menu
    */
-  view(game, tree, shown, marks, isNew, on) {
+  view(game, tree, shown, marks, evals, isNew, on) {
     // The list may have thousands of moves, and the page is drawn ten times a second.
-    const drawn = [tree, shown, JSON.stringify([...marks])];
+    const drawn = [tree, shown, JSON.stringify([[...marks], [...evals]])];
     if (!isNew && drawn.every((value, index) => value === this.#drawn[index])) return noChange;
     this.#drawn = drawn;
-    return moveList(game, tree, shown, marks, on);
+    return moveList(game, tree, shown, marks, evals, on);
   }
 }
 
@@ -37,11 +39,18 @@ export class MoveList {
  * @param {MoveTree} tree
  * @param {number} shown
  * @param {Marks} marks
+ * @param {Map<number, string>} evals
  * @param {{go: (node: number) => void, menu: (node: number) => void}} on
  */
-function moveList(game, tree, shown, marks, { go, menu }) {
-  /** @param {TreeNode} node @param {string} label @param {{mark: string, name: string, className: string}} [mark] */
-  const move = (node, label, mark) => {
+function moveList(game, tree, shown, marks, evals, { go, menu }) {
+  /** Evaluation and clock. @param {string | undefined} score @param {string | undefined} clock */
+  const numbers = (score, clock) => (score || clock ? html`<span class="numbers">${score
+    ? html`<span title="Evaluation for White">${recordedScore(score)}</span>` : nothing} ${clock
+    ? html`<span title="Time left">${clock}</span>` : nothing}</span>` : nothing);
+  /** @param {TreeNode} node @param {string} label @param {number} [ply] index in the main line */
+  const move = (node, label, ply) => {
+    const mark = ply === undefined ? undefined : marks.get(ply);
+    const score = node.eval ?? (ply === undefined ? undefined : evals.get(ply));
     const [signs, words] = nagText(node.nags ?? []);
     const sign = mark?.mark ?? signs;
     return html`<button type="button" class="move ${mark?.className ?? ''}" title=${mark?.name ?? (words || nothing)}
@@ -50,14 +59,15 @@ function moveList(game, tree, shown, marks, { go, menu }) {
         event.preventDefault();
         menu(node.id);
       }}>${label ? `${label} ` : nothing}${node.san}${sign
-        ? html`<span class="mark">${sign}<span class="unseen"> ${mark?.name ?? words}</span></span>` : nothing}</button>`;
+        ? html`<span class="mark">${sign}<span class="unseen"> ${mark?.name ?? words}</span></span>` : nothing}${ply === undefined ? nothing
+        : numbers(score, node.clock)}</button>`;
   };
   let index = 0;
   /** @param {TreeNode | null} node @param {boolean} missing */
   const cell = (node, missing) => {
     if (!node) return html`<td>${missing ? '…' : nothing}</td>`;
     index += 1;
-    return html`<td>${move(node, '', marks.get(index - 1))}</td>`;
+    return html`<td>${move(node, '', index - 1)}</td>`;
   };
   /** @param {Part[]} parts @returns {unknown[]} */
   const text = (parts) => parts.map((part, place) => {

@@ -36,6 +36,11 @@ export function marksOf(review) {
   return marks;
 }
 
+/** Evaluations after the moves by their index, as in a file. @param {Review | null} review @returns {Map<number, string>} */
+export function evalsOf(review) {
+  return new Map((review?.moves ?? []).flatMap(({ ply, eval: text }) => (text ? [/** @type {[number, string]} */ ([ply, text])] : [])));
+}
+
 /** @param {number} seconds */
 function left(seconds) {
   return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;

@@ -1,28 +1,28 @@
 /**
  * The room for playing.
  *
- * @import {GameView, LegalMove, Review, Side, ThoughtLine, Thoughts} from '../types.js'
- * @import {Overlay} from './board.js'
+ * @import {GameView, Review, Side, Thoughts} from '../types.js'
  */
 import { act, addVariation, look } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { news } from './announcer.js';
-import { Board, drawn, stageOf } from './board.js';
-import { clockShows } from './clock.js';
+import { BoardView } from './board_view.js';
+import { clockShows, recordedClock } from './clock.js';
 import { boardAsText, browseButtons, gameButtons, playerStrip, thoughtButtons } from './controls.js';
-import { evaluationAt, evaluationBar, evaluationLines, heatOf, priorArrows } from './evaluation.js';
+import { evaluationAt, evaluationBar, evaluationLines } from './evaluation.js';
 import { GameFiles } from './game_files.js';
+import { press } from './keyboard.js';
 import { showKeys } from './keys.js';
 import { Looking } from './looking.js';
-import { EDIT_KEYS, moveMenu } from './move_menu.js';
+import { EDIT_KEYS, MoveMenu } from './move_menu.js';
 import { MoveList, phaseAt } from './moves.js';
 import { NewGameForm } from './new_game_form.js';
-import { LinePreview } from './preview.js';
-import { promotionDialog } from './promotion.js';
-import { marksOf, reviewOf, reviewPanel } from './review.js';
+import { evalsOf, marksOf, reviewOf, reviewPanel } from './review.js';
 import { toggleSounds } from './sounds.js';
+import { statusText } from './status.js';
+import { takeBack } from './take_back.js';
 import { SearchTree } from './tree.js';
-import { sideName, spoken } from './words.js';
+import { spoken } from './words.js';
 
 /** Between two drawings of running clocks. */
 const CLOCK_MS = 100;
@@ -40,20 +40,17 @@ export class PlayRoom {
   #review = null;
   #looking = new Looking(look, () => this.#draw());
   #moves = new MoveList();
-  /** Node whose menu is open. @type {number | null} */
-  #menu = null;
-  #flipped = false;
+  #menu = new MoveMenu(() => this.#draw());
+  #view = new BoardView({
+    play: (uci) => this.#send(uci),
+    save: (node, words) => this.#edit(node, { shapes: words }),
+    changed: () => this.#draw(),
+  });
   /** @type {string | null} */
   #error = null;
-  /** Promotions to choose from. @type {LegalMove[]} */
-  #promotions = [];
   #form = new NewGameForm(() => this.#draw());
   /** Resigning waits for confirmation. Any other action cancels it. */
   #resigning = false;
-  #heat = false;
-  /** Move under the mouse or the focus. @type {string | null} */
-  #arrow = null;
-  #preview = new LinePreview(() => this.#draw());
   #tree = new SearchTree(() => this.#draw());
   #files = new GameFiles({
     game: () => this.#game,
@@ -64,9 +61,9 @@ export class PlayRoom {
     },
     changed: () => this.#draw(),
   });
-  /** @type {Board | null} */
-  #board = null;
   #isDrawing = false;
+  /** A drawing waits for the next frame. */
+  #isDue = false;
   /** Something has changed during a drawing. */
   #isStale = false;
   /** Position of the last scrolling of the moves. */
@@ -90,12 +87,10 @@ export class PlayRoom {
     this.#game = game;
     this.#received = performance.now();
     this.#looking.receive(game);
-    if (before && before.board !== game.board) this.#menu = null;
+    if (before && before.board !== game.board) this.#menu.close();
     if (before && before.revision !== game.revision) {
-      this.#arrow = null;
-      this.#preview.end();
+      this.#view.clear();
       this.#resigning = false;
-      this.#promotions = [];
       // The message is about the previous position.
       this.#error = null;
     }
@@ -108,7 +103,7 @@ export class PlayRoom {
   /** @param {Thoughts | null} thoughts */
   receiveThoughts(thoughts) {
     this.#thoughts = thoughts;
-    this.#draw();
+    this.#drawSoon();
   }
 
   /** @param {Review | null} review */
@@ -132,12 +127,6 @@ export class PlayRoom {
     return this.#error === null;
   }
 
-  /** @returns {Side} */
-  #orientation() {
-    const personIsBlack = this.#game?.black.kind === 'person' && this.#game.white.kind !== 'person';
-    return personIsBlack !== this.#flipped ? 'black' : 'white';
-  }
-
   /** The position on the board. @param {GameView} game */
   #node(game) {
     return this.#looking.tree.node(this.#looking.node) ?? game.tree[0];
@@ -149,8 +138,7 @@ export class PlayRoom {
     this.#looking.go(node);
     this.#resigning = false;
     this.#error = null;
-    this.#arrow = null;
-    this.#preview.end();
+    this.#view.clear();
     const { san } = this.#looking.tree.node(this.#looking.node) ?? { san: '' };
     if (san) this.#say(spoken(san));
     this.#draw();
@@ -162,27 +150,16 @@ export class PlayRoom {
     this.#go(ply === 0 ? tree.root.id : tree.after(tree.root.id)[ply - 1]?.id);
   }
 
-  /** Changes the tree at a node. @param {number} node @param {string | Record<string, unknown>} change */
-  #edit(node, change) {
-    return this.#act({ do: 'edit', node, change });
-  }
-
-  /** @param {string | null} uci */
-  #point(uci) {
-    this.#arrow = uci;
-    this.#draw();
+  /** Changes the tree at a node. @param {number} node @param {string | Record<string, unknown>} change @param {string} [seen] */
+  #edit(node, change, seen) {
+    return this.#act({ do: 'edit', node, change, seen });
   }
 
   /** @param {KeyboardEvent} event */
   #key(event) {
-    const target = /** @type {HTMLElement} */ (event.target);
-    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
-    if (this.#root.hidden || event.ctrlKey || event.altKey || event.metaKey || document.querySelector('dialog[open]')) {
-      return;
-    }
+    if (this.#root.hidden) return;
     const { tree, node } = this.#looking;
-    /** @type {Record<string, () => void>} */
-    const keys = {
+    press(event, {
       ArrowLeft: () => this.#go(tree.node(node)?.parent),
       ArrowRight: () => this.#go(tree.children(node)[0]?.id),
       ArrowUp: () => this.#go(tree.otherLine(node, -1) ?? undefined),
@@ -194,49 +171,18 @@ export class PlayRoom {
         this.#draw();
       },
       c: () => this.#openMenu(node),
-      f: () => this.#flip(),
+      f: () => this.#view.flip(),
       z: () => this.#undo(),
       '?': showKeys,
       '/': () => this.#root.querySelector('input')?.focus(),
       ...Object.fromEntries(Object.entries(EDIT_KEYS).map(([key, change]) => [key, () => this.#edit(node, change)])),
-    };
-    // In an empty move field, the keys that write nothing work, but not those that change the game.
-    const isEmptyField = target instanceof HTMLInputElement && target.id === 'typed' && target.value === '';
-    const works = isEmptyField && event.key.length > 1 && !(event.key in EDIT_KEYS);
-    if (!(event.key in keys) || (typing && !works)) return;
-    event.preventDefault();
-    keys[event.key]();
-  }
-
-  #flip() {
-    this.#flipped = !this.#flipped;
-    this.#draw();
-  }
-
-  /**
-   * A piece was moved on the board.
-   *
-   * @param {string} from
-   * @param {string} to
-   * @param {boolean} premove
-   */
-  #moved(from, to, premove) {
-    const moves = this.#looking.legal.filter((move) => move.uci.startsWith(from + to));
-    const queen = moves.find((move) => move.uci.endsWith('q'));
-    if (moves.length > 1 && !(premove && queen)) {
-      this.#promotions = moves;
-      this.#draw();
-      return;
-    }
-    const move = moves.length > 1 ? queen : moves[0];
-    if (move) this.#send(move.uci);
-    else this.#draw();
+    }, (key) => key in EDIT_KEYS);
   }
 
   /** Plays a move of the game, or adds one after another position. @param {string} text */
   async #send(text) {
-    this.#promotions = [];
     const game = this.#game;
+    this.#view.clear();
     if (!game) return false;
     if (this.#looking.isLast && !game.end) {
       this.#looking.moves(true);
@@ -249,8 +195,7 @@ export class PlayRoom {
 
   /** Adds moves after the position on the board, and goes there. @param {string} text */
   async #variation(text) {
-    this.#preview.end();
-    this.#arrow = null;
+    this.#view.clear();
     const answer = await addVariation(this.#looking.node, text);
     this.#error = 'error' in answer ? answer.error : null;
     if ('value' in answer) this.#go(answer.value.node);
@@ -264,13 +209,8 @@ export class PlayRoom {
 
   /** @param {number} node */
   #openMenu(node) {
-    this.#menu = node;
-    this.#draw();
-  }
-
-  #closeMenu() {
-    this.#menu = null;
-    this.#draw();
+    const shown = this.#looking.tree.node(node);
+    if (shown) this.#menu.open(shown);
   }
 
   /** @param {SubmitEvent} event */
@@ -298,12 +238,13 @@ export class PlayRoom {
     return evaluationAt(this.#thoughts, this.#node(game).id);
   }
 
-  /** @param {GameView} game @returns {Overlay} */
-  #overlay(game) {
-    const known = this.#heat && game.analysis ? this.#evaluation(game)?.moves ?? [] : [];
-    const own = drawn(this.#node(game).shapes ?? []);
-    const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : [...own, ...priorArrows(known)];
-    return { arrows, heat: heatOf(known), preview: this.#preview.now };
+  /** Draws at most once a frame, and not in hidden tabs. */
+  #drawSoon() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      if (this.#isDue) this.#draw();
+    });
   }
 
   #draw() {
@@ -313,8 +254,9 @@ export class PlayRoom {
       return;
     }
     this.#isDrawing = true;
+    this.#isDue = false;
     try {
-      render(this.#view(), this.#root);
+      render(this.#page(), this.#root);
     } finally {
       this.#isDrawing = false;
     }
@@ -324,17 +266,13 @@ export class PlayRoom {
       return;
     }
     const square = this.#root.querySelector('.board');
-    if (!this.#board && square instanceof HTMLElement) {
-      this.#board = new Board(square, (from, to, premove) => this.#moved(from, to, premove));
-    }
     const game = this.#game;
-    if (game) {
-      const { isLast, legal } = this.#looking;
-      this.#board?.show(stageOf(game, this.#node(game), isLast, legal), this.#orientation(), this.#overlay(game));
+    if (game && square instanceof HTMLElement) {
+      this.#view.show(square, game, this.#looking, this.#node(game), this.#evaluation(game));
     }
     this.#scrollMoves();
     for (const [id, open] of /** @type {const} */ ([
-      ['new-game', this.#form.isOpen], ['promotion', this.#promotions.length], ['move-menu', this.#menu !== null],
+      ['new-game', this.#form.isOpen], ['promotion', this.#view.asksForPromotion], ['move-menu', this.#menu.isOpen],
     ])) {
       const dialog = this.#root.querySelector(`#${id}`);
       if (!(dialog instanceof HTMLDialogElement)) continue;
@@ -355,25 +293,27 @@ export class PlayRoom {
     else if (at.bottom > from.bottom) list.scrollTop += at.bottom - from.bottom;
   }
 
-  #view() {
+  #page() {
     const game = this.#game;
-    const bottom = this.#orientation();
+    const bottom = this.#view.orientation(game);
     const top = bottom === 'white' ? 'black' : 'white';
     const fen = game ? this.#node(game).fen : '';
     if (game) this.#tree.follow(`${game.board} ${game.revision} ${this.#looking.node}`, game.analysis);
     const since = performance.now() - this.#received;
+    const path = game ? this.#looking.tree.path(this.#looking.node) : [];
+    const recorded = (/** @type {Side} */ side) => recordedClock(path, game?.first_ply ?? 0, side);
     return html`
       <div class="table" data-revision=${game?.revision ?? nothing} data-at-stake=${game?.at_stake ?? nothing}>
         <div class="sides">
-          ${playerStrip(game, top, fen, since)}
+          ${playerStrip(game, top, fen, since, recorded(top))}
           <div class="boards">
             ${game?.analysis ? evaluationBar(this.#evaluation(game), bottom === 'black') : nothing}
             <div class="square"><div class="board"></div></div>
           </div>
-          ${playerStrip(game, bottom, fen, since)}
+          ${playerStrip(game, bottom, fen, since, recorded(bottom))}
         </div>
         <div class="panel">
-          <p class="status" id="status">${this.#status()}</p>
+          <p class="status" id="status">${statusText(game, this.#looking)}</p>
           ${game?.notice ? html`<p class="notice">${game.notice}
             ${game.stalled ? html`<button type="button" @click=${() => this.#act({ do: 'retry' })}>Start it again</button>`
               : nothing}</p>` : nothing}
@@ -387,29 +327,12 @@ export class PlayRoom {
           ${game ? this.#panel(game, fen) : nothing}
         </div>
       </div>
-      ${this.#promotions.length > 0 && game ? promotionDialog(fen.split(' ')[1] === 'w' ? 'white' : 'black', (piece) => {
-        const move = this.#promotions.find((promotion) => promotion.uci.endsWith(piece));
-        if (move) this.#send(move.uci);
-      }, () => {
-        this.#promotions = [];
-        this.#draw();
-      }) : nothing}
+      ${this.#view.promotion(fen.split(' ')[1] === 'w' ? 'white' : 'black')}
       ${this.#form.view(game, () => {
-        this.#flipped = false;
+        this.#view.unflip();
         this.#error = null;
       })}
-      ${this.#menuView(game)}`;
-  }
-
-  /** @param {GameView | null} game */
-  #menuView(game) {
-    const { tree } = this.#looking;
-    const node = this.#menu === null ? undefined : tree.node(this.#menu);
-    if (!game || !node) return nothing;
-    return moveMenu(node, tree.numbered(node.id, game.first_ply), {
-      edit: (change) => this.#edit(node.id, change),
-      close: () => this.#closeMenu(),
-    });
+      ${this.#menu.view(this.#looking.tree, game?.first_ply ?? 0, (node, change, seen) => this.#edit(node, change, seen))}`;
   }
 
   /** @param {GameView} game @param {string} fen */
@@ -423,24 +346,24 @@ export class PlayRoom {
     };
     return html`
       ${thoughtButtons(game, {
-        heat: this.#heat,
+        heat: this.#view.heat,
         tree: this.#tree.isOpen,
         act: (action) => this.#act(action),
-        toggleHeat: redraw(() => { this.#heat = !this.#heat; }),
+        toggleHeat: redraw(() => { this.#view.heat = !this.#view.heat; }),
         toggleTree: () => this.#tree.toggle(),
       })}
       ${game.analysis ? evaluationLines(this.#evaluation(game), {
         isFinal,
         isElsewhere: this.#thoughts !== null && this.#thoughts.node !== node && this.#looking.isSettled,
       }, {
-        follow: (line) => this.#followLine(line),
+        follow: (line) => this.#view.follow(line),
         play: (moves) => this.#variation(moves.join(' ')),
         analyse: () => this.#looking.tell(),
       }) : nothing}
-      ${this.#tree.isOpen ? this.#tree.view((uci) => this.#point(uci)) : nothing}
+      ${this.#tree.isOpen ? this.#tree.view((uci) => this.#view.point(uci)) : nothing}
       <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
       <div class="moves" tabindex="0" role="region" aria-label="Moves">${
-        this.#moves.view(game, tree, node, marksOf(review), !this.#root.querySelector('.moves'), {
+        this.#moves.view(game, tree, node, marksOf(review), evalsOf(review), !this.#root.querySelector('.moves'), {
           go: (to) => this.#go(to),
           menu: (to) => this.#openMenu(to),
         })}</div>
@@ -454,43 +377,23 @@ export class PlayRoom {
       ${gameButtons(game, {
         resigning: this.#resigning,
         act: (action) => this.#act(action),
+        takeBack: () => takeBack(game, tree, (action) => this.#act(action)),
         newGame: () => this.#form.open(game, null),
         resign: redraw(() => { this.#resigning = true; }),
         keepPlaying: redraw(() => { this.#resigning = false; }),
-        flip: () => this.#flip(),
+        flip: () => this.#view.flip(),
         toggleSounds: redraw(toggleSounds),
       })}
       ${reviewPanel(game, review, ply, tree.isMain(node), {
         begin: (nodes) => this.#act({ do: 'begin', nodes }, 'review'),
         stop: () => this.#act({ do: 'stop' }, 'review'),
         go: (to) => this.#goTo(to),
-        point: (uci) => this.#point(uci),
+        point: (uci) => this.#view.point(uci),
         keep: () => this.#act({ do: 'keep' }, 'review'),
       })}
       ${this.#files.buttons(() => this.#form.open(game, fen))}
       <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted
         PGN or FEN is loaded. <button type="button" class="link" @click=${showKeys}>Keys</button>: ?</p>
       ${boardAsText(fen)}`;
-  }
-
-  /** Shows a line on the board while the pointer or the focus is on it. @param {ThoughtLine | null} line */
-  #followLine(line) {
-    this.#preview.end();
-    this.#point(line?.uci[0] ?? null);
-    if (line) this.#preview.begin(line);
-  }
-
-  #status() {
-    const game = this.#game;
-    if (!game) return 'Connecting …';
-    const { tree, node, isLast } = this.#looking;
-    if (!isLast) {
-      return tree.isMain(node) ? `Looking at move ${Math.ceil(tree.mainPly(node) / 2)} of ${Math.ceil(game.moves.length / 2)}.`
-        : `Looking at the variation ${tree.numbered(node, game.first_ply)}.`;
-    }
-    if (game.end) return `${game.end.text} ${game.end.result}`;
-    const check = game.moves.at(-1)?.check ?? game.start_check;
-    if (game.legal.length > 0) return `${sideName(game.turn)} to move${check ? ', in check' : ''}: your move.`;
-    return `${sideName(game.turn)} to move.`;
   }
 }

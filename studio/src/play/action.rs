@@ -59,6 +59,9 @@ pub enum Action {
     Edit {
         node: u32,
         change: Edit,
+        /// The comment that the person began to change. The edit is refused if it is another by now.
+        #[serde(default)]
+        seen: Option<String>,
     },
     /// Take the last edit back.
     Undo,
@@ -72,6 +75,8 @@ pub struct ReviewedGame {
     pub plies: usize,
     /// With its variations and comments.
     pub game: PgnGame,
+    /// Another number is another game, or the same one with other comments or variations.
+    pub edition: u64,
 }
 
 pub(super) type Answer<T> = oneshot::Sender<Result<T, ActionError>>;
@@ -84,7 +89,7 @@ pub(super) enum Request {
     Headlines(Answer<Vec<Headline>>),
     Tree(Vec<String>, Answer<TreeView>),
     Look(Option<u32>, Answer<PositionView>),
-    Annotate(ReviewedGame, Answer<()>),
+    Annotate(ReviewedGame, Answer<bool>),
     Attached,
 }
 
@@ -139,8 +144,9 @@ impl TableHandle {
         self.ask(|answer| Request::Look(node, answer)).await
     }
 
-    /// Keeps the marks, remarks and better lines of a review in the game.
-    pub async fn annotate(&self, annotated: ReviewedGame) -> Result<(), ActionError> {
+    /// Keeps the marks, remarks and better lines of a review in the game. False if the game has changed since it was
+    /// read, also in its comments or variations: nothing is kept then.
+    pub async fn annotate(&self, annotated: ReviewedGame) -> Result<bool, ActionError> {
         self.ask(|answer| Request::Annotate(annotated, answer)).await
     }
 

@@ -79,9 +79,23 @@ impl ChessClock {
     }
 }
 
+/// As `[%clk]` has it: `0:09:58.3`.
+pub fn clk_text(left: Duration) -> String {
+    let tenths = left.as_millis() / 100;
+    let seconds = tenths / 10;
+    let whole = format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if tenths % 10 == 0 { whole } else { format!("{whole}.{}", tenths % 10) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_as_in_a_pgn() {
+        assert_eq!(clk_text(Duration::from_millis(598_370)), "0:09:58.3");
+        assert_eq!(clk_text(Duration::from_secs(3661)), "1:01:01");
+    }
 
     fn seconds(clock: &ChessClock, now: Instant) -> (u64, u64) {
         let left = clock.left(now);

@@ -1,11 +1,15 @@
 //! Changes of a session's tree, and their undoing.
 
-use engine::chess::pgn::{MoveTree, NodeId, Step};
+use std::time::{Duration, Instant};
 
+use engine::chess::pgn::{MoveTree, NodeId, Step};
+use shakmaty::ByColor;
+
+use super::clock::ChessClock;
 use super::played::{GameEnd, PlayedGame};
 use super::seats::ActionError;
 use super::session::{Session, end_of};
-use super::variations::{Edit, game_to, numbered};
+use super::variations::{Edit, game_to, numbered, text_of};
 
 const MOST_UNDONE: usize = 100;
 
@@ -17,9 +21,26 @@ pub(super) struct Edited {
     game: PlayedGame,
     at: NodeId,
     end: Option<GameEnd>,
+    is_loaded: bool,
+    /// The clock and its times before each move, if the change set them back.
+    clock: Option<(ChessClock, Vec<ByColor<Duration>>)>,
 }
 
 impl Session {
+    /// What undoing a change will bring back. `with_clock` is for changes that set the clock back.
+    pub(super) fn before_change(&self, label: String, with_clock: bool) -> Edited {
+        let clock = self.clock.clone().filter(|_| with_clock);
+        Edited {
+            label,
+            tree: self.record.tree.clone(),
+            game: self.game.clone(),
+            at: self.at,
+            end: self.end,
+            is_loaded: self.is_loaded,
+            clock: clock.map(|clock| (clock, self.clock_before.clone())),
+        }
+    }
+
     pub fn node(&self, index: u32) -> Result<NodeId, ActionError> {
         let gone = || ActionError::NotNow("This move is no longer in the game.".to_owned());
         self.record.tree.node(index).ok_or_else(gone)
@@ -67,8 +88,13 @@ impl Session {
     }
 
     /// Where the game was loaded, or both sides are persons without a clock, the game follows the main line.
-    pub fn edit(&mut self, node: u32, edit: &Edit) -> Result<(), ActionError> {
+    /// `seen` is the comment that the person began to change.
+    pub fn edit(&mut self, node: u32, edit: &Edit, seen: Option<&str>) -> Result<(), ActionError> {
         let node = self.node(node)?;
+        if seen.is_some_and(|seen| seen != text_of(&self.record.tree.notes(node).comments)) {
+            let text = "This comment was changed in another tab meanwhile: read it, then write yours again.";
+            return Err(ActionError::NotNow(text.to_owned()));
+        }
         let mut tree = self.record.tree.clone();
         let label = edit.label(&numbered(&tree, node));
         edit.apply(&mut tree, node);
@@ -105,17 +131,14 @@ impl Session {
         game: Option<PlayedGame>,
         end: Option<GameEnd>,
     ) {
-        let is_other = game.is_some();
-        let before = self.game.clone();
-        let game = game.map_or(before, |game| std::mem::replace(&mut self.game, game));
-        let tree = std::mem::replace(&mut self.record.tree, tree);
-        let end = std::mem::replace(&mut self.end, end);
         if self.edits.len() == MOST_UNDONE {
             self.edits.remove(0);
         }
-        self.edits.push(Edited { label, tree, game, at: self.at, end });
+        self.edits.push(self.before_change(label, false));
+        (self.record.tree, self.end) = (tree, end);
         self.is_played = true;
-        if is_other {
+        if let Some(game) = game {
+            self.game = game;
             self.at = end_of(&self.record, self.game.ply());
             self.revision += 1;
         }
@@ -125,12 +148,19 @@ impl Session {
         self.edits.last().map(|edited| edited.label.clone())
     }
 
-    pub fn undo(&mut self) -> Result<(), ActionError> {
+    pub fn undo(&mut self, now: Instant) -> Result<(), ActionError> {
         let none = || ActionError::NotNow("There is no change to undo.".to_owned());
-        let Edited { tree, game, at, end, .. } = self.edits.pop().ok_or_else(none)?;
+        let Edited { tree, game, at, end, is_loaded, clock, .. } = self.edits.pop().ok_or_else(none)?;
         // An engine that thinks about its move goes on if the game is the same.
         self.revision += u64::from(game.position_command() != self.game.position_command());
         (self.record.tree, self.game, self.at, self.end) = (tree, game, at, end);
+        self.is_loaded = is_loaded;
+        if let Some((mut clock, clock_before)) = clock {
+            if end.is_none() {
+                clock.run(self.game.turn(), now);
+            }
+            (self.clock, self.clock_before) = (Some(clock), clock_before);
+        }
         Ok(())
     }
 }

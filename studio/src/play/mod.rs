@@ -31,5 +31,5 @@ pub use start::{StartChoice, chess960_fen};
 pub use table::Table;
 pub use thoughts::Thoughts;
 pub use tree::{TreeMove, TreeView};
-pub use variations::{Edit, NodeView, PositionView};
+pub use variations::{Edit, NodeView, PositionView, commands_of};
 pub use view::{EngineView, FileView, TableView};

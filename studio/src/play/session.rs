@@ -6,7 +6,7 @@ use engine::chess::pgn::{MoveTree, NodeId, PgnGame, Step};
 use engine::search::Score;
 use shakmaty::{ByColor, Color};
 
-use super::clock::ChessClock;
+use super::clock::{ChessClock, clk_text};
 use super::edits::Edited;
 use super::file::LoadedGame;
 use super::pgn::{PgnHeader, pgn_game};
@@ -226,6 +226,8 @@ impl Session {
         if let Some(clock) = &mut self.clock {
             self.clock_before.push(clock.left(now));
             clock.press(mover, now);
+            let left = clk_text(*clock.left(now).get(mover));
+            self.record.tree.set_command(self.at, "clk", Some(&left));
         }
         self.changed(self.game.end(), now);
         Ok(())
@@ -269,6 +271,12 @@ impl Session {
         if plies == 0 {
             return Err(ActionError::NotNow("There is no move of yours to take back.".into()));
         }
+        let label = if plies == 1 { "take the move back" } else { "take the moves back" };
+        if let Some(clock) = &mut self.clock {
+            // So that undoing brings back the times of this moment.
+            clock.stop(now);
+        }
+        let before = self.before_change(label.to_owned(), true);
         self.game.take_back(plies);
         let tree = &mut self.record.tree;
         self.at = (0..plies).fold(self.at, |node, _| tree.parent(node).unwrap_or(MoveTree::ROOT));
@@ -285,6 +293,7 @@ impl Session {
             }
         }
         self.changed(self.game.end(), now);
+        self.edits.push(before);
         Ok(())
     }
 
@@ -418,6 +427,10 @@ mod tests {
         assert_eq!((left.white.as_secs(), left.black.as_secs()), (55, 40));
         assert_eq!((session.end(), session.clock().unwrap().running()), (None, Some(Color::Black)));
         assert_eq!(session.go(at(31)).0, "go wtime 55000 btime 39000 winc 0 binc 0");
+        session.undo(at(40)).unwrap();
+        let left = session.clock().unwrap().left(at(50));
+        assert_eq!((left.white.as_secs(), left.black.as_secs()), (55, 40), "the times of the mate");
+        assert_eq!(session.end().unwrap().reason, EndReason::Checkmate);
     }
 
     #[test]

@@ -67,18 +67,27 @@ impl Edit {
 
 /// Replaces the text of all comments by one comment, with the commands first.
 fn set_text(tree: &mut MoveTree, node: NodeId, text: &str) {
-    let comments = &tree.notes(node).comments;
-    let mut commands = String::new();
-    for comment in comments {
-        let mut rest = comment.as_str();
-        while let Some(at) = rest.find("[%") {
-            let end = rest[at..].find(']').map_or(rest.len(), |length| at + length + 1);
-            commands += &rest[at..end];
-            rest = &rest[end..];
-        }
-    }
+    let commands: String = tree.notes(node).comments.iter().map(|comment| commands_of(comment)).collect();
     let text = without_commands(text);
     tree.set_comments(node, &[format!("{commands} {text}")]);
+}
+
+/// The `[%…]` commands of a comment, without its text.
+pub fn commands_of(comment: &str) -> String {
+    let mut commands = String::new();
+    let mut rest = comment;
+    while let Some(at) = rest.find("[%") {
+        let end = rest[at..].find(']').map_or(rest.len(), |length| at + length + 1);
+        commands += &rest[at..end];
+        rest = &rest[end..];
+    }
+    commands
+}
+
+/// The text of comments, without `[%…]` commands.
+pub fn text_of(comments: &[String]) -> String {
+    let texts = comments.iter().map(|comment| without_commands(comment));
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn set_shapes<'a>(tree: &mut MoveTree, node: NodeId, name: &str, shapes: impl Iterator<Item = &'a Shape>) {
@@ -163,10 +172,6 @@ fn node_view(
     chess960: bool,
 ) -> NodeView {
     let notes = tree.notes(node);
-    let text = |comments: &[String]| {
-        let texts = comments.iter().map(|comment| without_commands(comment));
-        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
-    };
     let step = tree.step(node);
     let shapes = ["cal", "csl"].into_iter().filter_map(|name| tree.command(node, name)).flat_map(Shape::read);
     NodeView {
@@ -181,8 +186,8 @@ fn node_view(
             .map(|after| Fen::from_position(after, EnPassantMode::Legal).to_string())
             .unwrap_or_default(),
         check: after.is_some_and(Position::is_check),
-        before: text(&notes.before),
-        comment: text(&notes.comments),
+        before: text_of(&notes.before),
+        comment: text_of(&notes.comments),
         nags: notes.nags.clone(),
         eval: tree.command(node, "eval").map(str::to_owned),
         clock: tree.command(node, "clk").map(str::to_owned),

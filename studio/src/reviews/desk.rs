@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
 use engine::apps::review::{
-    GameReview, Judge, JudgeError, JudgedLine, ReviewedMove, UciJudge, annotated, remark, value_of_end,
+    GameReview, Judge, JudgeError, JudgedLine, ReviewedMove, UciJudge, annotated, is_remark, value_of_end,
 };
 use engine::apps::uci_client::{EngineCommand, Limit, UciEngine, UciPosition};
 use engine::chess::pgn::{MoveTree, NodeId, PgnGame};
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::view::ReviewView;
 use crate::engines::EngineSpec;
-use crate::play::{ActionError, Edit, ReviewedGame};
+use crate::play::{ActionError, Edit, ReviewedGame, commands_of};
 
 /// The second line tells whether the best move was the only good one.
 const LINES: usize = 2;
@@ -69,15 +69,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the marks, the evaluation and the remark that the review will write again.
+/// Removes what the review will write anew: the evaluation, an earlier review's remark with its mark, and any mark where
+/// the review has one.
 fn clear(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
-    if played.mark.is_some() {
+    tree.set_command(node, "eval", None);
+    let mut comments = tree.notes(node).comments.clone();
+    let remarks = comments.iter_mut().filter(|comment| is_remark(comment));
+    let removed = remarks.map(|comment| *comment = commands_of(comment)).count();
+    if played.mark.is_some() || removed > 0 {
         Edit::Mark(0).apply(tree, node);
     }
-    tree.set_command(node, "eval", None);
-    let remark = remark(played).unwrap_or_default();
-    let comments: Vec<String> =
-        tree.notes(node).comments.iter().filter(|comment| **comment != remark).cloned().collect();
     tree.set_comments(node, &comments);
 }
 
@@ -89,7 +90,7 @@ impl ReviewDesk {
 
     /// Stops any other review. Moves that were added after the game's end are left out.
     pub fn begin(&self, reviewed: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
-        let ReviewedGame { key, plies, mut game } = reviewed;
+        let ReviewedGame { key, plies, mut game, .. } = reviewed;
         let last = plies.checked_sub(1).and_then(|ply| game.tree.main_line().nth(ply));
         while let Some(added) = last.and_then(|last| game.tree.first_child(last)) {
             game.tree.delete(added);
@@ -290,7 +291,7 @@ mod tests {
 
     fn game(text: &str) -> ReviewedGame {
         let game = read_games(text.as_bytes()).0.remove(0).1;
-        ReviewedGame { key: "k".into(), plies: game.moves().len(), game }
+        ReviewedGame { key: "k".into(), plies: game.moves().len(), game, edition: 0 }
     }
 
     async fn wait_for(desk: &ReviewDesk, is_so: impl Fn(&Value) -> bool) -> Value {
@@ -336,6 +337,17 @@ mod tests {
         assert_ne!(kept.game.tree.command(first, "eval"), Some("3.0"));
         let before = kept.game.tree.clone();
         assert!(desk.annotate(kept).unwrap().game.tree == before, "a second time changes nothing");
+        let earlier = "1. f3 $4 {[%clk 0:01:00] [%eval -9] Blunder. e4 was best.} {odd} \
+                       1... e5 $6 {Inaccuracy. d5 was best.} 2. g4 Qh4# {White is mated.} 0-1";
+        let redone = desk.annotate(game(earlier)).unwrap().game.tree;
+        let comments = |ply| &redone.notes(redone.main_line().nth(ply).unwrap()).comments[..];
+        let remarks = |ply| comments(ply).iter().filter(|comment| comment.contains("was best")).count();
+        assert_eq!((remarks(0), remarks(1)), (1, 0), "{:?} {:?}", comments(0), comments(1));
+        assert!(comments(0).concat().contains("[%clk 0:01:00]") && comments(0).concat().contains("odd"));
+        assert!(
+            redone.notes(redone.main_line().nth(1).unwrap()).nags.is_empty(),
+            "its mark was the review's"
+        );
     }
 
     #[tokio::test]

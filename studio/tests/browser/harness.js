@@ -145,18 +145,20 @@ export async function answersDone(page) {
   await page.evaluate(() => new Promise(requestAnimationFrame));
 }
 
-/** Clicks from one square to another; `side` is the one at the bottom. */
-export async function drag(page, from, to, side = 'white') {
+/** The middle of a square in pixels; `side` is the one at the bottom. */
+export async function at(page, square, side = 'white') {
   const box = await page.locator('.board cg-board').boundingBox();
-  const at = (square) => {
-    const file = square.charCodeAt(0) - 97;
-    const rank = Number(square[1]) - 1;
-    const [column, row] = side === 'white' ? [file, 7 - rank] : [7 - file, rank];
-    return [box.x + (column + 0.5) * box.width / 8, box.y + (row + 0.5) * box.height / 8];
-  };
-  await page.mouse.move(...at(from));
+  const file = square.charCodeAt(0) - 97;
+  const rank = Number(square[1]) - 1;
+  const [column, row] = side === 'white' ? [file, 7 - rank] : [7 - file, rank];
+  return [box.x + (column + 0.5) * box.width / 8, box.y + (row + 0.5) * box.height / 8];
+}
+
+/** Drags from one square to another; `side` is the one at the bottom. */
+export async function drag(page, from, to, side = 'white') {
+  await page.mouse.move(...await at(page, from, side));
   await page.mouse.down();
-  await page.mouse.move(...at(to), { steps: 4 });
+  await page.mouse.move(...await at(page, to, side), { steps: 4 });
   await page.mouse.up();
 }
 

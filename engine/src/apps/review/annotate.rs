@@ -1,6 +1,6 @@
 use super::game_review::{GameReview, ReviewedMove};
 use super::judgement::{Mark, MateChange};
-use crate::chess::pgn::{MoveTree, NodeId, PgnGame, Step};
+use crate::chess::pgn::{MoveTree, NodeId, PgnGame, Step, without_commands};
 
 /// The game with the review's marks, evaluations, remarks and better lines. What is there already is not added again.
 pub fn annotated(review: &GameReview<'_>, judge: &str) -> PgnGame {
@@ -29,13 +29,46 @@ fn annotate(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
 /// One or two sentences about a marked move.
 pub fn remark(played: &ReviewedMove) -> Option<String> {
     let mark = played.mark?;
-    let what = match (mark, played.mate) {
+    let what = what_of(mark, played.mate);
+    let best = played.best_san.first().filter(|_| mark.is_error());
+    Some(best.map_or_else(|| what.clone(), |best| format!("{what} {best} was best.")))
+}
+
+fn what_of(mark: Mark, mate: Option<MateChange>) -> String {
+    match (mark, mate) {
         (Mark::Brilliant, _) => "The only good move, and a sacrifice.".to_owned(),
         (Mark::Good, _) => "The only good move.".to_owned(),
         (_, Some(MateChange::Created)) => format!("{}: it allows a forced mate.", mark.name()),
         (_, Some(MateChange::Lost)) => format!("{}: a forced mate is lost.", mark.name()),
         (_, None) => format!("{}.", mark.name()),
-    };
-    let best = played.best_san.first().filter(|_| mark.is_error());
-    Some(best.map_or_else(|| what.clone(), |best| format!("{what} {best} was best.")))
+    }
+}
+
+/// Whether a comment is the [`remark`] of some review.
+pub fn is_remark(comment: &str) -> bool {
+    let text = without_commands(comment);
+    let what = text.strip_suffix(" was best.").and_then(|text| text.rsplit_once(' ')).map(|(what, _)| what);
+    let what = what.unwrap_or(&text);
+    let mates = [None, Some(MateChange::Created), Some(MateChange::Lost)];
+    Mark::ALL.into_iter().any(|mark| mates.iter().any(|mate| what_of(mark, *mate) == what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_of_earlier_reviews_are_known_by_their_words() {
+        for text in [
+            "Blunder.",
+            "[%eval 0.3] Mistake. Nf3 was best.",
+            "Blunder: it allows a forced mate. O-O was best.",
+            "The only good move, and a sacrifice.",
+        ] {
+            assert!(is_remark(text), "{text}");
+        }
+        for text in ["", "Blunder. Why?", "Nf3 was best.", "A mistake. Nf3 was best."] {
+            assert!(!is_remark(text), "{text}");
+        }
+    }
 }

@@ -102,6 +102,8 @@ pub enum Mark {
 }
 
 impl Mark {
+    pub const ALL: [Mark; 5] = [Mark::Brilliant, Mark::Good, Mark::Inaccuracy, Mark::Mistake, Mark::Blunder];
+
     pub fn symbol(self) -> &'static str {
         match self {
             Mark::Brilliant => "!!",

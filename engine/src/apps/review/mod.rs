@@ -13,7 +13,7 @@ mod journal;
 pub mod page;
 mod run;
 
-pub use annotate::{annotated, remark};
+pub use annotate::{annotated, is_remark, remark};
 pub use config::{OwnSearchArgs, ReviewConfig, Side, own_judge};
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};
 pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, UciJudge, judged_line};

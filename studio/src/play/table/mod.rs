@@ -37,6 +37,8 @@ pub struct Table {
     session: Session,
     /// Grows with every other game on the board.
     board: u64,
+    /// Grows with every change of the game, its comments and variations.
+    edition: u64,
     /// The last loaded games, and the index of the shown one.
     file: Option<(PgnFile, usize)>,
     files: u64,
@@ -86,6 +88,7 @@ impl Table {
             session,
             // The page must not take the nodes of a restarted server for those that it knew.
             board: u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
+            edition: 0,
             file: None,
             files: 0,
             analysis,
@@ -171,13 +174,12 @@ impl Table {
                 let _ = answer.send(self.look(node));
             }
             Request::Annotate(annotated, answer) => {
-                let is_same = annotated.key == key_of(self.session.game());
+                let is_same = annotated.edition == self.edition;
                 if is_same {
                     self.session.annotate(annotated.game.tree);
                     self.changed().await;
                 }
-                let changed = || ActionError::NotNow("The game has changed meanwhile.".to_owned());
-                let _ = answer.send(is_same.then_some(()).ok_or_else(changed));
+                let _ = answer.send(Ok(is_same));
             }
             Request::Attached => {
                 if self.session.attach(Instant::now()) {
@@ -239,8 +241,8 @@ impl Table {
                 added = Some(self.session.add_variation(node, &text)?);
                 self.looked = added;
             }
-            Action::Edit { node, change } => self.session.edit(node, &change)?,
-            Action::Undo => self.session.undo()?,
+            Action::Edit { node, change, seen } => self.session.edit(node, &change, seen.as_deref())?,
+            Action::Undo => self.session.undo(now)?,
             Action::Retry => (),
         }
         self.stalled = false;
@@ -319,10 +321,11 @@ impl Table {
             return Err(ActionError::NotNow(text.to_owned()));
         }
         let (key, plies) = (key_of(self.session.game()), self.session.game().ply());
-        Ok(ReviewedGame { key, plies, game: self.session.pgn("????.??.??") })
+        Ok(ReviewedGame { key, plies, game: self.session.pgn("????.??.??"), edition: self.edition })
     }
 
     async fn changed(&mut self) {
+        self.edition += 1;
         self.drive();
         let kept = self.library_file();
         self.publish();

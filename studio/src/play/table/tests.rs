@@ -209,3 +209,39 @@ async fn a_game_is_replaced_only_when_that_is_said_and_played_on_from_the_librar
         "it is played on in its file"
     );
 }
+
+#[tokio::test]
+async fn what_was_written_meanwhile_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "e7e5");
+    load(&table, "1. e4 {first} e5 *", false).await.unwrap();
+    let view = wait_for(&table, |view| plies(view) == 2).await;
+    let node = view["tree"][1]["id"].clone();
+    let comment = |seen: &str, text: &str| json!({"do": "edit", "node": node, "seen": seen, "change": {"comment": text}});
+    let reviewed = table.reviewed().await.unwrap();
+    do_it(&table, comment("first", "second")).await.unwrap();
+    let error = do_it(&table, comment("first", "mine")).await.unwrap_err();
+    assert!(error.to_string().contains("another tab"), "{error}");
+    assert!(!table.annotate(reviewed).await.unwrap(), "the comment is newer than what was reviewed");
+    assert!(table.pgn("2026.01.02".into()).await.unwrap().contains("{second}"));
+    assert!(table.annotate(table.reviewed().await.unwrap()).await.unwrap());
+}
+
+#[tokio::test]
+async fn what_a_take_back_removes_comes_back_by_undo() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "e7e5 b8c6");
+    do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
+    let view = wait_for(&table, |view| plies(view) == 2).await;
+    let first = view["tree"][1]["id"].clone();
+    do_it(&table, json!({"do": "variation", "node": first, "text": "c5 Nf3"})).await.unwrap();
+    do_it(&table, json!({"do": "take_back"})).await.unwrap();
+    let view = wait_for(&table, |view| plies(view) == 0).await;
+    assert_eq!(view["undo"], "take the moves back");
+    do_it(&table, json!({"do": "undo"})).await.unwrap();
+    wait_for(&table, |view| plies(view) == 2).await;
+    let pgn = table.pgn("2026.01.02".into()).await.unwrap();
+    assert!(pgn.contains("1. e4 e5 (1... c5 2. Nf3) *"), "{pgn}");
+    do_it(&table, json!({"do": "move", "text": "Nf3"})).await.unwrap();
+    wait_for(&table, |view| plies(view) == 4).await;
+}

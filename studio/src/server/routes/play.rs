@@ -10,10 +10,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Studio, answer, answer_with, pgn_file, refuse, reject};
-use crate::play::{Action, PgnFile};
+use crate::play::{Action, ActionError, PgnFile};
 use crate::reviews::ReviewCommand;
 
 const MOST_OPENINGS: usize = 30;
+
+/// Changes by others may come in between.
+const KEEP_TRIES: usize = 5;
 
 /// In bytes: more than 80,000 games without comments.
 pub(super) const LONGEST_PGN: usize = 64 << 20;
@@ -163,19 +166,25 @@ pub(super) async fn act_review(
             studio.reviews.stop();
             answer(Ok(()))
         }
-        Ok(Json(ReviewCommand::Keep)) => {
-            let game = studio.table.reviewed().await;
-            match game.and_then(|game| studio.reviews.annotate(game)) {
-                Ok(annotated) => answer(studio.table.annotate(annotated).await),
-                Err(error) => answer(Err(error)),
-            }
-        }
+        Ok(Json(ReviewCommand::Keep)) => answer(keep_review(&studio).await),
         Ok(Json(ReviewCommand::Begin { nodes })) => {
             let game = studio.table.reviewed().await;
             answer(game.and_then(|game| studio.reviews.begin(game, nodes)))
         }
         Err(rejection) => reject(&rejection),
     }
+}
+
+/// Writes the review into the game as it is now. If another tab changes the game meanwhile, the review is written into
+/// the changed one.
+async fn keep_review(studio: &Studio) -> Result<(), ActionError> {
+    for _ in 0..KEEP_TRIES {
+        let annotated = studio.reviews.annotate(studio.table.reviewed().await?)?;
+        if studio.table.annotate(annotated).await? {
+            return Ok(());
+        }
+    }
+    Err(ActionError::NotNow("The game changes all the time: keep the review when it is at rest.".to_owned()))
 }
 
 fn no_review() -> Response {

@@ -1,0 +1,20 @@
+/** Which keys the board listens to, and when. */
+
+/**
+ * Calls the action of a key, except where the key writes text or a dialog is open.
+ *
+ * @param {KeyboardEvent} event
+ * @param {Record<string, () => void>} actions by key
+ * @param {(key: string) => boolean} changesGame such keys do nothing in the move field
+ */
+export function press(event, actions, changesGame) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector('dialog[open]')) return;
+  const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
+  // In an empty move field, the keys that write nothing work.
+  const isEmptyField = target instanceof HTMLInputElement && target.id === 'typed' && target.value === '';
+  const works = isEmptyField && event.key.length > 1 && !changesGame(event.key);
+  if (!(event.key in actions) || (isTyping && !works)) return;
+  event.preventDefault();
+  actions[event.key]();
+}
