@@ -6,7 +6,11 @@
  * @typedef {{uci: string, san: string, fen: string, check: boolean}} PlayedMove
  * @typedef {{uci: string, san: string}} LegalMove
  * @typedef {{kind: 'person', label: string} | {kind: 'engine', label: string, name: string, elo: number | null}} Seat
- * @typedef {{name: string, elo: [number, number] | null, error: string | null}} Engine
+ * @typedef {{name: string, elo: [number, number] | null, threads: [number, number] | null, hash: [number, number] | null,
+ *   error: string | null}} Engine the ranges are those of its UCI options
+ * @typedef {'infinite' | {ms: number} | {depth: number} | {nodes: number}} SearchLimit
+ * @typedef {{on: boolean, paused: boolean, engine: string | null, limit: SearchLimit, lines: number, threads: number | null,
+ *   hash: number | null}} AnalystSettings `engine` is `null` for the first one
  * @typedef {{base_s: number, increment_s: number}} TimeControl
  * @typedef {{white_ms: number, black_ms: number, running: Side | null, control: TimeControl}} ClockState
  * @typedef {{id: number, parent: number, uci: string, san: string, fen: string, check: boolean, before?: string,
@@ -36,7 +40,8 @@
  * @property {{result: string, text: string} | null} end
  * @property {number} take_back
  * @property {boolean} thinking
- * @property {boolean} analysis
+ * @property {boolean} analysis the first engine analyses
+ * @property {AnalystSettings[]} analysts the two engines, and the one that searches for the threat
  * @property {string | null} notice
  * @property {boolean} stalled
  * @property {boolean} is_final the last position ends the game by the rules
@@ -52,7 +57,7 @@
  * @typedef {{score: Score, wdl: [number, number, number] | null, depth: number, nodes: number,
  *   san: string[], uci: string[], fens: string[]}} ThoughtLine
  * @typedef {{san: string, uci: string, visits: number, prior: number, q: number}} MoveThought for the side that moves
- * @typedef {{node: number, lines: ThoughtLine[], moves: MoveThought[]}} Thoughts of the position that was looked at last
+ * @typedef {{node: number, lines: ThoughtLine[], moves: MoveThought[], done: boolean}} Thoughts of the position that was looked at last
  * @typedef {{move: string, san: string, visits: number, prior: number, q: number, wdl: [number, number, number],
  *   value: number | null, proof: 'win' | 'draw' | 'loss' | null}} TreeMove for the side that moves
  * @typedef {{moves: string[], held: boolean, children: TreeMove[]}} TreeView
@@ -158,7 +163,7 @@
  * @property {number | null} buffer_size
  *
  * @typedef {{reliability: Record<string, Reliability> | null, rl: RlDetails | null}} RunDetails
- * @typedef {{game?: GameView, thoughts?: Thoughts | null, review?: Review | null, match?: Match | null,
+ * @typedef {{game?: GameView, thoughts?: (Thoughts | null)[], review?: Review | null, match?: Match | null,
  *   followed?: Followed[], runs?: Run[], boards?: Record<string, LiveBoard>}} Message
  */
 export {};

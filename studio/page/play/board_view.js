@@ -4,10 +4,11 @@
  * @import {GameView, LegalMove, Side, ThoughtLine, Thoughts, TreeNode} from '../types.js'
  * @import {Looking} from './looking.js'
  */
+import { recall, remember } from '../memory.js';
 import { nothing } from '../vendor/lit-html.js';
 import { Board, stageOf } from './board.js';
 import { Drawings } from './drawings.js';
-import { heatOf, priorArrows } from './evaluation.js';
+import { heatOf, lineArrows, priorArrows } from './evaluation.js';
 import { LinePreview } from './preview.js';
 import { promotionDialog } from './promotion.js';
 
@@ -27,6 +28,8 @@ export class BoardView {
   #promotions = [];
   /** Whether priors are drawn. */
   heat = false;
+  /** Whether the first moves of the engines' lines are drawn. */
+  arrows = recall('board').arrows === 'on';
   /** Move under the mouse or the focus. @type {string | null} */
   #arrow = null;
   #preview;
@@ -51,6 +54,12 @@ export class BoardView {
 
   flip() {
     this.#flipped = !this.#flipped;
+    this.#on.changed();
+  }
+
+  toggleArrows() {
+    this.arrows = !this.arrows;
+    remember('board', { ...recall('board'), arrows: this.arrows ? 'on' : '' });
     this.#on.changed();
   }
 
@@ -84,13 +93,16 @@ export class BoardView {
    * @param {GameView} game
    * @param {Looking} looking
    * @param {TreeNode} node
-   * @param {Thoughts | null} thoughts of this node
+   * @param {(Thoughts | null)[]} thoughts of this node, by engine; the third is the threat
    */
   show(element, game, looking, node, thoughts) {
     this.#board ??= new Board(element, (from, to, premove) => this.#moved(looking.legal, from, to, premove),
       (words) => this.#drawings.draw(looking.node, words));
-    const known = this.heat && game.analysis ? thoughts?.moves ?? [] : [];
-    const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : priorArrows(known);
+    const known = this.heat && game.analysis ? thoughts[0]?.moves ?? [] : [];
+    const threat = thoughts[2]?.lines[0]?.uci[0];
+    const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : [
+      ...priorArrows(known), ...(this.arrows ? lineArrows(thoughts) : []), ...(threat ? [{ uci: threat, brush: 'red' }] : []),
+    ];
     const overlay = { arrows, own: this.#drawings.at(node), heat: heatOf(known), preview: this.#preview.now };
     this.#board.show(stageOf(game, node, looking.isLast, looking.legal), this.orientation(game), overlay);
   }

@@ -51,6 +51,9 @@ function toggle(label, pressed, action, disabled = false) {
  * @property {(action: object) => void} act
  * @property {() => void} toggleHeat
  * @property {() => void} toggleTree
+ * @property {boolean} arrows whether the first moves of the lines are drawn
+ * @property {() => void} toggleArrows
+ * @property {(number: number) => void} setUp opens the settings of an engine
  */
 
 /**
@@ -87,11 +90,16 @@ export function gameButtons(game, on) {
 
 /** @param {GameView} game @param {ThoughtButtons} on */
 export function thoughtButtons(game, on) {
+  const second = game.analysts[1];
   return html`
     <div class="buttons" role="group" aria-label="Thinking along">
       ${toggle('Evaluation', game.analysis, () => on.act({ do: 'analysis', on: !game.analysis }), game.engines.length === 0)}
       ${toggle('Policy', on.heat && game.analysis, on.toggleHeat, !game.analysis)}
       ${toggle('Search tree', on.tree, on.toggleTree, !game.analysis)}
+      ${toggle('Arrows', on.arrows, on.toggleArrows, !game.analysis)}
+      ${toggle('Threat', game.analysts[2].on, () => on.act({ do: 'threat', on: !game.analysts[2].on }), game.engines.length === 0)}
+      ${toggle('Second engine', second.on, () => (second.on ? on.act({ do: 'analyst', number: 1, settings: { ...second, on: false } })
+        : on.setUp(1)), game.engines.length === 0)}
     </div>`;
 }
 

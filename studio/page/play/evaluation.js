@@ -1,7 +1,7 @@
 /**
  * The evaluation: a bar beside the board, the best lines, and the root statistics.
  *
- * @import {MoveThought, Score, ThoughtLine, Thoughts} from '../types.js'
+ * @import {AnalystSettings, MoveThought, Score, ThoughtLine, Thoughts} from '../types.js'
  * @import {Arrow} from './board.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
@@ -114,27 +114,65 @@ export function priorArrows(moves) {
 }
 
 /**
+ * The first moves of the lines of each engine as arrows: the best is broader, the second engine's are red.
+ *
+ * @param {(Thoughts | null)[]} engines
+ * @returns {Arrow[]}
+ */
+export function lineArrows(engines) {
+  return engines.slice(0, 2).flatMap((thoughts, number) => (thoughts?.lines ?? []).slice(0, ARROWS).map((line, rank) => (
+    { uci: line.uci[0], brush: number === 0 ? 'paleGreen' : 'paleRed', width: rank === 0 ? 12 : 6 })));
+}
+
+/**
+ * What the other side threatens.
+ *
+ * @param {Thoughts | null} threat
+ * @param {boolean} isOn
+ */
+export function threatLine(threat, isOn) {
+  if (!isOn) return nothing;
+  const line = threat?.lines[0];
+  return html`<p class="threat" role="status">Threat: ${line ? html`<b>${line.san[0]}</b> ${scoreText(line.score)}`
+    : threat?.done === false ? '…' : 'none can be shown here'}</p>`;
+}
+
+/** @param {AnalystSettings} settings @param {Thoughts | null} thoughts */
+function progressText({ paused }, thoughts) {
+  const best = thoughts?.lines[0];
+  const state = paused ? 'stopped' : thoughts?.done ? 'done' : '';
+  return [best ? `depth ${best.depth}, ${best.nodes.toLocaleString('en')} nodes` : '', state].filter(Boolean).join(', ');
+}
+
+/**
+ * The lines of an engine.
+ *
  * @param {Thoughts | null} now the evaluation of the position on the board
  * @param {object} state
+ * @param {string} state.name of the engine
+ * @param {AnalystSettings} state.settings
  * @param {boolean} state.isFinal there is nothing to evaluate
  * @param {boolean} state.isElsewhere another tab has another position analysed
  * @param {object} on
  * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
  * @param {(moves: string[]) => void} on.play adds the line's moves up to here
  * @param {() => void} on.analyse has this position analysed
+ * @param {() => void} on.pause stops the search, or goes on
+ * @param {() => void} on.setUp
  */
-export function evaluationLines(now, { isFinal, isElsewhere }, { follow, play, analyse }) {
+export function evaluationLines(now, { name, settings, isFinal, isElsewhere }, { follow, play, analyse, pause, setUp }) {
   const lines = now?.lines ?? [];
   const best = lines[0];
   const wdl = best?.wdl;
   const numbers = (/** @type {ThoughtLine} */ line) => now?.moves.find((move) => move.uci === line.uci[0]);
   return html`
-    <section class="evaluation" aria-label="Evaluation">
+    <section class="evaluation" aria-label="Evaluation of ${name}">
       <p class="wdl">${wdl
         ? html`White ${percent(wdl[0])}, draw ${percent(wdl[1])}, Black ${percent(wdl[2])}`
         : best ? nothing : isFinal ? 'The game is over here: there is nothing to evaluate.' : isElsewhere
           ? html`Another tab looks at another position.
-            <button type="button" class="link" @click=${analyse}>Analyse this one</button>` : 'Thinking …'}</p>
+            <button type="button" class="link" @click=${analyse}>Analyse this one</button>`
+          : settings.paused ? 'Stopped.' : 'Thinking …'}</p>
       <ol>
         ${lines.map((line) => {
           const known = numbers(line);
@@ -151,6 +189,9 @@ export function evaluationLines(now, { isFinal, isElsewhere }, { follow, play, a
             </li>`;
         })}
       </ol>
-      <p class="small">${best ? `depth ${best.depth}, ${best.nodes.toLocaleString('en')} nodes` : nothing}</p>
+      <p class="small engine"><span>${name}: ${progressText(settings, now)}</span>
+        <span><button type="button" class="link" aria-label="${settings.paused ? 'Go on with' : 'Stop'} ${name}" ?disabled=${!settings.paused && now?.done}
+          @click=${pause}>${settings.paused ? 'Go on' : 'Stop'}</button>
+        <button type="button" class="link" aria-label="Set up ${name}" @click=${setUp}>Set up …</button></span></p>
     </section>`;
 }

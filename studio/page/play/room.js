@@ -9,7 +9,8 @@ import { news } from './announcer.js';
 import { BoardView } from './board_view.js';
 import { clockShows, recordedClock } from './clock.js';
 import { boardAsText, browseButtons, gameButtons, playerStrip, thoughtButtons } from './controls.js';
-import { evaluationAt, evaluationBar, evaluationLines } from './evaluation.js';
+import { EngineForm } from './engine_form.js';
+import { evaluationAt, evaluationBar, evaluationLines, threatLine } from './evaluation.js';
 import { GameFiles } from './game_files.js';
 import { press } from './keyboard.js';
 import { showKeys } from './keys.js';
@@ -34,8 +35,9 @@ export class PlayRoom {
   #game = null;
   /** Time of the last game message, by `performance.now()`. */
   #received = 0;
-  /** @type {Thoughts | null} */
-  #thoughts = null;
+  /** Of both engines, and the threat. @type {(Thoughts | null)[]} */
+  #thoughts = [];
+  #engineForm = new EngineForm(() => this.#draw());
   /** @type {Review | null} */
   #review = null;
   #looking = new Looking(look, () => this.#draw());
@@ -100,7 +102,7 @@ export class PlayRoom {
     this.#draw();
   }
 
-  /** @param {Thoughts | null} thoughts */
+  /** @param {(Thoughts | null)[]} thoughts */
   receiveThoughts(thoughts) {
     this.#thoughts = thoughts;
     this.#drawSoon();
@@ -172,6 +174,7 @@ export class PlayRoom {
       },
       c: () => this.#openMenu(node),
       f: () => this.#view.flip(),
+      x: () => this.#act({ do: 'threat', on: !this.#game?.analysts[2].on }),
       z: () => this.#undo(),
       '?': showKeys,
       '/': () => this.#root.querySelector('input')?.focus(),
@@ -233,9 +236,9 @@ export class PlayRoom {
     }
   }
 
-  /** Of the position on the board. @param {GameView} game */
-  #evaluation(game) {
-    return evaluationAt(this.#thoughts, this.#node(game).id);
+  /** Of the position on the board. @param {GameView} game @returns {(Thoughts | null)[]} */
+  #evaluations(game) {
+    return [0, 1, 2].map((number) => evaluationAt(this.#thoughts[number] ?? null, this.#node(game).id));
   }
 
   /** Draws at most once a frame, and not in hidden tabs. */
@@ -268,11 +271,12 @@ export class PlayRoom {
     const square = this.#root.querySelector('.board');
     const game = this.#game;
     if (game && square instanceof HTMLElement) {
-      this.#view.show(square, game, this.#looking, this.#node(game), this.#evaluation(game));
+      this.#view.show(square, game, this.#looking, this.#node(game), this.#evaluations(game));
     }
     this.#scrollMoves();
     for (const [id, open] of /** @type {const} */ ([
       ['new-game', this.#form.isOpen], ['promotion', this.#view.asksForPromotion], ['move-menu', this.#menu.isOpen],
+      ['engine-form', this.#engineForm.isOpen],
     ])) {
       const dialog = this.#root.querySelector(`#${id}`);
       if (!(dialog instanceof HTMLDialogElement)) continue;
@@ -307,7 +311,7 @@ export class PlayRoom {
         <div class="sides">
           ${playerStrip(game, top, fen, since, recorded(top))}
           <div class="boards">
-            ${game?.analysis ? evaluationBar(this.#evaluation(game), bottom === 'black') : nothing}
+            ${game?.analysis ? evaluationBar(this.#evaluations(game)[0], bottom === 'black') : nothing}
             <div class="square"><div class="board"></div></div>
           </div>
           ${playerStrip(game, bottom, fen, since, recorded(bottom))}
@@ -332,7 +336,26 @@ export class PlayRoom {
         this.#view.unflip();
         this.#error = null;
       })}
+      ${this.#engineForm.view(game, (action) => act(action))}
       ${this.#menu.view(this.#looking.tree, game?.first_ply ?? 0, (node, change, seen) => this.#edit(node, change, seen))}`;
+  }
+
+  /** The lines of one of the two engines. @param {GameView} game @param {number} number @param {boolean} isFinal */
+  #lines(game, number, isFinal) {
+    const settings = game.analysts[number];
+    const thoughts = this.#thoughts[number];
+    return evaluationLines(this.#evaluations(game)[number], {
+      name: settings.engine ?? game.engines[0]?.name ?? '',
+      settings,
+      isFinal,
+      isElsewhere: Boolean(thoughts && thoughts.node !== this.#looking.node && this.#looking.isSettled),
+    }, {
+      follow: (line) => this.#view.follow(line),
+      play: (moves) => this.#variation(moves.join(' ')),
+      analyse: () => this.#looking.tell(),
+      pause: () => this.#act({ do: 'analyst', number, settings: { ...settings, paused: !settings.paused } }),
+      setUp: () => this.#engineForm.open(number, game),
+    });
   }
 
   /** @param {GameView} game @param {string} fen */
@@ -351,15 +374,12 @@ export class PlayRoom {
         act: (action) => this.#act(action),
         toggleHeat: redraw(() => { this.#view.heat = !this.#view.heat; }),
         toggleTree: () => this.#tree.toggle(),
+        arrows: this.#view.arrows,
+        toggleArrows: () => this.#view.toggleArrows(),
+        setUp: (number) => this.#engineForm.open(number, game),
       })}
-      ${game.analysis ? evaluationLines(this.#evaluation(game), {
-        isFinal,
-        isElsewhere: this.#thoughts !== null && this.#thoughts.node !== node && this.#looking.isSettled,
-      }, {
-        follow: (line) => this.#view.follow(line),
-        play: (moves) => this.#variation(moves.join(' ')),
-        analyse: () => this.#looking.tell(),
-      }) : nothing}
+      ${[0, 1].map((number) => (game.analysts[number].on ? this.#lines(game, number, isFinal) : nothing))}
+      ${threatLine(this.#evaluations(game)[2], game.analysts[2].on)}
       ${this.#tree.isOpen ? this.#tree.view((uci) => this.#view.point(uci)) : nothing}
       <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
       <div class="moves" tabindex="0" role="region" aria-label="Moves">${

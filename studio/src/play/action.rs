@@ -4,6 +4,7 @@ use engine::chess::pgn::PgnGame;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::analysts::AnalystSettings;
 use super::file::{Headline, PgnFile};
 use super::library::Library;
 use super::seats::{ActionError, NewGame};
@@ -23,7 +24,17 @@ pub enum Action {
     TakeBack,
     Resign,
     Draw,
+    /// Start or end the first analyst.
     Analysis {
+        on: bool,
+    },
+    /// Set up one of the two analysts.
+    Analyst {
+        number: usize,
+        settings: AnalystSettings,
+    },
+    /// Search for what the other side threatens.
+    Threat {
         on: bool,
     },
     Choose {
@@ -99,7 +110,7 @@ pub struct TableHandle {
     pub library: Library,
     /// A [`TableView`](super::TableView) as JSON.
     pub game: watch::Receiver<Arc<str>>,
-    /// [`Thoughts`](super::Thoughts) as JSON, or `null`.
+    /// [`Thoughts`](super::Thoughts) of each analyst as JSON, `null` for those that are off.
     pub thoughts: watch::Receiver<Arc<str>>,
 }
 

@@ -1,4 +1,4 @@
-//! The engines at the table: one for each engine's side, and the analyst.
+//! The engines at the table: one for each engine's side, and the analysts.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use shakmaty::Color;
 use tokio::sync::mpsc;
 
 use super::played::PlayedGame;
-use super::thoughts::LINES;
 use crate::engines::{EngineEvent, EngineHandle, EngineSpec, OptionSpec, SearchOrder, start};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     Player(Color),
-    Analyst,
+    /// Index in [`Analyst::all`](super::analysts::Analyst::all).
+    Analyst(usize),
 }
 
 pub struct Task {
@@ -120,9 +120,8 @@ pub fn plays_with_a_network(options: &[(String, String)]) -> bool {
 
 /// The range of `UCI_Elo`, if the engine can limit its strength.
 pub fn elo_range(options: &[OptionSpec]) -> Option<(i64, i64)> {
-    let find = |name: &str| options.iter().find(|option| option.name.eq_ignore_ascii_case(name));
-    find("UCI_LimitStrength")?;
-    find("UCI_Elo")?.range
+    options.iter().find(|option| option.name.eq_ignore_ascii_case("UCI_LimitStrength"))?;
+    range_of(options, "UCI_Elo")
 }
 
 /// `elo` of `None` is full strength.
@@ -132,15 +131,9 @@ pub fn player_options(elo: Option<u32>) -> Vec<(String, String)> {
     options
 }
 
-pub fn analyst_options() -> Vec<(String, String)> {
-    let lines = LINES.to_string();
-    let options = [
-        ("MultiPV", lines.as_str()),
-        ("UCI_ShowWDL", "true"),
-        ("UCI_AnalyseMode", "true"),
-        ("LogLiveStats", "true"),
-    ];
-    options.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+/// The range of a `spin` option, if the engine has it.
+pub fn range_of(options: &[OptionSpec], name: &str) -> Option<(i64, i64)> {
+    options.iter().find(|option| option.name.eq_ignore_ascii_case(name))?.range
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ mod tests {
         for text in moves {
             session.move_by_person(text, None, Instant::now()).unwrap();
         }
-        SavedGame::of(&session, false, Instant::now())
+        SavedGame::of(&session, Vec::new(), Instant::now())
     }
 
     #[test]

@@ -14,11 +14,13 @@ mod thoughts;
 mod tree;
 mod variations;
 mod view;
+mod analysts;
 mod action;
 mod crew;
 mod table;
 
 pub use action::{Action, ReviewedGame, TableHandle};
+pub use analysts::{AnalystSettings, SearchLimit};
 pub use clock::{ChessClock, TimeControl};
 pub use file::{Headline, LoadedGame, PgnError, PgnFile};
 pub use library::{Library, LibraryGame};

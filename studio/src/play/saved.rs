@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::ByColor;
 use thiserror::Error;
 
+use super::analysts::AnalystSettings;
 use super::clock::{ChessClock, TimeControl};
 use super::pgn::{PgnHeader, pgn_game, pgn_text};
 use super::played::{GameEnd, PlayedGame};
@@ -54,7 +55,8 @@ pub struct SavedGame {
     /// False for an unchanged loaded game.
     #[serde(default = "yes")]
     played: bool,
-    pub analysis: bool,
+    #[serde(default)]
+    pub analysts: Vec<AnalystSettings>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,7 +80,7 @@ fn durations([white, black]: [u64; 2]) -> ByColor<Duration> {
 }
 
 impl SavedGame {
-    pub fn of(session: &Session, analysis: bool, now: Instant) -> SavedGame {
+    pub fn of(session: &Session, analysts: Vec<AnalystSettings>, now: Instant) -> SavedGame {
         let clock = session.clock.as_ref().map(|clock| SavedClock {
             control: clock.control(),
             left: milliseconds(clock.left(now)),
@@ -99,7 +101,7 @@ impl SavedGame {
             date: session.date.clone(),
             loaded: session.is_loaded,
             played: session.is_played,
-            analysis,
+            analysts,
         }
     }
 
@@ -194,9 +196,10 @@ mod tests {
         let path = folder.path().join("new/game.json");
         assert!(SavedGame::read(&path).unwrap().is_none());
         let session = session();
-        SavedGame::of(&session, true, Instant::now()).write(&path).unwrap();
+        let analysts = serde_json::from_str(r#"[{"on": true, "limit": "infinite", "lines": 7}]"#).unwrap();
+        SavedGame::of(&session, analysts, Instant::now()).write(&path).unwrap();
         let saved = SavedGame::read(&path).unwrap().unwrap();
-        assert!(saved.analysis);
+        assert_eq!(saved.analysts[0].lines, 7);
         let mut read = saved.session().unwrap();
         assert_eq!(read.game().game().fen(), session.game().game().fen());
         assert_eq!(read.seats(), session.seats());
@@ -212,7 +215,7 @@ mod tests {
     fn damaged_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("game.json");
-        let text = serde_json::to_string(&SavedGame::of(&session(), false, Instant::now())).unwrap();
+        let text = serde_json::to_string(&SavedGame::of(&session(), Vec::new(), Instant::now())).unwrap();
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
             SavedGame::read(&path).and_then(|saved| saved.unwrap().session())

@@ -1,4 +1,4 @@
-//! The analyst's evaluation of the position that is looked at.
+//! An analyst's evaluation of the position that is looked at.
 
 use engine::apps::uci_client::InfoLine;
 use engine::search::Score;
@@ -9,11 +9,8 @@ use shakmaty::san::SanPlus;
 use super::played::PlayedGame;
 use crate::engines::MoveNumbers;
 
-/// MultiPV.
-pub const LINES: usize = 3;
-
 /// In plies.
-const LONGEST: usize = 12;
+const LONGEST: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThoughtLine {
@@ -48,6 +45,8 @@ pub struct Thoughts {
     pub lines: Vec<ThoughtLine>,
     /// Most visited first; empty if the engine does not report statistics.
     pub moves: Vec<MoveThought>,
+    /// The search has ended.
+    pub done: bool,
     /// The next list of `moves`, incomplete.
     #[serde(skip)]
     heard: Vec<MoveThought>,
@@ -58,9 +57,9 @@ impl Thoughts {
         Thoughts { node, ..Thoughts::default() }
     }
 
-    /// Whether the shown lines changed.
-    pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine) -> bool {
-        if info.rank >= LINES {
+    /// Whether the shown lines changed. `most` is the number of lines that are shown.
+    pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine, most: usize) -> bool {
+        if info.rank >= most {
             return false;
         }
         let Some(line) = read_line(game, info) else { return false };
@@ -124,15 +123,18 @@ mod tests {
         let mut game = PlayedGame::new(None).unwrap();
         game.play(game.parse("e4").unwrap()).unwrap();
         let mut thoughts = Thoughts::default();
-        let heard =
-            thoughts.hear(&game, &info("info depth 4 score cp 30 wdl 500 300 200 nodes 9 pv e7e5 g1f3 g1f3"));
+        let heard = thoughts.hear(
+            &game,
+            &info("info depth 4 score cp 30 wdl 500 300 200 nodes 9 pv e7e5 g1f3 g1f3"),
+            3,
+        );
         assert!(heard);
         let line = &thoughts.lines[0];
         assert_eq!((line.score, line.wdl), (Score::Cp(-30), Some([200, 300, 500])));
         assert_eq!(line.san, ["e5", "Nf3"]);
         assert!(line.fens[1].contains("5N2"), "{:?}", line.fens);
-        assert!(!thoughts.hear(&game, &info("info depth 4 multipv 9 score cp 1 pv e7e5")));
-        assert!(!thoughts.hear(&game, &info("info depth 4 score cp 1 pv e2e4")));
+        assert!(!thoughts.hear(&game, &info("info depth 4 multipv 9 score cp 1 pv e7e5"), 3));
+        assert!(!thoughts.hear(&game, &info("info depth 4 score cp 1 pv e2e4"), 3));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use engine::apps::review::Phase;
 use serde::Serialize;
 use shakmaty::{Board, Color, Position};
 
+use super::analysts::AnalystSettings;
 use super::clock::TimeControl;
 use super::pgn::first_ply;
 use super::played::{LegalMove, PlayedGame, PlayedMove};
@@ -19,8 +20,18 @@ pub struct EngineView {
     pub name: String,
     /// Range of `UCI_Elo`, if there is one.
     pub elo: Option<(i64, i64)>,
+    /// Ranges of `Threads` and `Hash`, if the engine has them.
+    pub threads: Option<(i64, i64)>,
+    pub hash: Option<(i64, i64)>,
     /// Why the engine cannot play.
     pub error: Option<String>,
+}
+
+impl EngineView {
+    /// Before the engine was started.
+    pub fn unknown(name: &str) -> EngineView {
+        EngineView { name: name.to_owned(), elo: None, threads: None, hash: None, error: None }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -88,7 +99,9 @@ pub struct TableView {
     pub end: Option<EndView>,
     pub take_back: usize,
     pub thinking: bool,
+    /// The first analyst is on.
     pub analysis: bool,
+    pub analysts: Vec<AnalystSettings>,
     /// An error, and what to do.
     pub notice: Option<String>,
     pub stalled: bool,
@@ -171,6 +184,7 @@ impl TableView {
             take_back: session.plies_to_take_back(),
             thinking: session.engine_to_move().is_some(),
             analysis: false,
+            analysts: Vec::new(),
             notice: None,
             stalled: false,
             is_final: game.end().is_some(),

@@ -1,21 +1,18 @@
 //! When each engine at the table searches, and how its answers are used.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use shakmaty::Color;
 use tokio::sync::mpsc;
 
-use super::super::crew::{Role, Task, analyst_options, elo_range, player_options, plays_with_a_network};
+use super::super::analysts::{ANALYSTS, AnalystSettings, FIRST, THREAT, after_pass};
+use super::super::crew::{Role, Task, elo_range, player_options, plays_with_a_network, range_of};
 use super::super::pgn::SIDES;
 use super::super::played::PlayedGame;
 use super::super::seats::{ActionError, Seat};
-use super::super::thoughts::Thoughts;
 use super::super::variations::game_to;
 use super::{Analysed, Table};
 use crate::engines::{EngineEvent, OptionSpec, Roster, start as start_engine};
-
-/// Per position.
-const ANALYSIS_TIME: Duration = Duration::from_secs(30);
 
 /// An engine's name, and its options or the reason why it does not start.
 pub(super) type Probed = (String, Result<Vec<OptionSpec>, String>);
@@ -25,8 +22,11 @@ impl Table {
         let limits = self.roster.find(name).is_some_and(|spec| plays_with_a_network(&spec.options));
         if let Some(view) = self.probed.iter_mut().find(|view| view.name == name) {
             match answer {
-                Ok(options) if limits => view.elo = elo_range(&options),
-                Ok(_) => (),
+                Ok(options) => {
+                    view.elo = elo_range(&options).filter(|_| limits);
+                    view.threads = range_of(&options, "Threads");
+                    view.hash = range_of(&options, "Hash");
+                }
                 Err(reason) => view.error = Some(format!("{name} {reason}")),
             }
         }
@@ -75,26 +75,33 @@ impl Table {
                 }
             }
         }
-        self.turn_analyst();
-        let analyst = self.roster.engines().first().map(|spec| spec.name.clone());
-        match analyst.filter(|_| self.analysis) {
-            Some(name) => match self.analysed.game.clone().filter(|game| game.end().is_none()) {
-                Some(game) => {
-                    let go = format!("go movetime {}", ANALYSIS_TIME.as_millis());
-                    let task = Task { options: analyst_options(), go, longest: ANALYSIS_TIME };
-                    self.ask(Role::Analyst, &name, &game, self.analysed.number, task);
+        self.turn_analysts();
+        (0..ANALYSTS).for_each(|number| self.drive_analyst(number));
+    }
+
+    fn drive_analyst(&mut self, number: usize) {
+        let (role, analyst) = (Role::Analyst(number), &self.analysts[number]);
+        let AnalystSettings { on, paused, limit, .. } = analyst.settings;
+        if !on {
+            self.crew.dismiss(role);
+            return;
+        }
+        let search = analyst.search;
+        match analyst.game.clone().filter(|_| !paused) {
+            Some(game) => {
+                let (go, longest) = limit.go();
+                let task = Task { options: analyst.settings.options(), go, longest };
+                let first = self.roster.engines().first().map(|spec| spec.name.clone());
+                if let Some(name) = analyst.settings.engine.clone().or(first) {
+                    self.ask(role, &name, &game, search, task);
                 }
-                None => self.crew.stop(Role::Analyst, self.analysed.number),
-            },
-            None => {
-                self.crew.dismiss(Role::Analyst);
-                self.thoughts = Thoughts::of(self.thoughts.node);
             }
+            None => self.crew.stop(role, search),
         }
     }
 
-    /// Turns the analyst to the position that is looked at. Edits elsewhere in the tree change nothing for it.
-    fn turn_analyst(&mut self) {
+    /// Turns the analysts to the position that is looked at. Edits elsewhere in the tree change nothing for them.
+    fn turn_analysts(&mut self) {
         let tree = self.session.tree();
         self.looked = self.looked.and_then(|node| tree.node(node.index()));
         let node = self.looked.unwrap_or(self.session.at());
@@ -102,11 +109,46 @@ impl Table {
         let command = game.as_ref().map(PlayedGame::position_command);
         let is_same = command == self.analysed.game.as_ref().map(PlayedGame::position_command);
         if is_same && self.analysed.board == self.board {
-            self.thoughts.node = node.index();
+            self.analysts.iter_mut().for_each(|analyst| analyst.thoughts.node = node.index());
             return;
         }
-        self.thoughts = Thoughts::of(node.index());
-        self.analysed = Analysed { number: self.analysed.number + 1, board: self.board, game };
+        self.analysed = Analysed { board: self.board, game };
+        (0..ANALYSTS).for_each(|number| self.turn(number, node.index()));
+    }
+
+    fn turn(&mut self, number: usize, node: u32) {
+        let game = self.analysed.game.clone();
+        let game = if number == THREAT { game.as_ref().and_then(after_pass) } else { game };
+        self.analysts[number].turn_to(node, game);
+    }
+
+    /// For the two analysts that a person sets up.
+    pub(super) fn set_up(&mut self, number: usize, settings: AnalystSettings) -> Result<(), ActionError> {
+        if number >= THREAT {
+            return Err(ActionError::Invalid(format!("There are {THREAT} engines to set up: 0 and 1.")));
+        }
+        if settings.on {
+            settings.check(&self.probed)?;
+        }
+        let before = &self.analysts[number].settings;
+        let goes_on = |settings: &AnalystSettings| AnalystSettings { paused: false, ..settings.clone() };
+        let pauses = settings.on && settings.paused && goes_on(before) == goes_on(&settings);
+        if before.needs_restart(&settings) {
+            self.crew.dismiss(Role::Analyst(number));
+        }
+        self.analysts[number].settings = settings;
+        if pauses {
+            // What it has found stays.
+            self.analysts[number].search += 1;
+        } else {
+            self.turn(number, self.analysts[number].thoughts.node);
+        }
+        Ok(())
+    }
+
+    pub(super) fn turn_threat(&mut self, settings: AnalystSettings) {
+        self.analysts[THREAT].settings = settings;
+        self.turn(THREAT, self.analysts[THREAT].thoughts.node);
     }
 
     fn ask(&mut self, role: Role, name: &str, game: &PlayedGame, number: u64, task: Task) {
@@ -123,20 +165,28 @@ impl Table {
         match (event, role) {
             (EngineEvent::Ready { .. }, _) => (),
             (EngineEvent::Failed { reason }, _) => self.engine_failed(role, &reason).await,
-            (EngineEvent::Info { id, info }, Role::Analyst) => {
-                if let Some(game) = self.analysed.game.as_ref().filter(|_| id == self.analysed.number)
-                    && self.thoughts.hear(game, &info)
+            (EngineEvent::Info { id, info }, Role::Analyst(number)) => {
+                let analyst = &mut self.analysts[number];
+                let most = usize::from(analyst.settings.lines);
+                if let Some(game) = analyst.game.as_ref().filter(|_| id == analyst.search)
+                    && analyst.thoughts.hear(game, &info, most)
                 {
                     self.publish_thoughts();
                 }
             }
-            (EngineEvent::Numbers { id, numbers }, Role::Analyst) => {
-                if let Some(game) = self.analysed.game.as_ref().filter(|_| id == self.analysed.number) {
-                    self.thoughts.hear_numbers(game, &numbers);
+            (EngineEvent::Numbers { id, numbers }, Role::Analyst(number)) => {
+                let analyst = &mut self.analysts[number];
+                if let Some(game) = analyst.game.as_ref().filter(|_| id == analyst.search) {
+                    analyst.thoughts.hear_numbers(game, &numbers);
                 }
             }
-            (EngineEvent::Tree(answer), Role::Analyst) => self.answer_tree(answer),
-            (EngineEvent::Best { .. }, Role::Analyst) => self.publish_thoughts(),
+            (EngineEvent::Tree(answer), Role::Analyst(FIRST)) => self.answer_tree(answer),
+            (EngineEvent::Tree(_), Role::Analyst(_)) => (),
+            (EngineEvent::Best { id, .. }, Role::Analyst(number)) => {
+                let analyst = &mut self.analysts[number];
+                analyst.thoughts.done = id == analyst.search;
+                self.publish_thoughts();
+            }
             (EngineEvent::Numbers { .. } | EngineEvent::Tree(_), Role::Player(_)) => (),
             (EngineEvent::Info { info, .. }, Role::Player(_)) => {
                 if info.rank == 0 {
@@ -159,18 +209,21 @@ impl Table {
     /// and the evaluation is switched off.
     pub(super) async fn engine_failed(&mut self, role: Role, reason: &str) {
         let Some(name) = self.crew.dismiss(role) else { return };
-        if role == Role::Analyst {
+        if role == Role::Analyst(FIRST) {
             self.tree_questions.clear();
         }
         let is_wanted = match role {
-            Role::Analyst => self.analysed.game.as_ref().is_some_and(|game| game.end().is_none()),
+            Role::Analyst(number) => self.analysts[number].game.is_some(),
             Role::Player(color) => self.has_to_move(color),
         };
         // The engine is started again when there is something to search.
         if !is_wanted {
             return;
         }
-        let number = if role == Role::Analyst { self.analysed.number } else { self.session.revision() };
+        let number = match role {
+            Role::Analyst(number) => self.analysts[number].search,
+            Role::Player(_) => self.session.revision(),
+        };
         let again = (role, number);
         let stays_down = self.failed_at == Some(again);
         self.failed_at = Some(again);
@@ -181,12 +234,13 @@ impl Table {
                     "{name} {reason}, again. Start it once more, or begin a new game against another engine."
                 )
             }
-            (true, Role::Analyst) => format!("{name} {reason}, again. The evaluation is switched off."),
+            (true, Role::Analyst(THREAT)) => format!("{name} {reason}, again. Threats are switched off."),
+            (true, Role::Analyst(_)) => format!("{name} {reason}, again. Its evaluation is switched off."),
         });
         if stays_down {
             match role {
                 Role::Player(_) => self.stalled = true,
-                Role::Analyst => self.analysis = false,
+                Role::Analyst(number) => self.analysts[number].settings.on = false,
             }
         }
         self.changed().await;

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 
 use self::engines::{Probed, probe};
 use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
+use super::analysts::{ANALYSTS, Analyst, AnalystSettings, FIRST, THREAT};
 use super::crew::{Crew, CrewEvent, Role};
 use super::file::PgnFile;
 use super::library::Library;
@@ -24,7 +25,6 @@ use super::saved::{SavedError, SavedGame};
 use super::seats::{ActionError, NewGame, Seat};
 use super::session::Session;
 use super::start::StartChoice;
-use super::thoughts::Thoughts;
 use super::tree::TreeView;
 use super::variations::PositionView;
 use super::view::{EngineView, FileView, TableView, key_of};
@@ -42,7 +42,7 @@ pub struct Table {
     /// The last loaded games, and the index of the shown one.
     file: Option<(PgnFile, usize)>,
     files: u64,
-    analysis: bool,
+    analysts: [Analyst; ANALYSTS],
     crew: Crew,
     /// Role and number of the last failed search. After a second one there, the engine is not restarted.
     failed_at: Option<(Role, u64)>,
@@ -54,18 +54,15 @@ pub struct Table {
     /// The node that was looked at last; `None` is the game's last position.
     looked: Option<NodeId>,
     analysed: Analysed,
-    thoughts: Thoughts,
     /// Pending tree queries, in the order of their answers.
     tree_questions: Vec<Answer<TreeView>>,
     game_out: watch::Sender<Arc<str>>,
     thoughts_out: watch::Sender<Arc<str>>,
 }
 
-/// What the analyst searches.
+/// What the analysts search.
 #[derive(Default)]
 struct Analysed {
-    /// Grows with every other position.
-    number: u64,
     board: u64,
     /// `None` if nothing can be analysed there.
     game: Option<PlayedGame>,
@@ -79,8 +76,14 @@ impl Table {
         let (events, reported) = mpsc::unbounded_channel();
         let (game_out, game) = watch::channel(Arc::from("null"));
         let (thoughts_out, thoughts) = watch::channel(Arc::from("null"));
-        let (session, analysis, notice) = first_session(&roster, &state_file);
-        let view = |name: &str| EngineView { name: name.to_owned(), elo: None, error: None };
+        let (session, analysts, notice) = first_session(&roster, &state_file);
+        let view = |name: &str| EngineView::unknown(name);
+        let is_known = |name: &String| roster.find(name).is_some();
+        let analysts = analysts.into_iter().map(|settings| AnalystSettings {
+            // It may have been named when the server was started last, but not now.
+            engine: settings.engine.filter(is_known),
+            ..settings
+        });
         let table = Table {
             probed: roster.engines().iter().map(|spec| view(&spec.name)).collect(),
             state_file,
@@ -91,7 +94,7 @@ impl Table {
             edition: 0,
             file: None,
             files: 0,
-            analysis,
+            analysts: Analyst::all(analysts.collect()),
             crew: Crew::new(events),
             failed_at: None,
             stalled: false,
@@ -99,7 +102,6 @@ impl Table {
             last_score: None,
             looked: None,
             analysed: Analysed::default(),
-            thoughts: Thoughts::default(),
             tree_questions: Vec::new(),
             game_out,
             thoughts_out,
@@ -236,7 +238,15 @@ impl Table {
             Action::TakeBack => self.session.take_back(now)?,
             Action::Resign => self.session.resign(now)?,
             Action::Draw => self.session.draw(self.last_score, now)?,
-            Action::Analysis { on } => self.analysis = on,
+            Action::Analysis { on } => {
+                let settings = AnalystSettings { on, paused: false, ..self.analysts[FIRST].settings.clone() };
+                self.set_up(FIRST, settings)?;
+            }
+            Action::Analyst { number, settings } => self.set_up(number, settings)?,
+            Action::Threat { on } => {
+                let settings = AnalystSettings { on, ..self.analysts[THREAT].settings.clone() };
+                self.turn_threat(settings);
+            }
             Action::Variation { node, text } => {
                 added = Some(self.session.add_variation(node, &text)?);
                 self.looked = added;
@@ -306,7 +316,7 @@ impl Table {
             self.session.name = Some(self.library.free_name(&date, [&white, &black]));
             self.session.date.get_or_insert(date);
         }
-        let saved = SavedGame::of(&self.session, self.analysis, Instant::now());
+        let saved = SavedGame::of(&self.session, Vec::new(), Instant::now());
         Some((self.session.name.clone()?, saved))
     }
 
@@ -329,7 +339,7 @@ impl Table {
         self.drive();
         let kept = self.library_file();
         self.publish();
-        let saved = SavedGame::of(&self.session, self.analysis, Instant::now());
+        let saved = SavedGame::of(&self.session, Analyst::settings(&self.analysts), Instant::now());
         let (path, library) = (self.state_file.clone(), self.library.clone());
         let write = move || {
             saved.write(&path).map_err(|error| error.to_string())?;
@@ -351,7 +361,8 @@ impl Table {
             chosen: *chosen,
         });
         view.board = self.board;
-        view.analysis = self.analysis;
+        view.analysis = self.analysts[FIRST].settings.on;
+        view.analysts = Analyst::settings(&self.analysts);
         view.notice = self.notice.clone();
         view.stalled = self.stalled;
         view.thinking &= !self.stalled;
@@ -361,10 +372,9 @@ impl Table {
     }
 
     fn publish_thoughts(&self) {
-        match self.analysis {
-            true => send(&self.thoughts_out, &self.thoughts),
-            false => send(&self.thoughts_out, &()),
-        }
+        let thoughts =
+            self.analysts.each_ref().map(|analyst| analyst.settings.on.then_some(&analyst.thoughts));
+        send(&self.thoughts_out, &thoughts);
     }
 }
 
@@ -379,12 +389,15 @@ fn send(out: &watch::Sender<Arc<str>>, value: &impl serde::Serialize) {
     });
 }
 
-/// Returns the saved session or a new one, whether the evaluation is shown, and a notice if the file is damaged.
-fn first_session(roster: &Roster, state_file: &std::path::Path) -> (Session, bool, Option<String>) {
+/// Returns the saved session or a new one, the settings of the analysts, and a notice if the file is damaged.
+fn first_session(
+    roster: &Roster,
+    state_file: &std::path::Path,
+) -> (Session, Vec<AnalystSettings>, Option<String>) {
     let read = SavedGame::read(state_file)
-        .and_then(|saved| saved.map(|saved| Ok((saved.analysis, saved.session()?))).transpose());
+        .and_then(|saved| saved.map(|saved| Ok((saved.analysts.clone(), saved.session()?))).transpose());
     let notice = match read {
-        Ok(Some((analysis, session))) => return (session, analysis, None),
+        Ok(Some((analysts, session))) => return (session, analysts, None),
         Ok(None) => None,
         Err(error) => {
             log::warn!("the saved game {}: {error}", state_file.display());
@@ -404,5 +417,5 @@ fn first_session(roster: &Roster, state_file: &std::path::Path) -> (Session, boo
     };
     let (start, clock) = (StartChoice::Standard, None);
     let new = NewGame { white: Seat::Person, black, start, clock, move_time_ms: 1000, replace: false };
-    (Session::new(new).expect("the initial position is one"), false, notice)
+    (Session::new(new).expect("the initial position is one"), Vec::new(), notice)
 }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::super::action::Answer;
+use super::super::analysts::FIRST;
 use super::super::crew::Role;
 use super::super::seats::ActionError;
 use super::super::tree::{LONGEST_PATH, TreeView};
@@ -17,7 +18,7 @@ impl Table {
                 let _ = answer.send(Err(error));
             }
             None => {
-                self.crew.ask_tree(Role::Analyst, moves);
+                self.crew.ask_tree(Role::Analyst(FIRST), moves);
                 let (question, answered) = tokio::sync::oneshot::channel();
                 self.tree_questions.push(question);
                 tokio::spawn(async move {
@@ -34,10 +35,11 @@ impl Table {
     }
 
     fn check_line(&self, moves: &[String]) -> Result<(), ActionError> {
-        let is_asked = self.analysis && self.crew.was_asked(Role::Analyst, self.analysed.number);
+        let first = &self.analysts[FIRST];
+        let is_asked = first.settings.on && self.crew.was_asked(Role::Analyst(FIRST), first.search);
         let none =
             || ActionError::NotNow("There is no search of this position: switch the evaluation on.".into());
-        let game = self.analysed.game.as_ref().filter(|_| is_asked).ok_or_else(none)?;
+        let game = first.game.as_ref().filter(|_| is_asked).ok_or_else(none)?;
         if moves.len() > LONGEST_PATH {
             return Err(ActionError::Invalid(format!("A line has at most {LONGEST_PATH} moves.")));
         }
@@ -58,7 +60,7 @@ impl Table {
         let changed = || ActionError::NotNow("The position has changed meanwhile.".to_owned());
         let tree = match answer {
             Ok(text) => {
-                let game = self.analysed.game.as_ref();
+                let game = self.analysts[FIRST].game.as_ref();
                 game.and_then(|game| TreeView::read(&text, game)).ok_or_else(changed)
             }
             Err(reason) => Err(ActionError::NotNow(format!("The engine shows no tree: {reason}."))),
