@@ -140,6 +140,16 @@ export function tree(moves) {
   return ask('/api/play/tree', { moves });
 }
 
+/**
+ * Whether a position that was set up can be.
+ *
+ * @param {string} fen
+ * @returns {Promise<{value: {fen: string, strange: string | null}} | {error: string}>}
+ */
+export function checkSetUp(fen) {
+  return ask('/api/play/setup', { fen });
+}
+
 /** @param {string} name @returns {Promise<OpeningChoice[]>} */
 export async function openings(name) {
   return await get(`/api/openings?name=${encodeURIComponent(name)}`) ?? [];

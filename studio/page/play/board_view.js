@@ -88,6 +88,11 @@ export class BoardView {
     if (line) this.#preview.begin(line);
   }
 
+  /** What is drawn at a node. @param {TreeNode} node */
+  drawnAt(node) {
+    return this.#drawings.at(node);
+  }
+
   /**
    * @param {HTMLElement} element
    * @param {GameView} game

@@ -8,12 +8,23 @@ import { html, nothing } from '../vendor/lit-html.js';
 import { GameList, playersOf } from './game_list.js';
 import { pastedPgn } from './pasted.js';
 
-/** Saves the game on the board. */
-export function savePgn() {
+/** Address of the game on the board, with today's date. */
+function pgnAddress() {
   const now = new Date();
   const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
   const date = `${now.getFullYear()}.${two(now.getMonth() + 1)}.${two(now.getDate())}`;
-  location.assign(`/api/play/pgn?date=${date}`);
+  return `/api/play/pgn?date=${date}`;
+}
+
+/** Saves the game on the board. */
+export function savePgn() {
+  location.assign(pgnAddress());
+}
+
+/** The game on the board; `null` without an answer. @returns {Promise<string | null>} */
+export async function gamePgn() {
+  const answer = await fetch(pgnAddress()).catch(() => null);
+  return answer?.ok ? answer.text() : null;
 }
 
 /**

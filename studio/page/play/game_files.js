@@ -8,6 +8,7 @@ import { html } from '../vendor/lit-html.js';
 import { FileGames, acceptFiles, savePgn } from './files.js';
 import { LibraryDialog } from './library.js';
 import { mayReplace } from './new_game_form.js';
+import { pastedPgn } from './pasted.js';
 import { DEFAULT_NODES } from './review.js';
 
 /**
@@ -88,15 +89,18 @@ export class GameFiles {
     return this.#files.view(game, (chosen) => this.#choose(chosen));
   }
 
-  /** @param {() => void} fromHere begins a game with the position on the board */
-  buttons(fromHere) {
+  /** Loads a position without moves. @param {string} fen */
+  setUp(fen) {
+    return this.#pasted(new File([pastedPgn(fen)], 'position.pgn'));
+  }
+
+  buttons() {
     return html`
       <div class="buttons" role="group" aria-label="Files">
         <button type="button" @click=${() => this.#openLibrary()}>Games …</button>
         <button type="button" @click=${savePgn}>Save PGN</button>
         <label class="file">Load PGN<input type="file" accept=".pgn,application/x-chess-pgn,text/plain"
           @change=${(/** @type {Event} */ event) => this.#picked(event)}></label>
-        <button type="button" @click=${fromHere}>New game from here</button>
       </div>`;
   }
 }

@@ -46,6 +46,7 @@ export function newGameAction(form) {
   const starts = {
     standard: 'standard',
     chess960: { chess960: number === '' ? null : Number(number) },
+    double: { double_chess960: [number, text(form, 'second')].map((digits) => (digits === '' ? null : Number(digits))) },
     fen: { fen: text(form, 'fen') },
     opening: { moves: text(form, 'opening') },
   };
@@ -114,12 +115,17 @@ export function newGameDialog(chosen, engines, { changed, search, begin, close }
         <label>Start
           <select name="start">
             ${start('standard', 'initial position')}${start('opening', 'an opening')}
-            ${start('chess960', 'Chess960')}${start('fen', 'a position (FEN)')}
+            ${start('chess960', 'Chess960')}${start('double', 'double Chess960')}${start('fen', 'a position (FEN)')}
           </select>
         </label>
         ${chosenStart === 'chess960' ? html`
           <label>Number, 0 to 959 (empty: drawn) <input name="number" type="number" min="0" max="959" step="1"
             .value=${value('number')}></label>`
+          : nothing}
+        ${chosenStart === 'double' ? html`
+          <label>White's number, 0 to 959 (empty: drawn) <input name="number" type="number" min="0" max="959" step="1"
+            .value=${value('number')}></label>
+          <label>Black's number <input name="second" type="number" min="0" max="959" step="1" .value=${value('second')}></label>`
           : nothing}
         ${chosenStart === 'opening' ? html`
           <label>Name or code

@@ -6,6 +6,7 @@
 import { act, addVariation, look } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { news } from './announcer.js';
+import { BoardEditor } from './board_editor.js';
 import { BoardView } from './board_view.js';
 import { clockShows, recordedClock } from './clock.js';
 import { boardAsText, browseButtons, gameButtons, playerStrip, thoughtButtons } from './controls.js';
@@ -18,6 +19,7 @@ import { Looking } from './looking.js';
 import { EDIT_KEYS, MoveMenu } from './move_menu.js';
 import { MoveList, phaseAt } from './moves.js';
 import { NewGameForm } from './new_game_form.js';
+import { positionTools } from './position_tools.js';
 import { evalsOf, marksOf, reviewOf, reviewPanel } from './review.js';
 import { toggleSounds } from './sounds.js';
 import { statusText } from './status.js';
@@ -37,6 +39,9 @@ export class PlayRoom {
   #received = 0;
   /** Of both engines, and the threat. @type {(Thoughts | null)[]} */
   #thoughts = [];
+  #editor = new BoardEditor();
+  /** What was done last. */
+  #told = '';
   #engineForm = new EngineForm(() => this.#draw());
   /** @type {Review | null} */
   #review = null;
@@ -121,6 +126,13 @@ export class PlayRoom {
     this.#announcement.textContent = text;
   }
 
+  /** @param {string} text @param {boolean} isError */
+  #tell(text, isError) {
+    this.#error = isError ? text : null;
+    this.#told = isError ? '' : text;
+    this.#draw();
+  }
+
   /** @param {object} action @param {string} [room] */
   async #act(action, room) {
     this.#resigning = false;
@@ -140,6 +152,7 @@ export class PlayRoom {
     this.#looking.go(node);
     this.#resigning = false;
     this.#error = null;
+    this.#told = '';
     this.#view.clear();
     const { san } = this.#looking.tree.node(this.#looking.node) ?? { san: '' };
     if (san) this.#say(spoken(san));
@@ -411,7 +424,16 @@ export class PlayRoom {
         point: (uci) => this.#view.point(uci),
         keep: () => this.#act({ do: 'keep' }, 'review'),
       })}
-      ${this.#files.buttons(() => this.#form.open(game, fen))}
+      ${this.#files.buttons()}
+      ${positionTools(fen, this.#view.orientation(game), this.#view.drawnAt(this.#node(game)), {
+        say: (text, isError) => this.#tell(text, isError),
+        setUp: () => this.#editor.open(fen, {
+          analyse: (position) => this.#files.setUp(position),
+          play: (position) => this.#form.open(this.#game, position),
+        }),
+        fromHere: () => this.#form.open(game, fen),
+      })}
+      <p class="small" role="status">${this.#told}</p>
       <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted
         PGN or FEN is loaded. <button type="button" class="link" @click=${showKeys}>Keys</button>: ?</p>
       ${boardAsText(fen)}`;

@@ -3,6 +3,7 @@
 mod clock;
 mod played;
 mod start;
+mod setup;
 mod pgn;
 mod file;
 mod seats;
@@ -29,7 +30,8 @@ pub use played::{EndReason, GameEnd, LegalMove, PlayedGame, PlayedMove, Winner};
 pub use saved::{SavedError, SavedGame};
 pub use seats::{ActionError, NewGame, Seat};
 pub use session::Session;
-pub use start::{StartChoice, chess960_fen};
+pub use setup::{SetUp, set_up};
+pub use start::{StartChoice, chess960_fen, double_chess960_fen};
 pub use table::Table;
 pub use thoughts::Thoughts;
 pub use tree::{TreeMove, TreeView};

@@ -13,6 +13,8 @@ pub enum StartChoice {
     Standard,
     /// A Chess960 position by its number; `None` draws one.
     Chess960(Option<u16>),
+    /// A Chess960 position for White's pieces, and one for Black's.
+    DoubleChess960([Option<u16>; 2]),
     Fen(String),
     /// An opening: moves in SAN, with or without move numbers.
     Moves(String),
@@ -44,6 +46,15 @@ impl StartChoice {
                 })?;
                 Ok(Some(fen))
             }
+            StartChoice::DoubleChess960(numbers) => {
+                let [white, black] = numbers.map(|number| number.unwrap_or_else(|| any_number(960)));
+                let wrong = || {
+                    let text =
+                        format!("positions of Chess960 have the numbers 0 to 959, not {white} and {black}");
+                    PositionError::Fen(text)
+                };
+                double_chess960_fen(white, black).map(Some).ok_or_else(wrong)
+            }
             StartChoice::Fen(fen) => Game::from_fen(fen).map(|game| Some(game.fen())),
         }
     }
@@ -56,14 +67,22 @@ fn any_number(count: u16) -> u16 {
 
 /// The Chess960 position with this number as a Shredder-FEN; `None` above 959.
 pub fn chess960_fen(number: u16) -> Option<String> {
-    if number >= 960 {
-        return None;
-    }
-    let board = Board::chess960(u32::from(number));
-    let rooks = Bitboard::from_rank(Rank::First) & board.by_role(Role::Rook);
+    double_chess960_fen(number, number)
+}
+
+/// White's pieces as in one Chess960 position, Black's as in another, as a Shredder-FEN; `None` above 959.
+pub fn double_chess960_fen(white: u16, black: u16) -> Option<String> {
     // In a Shredder-FEN, castling rights are the files of the rooks.
-    let rights: String = rooks.into_iter().rev().map(|rook| rook.file().char()).collect();
-    Some(format!("{} w {}{rights} - 0 1", board.board_fen(), rights.to_uppercase()))
+    let side = |number: u16| -> Option<(String, String)> {
+        let board = (number < 960).then(|| Board::chess960(u32::from(number)))?;
+        let rooks = Bitboard::from_rank(Rank::First) & board.by_role(Role::Rook);
+        let rights = rooks.into_iter().rev().map(|rook| rook.file().char()).collect();
+        let pieces = board.board_fen().to_string().split('/').next()?.to_owned();
+        Some((pieces, rights))
+    };
+    let ((first, white_rights), (eighth, black_rights)) = (side(white)?, side(black)?);
+    let (first, white_rights) = (first.to_uppercase(), white_rights.to_uppercase());
+    Some(format!("{eighth}/pppppppp/8/8/8/8/PPPPPPPP/{first} w {white_rights}{black_rights} - 0 1"))
 }
 
 #[cfg(test)]
@@ -77,6 +96,10 @@ mod tests {
         assert_eq!(pieces(0), "bbqnnrkr");
         assert_eq!(pieces(959), "rkrnnqbb");
         assert_eq!(chess960_fen(960), None);
+        let double = double_chess960_fen(518, 0).unwrap();
+        assert_eq!(double, "bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w HAhf - 0 1");
+        assert!(Game::from_fen(&double).is_ok());
+        assert_eq!(double_chess960_fen(0, 960), None);
     }
 
     #[test]

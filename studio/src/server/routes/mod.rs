@@ -121,6 +121,7 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/play/games/pgn", get(play::game_pgn))
         .route("/api/play/look", post(play::look))
         .route("/api/play/tree", post(play::tree))
+        .route("/api/play/setup", post(play::set_up_position))
         .route("/api/openings", get(play::find_openings))
         .route("/api/review", post(play::act_review))
         .route("/api/review/pgn", get(play::review_pgn))

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Studio, answer, answer_with, pgn_file, refuse, reject};
-use crate::play::{Action, ActionError, PgnFile};
+use crate::play::{Action, ActionError, PgnFile, set_up};
 use crate::reviews::ReviewCommand;
 
 const MOST_OPENINGS: usize = 30;
@@ -121,6 +121,19 @@ pub(super) async fn look(
 ) -> Response {
     match looked {
         Ok(Json(Looked { node })) => answer_with(studio.table.look(node).await),
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetUpPosition {
+    fen: String,
+}
+
+pub(super) async fn set_up_position(position: Result<Json<SetUpPosition>, JsonRejection>) -> Response {
+    match position {
+        Ok(Json(SetUpPosition { fen })) => answer_with(set_up(&fen)),
         Err(rejection) => reject(&rejection),
     }
 }
