@@ -102,6 +102,7 @@
  * @typedef {{elo0: number, elo1: number, alpha: number, beta: number}} Sprt
  *
  * @typedef {object} Match
+ * @property {string | null} name that a person gave it
  * @property {'playing' | 'finishing' | 'suspended' | 'ended'} phase
  * @property {Order} order
  * @property {Sprt | null} sprt
@@ -110,7 +111,7 @@
  * @property {FinishedGame[]} finished the last games
  * @property {string | null} notice
  *
- * @typedef {{number: number, first: string, second: string, games: number, played: number, points: number,
+ * @typedef {{number: number, name: string | null, first: string, second: string, games: number, played: number, points: number,
  *   suspended: boolean, modified_s: number}} EarlierMatch
  * @typedef {{first: string, second: string, standing: Standing}} Pairing
  * @typedef {{name: string, games: number, broken: number, pairings: Pairing[], boards: string[],

@@ -1,16 +1,17 @@
 /**
  * The room of matches: one played here, and those of other programs.
  *
- * @import {EarlierMatch, Engine, Followed, LiveBoard, Match, ThinkingTime} from '../types.js'
+ * @import {Engine, Followed, LiveBoard, Match, ThinkingTime} from '../types.js'
  * @import {Values} from '../memory.js'
  */
 import { BoardGrid } from '../boards.js';
 import { recall, remember, valuesOf } from '../memory.js';
 import { confirmed } from '../question.js';
-import { act, books, earlierMatches } from '../server.js';
+import { act, books } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
+import { EarlierMatches } from './earlier.js';
 import { beginCommand, orderForm } from './order.js';
-import { earlierList, finishedGames, standingView } from './standing.js';
+import { finishedGames, standingView } from './standing.js';
 
 /** @param {ThinkingTime} time */
 function timeText(time) {
@@ -28,8 +29,7 @@ export class WatchRoom {
   #followed = [];
   /** @type {string[]} */
   #books = [];
-  /** @type {EarlierMatch[]} */
-  #earlier = [];
+  #earlier = new EarlierMatches((command) => this.#act(command), () => this.#draw());
   /** @type {Values} */
   #form = recall('match');
   /** @type {string | null} */
@@ -56,7 +56,7 @@ export class WatchRoom {
     const isOther = this.#match?.phase !== match?.phase || JSON.stringify(this.#match?.order) !== JSON.stringify(match?.order);
     if (isOther) this.#error = null;
     this.#match = match;
-    if (isOther && this.#isShown) this.#readEarlier();
+    if (isOther && this.#isShown) this.#earlier.read();
     this.#draw();
   }
 
@@ -77,12 +77,7 @@ export class WatchRoom {
     this.#isShown = isShown;
     this.#draw();
     if (isShown && this.#books.length === 0) this.#readBooks();
-    if (isShown) this.#readEarlier();
-  }
-
-  async #readEarlier() {
-    this.#earlier = await earlierMatches();
-    this.#draw();
+    if (isShown) this.#earlier.read();
   }
 
   async #readBooks() {
@@ -93,7 +88,8 @@ export class WatchRoom {
   /** @param {object} command */
   async #act(command) {
     this.#error = await act(command, 'match');
-    await this.#readEarlier();
+    await this.#earlier.read();
+    return this.#error === null;
   }
 
   /** @param {HTMLFormElement} form */
@@ -146,7 +142,7 @@ export class WatchRoom {
           <div class="grid" data-boards=${match.boards.join(' ')}></div>
           <div class="panel">${this.#state(match)}</div>
         </div>` : nothing}
-      ${earlierList(this.#earlier, isRunning, (number) => this.#act({ do: 'open', number }))}
+      ${this.#earlier.view(isRunning)}
       ${this.#followed.map((followed) => this.#followedView(followed))}`;
   }
 
@@ -168,6 +164,7 @@ export class WatchRoom {
   #state(match) {
     const { order, standing, phase } = match;
     const played = standing.games[0] + standing.games[1] + standing.games[2];
+    const name = match.name ?? `${order.first} against ${order.second}`;
     const state = {
       playing: `${played} of ${order.games} games`,
       finishing: `finishing the running games after ${played}`,
@@ -175,7 +172,7 @@ export class WatchRoom {
       ended: `ended after ${played} of ${order.games}`,
     }[phase];
     return html`
-      <p class="status" role="status">${order.first} against ${order.second}: ${state}.</p>
+      <p class="status" role="status">${name}: ${state}.</p>
       ${match.notice ? html`<p class="notice">${match.notice}</p>` : nothing}
       ${standingView(standing)}
       <p class="small">${timeText(order.time)}${match.sprt

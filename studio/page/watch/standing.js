@@ -1,7 +1,7 @@
 /**
- * Score, Elo, pairs, SPRT and last games of a match, and the earlier matches.
+ * Score, Elo, pairs, SPRT and last games of a match.
  *
- * @import {EarlierMatch, FinishedGame, Standing} from '../types.js'
+ * @import {FinishedGame, Standing} from '../types.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
 
@@ -32,28 +32,4 @@ export function finishedGames(finished) {
         <tr title=${game.text}><td>${game.white}</td><td>${game.black}</td><td>${game.opening}</td><td>${game.result}</td></tr>`)}
       </tbody>
     </table>`;
-}
-
-/**
- * @param {EarlierMatch[]} matches
- * @param {boolean} isRunning a match is running, so no other can be shown
- * @param {(number: number) => void} open
- */
-export function earlierList(matches, isRunning, open) {
-  if (matches.length === 0) return nothing;
-  return html`
-    <details class="earlier">
-      <summary>Earlier matches (${matches.length})</summary>
-      <ul class="library">${matches.map((match) => html`
-        <li>
-          <button type="button" class="game" ?disabled=${isRunning} @click=${() => open(match.number)}>
-            <span class="players">${match.first} – ${match.second}</span>
-            <span class="result">${match.points} : ${match.played - match.points}</span>
-            <span class="more">${new Date(1000 * match.modified_s).toLocaleDateString('en-CA')}, ${match.played} of
-              ${match.games} games, ${match.suspended ? 'suspended' : 'ended'}</span></button>
-          <a class="file" href="/api/match/pgn?number=${match.number}" download
-            aria-label="Export match ${match.number}, ${match.first} – ${match.second}">Export</a>
-        </li>`)}
-      </ul>
-    </details>`;
 }

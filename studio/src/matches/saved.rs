@@ -39,6 +39,9 @@ struct SavedLaneGame {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedMatch {
     format: String,
+    /// A person's name for the match.
+    #[serde(default)]
+    pub name: Option<String>,
     pub order: MatchOrder,
     pub phase: MatchPhase,
     /// By game number.
@@ -67,7 +70,7 @@ impl SavedMatch {
         });
         let unfinished = unfinished.collect();
         let (format, finished, notice) = (FORMAT.to_owned(), Vec::new(), None);
-        SavedMatch { format, order, phase, results, next, finished, notice, unfinished }
+        SavedMatch { format, name: None, order, phase, results, next, finished, notice, unfinished }
     }
 
     pub fn unfinished(&self) -> Result<Vec<LaneGame>, SavedMatchError> {

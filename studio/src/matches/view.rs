@@ -33,6 +33,8 @@ pub struct FinishedGame {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct MatchView {
+    /// A person's name for the match.
+    pub name: Option<String>,
     pub phase: MatchPhase,
     pub order: MatchOrder,
     pub sprt: Option<Sprt>,

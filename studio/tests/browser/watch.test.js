@@ -126,6 +126,18 @@ test('the running games are finished, and a match with an engine that dies is su
   await page.locator('.earlier .game', { hasText: 'suspended' }).click();
   await status('Random moves against Mortal: suspended after 0');
   await page.locator('.earlier .game', { hasText: '2 of 2 games, ended' }).waitFor();
+  const row = page.locator('.earlier li', { hasText: '2 of 2 games, ended' });
+  await row.getByRole('button', { name: 'Rename' }).click();
+  await page.locator('.earlier [name=to]').fill('Luck of the draw');
+  await page.keyboard.press('Enter');
+  await row.locator('.players', { hasText: 'Luck of the draw' }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), row.getByText('Export').click()]);
+  assert.equal(readFileSync(await download.path(), 'utf8').match(/\[Result /g).length, 2);
+  await accessible(page);
+  await row.getByRole('button', { name: 'Delete' }).click();
+  await row.waitFor({ state: 'detached' });
+  await page.locator('.earlier .notice').getByRole('button', { name: 'Undo' }).click();
+  await row.locator('.players', { hasText: 'Luck of the draw' }).waitFor();
   await button('Stop …').click();
   await button('Stop it').click();
   await status('ended after 0');

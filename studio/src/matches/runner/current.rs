@@ -12,6 +12,7 @@ use super::super::view::{FinishedGame, MatchPhase};
 use crate::play::Winner;
 
 pub(super) struct Current {
+    pub(super) name: Option<String>,
     pub(super) order: MatchOrder,
     pub(super) phase: MatchPhase,
     pub(super) results: BTreeMap<usize, Winner>,
@@ -28,6 +29,7 @@ pub(super) struct Current {
 impl Current {
     pub(super) fn new(order: MatchOrder) -> Current {
         Current {
+            name: None,
             order,
             phase: MatchPhase::Suspended,
             results: BTreeMap::new(),
@@ -55,7 +57,7 @@ impl Current {
         let (order, results) = (self.order.clone(), self.results.clone());
         let mut saved = SavedMatch::new(order, self.phase, results, self.next, unfinished);
         saved.finished = self.finished.iter().cloned().collect();
-        saved.notice = self.notice.clone();
+        (saved.notice, saved.name) = (self.notice.clone(), self.name.clone());
         saved
     }
 
@@ -66,6 +68,7 @@ impl Current {
         Ok(Current {
             phase: if was_running { MatchPhase::Suspended } else { saved.phase },
             notice: if was_running { Some(told()) } else { saved.notice },
+            name: saved.name,
             results: saved.results,
             next: saved.next,
             waiting,

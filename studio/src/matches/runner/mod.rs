@@ -29,6 +29,9 @@ use crate::play::{ActionError, GameEnd, PgnHeader, write_pgn};
 /// Last games that the page shows; every message contains them all.
 const SHOWN_GAMES: usize = 20;
 
+/// In characters.
+const LONGEST_NAME: usize = 80;
+
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, Deserialize)]
@@ -44,6 +47,34 @@ pub enum MatchCommand {
     Open {
         number: u32,
     },
+    /// An empty name takes the name away.
+    Rename {
+        /// `None` is the present match.
+        number: Option<u32>,
+        to: String,
+    },
+    /// Of an earlier match.
+    Delete {
+        number: u32,
+    },
+    /// Take a deletion back.
+    Restore {
+        number: u32,
+    },
+}
+
+/// `None` for an empty name.
+fn checked_name(text: &str) -> Result<Option<String>, ActionError> {
+    let text = text.trim();
+    if text.chars().count() > LONGEST_NAME || text.chars().any(char::is_control) {
+        let told = format!("A name has at most {LONGEST_NAME} characters, in one line.");
+        return Err(ActionError::Invalid(told));
+    }
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+fn told<E: std::fmt::Display>(what: &str, number: u32, result: Result<(), E>) -> Result<(), ActionError> {
+    result.map_err(|error| ActionError::NotNow(format!("Match {number} cannot be {what}: {error}.")))
 }
 
 struct Request {
@@ -188,6 +219,21 @@ impl Runner {
                 not_now("A match is running: suspend or stop it first.")
             }
             (MatchCommand::Open { number }, _) => self.open(number),
+            (MatchCommand::Rename { number: None, to }, Some(_)) => {
+                let name = checked_name(&to)?;
+                self.with(|current| current.name = name);
+                Ok(())
+            }
+            (MatchCommand::Rename { number: Some(number), to }, _) => {
+                let name = checked_name(&to)?;
+                told("renamed", number, earlier::rename_match(&self.state_file, number, name))
+            }
+            (MatchCommand::Delete { number }, _) => {
+                told("deleted", number, earlier::delete(&self.state_file, number))
+            }
+            (MatchCommand::Restore { number }, _) => {
+                told("brought back", number, earlier::restore(&self.state_file, number))
+            }
             (MatchCommand::Resume, _) => not_now("No match is suspended: begin one."),
             _ => not_now("No match is running."),
         }
@@ -385,6 +431,7 @@ impl Runner {
         let boards = self.boards.subscribe();
         let shown = |name: &String| boards.borrow().contains_key(name);
         let view = MatchView {
+            name: current.name.clone(),
             phase: current.phase,
             order: current.order.clone(),
             sprt: current.order.sprt.clone(),

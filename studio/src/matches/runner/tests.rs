@@ -179,3 +179,29 @@ async fn the_games_of_earlier_matches_stay_on_disk() {
         |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap().matches("[Result ").count();
     assert_eq!([count("match.1.pgn"), count("match.2.pgn"), count("match.pgn")], [2, 4, 2]);
 }
+
+#[tokio::test]
+async fn matches_are_named_deleted_and_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (handle, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
+    for games in [2, 4] {
+        act(&handle, order("A", "A", games)).await.unwrap();
+        wait_for(&handle, |view| view["phase"] == "ended" && view["order"]["games"] == games).await;
+    }
+    act(&handle, json!({"do": "rename", "number": 1, "to": " Long one "})).await.unwrap();
+    act(&handle, json!({"do": "rename", "number": null, "to": "Present"})).await.unwrap();
+    wait_for(&handle, |view| view["name"] == "Present").await;
+    assert!(act(&handle, json!({"do": "rename", "number": 1, "to": "x".repeat(81)})).await.is_err());
+    assert!(act(&handle, json!({"do": "rename", "number": 7, "to": "none"})).await.is_err());
+    assert_eq!(handle.earlier()[0].name.as_deref(), Some("Long one"));
+    act(&handle, json!({"do": "delete", "number": 1})).await.unwrap();
+    assert!(handle.earlier().is_empty() && handle.pgn(Some(1)).is_empty());
+    assert!(act(&handle, json!({"do": "delete", "number": 1})).await.is_err());
+    // The number of a deleted match is not given again, so that it can come back.
+    act(&handle, order("A", "A", 2)).await.unwrap();
+    wait_for(&handle, |view| view["phase"] == "ended" && view["name"].is_null()).await;
+    assert_eq!(handle.earlier().iter().map(|earlier| earlier.number).collect::<Vec<_>>(), [2]);
+    act(&handle, json!({"do": "restore", "number": 1})).await.unwrap();
+    assert_eq!(handle.earlier().len(), 2);
+    assert_eq!(handle.pgn(Some(1)).matches("[Result ").count(), 2);
+}
