@@ -7,8 +7,8 @@ use std::sync::Arc;
 use shakmaty::Move;
 use thiserror::Error;
 
+use super::book_and_tables::BookAndTables;
 use super::evaluators::{WorkerEvaluators, evaluator};
-use super::knowledge::Knowledge;
 use super::loaded::{LoadError, LoadedNetwork};
 use super::options::{self, OptionEffect, OptionError};
 use super::settings::{Backend, Settings};
@@ -26,7 +26,7 @@ const SHARED_BATCH: usize = 64;
 #[derive(Default)]
 pub struct Engine {
     settings: Settings,
-    knowledge: Knowledge,
+    book_and_tables: BookAndTables,
     traffic: TrafficLog,
 
     refused: Refusals,
@@ -114,10 +114,10 @@ impl EngineBuilder {
         let unusable = |option: &'static str| move |error: String| SetupError::Unusable(option, error);
         let log_file = settings.log_file.as_deref().map(Path::new);
         traffic.log_to(log_file).map_err(|error| unusable("Debug Log File")(error.to_string()))?;
-        let mut knowledge = Knowledge::default();
-        knowledge.open_tables(&settings).map_err(|error| unusable("SyzygyPath")(error.to_string()))?;
-        knowledge.open_book(&settings).map_err(|error| unusable("BookFile")(error.to_string()))?;
-        let mut engine = Engine { settings, knowledge, traffic, ..Engine::default() };
+        let mut book_and_tables = BookAndTables::default();
+        book_and_tables.open_tables(&settings).map_err(|error| unusable("SyzygyPath")(error.to_string()))?;
+        book_and_tables.open_book(&settings).map_err(|error| unusable("BookFile")(error.to_string()))?;
+        let mut engine = Engine { settings, book_and_tables, traffic, ..Engine::default() };
         if engine.needs_network() {
             engine.load_missing()?.iter().for_each(|note| log::warn!("{note}"));
         }
@@ -134,12 +134,12 @@ impl Engine {
         &self.settings
     }
 
-    pub fn knowledge(&self) -> &Knowledge {
-        &self.knowledge
+    pub fn book_and_tables(&self) -> &BookAndTables {
+        &self.book_and_tables
     }
 
     pub fn book_move(&mut self, game: &Game) -> Option<Move> {
-        self.knowledge.book_move(game, &self.settings)
+        self.book_and_tables.book_move(game, &self.settings)
     }
 
     fn needs_network(&self) -> bool {
@@ -203,16 +203,18 @@ impl Engine {
             }
             OptionEffect::Clear => self.clear(),
             OptionEffect::Memory | OptionEffect::Workers => (self.pool, self.cache) = (None, None),
-            OptionEffect::Book => self.knowledge.open_book(settings).map_err(|error| error.to_string())?,
+            OptionEffect::Book => {
+                self.book_and_tables.open_book(settings).map_err(|error| error.to_string())?
+            }
             OptionEffect::Tables => {
-                self.knowledge.open_tables(settings).map_err(|error| error.to_string())?;
+                self.book_and_tables.open_tables(settings).map_err(|error| error.to_string())?;
                 self.clear_tree();
                 if settings.tables.is_some() {
-                    return Ok(vec![self.knowledge.tables().to_string()]);
+                    return Ok(vec![self.book_and_tables.tables().to_string()]);
                 }
             }
             OptionEffect::TableRules => {
-                self.knowledge.set_rules(settings);
+                self.book_and_tables.set_rules(settings);
                 self.clear_tree();
             }
             OptionEffect::Log => {
@@ -263,7 +265,7 @@ impl Engine {
                 self.player.start(player, PlayerTask { game, limits, lines, memory, uct, seed }, observer);
             }
             (None, Some(pool)) => {
-                pool.set_tables(self.knowledge.tables().clone());
+                pool.set_tables(self.book_and_tables.tables().clone());
                 pool.start(game, limits, observer);
             }
             (None, None) => log::error!("there are no workers"),
@@ -273,7 +275,7 @@ impl Engine {
     pub fn into_pool(mut self) -> Result<Pool, LoadError> {
         self.prepare()?.iter().for_each(|note| log::info!("{note}"));
         let mut pool = self.pool.take().ok_or(LoadError::NoWorkers)?;
-        pool.set_tables(self.knowledge.tables().clone());
+        pool.set_tables(self.book_and_tables.tables().clone());
         Ok(pool)
     }
 
@@ -284,7 +286,7 @@ impl Engine {
             self.network.as_ref().map_or(self.settings.batch(), |network| network.batch(&self.settings));
         let WorkerEvaluators { evaluators, tree_memory, native, .. } =
             WorkerEvaluators::new(self.network.as_ref(), &self.settings)?;
-        let pool = MultiPool::new(evaluators, self.knowledge.tables().clone(), batch);
+        let pool = MultiPool::new(evaluators, self.book_and_tables.tables().clone(), batch);
         Ok((pool, self.settings.search_params(native), tree_memory))
     }
 

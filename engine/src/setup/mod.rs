@@ -7,15 +7,16 @@ mod uci_option;
 pub mod options;
 mod loaded;
 mod evaluators;
-mod knowledge;
+mod book_and_tables;
 mod traffic_log;
 mod engine;
 mod legal;
 
+pub use self::book_and_tables::{BookAndTables, RootMoves};
 pub use self::engine::{Engine, EngineBuilder, SearchRequest, SetupError};
 pub use self::engine_args::EngineArgs;
 pub use self::evaluators::workers;
-pub use self::knowledge::{Knowledge, RootMoves};
+
 pub use self::legal::{first_legal, legal_part};
 pub use self::loaded::LoadError;
 pub use self::traffic_log::TrafficLog;

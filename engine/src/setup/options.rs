@@ -1,5 +1,6 @@
-//! All UCI options, one line each, and their defaults; those of the fields of `params` and `time` are in
-//! `search/params.rs` and `search/time_management/params.rs`.
+//! All UCI options, one line each, and their defaults. What belongs to a lower floor has its default there: `params` in
+//! `search/params.rs`, `time` in `search/time_management/params.rs`, `table_rules` in `chess/tables/mod.rs`, `uct` in
+//! `search/players/uct.rs`, `step_limits` in `nets/onnx/recurrence.rs`.
 
 use std::fmt::Write;
 use std::time::Duration;

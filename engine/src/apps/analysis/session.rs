@@ -148,7 +148,7 @@ impl AnalysisSession {
     pub fn end(&mut self, ended: EndedSearch) {
         self.queue.end(ended.number);
         self.out.line(ended.answer);
-        self.engine.knowledge().tables().warnings().iter().for_each(|warning| log::warn!("{warning}"));
+        self.engine.book_and_tables().tables().warnings().iter().for_each(|warning| log::warn!("{warning}"));
         self.start_searches();
     }
 
@@ -169,7 +169,7 @@ impl AnalysisSession {
         let asked: Vec<Move> =
             query.searchmoves.iter().filter_map(|text| game.parse_uci(text).ok()).collect();
         let RootMoves { moves: root_moves, known, hits: root_hits } =
-            self.engine.knowledge().root_moves(&game, asked, query.multipv);
+            self.engine.book_and_tables().root_moves(&game, asked, query.multipv);
         let begin = Instant::now();
         let is_terminated = Arc::<AtomicBool>::default();
         let observer = AnswerWriter {

@@ -296,7 +296,7 @@ impl Session {
         if let Some(error) = error {
             self.out.say(format!("the search failed: {error}"));
         }
-        self.say_all(self.engine.knowledge().tables().warnings());
+        self.say_all(self.engine.book_and_tables().tables().warnings());
         let chosen = running.choose(&report, &stats, self.seed(&running.root));
         // The played move's line comes first.
         if let Some(lines) = report.lines.get_mut(..=chosen) {

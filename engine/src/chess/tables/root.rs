@@ -1,4 +1,5 @@
-//! Ranks root moves like Stockfish's `root_probe` and keeps those with the best result.
+//! Ranks root moves like Stockfish's `root_probe` and keeps those with the best result. `setup/book_and_tables.rs` asks
+//! for them before a search.
 //!
 //! The tables store DTZ, the distance to the next capture or pawn move, for a fifty-move counter of zero. A stored DTZ
 //! may be one ply too short ([`MaybeRounded`]), so a win is certain only if the game's counter leaves room for that

@@ -1,5 +1,5 @@
-//! The checkpoint from which a run goes on, and which games it must go on to hold out. What is restored from it is each
-//! learner's: `learn/torch/run.rs` and `learn/sparse/run.rs`.
+//! The checkpoint from which a run goes on, and which games it must go on to hold out. `learn/torch/resume.rs` and
+//! `learn/sparse/resume.rs` restore what it holds; a run of `rl` goes on in `play/rl/run/resume.rs`.
 
 use std::path::Path;
 

@@ -16,6 +16,7 @@ mod checkpoint;
 mod sources;
 mod validation;
 mod run;
+mod resume;
 mod overfit;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ mod precision;
 mod sources;
 mod earlier_task;
 mod run;
+mod resume;
 mod overfit;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use super::checkpoint;
 use super::checkpoint::Checkpoint;
 use super::learner::Learner;
 use super::regularise::HardPositions;
-use super::sources::{Sources, rescaled};
+use super::sources::Sources;
 use super::validation::HeldOut;
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
@@ -36,18 +36,6 @@ impl TorchRun {
         }
         let progress = TrainProgress { trained: init.is_some(), ..TrainProgress::default() };
         Run::open(folder, config, config.run(), learner, progress)
-    }
-
-    pub fn resume(folder: RunFolder, config: &TrainConfig, device: Device) -> Result<TorchRun> {
-        let checkpoint = folder.resumed(Checkpoint::load)?;
-        run::same_split(checkpoint.config.validation_percent, config.validation_percent)?;
-        let mut learner = Learner::new(config, device)?;
-        checkpoint.restore(&mut learner)?;
-        let [before, now] = [&checkpoint.config, config].map(|config| config.new_samples() as u64);
-        if before != now {
-            learner.position = rescaled(&learner.position, before, now);
-        }
-        Run::open(folder, config, config.run(), learner, checkpoint.progress)
     }
 }
 

@@ -33,7 +33,7 @@ impl Session {
         let is_drawn = settings.strength().is_some() || settings.move_temperature().is_some();
         let lines = if is_drawn { 1 } else { settings.multipv };
         let RootMoves { moves: root_moves, known, hits: root_hits } =
-            self.engine.knowledge().root_moves(&self.game, searchmoves, lines);
+            self.engine.book_and_tables().root_moves(&self.game, searchmoves, lines);
         if !known.is_empty() {
             budget.soft = budget.soft.map(|soft| soft.min(KNOWN_ROOT));
         }

@@ -1,3 +1,5 @@
+//! The opening book and the tablebases of a program: opened by options, asked before a search begins.
+
 use std::path::Path;
 
 use rand::SeedableRng;
@@ -11,16 +13,16 @@ use crate::chess::position::Game;
 use crate::chess::tables::{ProbeRules, RankedResult, Tables, TablesError};
 
 #[derive(Debug)]
-pub struct Knowledge {
+pub struct BookAndTables {
     book: Option<Book>,
     /// Draws book moves; every session has a new seed.
     random: SmallRng,
     tables: Tables,
 }
 
-impl Default for Knowledge {
-    fn default() -> Knowledge {
-        Knowledge {
+impl Default for BookAndTables {
+    fn default() -> BookAndTables {
+        BookAndTables {
             book: None,
             random: SmallRng::seed_from_u64(game_seed()),
             tables: Tables::builtin(ProbeRules::default()),
@@ -28,7 +30,7 @@ impl Default for Knowledge {
     }
 }
 
-impl Knowledge {
+impl BookAndTables {
     /// Closes the book if `BookFile` is empty. If opening fails, the previous book stays.
     pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
         self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
@@ -100,23 +102,23 @@ mod tests {
 
     const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
 
-    fn opened() -> Knowledge {
-        let mut knowledge = Knowledge::default();
+    fn opened() -> BookAndTables {
+        let mut book_and_tables = BookAndTables::default();
         let settings = Settings { tables: Some(TABLES.to_owned()), ..Settings::default() };
-        knowledge.open_tables(&settings).unwrap();
+        book_and_tables.open_tables(&settings).unwrap();
         // A Polyglot entry: e2e4 in the initial position.
         let entry = [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 0x03, 0x1c, 0, 1, 0, 0, 0, 0];
-        knowledge.book = Some(Book::from_bytes(entry.to_vec()).unwrap());
-        knowledge
+        book_and_tables.book = Some(Book::from_bytes(entry.to_vec()).unwrap());
+        book_and_tables
     }
 
     #[test]
     fn the_book_is_used_in_games_only() {
-        let mut knowledge = opened();
+        let mut book_and_tables = opened();
         let start = Game::new();
         let settings = Settings { own_book: true, ..Settings::default() };
         let mut book = |settings: &Settings| {
-            let m = knowledge.book_move(&start, settings);
+            let m = book_and_tables.book_move(&start, settings);
             m.map(|m| Game::uci(m, false))
         };
         assert_eq!(book(&settings).as_deref(), Some("e2e4"));
@@ -126,25 +128,25 @@ mod tests {
 
     #[test]
     fn the_book_ends_at_its_depth() {
-        let mut knowledge = opened();
+        let mut book_and_tables = opened();
         let settings = Settings { own_book: true, book_depth: 4, ..Settings::default() };
         let initial = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0";
         let mut book = |number: u32| {
             let game = Game::from_fen(&format!("{initial} {number}")).unwrap();
-            knowledge.book_move(&game, &settings).is_some()
+            book_and_tables.book_move(&game, &settings).is_some()
         };
         assert_eq!([1, 2, 3, 4].map(&mut book), [true, true, false, false]);
     }
 
     #[test]
     fn root_moves_are_those_that_keep_the_result() {
-        let knowledge = opened();
+        let book_and_tables = opened();
         let defence = Game::from_fen("4k3/8/8/4K3/4P3/8/8/8 b - - 0 1").unwrap();
         let m = |text| defence.parse_uci(text).unwrap();
         let (saves, loses) = (m("e8e7"), m("e8d8"));
         let hits = defence.legal_moves().len() as u64;
         let chosen = |game: &Game, searchmoves, lines| {
-            let RootMoves { moves, known, hits } = knowledge.root_moves(game, searchmoves, lines);
+            let RootMoves { moves, known, hits } = book_and_tables.root_moves(game, searchmoves, lines);
             (moves, known.first().map(|best| (best.m, best.outcome)), hits)
         };
         let draw = Some((saves, TableResult::Draw));
@@ -157,11 +159,11 @@ mod tests {
 
     #[test]
     fn of_the_wins_the_fastest_is_searched_without_any_files() {
-        let knowledge = Knowledge::default();
+        let book_and_tables = BookAndTables::default();
         let (rooks, queen) = ("7k/8/8/8/8/5r2/6K1/R7 w - - 0 1", "7k/8/4K3/8/8/8/8/6Q1 w - - 0 1");
         let moves = |fen: &str, lines| {
             let game = Game::from_fen(fen).unwrap();
-            let RootMoves { moves, known, .. } = knowledge.root_moves(&game, vec![], lines);
+            let RootMoves { moves, known, .. } = book_and_tables.root_moves(&game, vec![], lines);
             let won = known.iter().filter(|known| known.outcome == TableResult::Win).map(|known| known.m);
             let moves: Vec<Move> = if moves.is_empty() { won.collect() } else { moves };
             moves.into_iter().map(|m| Game::uci(m, false)).collect::<Vec<String>>()
@@ -187,14 +189,16 @@ mod tests {
 
     #[test]
     fn a_failed_open_keeps_the_previous_files() {
-        let mut knowledge = opened();
+        let mut book_and_tables = opened();
         let nowhere = Some("/no/such/place".to_owned());
         let settings = Settings { tables: nowhere.clone(), book: nowhere, ..Settings::default() };
-        assert!(knowledge.open_tables(&settings).is_err() && knowledge.open_book(&settings).is_err());
-        assert!(knowledge.tables().to_string().starts_with("3 WDL") && knowledge.book.is_some());
-        knowledge.open_tables(&Settings::default()).unwrap();
-        knowledge.open_book(&Settings::default()).unwrap();
-        assert!(knowledge.tables().to_string().starts_with("0 WDL") && knowledge.book.is_none());
-        assert_eq!(knowledge.tables().max_pieces(), 4, "the built-in tables stay");
+        assert!(
+            book_and_tables.open_tables(&settings).is_err() && book_and_tables.open_book(&settings).is_err()
+        );
+        assert!(book_and_tables.tables().to_string().starts_with("3 WDL") && book_and_tables.book.is_some());
+        book_and_tables.open_tables(&Settings::default()).unwrap();
+        book_and_tables.open_book(&Settings::default()).unwrap();
+        assert!(book_and_tables.tables().to_string().starts_with("0 WDL") && book_and_tables.book.is_none());
+        assert_eq!(book_and_tables.tables().max_pieces(), 4, "the built-in tables stay");
     }
 }
