@@ -435,7 +435,8 @@ fn games_are_annotated() {
     assert!(folder.games("plain")[1].evals.iter().all(|eval| *eval == NO_EVAL));
     folder.succeed("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name stored");
     assert_eq!(folder.games("stored"), games);
-    assert!(folder.fail("annotate nowhere.pgn --engine ./toy").contains("nowhere.pgn"));
+    let error = folder.fail("annotate two.pgn nowhere.pgn --engine ./nowhere");
+    assert!(error.contains("nowhere.pgn"), "the files are looked at before the engine starts: {error}");
     folder.write("broken.pgn", "[Event \"x\"]\n\n1. e5 1-0\n");
     let error = folder.fail("annotate broken.pgn --engine ./toy");
     assert!(error.contains("no games to annotate: 1 broken (illegal or ambiguous move)"), "{error}");

@@ -365,6 +365,10 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
     std::fs::remove_file(run.join("nets/start.onnx")).expect("a network");
     std::fs::remove_file(run.join("games/iter-00004-00000.h5")).expect("games");
     std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
+    for command in ["rl", "train"] {
+        let error = fails(at, &[command, "--run", "nothing", "--resume"]);
+        assert!(error.contains("nothing holds no run to resume"), "{error}");
+    }
     succeeds(at, &["rl", "--run", "whole", "--resume", "--iterations", "6"]);
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     assert!(events.contains("iter-00004-00000.h5 is missing, which the buffer needs: "), "{events}");

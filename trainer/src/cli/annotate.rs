@@ -1,8 +1,9 @@
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
@@ -73,6 +74,9 @@ impl AnnotateArgs {
         let is_stream = |file: &&PathBuf| **file == Path::new("-") || (file.exists() && !is_regular(file));
         if let Some(file) = self.files.iter().find(is_stream) {
             bail!("{}: annotate reads its files twice; write the games to a file first", file.display());
+        }
+        for file in &self.files {
+            File::open(file).with_context(|| file.display().to_string())?;
         }
         let limit = self.engines.limit();
         let engine = self.engines.name(stop)?;

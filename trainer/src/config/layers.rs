@@ -9,6 +9,12 @@ use serde_json::Value;
 /// replaces it; with a preset but no `config` nothing would change, which is an error.
 pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>> {
     let own = resumed.map(|run| run.join("config.json"));
+    if let Some(own) = own.as_ref().filter(|own| !own.exists()) {
+        let run = own.parent().unwrap_or(own).display();
+        bail!(
+            "{run} holds no run to resume: it has no config.json; name another folder, or start without --resume"
+        );
+    }
     match (own, config) {
         (Some(own), None) if preset => bail!(
             "--preset changes nothing with --resume: {} has every key; change some with --set, or name a --config",
@@ -126,13 +132,20 @@ mod tests {
 
     #[test]
     fn a_resumed_run_has_its_own_configuration() {
-        let (run, file) = (Some(Path::new("run")), Some(Path::new("more.json")));
-        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
-        assert_eq!(files(None, true, None).unwrap(), paths(&[]));
-        assert_eq!(files(None, false, file).unwrap(), paths(&["more.json"]));
-        assert_eq!(files(run, false, None).unwrap(), paths(&["run/config.json"]));
-        assert_eq!(files(run, false, file).unwrap(), paths(&["run/config.json", "more.json"]));
-        assert_eq!(files(run, true, file).unwrap(), paths(&["more.json"]));
-        assert!(files(run, true, None).unwrap_err().to_string().contains("run/config.json has every key"));
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("config.json");
+        let (run, file, more) =
+            (Some(folder.path()), Some(Path::new("more.json")), PathBuf::from("more.json"));
+        assert_eq!(files(None, true, None).unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(files(None, false, file).unwrap(), [more.clone()]);
+        for preset in [false, true] {
+            let error = files(run, preset, file).unwrap_err().to_string();
+            assert!(error.contains("holds no run to resume: it has no config.json"), "{error}");
+        }
+        std::fs::write(&own, "{}").unwrap();
+        assert_eq!(files(run, false, None).unwrap(), [own.clone()]);
+        assert_eq!(files(run, false, file).unwrap(), [own, more.clone()]);
+        assert_eq!(files(run, true, file).unwrap(), [more]);
+        assert!(files(run, true, None).unwrap_err().to_string().contains("config.json has every key"));
     }
 }
