@@ -2,6 +2,8 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
 
+use super::split::resembles_tag;
+
 /// Names and values as in the file, with escapes.
 pub type Tags = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -34,7 +36,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 /// Reads the tag pairs of a line that begins with a bracket, without malformed ones. Returns the bytes read.
 pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
     let mut at = 0;
-    while line[at..].starts_with(b"[") {
+    while resembles_tag(&line[at..]) {
         let (name, value, length) = match pair(&line[at..]) {
             Some(pair) => pair,
             // A tag without a value ends at its bracket, or else with the line.
@@ -129,6 +131,8 @@ mod tests {
         let (tags, length) = read("[A \"1\"] [B \"2\"] 1. e4");
         assert_eq!((tags.len(), length), (2, 16));
         assert_eq!(read("[Bad tag] e4"), (vec![], 9));
+        let (tags, length) = read("[A \"1\"][\u{91} \"x\"]");
+        assert_eq!((tags.len(), length), (1, 7), "what would be no tag on a line of its own is none here");
         assert_eq!(decoded(b"M\xfcller"), "Müller");
         assert_eq!(encoded("a\n\"b\"\\"), br#"a \"b\"\\"#);
     }
