@@ -8,6 +8,7 @@
  */
 import { Chessground } from '../vendor/chessground.min.js';
 import { shapesOf, wordsOf } from './drawings.js';
+import { moveDuration } from './settings.js';
 
 /** @typedef {{uci: string, brush: string, width?: number}} Arrow */
 /** @typedef {{uci: string, fen: string}} Preview a position that is shown in place of the game's */
@@ -117,7 +118,7 @@ export class Board {
       viewOnly: false,
       coordinates: true,
       highlight: { custom },
-      animation: { enabled: !matchMedia('(prefers-reduced-motion: reduce)').matches, duration: 150 },
+      animation: { enabled: moveDuration() > 0, duration: moveDuration() },
       movable: {
         free: false,
         color: preview ? undefined : mover ?? undefined,

@@ -7,7 +7,7 @@
 import { html, nothing } from '../vendor/lit-html.js';
 import { captured } from './captured.js';
 import { clockShows } from './clock.js';
-import { soundsAreOn } from './sounds.js';
+import { showSettings } from './settings.js';
 import { boardRows, sideName } from './words.js';
 
 /**
@@ -65,7 +65,6 @@ function toggle(label, pressed, action, disabled = false) {
  * @property {() => void} resign
  * @property {() => void} keepPlaying disarms resigning
  * @property {() => void} flip
- * @property {() => void} toggleSounds
  */
 
 /** @param {GameView} game @param {GameButtons} on */
@@ -84,7 +83,7 @@ export function gameButtons(game, on) {
         : button('Resign', on.resign, over)}
       ${button(two ? 'Agree a draw' : 'Offer a draw', () => on.act({ do: 'draw' }), over)}
       ${button('Flip', on.flip)}
-      ${toggle('Sounds', soundsAreOn(), on.toggleSounds)}
+      ${button('Settings …', showSettings)}
     </div>`;
 }
 

@@ -5,6 +5,7 @@
  * @import {Arrow} from './board.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
+import { shownSan } from './settings.js';
 
 /** Moves whose priors are drawn as arrows. */
 const ARROWS = 6;
@@ -133,7 +134,7 @@ export function lineArrows(engines) {
 export function threatLine(threat, isOn) {
   if (!isOn) return nothing;
   const line = threat?.lines[0];
-  return html`<p class="threat" role="status">Threat: ${line ? html`<b>${line.san[0]}</b> ${scoreText(line.score)}`
+  return html`<p class="threat" role="status">Threat: ${line ? html`<b>${shownSan(line.san[0])}</b> ${scoreText(line.score)}`
     : threat?.done === false ? '…' : 'none can be shown here'}</p>`;
 }
 
@@ -185,7 +186,7 @@ export function evaluationLines(now, { name, settings, isFinal, isElsewhere }, {
                   <abbr title="prior">P</abbr> ${priorText(known.prior)}
                   <abbr title="mean result for the side to move">Q</abbr> ${qText(known.q)}` : nothing}</span>
               ${line.san.map((san, index) => html`<span class="line-move"
-                @click=${() => play(line.uci.slice(0, index + 1))}>${san}</span> `)}
+                @click=${() => play(line.uci.slice(0, index + 1))}>${shownSan(san)}</span> `)}
             </li>`;
         })}
       </ol>

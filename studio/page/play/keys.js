@@ -14,6 +14,7 @@ const KEYS = /** @type {const} */ ([
   ['/', 'go to the move field'],
   ['f', 'flip the board'],
   ['x', 'show the threat'],
+  ['s', 'settings'],
   ['Esc', 'keep playing instead of resigning'],
 ]);
 

@@ -7,6 +7,7 @@
 import { html, noChange, nothing } from '../vendor/lit-html.js';
 import { recordedScore } from './evaluation.js';
 import { nagText, rowsOf } from './move_tree.js';
+import { notation, shownSan } from './settings.js';
 
 /** @typedef {Map<number, {mark: string, name: string, className: string}>} Marks of a review, by the move's index */
 
@@ -27,7 +28,7 @@ export class MoveList {
    */
   view(game, tree, shown, marks, evals, isNew, on) {
     // The list may have thousands of moves, and the page is drawn ten times a second.
-    const drawn = [tree, shown, JSON.stringify([[...marks], [...evals]])];
+    const drawn = [tree, shown, notation(), JSON.stringify([[...marks], [...evals]])];
     if (!isNew && drawn.every((value, index) => value === this.#drawn[index])) return noChange;
     this.#drawn = drawn;
     return moveList(game, tree, shown, marks, evals, on);
@@ -58,7 +59,7 @@ function moveList(game, tree, shown, marks, evals, { go, menu }) {
       @contextmenu=${(/** @type {Event} */ event) => {
         event.preventDefault();
         menu(node.id);
-      }}>${label ? `${label} ` : nothing}${node.san}${sign
+      }}>${label ? `${label} ` : nothing}${shownSan(node.san)}${sign
         ? html`<span class="mark">${sign}<span class="unseen"> ${mark?.name ?? words}</span></span>` : nothing}${ply === undefined ? nothing
         : numbers(score, node.clock)}</button>`;
   };

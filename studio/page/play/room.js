@@ -21,7 +21,7 @@ import { MoveList, phaseAt } from './moves.js';
 import { NewGameForm } from './new_game_form.js';
 import { positionTools } from './position_tools.js';
 import { evalsOf, marksOf, reviewOf, reviewPanel } from './review.js';
-import { toggleSounds } from './sounds.js';
+import { onSettings, showSettings } from './settings.js';
 import { statusText } from './status.js';
 import { takeBack } from './take_back.js';
 import { SearchTree } from './tree.js';
@@ -84,6 +84,7 @@ export class PlayRoom {
     this.#root = root;
     this.#announcement = announcement;
     document.addEventListener('keydown', (event) => this.#key(event));
+    onSettings(() => this.#draw());
     setInterval(() => this.#tick(), CLOCK_MS);
     this.#draw();
   }
@@ -188,6 +189,7 @@ export class PlayRoom {
       c: () => this.#openMenu(node),
       f: () => this.#view.flip(),
       x: () => this.#act({ do: 'threat', on: !this.#game?.analysts[2].on }),
+      s: showSettings,
       z: () => this.#undo(),
       '?': showKeys,
       '/': () => this.#root.querySelector('input')?.focus(),
@@ -415,7 +417,6 @@ export class PlayRoom {
         resign: redraw(() => { this.#resigning = true; }),
         keepPlaying: redraw(() => { this.#resigning = false; }),
         flip: () => this.#view.flip(),
-        toggleSounds: redraw(toggleSounds),
       })}
       ${reviewPanel(game, review, ply, tree.isMain(node), {
         begin: (nodes) => this.#act({ do: 'begin', nodes }, 'review'),

@@ -27,9 +27,9 @@ export function soundsAreOn() {
   return isOn;
 }
 
-/** Must be called by a click: browsers are silent before one. */
-export function toggleSounds() {
-  isOn = !isOn;
+/** Must be called by a click or a key: browsers are silent before one. @param {boolean} on */
+export function setSounds(on) {
+  isOn = on;
   try {
     localStorage.setItem(KEY, isOn ? 'on' : 'off');
   } catch {

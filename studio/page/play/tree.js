@@ -7,6 +7,7 @@
 import { tree as askTree } from '../server.js';
 import { html, nothing } from '../vendor/lit-html.js';
 import { priorText, qText, visitsText } from './evaluation.js';
+import { shownSan } from './settings.js';
 
 /** Moves shown per position before "more". */
 const FEW = 8;
@@ -145,7 +146,7 @@ export class SearchTree {
         <button type="button" class="tree-row" aria-expanded=${isOpen ? 'true' : 'false'} ?disabled=${move.visits === 0} @click=${() => this.#unfold(path)}
           @mouseenter=${() => point(first)} @mouseleave=${() => point(null)}
           @focus=${() => point(first)} @blur=${() => point(null)}>
-          <span class="tree-move">${move.san}${move.proof ? html` <em>${move.proof}</em>` : nothing}</span>
+          <span class="tree-move">${shownSan(move.san)}${move.proof ? html` <em>${move.proof}</em>` : nothing}</span>
           ${number('visits', visitsText(move.visits))}${number('prior', priorText(move.prior))}${number('mean result', qText(move.q))}
         </button>
         ${isOpen ? this.#branch(path, point) : nothing}

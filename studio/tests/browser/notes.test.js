@@ -123,3 +123,25 @@ test('a take-back that loses variations asks, and can be undone', async () => {
   await moves(page, 3);
   assert.match(await saved(), /1\. e4 e5 \(1\.\.\. c5\) \*/);
 });
+
+test('settings stay, and hold in all tabs', async () => {
+  await load();
+  await button('Settings …').click();
+  await page.locator('#settings [name=theme]').selectOption('dark');
+  await page.locator('#settings [name=board]').selectOption('blue');
+  await page.locator('#settings [name=notation]').selectOption('figurines');
+  await page.locator('#settings [name=coordinates]').selectOption('none');
+  await accessible(page);
+  await page.locator('#settings').getByRole('button', { name: 'Close' }).click();
+  await page.locator('.move', { hasText: '♘f3' }).waitFor();
+  await page.reload();
+  await page.locator('.move', { hasText: '♘f3' }).waitFor();
+  const styles = (tab) => tab.evaluate(() => [getComputedStyle(document.body).backgroundColor,
+    getComputedStyle(document.querySelector('cg-board')).backgroundImage.includes('conic'), document.querySelector('coords').checkVisibility()]);
+  assert.deepEqual(await styles(page), ['rgb(27, 29, 31)', true, false]);
+  const other = await openTab(studio.browser, studio.server.url, { context: page.context() });
+  await other.keyboard.press('s');
+  await other.locator('#settings [name=notation]').selectOption('');
+  await page.locator('.move', { hasText: 'Nf3' }).waitFor();
+  assert.deepEqual(other.faults, []);
+});

@@ -152,13 +152,16 @@ test('captured pieces and the phase are shown, and sounds are off until they are
   await page.locator('.player', { hasText: 'has captured pawn' }).waitFor();
   await page.locator('.lead', { hasText: '+1' }).waitFor();
   assert.equal(await page.evaluate(() => window.tones), 0);
-  await button('Sounds').click();
+  await button('Settings …').click();
+  await page.getByLabel('Sounds').check();
+  await page.keyboard.press('Escape');
   await type(page, 'Kd7');
   await moves(page, 2);
   assert.ok(await page.evaluate(() => window.tones) >= 2);
   await page.reload();
   await moves(page, 2);
-  assert.equal(await button('Sounds').getAttribute('aria-pressed'), 'true');
+  await button('Settings …').click();
+  assert.ok(await page.getByLabel('Sounds').isChecked());
 });
 
 test('two engines play each other', async () => {
