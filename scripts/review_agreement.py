@@ -1,12 +1,21 @@
 #!/usr/bin/env python3
-"""Compares two reviews of the same games, PGN files that `philidor review` wrote with different judges.
+"""Measures how well the marks of `philidor review` agree with those of a deep search by another engine.
 
-Counts the moves that each marks ??, and how many of those the other marks ??, or ? or ??.
+`label` has an engine judge moves drawn from the games: the best move and the move played, each with --nodes. It appends
+to the labels' file and can be interrupted. `compare` prints a confusion table for each reviewed PGN: rows are the
+labels, columns the marks of the review; `unclear` counts as unmarked, but has its own column.
 
-Example: scripts/review_agreement.py ours.pgn stockfish.pgn
+Both use the review's own scale: expected points of c centipawns are 1/(1 + e^(-c/108.6)); a loss of 0.1 is an
+inaccuracy, 0.2 a mistake, 0.3 a blunder (docs/review.md).
+
+Examples:
+  scripts/review_agreement.py label tests/data/classics.pgn --engine stockfish --nodes 3000000
+  philidor review tests/data/classics.pgn --quality deep --out runs/deep
+  scripts/review_agreement.py compare runs/deep.pgn
 """
 import argparse
 import math
+import random
 import sys
 from pathlib import Path
 
@@ -15,45 +24,128 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from match import require_chess  # noqa: E402
 
 chess = require_chess()
+import chess.engine  # noqa: E402
 import chess.pgn  # noqa: E402
 
+CENTIPAWNS = 108.6
+THRESHOLDS = (0.1, 0.2, 0.3)
+CLASSES = ("none", "?!", "?", "??")
+COLUMNS = (*CLASSES, "unclear")
 LEVELS = {chess.pgn.NAG_BLUNDER: 3, chess.pgn.NAG_MISTAKE: 2, chess.pgn.NAG_DUBIOUS_MOVE: 1}
+# The first moves of a game are theory more often than not.
+FIRST_PLY = 8
 
 
-def win_probability(node):
-    """White's win probability after the move, in per cent; None without an evaluation."""
-    score = node.eval()
-    if score is None:
-        return None
-    if score.white().is_mate():
-        return 100.0 if score.white() > chess.engine.Cp(0) else 0.0
-    return 100 / (1 + math.exp(-0.00368208 * score.white().score()))
+def expected_points(score):
+    """Of a python-chess score, for its own side."""
+    if score.is_mate():
+        return 1.0 if score > chess.engine.Cp(0) else 0.0
+    return 1 / (1 + math.exp(-score.score() / CENTIPAWNS))
 
 
-def moves(path):
-    """The level of each move's mark, 0 to 3, and White's win probability after it, by game."""
+def level_of(loss):
+    return sum(loss >= threshold for threshold in THRESHOLDS)
+
+
+def games(path):
     with open(path, encoding="utf-8") as file:
-        for game in iter(lambda: chess.pgn.read_game(file), None):
-            for node in game.mainline():
-                yield node.move, max((LEVELS.get(nag, 0) for nag in node.nags), default=0), win_probability(node)
+        yield from iter(lambda: chess.pgn.read_game(file), None)
+
+
+def drawn(path, count, seed):
+    """Positions (game, ply) of `count` moves, in an order that leaves no game out when labelling stops early."""
+    moves = [(number, ply) for number, game in enumerate(games(path))
+             for ply in range(FIRST_PLY, sum(1 for _ in game.mainline_moves()))]
+    random.Random(seed).shuffle(moves)
+    return moves[:count]
+
+
+def read_labels(path):
+    """Level of the move by (game, ply), and whether the label's engine would have played it."""
+    labels = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            number, ply, loss, is_first = line.split("\t")[:4]
+            labels[int(number), int(ply)] = (level_of(float(loss)), is_first == "1")
+    return labels
+
+
+def label(arguments):
+    all_games = list(games(arguments.games))
+    done = read_labels(arguments.labels)
+    arguments.labels.parent.mkdir(parents=True, exist_ok=True)
+    limit = chess.engine.Limit(nodes=arguments.nodes)
+    with chess.engine.SimpleEngine.popen_uci(arguments.engine) as engine, open(arguments.labels, "a") as out:
+        engine.configure({"Threads": 1, "Hash": 256})
+        wanted = [move for move in drawn(arguments.games, arguments.moves, arguments.seed) if move not in done]
+        for index, (number, ply) in enumerate(wanted):
+            board = all_games[number].board()
+            moves = list(all_games[number].mainline_moves())
+            for move in moves[:ply]:
+                board.push(move)
+            free = engine.analyse(board, limit, game=object())
+            mover, best, played = board.turn, free["pv"][0], moves[ply]
+            loss = 0.0
+            if best != played:
+                alone = engine.analyse(board, limit, root_moves=[played], game=object())
+                best_alone = engine.analyse(board, limit, root_moves=[best], game=object())
+                loss = expected_points(best_alone["score"].pov(mover)) - expected_points(alone["score"].pov(mover))
+            is_first = int(best == played)
+            print(number, ply, f"{max(loss, 0):.4f}", is_first, board.san(best), board.san(played), sep="\t", file=out, flush=True)
+            print(f"\r{index + 1} of {len(wanted)} moves", end="", file=sys.stderr)
+    print(file=sys.stderr)
+
+
+def reviewed(path):
+    """Column of each move's mark by (game, ply)."""
+    marks = {}
+    for number, game in enumerate(games(path)):
+        for ply, node in enumerate(game.mainline()):
+            level = max((LEVELS.get(nag, 0) for nag in node.nags), default=0)
+            marks[number, ply] = 4 if "Unclear" in node.comment and not level else level
+    return marks
+
+
+def compare(arguments):
+    labels = read_labels(arguments.labels)
+    if not labels:
+        sys.exit(f"{arguments.labels}: no labels; make some with: scripts/review_agreement.py label")
+    for path in arguments.reviews:
+        marks = reviewed(path)
+        table = [[0] * len(COLUMNS) for _ in CLASSES]
+        first_choices = 0
+        for move, (level, is_first) in sorted(labels.items()):
+            if move not in marks:
+                sys.exit(f"{path}: has no game {move[0] + 1} with a ply {move[1] + 1}; review the games of the labels")
+            table[level][marks[move]] += 1
+            first_choices += is_first and marks[move] in (1, 2, 3)
+        print(f"{path}: {len(labels)} moves\n{'label':>8}" + "".join(f"{name:>9}" for name in COLUMNS))
+        for name, row in zip(CLASSES, table):
+            print(f"{name:>8}" + "".join(f"{count:>9}" for count in row))
+        same = sum(table[level][level] for level in range(4)) + table[0][4]
+        near = sum(count for level, row in enumerate(table) for column, count in enumerate(row)
+                   if abs(level - column % 4) <= 1)
+        print(f"same class {100 * same / len(labels):.1f} %, within one {100 * near / len(labels):.1f} %; "
+              f"{first_choices} errors marked on the label's first choice")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("first", type=Path)
-    parser.add_argument("second", type=Path)
+    commands = parser.add_subparsers(required=True)
+    labelling = commands.add_parser("label", help="label moves by an engine")
+    labelling.add_argument("games", type=Path)
+    labelling.add_argument("--engine", default="stockfish")
+    labelling.add_argument("--nodes", type=int, default=3_000_000, help="for each search [default: %(default)s]")
+    labelling.add_argument("--moves", type=int, default=600, help="how many to draw [default: %(default)s]")
+    labelling.add_argument("--seed", type=int, default=1)
+    labelling.set_defaults(run=label)
+    comparing = commands.add_parser("compare", help="print confusion tables")
+    comparing.add_argument("reviews", type=Path, nargs="+", help="PGN files that philidor review wrote")
+    comparing.set_defaults(run=compare)
+    for command in (labelling, comparing):
+        command.add_argument("--labels", type=Path, default=Path("runs/review_labels.tsv"))
     arguments = parser.parse_args()
-    first, second = list(moves(arguments.first)), list(moves(arguments.second))
-    if [move for move, *_ in first] != [move for move, *_ in second]:
-        sys.exit("the files are not of the same games")
-    levels = [(a, b) for (_, a, _), (_, b, _) in zip(first, second)]
-    apart = [abs(a - b) for (_, _, a), (_, _, b) in zip(first, second) if a is not None and b is not None]
-    print(f"{len(levels)} moves; win probabilities {sum(apart) / len(apart):.1f} points apart in the mean")
-    for name, pairs in ((arguments.first.name, levels), (arguments.second.name, [(b, a) for a, b in levels])):
-        counts = [sum(1 for a, _ in pairs if a == level) for level in (1, 2, 3)]
-        blunders = [b for a, b in pairs if a == 3]
-        print(f"{name}: {counts[0]} ?!, {counts[1]} ?, {counts[2]} ??; of these ?? the other marks "
-              f"{blunders.count(3)} ??, {blunders.count(2)} ?, {blunders.count(1)} ?!, {blunders.count(0)} not")
+    arguments.run(arguments)
 
 
 if __name__ == "__main__":

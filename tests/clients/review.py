@@ -57,7 +57,7 @@ class Review(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        command = [ENGINE, "review", GAMES, "--out", cls.folder / "out", "--nodes", "100", "--threads", "1"]
+        command = [ENGINE, "review", GAMES, "--out", cls.folder / "out", "--nodes", "6000", "--threads", "1"]
         subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         cls.page = (cls.folder / "out.html").read_text(encoding="utf-8")
 

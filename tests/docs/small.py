@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Greatest values of options, by subcommand. An option with its value in brackets is added if it is not given.
 LIMITS = {
-    "analyse": {}, "review": {"--nodes": [20]}, "explain": {"--nodes": [20]}, "bench": {"--visits": [10]},
+    "analyse": {}, "review": {"--nodes": [500]}, "explain": {"--nodes": [20]}, "bench": {"--visits": [10]},
     "backendbench": {"--time-ms": [20], "--repeats": [1]}, "perft": {}, "doctor": {},
     "mine": {"--games": [4], "--plies": [12], "--depth": 1, "--nodes": 20, "--movetime": 5, "--tree-paths": 20, "--engines": [1]},
     "annotate": {"--depth": 1, "--nodes": 5, "--movetime": 5, "--engines": [1]},
@@ -22,7 +22,7 @@ LIMITS = {
     "export": {}, "quantise": {"--positions": 40},
 }
 # Time limits, which might end before the first iteration.
-DROPPED = {"train": ["--minutes"], "rl": ["--hours"]}
+DROPPED = {"train": ["--minutes"], "rl": ["--hours"], "review": ["--time", "--quality"]}
 SMALL_LEARNER = {"samples": 512, "batch": 32, "report_every": 4, "validate_every": 8}
 SMALL = {
     "sparse": {**SMALL_LEARNER, "block": 4, "validation_samples": 100, "threads": 1, "warmup_samples": 32},
@@ -70,11 +70,7 @@ def shortened(words):
             words[words.index(option) + 1] = str(min(int(given), most))
         elif given is None and isinstance(limit, list):
             words += [option, str(most)]
-    if command == "review" and "--movetime" in words:
-        at = words.index("--nodes")
-        words = words[:at] + words[at + 2 :]
-        words[words.index("--movetime") + 1] = "5"
-    elif words[:2] == ["evaluate", "accuracy"] and "--positions" not in words:
+    if words[:2] == ["evaluate", "accuracy"] and "--positions" not in words:
         words += ["--positions", "40"]
     elif command == "annotate":
         # One file of a few games in place of all.

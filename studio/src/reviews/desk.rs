@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
 use engine::apps::review::{
-    GameReview, Judge, JudgeError, JudgedLine, ReviewedMove, UciJudge, annotated, is_remark, value_of_end,
+    Budget, Evidence, GameReview, JudgeError, ReviewedMove, Reviewer, UciJudge, annotated, is_remark,
 };
-use engine::apps::uci_client::{EngineCommand, Limit, UciEngine, UciPosition};
+use engine::apps::uci_client::{EngineCommand, UciEngine};
 use engine::chess::pgn::{MoveTree, NodeId, PgnGame};
 use serde::Deserialize;
 use tokio::sync::watch;
@@ -17,9 +17,6 @@ use tokio::sync::watch;
 use super::view::ReviewView;
 use crate::engines::EngineSpec;
 use crate::play::{ActionError, Edit, ReviewedGame, commands_of};
-
-/// The second line tells whether the best move was the only good one.
-const LINES: usize = 2;
 
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
@@ -32,7 +29,7 @@ const TOLD_EVERY: Duration = Duration::from_millis(200);
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReviewCommand {
     Begin {
-        /// Nodes per position.
+        /// Nodes per position, in the mean.
         nodes: u64,
     },
     /// Keeps the moves judged so far.
@@ -43,7 +40,7 @@ pub enum ReviewCommand {
 
 struct Evaluated {
     game: PgnGame,
-    positions: Vec<Option<Vec<JudgedLine>>>,
+    evidence: Vec<Evidence>,
     view: ReviewView,
 }
 
@@ -118,7 +115,8 @@ impl ReviewDesk {
             moves: Vec::new(),
             players: None,
         };
-        *lock(&self.latest) = Some(Evaluated { game: game.clone(), positions: vec![None; total], view });
+        *lock(&self.latest) =
+            Some(Evaluated { game: game.clone(), evidence: vec![Evidence::default(); total], view });
         self.publish();
         let desk = self.clone();
         // The review blocks on an engine for minutes.
@@ -148,8 +146,8 @@ impl ReviewDesk {
 
     pub fn pgn(&self) -> Option<String> {
         let latest = lock(&self.latest);
-        let Evaluated { game, positions, view } = latest.as_ref()?;
-        let review = GameReview::new(game, positions, None);
+        let Evaluated { game, evidence, view } = latest.as_ref()?;
+        let review = GameReview::new(game, evidence, None);
         let mut text = Vec::new();
         annotated(&review, &title(view)).write(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
@@ -159,26 +157,26 @@ impl ReviewDesk {
     pub fn annotate(&self, mut reviewed: ReviewedGame) -> Result<ReviewedGame, ActionError> {
         let other = || ActionError::NotNow("There is no review of the game on the board.".to_owned());
         let latest = lock(&self.latest);
-        let Evaluated { positions, view, .. } = latest.as_ref().ok_or_else(other)?;
-        if view.key != reviewed.key || positions.len() != reviewed.plies + 1 {
+        let Evaluated { evidence, view, .. } = latest.as_ref().ok_or_else(other)?;
+        if view.key != reviewed.key || evidence.len() != reviewed.plies + 1 {
             return Err(other());
         }
-        let mut positions = positions.clone();
-        positions.resize(reviewed.game.moves().len() + 1, None);
-        let review = GameReview::new(&reviewed.game, &positions, None);
+        let mut evidence = evidence.clone();
+        evidence.resize(reviewed.game.moves().len() + 1, Evidence::default());
+        let review = GameReview::new(&reviewed.game, &evidence, None);
         let mut game = reviewed.game.clone();
         let line: Vec<NodeId> = game.tree.main_line().collect();
         for played in &review.moves {
             clear(&mut game.tree, line[played.ply], played);
         }
-        reviewed.game = annotated(&GameReview::new(&game, &positions, None), &title(view));
+        reviewed.game = annotated(&GameReview::new(&game, &evidence, None), &title(view));
         Ok(reviewed)
     }
 
     pub fn page(&self) -> Option<Vec<u8>> {
         let latest = lock(&self.latest);
-        let Evaluated { game, positions, view } = latest.as_ref()?;
-        let review = GameReview::new(game, positions, None);
+        let Evaluated { game, evidence, view } = latest.as_ref()?;
+        let review = GameReview::new(game, evidence, None);
         let mut text = Vec::new();
         let title = title(view);
         let title = PageTitle { file: Path::new("game.pgn"), judge: &title };
@@ -222,51 +220,39 @@ impl ReviewDesk {
             timeout: PATIENCE,
         };
         let engine = UciEngine::start(&command, stop).map_err(|error| told(&error))?;
-        let mut judge =
-            UciJudge::new(engine, &judge.options, Limit::Nodes(nodes)).map_err(|error| told(&error))?;
-        let name = judge.name();
+        let mut judge = UciJudge::new(engine, &judge.options).map_err(|error| told(&error))?;
+        let name = engine::apps::review::Judge::name(&judge);
         self.note(stop, |evaluated| evaluated.view.judge = name);
-        let failed = |error: JudgeError| told(&error);
-        judge.new_game(stop).map_err(failed)?;
         let (begin, mut told_at) = (Instant::now(), None::<Instant>);
-        let mut position = UciPosition::new(Some(&game.start().fen())).map_err(|error| told(&error))?;
-        let moves = game.moves();
-        let total = moves.len() + 1;
-        for ply in 0..total {
-            let lines = match value_of_end(&position.game) {
-                Some(_) => Vec::new(),
-                None => judge.judge(&position, LINES, stop).map_err(failed)?,
-            };
-            let is_last = ply + 1 == total;
-            let is_due = told_at.is_none_or(|at| at.elapsed() >= TOLD_EVERY) || is_last;
-            let keep = |evaluated: &mut Evaluated| {
-                evaluated.positions[ply] = Some(lines);
-                let view = &mut evaluated.view;
-                view.done = ply + 1;
-                let each = begin.elapsed().as_secs_f64() / (ply + 1) as f64;
-                view.seconds_left = Some(each * (total - ply - 1) as f64);
-                if is_due {
-                    view.take(&GameReview::new(game, &evaluated.positions, None));
-                }
-            };
-            if is_due {
+        let total = game.moves().len() + 1;
+        let budget = Budget::NodesPerPosition(nodes);
+        let mut reviewer = Reviewer { budget, first_ply: 0, judge: &mut judge, stop };
+        let reviewed = reviewer.review(game, &[], &mut |new| {
+            if told_at.is_none_or(|at| at.elapsed() >= TOLD_EVERY) {
                 told_at = Some(Instant::now());
-                self.note(stop, keep);
-            } else if let Some(evaluated) =
-                lock(&self.latest).as_mut().filter(|_| !stop.load(Ordering::Relaxed))
-            {
-                keep(evaluated);
+                self.note(stop, |evaluated| {
+                    evaluated.evidence = new.evidence.to_vec();
+                    let view = &mut evaluated.view;
+                    view.done = (new.spent * total as f64) as usize;
+                    let elapsed = begin.elapsed().as_secs_f64();
+                    view.seconds_left = (new.spent > 0.0).then(|| elapsed * (1.0 - new.spent) / new.spent);
+                    view.take(&GameReview::new(game, &evaluated.evidence, None));
+                });
             }
-            if let Some(m) = moves.get(ply) {
-                position.play(*m);
-            }
-        }
+            Ok(())
+        });
+        let evidence = reviewed.map_err(|error: JudgeError| told(&error))?;
+        self.note(stop, |evaluated| {
+            evaluated.view.done = total;
+            evaluated.view.take(&GameReview::new(game, &evidence, None));
+            evaluated.evidence = evidence;
+        });
         Ok(())
     }
 }
 
 fn title(view: &ReviewView) -> String {
-    format!("{}, {} nodes a position", view.judge, view.nodes)
+    format!("{}, {} nodes a position in the mean", view.judge, view.nodes)
 }
 
 #[cfg(all(test, unix))]

@@ -1,5 +1,5 @@
 use super::game_review::{GameReview, ReviewedMove};
-use super::judgement::{Mark, MateChange};
+use super::judgement::{Class, Mark, MateChange};
 use crate::chess::pgn::{MoveTree, NodeId, PgnGame, Step, without_commands};
 
 /// The game with the review's marks, evaluations, remarks and better lines. What is there already is not added again.
@@ -26,20 +26,25 @@ fn annotate(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
     }
 }
 
-/// One or two sentences about a marked move.
+const UNCLEAR: &str = "Unclear.";
+
+/// One or two sentences about a marked or unclear move.
 pub fn remark(played: &ReviewedMove) -> Option<String> {
-    let mark = played.mark?;
-    let what = what_of(mark, played.mate);
+    let Some(mark) = played.mark else {
+        return (played.class == Class::Unclear).then(|| UNCLEAR.to_owned());
+    };
+    let what = what_of(mark, played.class == Class::MissedWin, played.mate);
     let best = played.best_san.first().filter(|_| mark.is_error());
     Some(best.map_or_else(|| what.clone(), |best| format!("{what} {best} was best.")))
 }
 
-fn what_of(mark: Mark, mate: Option<MateChange>) -> String {
+fn what_of(mark: Mark, misses_win: bool, mate: Option<MateChange>) -> String {
     match (mark, mate) {
-        (Mark::Brilliant, _) => "The only good move, and a sacrifice.".to_owned(),
+        (Mark::Brilliant, _) => "A sound sacrifice, and better than all other moves.".to_owned(),
         (Mark::Good, _) => "The only good move.".to_owned(),
         (_, Some(MateChange::Created)) => format!("{}: it allows a forced mate.", mark.name()),
         (_, Some(MateChange::Lost)) => format!("{}: a forced mate is lost.", mark.name()),
+        (_, None) if misses_win => format!("{}: a win is missed.", mark.name()),
         (_, None) => format!("{}.", mark.name()),
     }
 }
@@ -49,8 +54,10 @@ pub fn is_remark(comment: &str) -> bool {
     let text = without_commands(comment);
     let what = text.strip_suffix(" was best.").and_then(|text| text.rsplit_once(' ')).map(|(what, _)| what);
     let what = what.unwrap_or(&text);
-    let mates = [None, Some(MateChange::Created), Some(MateChange::Lost)];
-    Mark::ALL.into_iter().any(|mark| mates.iter().any(|mate| what_of(mark, *mate) == what))
+    let cases =
+        [(false, None), (true, None), (false, Some(MateChange::Created)), (false, Some(MateChange::Lost))];
+    let is_of = |mark| cases.iter().any(|(misses_win, mate)| what_of(mark, *misses_win, *mate) == what);
+    what == UNCLEAR || Mark::ALL.into_iter().any(is_of)
 }
 
 #[cfg(test)]
@@ -63,7 +70,9 @@ mod tests {
             "Blunder.",
             "[%eval 0.3] Mistake. Nf3 was best.",
             "Blunder: it allows a forced mate. O-O was best.",
-            "The only good move, and a sacrifice.",
+            "A sound sacrifice, and better than all other moves.",
+            "Mistake: a win is missed. Rd8+ was best.",
+            "[%eval 0.1] Unclear.",
         ] {
             assert!(is_remark(text), "{text}");
         }

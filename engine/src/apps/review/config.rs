@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use shakmaty::Color;
 
-use super::judge::{Judge, OwnJudge, UciJudge};
+use super::judge::{Judge, OwnJudge, OwnJudges, UciJudge};
 use super::run::{ReviewError, ReviewPaths};
+use super::verify::Budget;
 use crate::apps::uci_client::{
     EngineCommand, EngineError, Limit, UciEngine, command_words, find_program, name_and_value,
 };
+use crate::chess::tables::Tables;
 use crate::setup::settings::Settings;
 use crate::setup::{EngineArgs, EngineBuilder};
 
@@ -31,6 +33,58 @@ pub struct OwnSearchArgs {
     /// Milliseconds per position
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub movetime: Option<u64>,
+}
+
+/// Of a review, for each game.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EffortArgs {
+    /// Nodes for each game
+    #[arg(long, conflicts_with_all = ["time", "quality"], value_parser = clap::value_parser!(u64).range(1..))]
+    pub nodes: Option<u64>,
+    /// Seconds for each game
+    #[arg(long, conflicts_with = "quality", value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub time: Option<u32>,
+    /// Nodes in proportion to a game's positions
+    #[arg(long, value_enum, default_value_t = Quality::Normal)]
+    pub quality: Quality,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Quality {
+    /// 4,000 a position
+    Fast,
+    /// 20,000
+    Normal,
+    /// 300,000
+    Deep,
+}
+
+impl Quality {
+    fn nodes(self) -> u64 {
+        match self {
+            Quality::Fast => 4_000,
+            Quality::Normal => 20_000,
+            Quality::Deep => 300_000,
+        }
+    }
+}
+
+impl EffortArgs {
+    pub fn budget(&self) -> Budget {
+        match (self.nodes, self.time) {
+            (Some(nodes), _) => Budget::Nodes(nodes),
+            (None, Some(seconds)) => Budget::Time(Duration::from_secs(seconds.into())),
+            (None, None) => Budget::NodesPerPosition(self.quality.nodes()),
+        }
+    }
+
+    pub fn text(&self) -> String {
+        match self.budget() {
+            Budget::Nodes(nodes) => format!("{nodes} nodes a game"),
+            Budget::NodesPerPosition(nodes) => format!("{nodes} nodes a position in the mean"),
+            Budget::Time(time) => format!("{} s a game", time.as_secs()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -54,8 +108,8 @@ impl From<Side> for Option<Color> {
 }
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Example: philidor review games.pgn --nodes 50000
-         philidor review games.pgn --judge stockfish --nodes 500000")]
+#[command(after_help = "Example: philidor review games.pgn --quality deep
+         philidor review games.pgn --judge stockfish --time 60")]
 pub struct ReviewConfig {
     /// PGN file with any number of games, or - for standard input
     pub game: PathBuf,
@@ -64,7 +118,12 @@ pub struct ReviewConfig {
     #[arg(long)]
     pub out: Option<PathBuf>,
     #[command(flatten)]
-    pub search: OwnSearchArgs,
+    pub effort: EffortArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Folders of Syzygy tablebases
+    #[arg(long)]
+    pub syzygy: Option<String>,
     /// Judge only this side's moves
     #[arg(long, value_enum, default_value_t = Side::Both)]
     pub side: Side,
@@ -98,17 +157,22 @@ impl OwnSearchArgs {
 }
 
 pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> {
+    own_judge_and_tables(settings, limit).map(|(judge, _)| judge)
+}
+
+fn own_judge_and_tables(settings: &Settings, limit: Limit) -> Result<(OwnJudge, Tables), String> {
     let engine = EngineBuilder::new(settings.clone()).build().map_err(|error| error.to_string())?;
     let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), engine.network_name());
+    let tables = engine.book_and_tables().tables().clone();
     let pool = engine.into_pool().map_err(|error| error.to_string())?;
-    Ok(OwnJudge::new(name, pool, limit))
+    Ok((OwnJudge::new(name, pool, limit), tables))
 }
 
 impl ReviewConfig {
     pub fn judge(&self, stop: &Arc<AtomicBool>) -> Result<Box<dyn Judge>, ReviewError> {
         let failed = |error: &dyn std::fmt::Display| ReviewError::Judge(error.to_string());
         let Some(engine) = &self.judge else {
-            return Ok(Box::new(self.search.judge().map_err(|error| failed(&error))?));
+            return Ok(Box::new(self.own_judges().map_err(|error| failed(&error))?));
         };
         // A path may contain spaces.
         let words =
@@ -122,7 +186,7 @@ impl ReviewConfig {
             EngineError::Start(..) => failed(&format!("{error}; name one with --judge")),
             error => failed(&error),
         })?;
-        let judge = UciJudge::new(engine, &self.judge_options, self.search.limit());
+        let judge = UciJudge::new(engine, &self.judge_options);
         Ok(Box::new(judge.map_err(|error| failed(&error))?))
     }
 
@@ -131,12 +195,20 @@ impl ReviewConfig {
         self.judge_options.iter().map(|(name, value)| format!(", {name}={value}")).collect()
     }
 
-    pub fn limit_text(&self) -> String {
-        match self.search.limit() {
-            Limit::Nodes(nodes) => format!("{nodes} nodes"),
-            Limit::Movetime(milliseconds) => format!("{milliseconds} ms"),
-            Limit::Depth(plies) => format!("depth {plies}"),
+    fn own_judges(&self) -> Result<OwnJudges, String> {
+        let all = Settings { tables: self.syzygy.clone(), analyse: true, ..self.engine.settings() };
+        // Each search sets its own limit.
+        let limit = Limit::Nodes(1);
+        let hash = (all.hash / all.threads).max(1);
+        let (first, tables) = own_judge_and_tables(&Settings { threads: 1, hash, ..all.clone() }, limit)?;
+        if !first.is_native() {
+            return Ok(OwnJudges::new(vec![own_judge(&all, limit)?], tables));
         }
+        let mut judges = vec![first];
+        for _ in 1..all.threads {
+            judges.push(own_judge(&Settings { threads: 1, hash, ..all.clone() }, limit)?);
+        }
+        Ok(OwnJudges::new(judges, tables))
     }
 
     pub fn is_standard_input(&self) -> bool {

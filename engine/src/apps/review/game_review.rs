@@ -4,9 +4,10 @@ use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Move, Position};
 
 use super::clocks::times_spent;
-use super::judge::JudgedLine;
-use super::judgement::{Mark, MateChange, PositionValue, Praise, game_accuracy, judge_error, move_accuracy};
-use super::material::{Phase, is_sacrifice};
+use super::evidence::Evidence;
+use super::judgement::{Class, Mark, MateChange, PositionValue, game_accuracy, move_accuracy};
+use super::material::Phase;
+use super::verdict::Verdicts;
 use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
@@ -26,6 +27,7 @@ pub struct ReviewedMove {
     pub san: String,
     pub before: PositionValue,
     pub after: PositionValue,
+    pub class: Class,
     pub mark: Option<Mark>,
     pub mate: Option<MateChange>,
     /// Empty if the best move was played.
@@ -46,6 +48,8 @@ pub struct PlayerSummary {
     pub inaccuracies: usize,
     pub mistakes: usize,
     pub blunders: usize,
+    pub missed_wins: usize,
+    pub unclear: usize,
     /// Mean accuracies in opening, middlegame and endgame.
     pub phases: [Option<f64>; 3],
     pub spent: Option<Duration>,
@@ -94,62 +98,63 @@ pub fn numbered(position: &Chess, sans: &[String]) -> String {
 }
 
 impl<'a> GameReview<'a> {
-    /// `positions` includes the final one: judged lines, empty where the game is over, `None` where not evaluated. With
-    /// `side`, only that side's moves are marked.
-    pub fn new(
-        game: &'a PgnGame,
-        positions: &[Option<Vec<JudgedLine>>],
-        side: Option<Color>,
-    ) -> GameReview<'a> {
-        let games = positions_of(game);
-        let values: Vec<Option<PositionValue>> = games
-            .iter()
-            .zip(positions)
-            .map(|(game, lines)| value_of_end(game).or_else(|| Some(lines.as_ref()?.first()?.value)))
-            .collect();
+    /// `evidence` includes the final position's. With `side`, only that side's moves are marked.
+    pub fn new(game: &'a PgnGame, evidence: &[Evidence], side: Option<Color>) -> GameReview<'a> {
+        let verdicts = Verdicts::new(game, evidence);
         let spent = times_spent(game);
         let mut phase = Phase::Opening;
         let mut moves = Vec::new();
-        for (ply, m) in game.moves().iter().enumerate() {
-            let position = games[ply].position();
-            phase = Phase::after(phase, position.board());
-            let (Some(before), Some(after)) = (values[ply], values[ply + 1]) else { continue };
-            let mover = position.turn();
-            let lines = positions[ply].as_deref().unwrap_or_default();
-            let earlier = ply.checked_sub(1).and_then(|ply| values[ply]).map(|value| value.of(mover));
-            let (mark, mate) = match side.is_none_or(|side| side == mover) {
-                true => judge_move(position, *m, lines, (before, after), earlier),
-                false => (None, None),
-            };
-            let best: Vec<Move> = match lines.first() {
-                Some(line) if line.pv.first() != Some(m) => {
-                    line.pv.iter().copied().take(LINE_LENGTH).collect()
-                }
-                _ => Vec::new(),
-            };
-            let dots = mover.fold_wb(".", "...");
-            let number = position.fullmoves();
-            moves.push(ReviewedMove {
-                ply,
-                position: position.clone(),
-                last_move: games[ply].last_move(),
-                m: *m,
-                san: format!("{number}{dots} {}", sans(position, &[*m])[0]),
-                before,
-                after,
-                mark,
-                mate,
-                best_san: sans(position, &best),
-                best,
-                accuracy: move_accuracy(before.of(mover), after.of(mover)),
+        for ply in 0..verdicts.moves.len() {
+            phase = Phase::after(phase, verdicts.games[ply].position().board());
+            moves.extend(reviewed_move(&verdicts, ply, side).map(|reviewed| ReviewedMove {
                 phase,
                 spent: spent[ply],
-            });
+                ..reviewed
+            }));
         }
+        let games = &verdicts.games;
         let opening = games.iter().take(LONGEST_LINE + 1).filter_map(opening_of).next_back();
+        let values: Vec<Option<PositionValue>> =
+            (0..games.len()).map(|ply| verdicts.verdict(ply).map(|verdict| verdict.value)).collect();
         let players = summaries(&moves, &values);
         GameReview { game, moves, players, opening }
     }
+}
+
+/// `None` if a position was not evaluated.
+fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option<ReviewedMove> {
+    let (before, after) = (verdicts.verdict(ply)?, verdicts.verdict(ply + 1)?);
+    let m = verdicts.moves[ply];
+    let position = verdicts.games[ply].position();
+    let mover = position.turn();
+    let judged = verdicts.final_judgement(ply)?;
+    let wanted = side.is_none_or(|side| side == mover);
+    let best: Vec<Move> = match before.line.first() == Some(&m) {
+        true => Vec::new(),
+        false => before.line.iter().copied().take(LINE_LENGTH).collect(),
+    };
+    let dots = mover.fold_wb(".", "...");
+    let (before, after) = (before.value, after.value);
+    Some(ReviewedMove {
+        ply,
+        position: position.clone(),
+        last_move: verdicts.games[ply].last_move(),
+        m,
+        san: format!("{}{dots} {}", position.fullmoves(), sans(position, &[m])[0]),
+        before,
+        after,
+        class: judged.class,
+        mark: judged.mark.filter(|_| wanted),
+        mate: judged.mate.filter(|_| wanted),
+        best_san: sans(position, &best),
+        best,
+        accuracy: move_accuracy(
+            mover.fold_wb(before.lichess_percent(), 100.0 - before.lichess_percent()),
+            mover.fold_wb(after.lichess_percent(), 100.0 - after.lichess_percent()),
+        ),
+        phase: Phase::Opening,
+        spent: None,
+    })
 }
 
 /// From the start, with their history.
@@ -163,30 +168,6 @@ pub fn positions_of(game: &PgnGame) -> Vec<Game> {
     games
 }
 
-/// The judge's own choice is never an error.
-fn judge_move(
-    position: &Chess,
-    m: Move,
-    lines: &[JudgedLine],
-    (before, after): (PositionValue, PositionValue),
-    earlier: Option<f64>,
-) -> (Option<Mark>, Option<MateChange>) {
-    let mover = position.turn();
-    if lines.first().is_some_and(|line| line.pv.first() == Some(&m)) {
-        let best = before.of(mover);
-        let second = lines.get(1).map(|line| line.value.of(mover));
-        let praise = Praise { earlier, best, second, sacrifice: false };
-        // The sacrifice test is expensive and matters only for an only good move.
-        let sacrifice = Praise { sacrifice: true, ..praise }.mark().is_some() && is_sacrifice(position, m);
-        let turned_out = judge_error(&before, &after, mover).is_none();
-        return (Praise { sacrifice, ..praise }.mark().filter(|_| turned_out), None);
-    }
-    match judge_error(&before, &after, mover) {
-        Some((mark, mate)) => (Some(mark), mate),
-        None => (None, None),
-    }
-}
-
 fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [PlayerSummary; 2] {
     let Some(first) = moves.first() else { return Default::default() };
     let known: Vec<PositionValue> =
@@ -195,6 +176,7 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
     let of = |side: Color, accuracy| {
         let own: Vec<&ReviewedMove> = moves.iter().filter(|played| played.position.turn() == side).collect();
         let count = |mark| own.iter().filter(|played| played.mark == Some(mark)).count();
+        let of_class = |class| own.iter().filter(|played| played.class == class).count();
         let mean = |phase| {
             let of_phase: Vec<f64> =
                 own.iter().filter(|played| played.phase == phase).map(|played| played.accuracy).collect();
@@ -206,6 +188,8 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
             inaccuracies: count(Mark::Inaccuracy),
             mistakes: count(Mark::Mistake),
             blunders: count(Mark::Blunder),
+            missed_wins: of_class(Class::MissedWin),
+            unclear: of_class(Class::Unclear),
             phases: [Phase::Opening, Phase::Middlegame, Phase::Endgame].map(mean),
             spent: own.iter().filter_map(|played| played.spent).reduce(|sum, spent| sum + spent),
         }
@@ -216,51 +200,108 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apps::review::evidence::SearchKey;
+    use crate::apps::review::judge::JudgedLine;
     use crate::apps::review::judgement::JudgedMate;
     use crate::chess::pgn::read_games;
 
-    /// `best` has White's win probabilities; another move has `second`.
-    fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Option<Vec<JudgedLine>>> {
+    /// A search of each level per position; `best` has its move and White's expected points, `second` those of another.
+    fn evidence(game: &PgnGame, levels: u32, best: &[(&str, f64)], second: &[f64]) -> Vec<Evidence> {
         let line = |now: &Game, m: &str, white| {
             let pv = now.parse_uci(m).into_iter().collect();
             JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv }
         };
         let games = positions_of(game);
         let judged = games.iter().zip(best).zip(second).map(|((now, (m, white)), second)| {
-            let other = now.legal_moves().into_iter().next().map_or(String::new(), |m| Game::uci(m, false));
-            if value_of_end(now).is_some() {
-                vec![]
-            } else {
-                vec![line(now, m, *white), line(now, &other, *second)]
+            let mut found = Evidence::default();
+            if value_of_end(now).is_none() {
+                let other =
+                    now.legal_moves().into_iter().map(|m| Game::uci(m, false)).find(|other| other != m);
+                let lines = vec![line(now, m, *white), line(now, &other.unwrap(), *second)];
+                (0..levels).for_each(|level| found.add(SearchKey { level, without: None }, lines.clone()));
             }
+            found
         });
-        judged.map(Some).collect()
+        judged.collect()
     }
+
+    const BEST: [(&str, f64); 5] = [("e2e4", 54.0), ("e7e5", 42.0), ("e2e4", 40.0), ("d8h4", 0.0), ("", 0.0)];
+    const SECOND: [f64; 5] = [54.0, 42.0, 40.0, 60.0, 0.0];
 
     #[test]
     fn a_short_game_by_hand() {
         let (games, _) = read_games(b"[Event \"x\"]\n\n1. f3 e5 2. g4 Qh4# 0-1");
         let game = &games[0].1;
-        let best = [("e2e4", 54.0), ("e7e5", 45.0), ("e2e4", 43.0), ("d8h4", 0.0), ("", 0.0)];
-        let positions = lines(game, &best, &[54.0, 45.0, 43.0, 60.0, 0.0]);
-        let review = GameReview::new(game, &positions, None);
+        let verified = evidence(game, 2, &BEST, &SECOND);
+        let review = GameReview::new(game, &verified, None);
         let marks: Vec<_> = review.moves.iter().map(|played| played.mark).collect();
-        // 9 points lost; the best move; 43 points lost; mate, the only good move, after a blunder.
-        assert_eq!(marks, [Some(Mark::Inaccuracy), None, Some(Mark::Blunder), Some(Mark::Good)]);
+        // 14 points lost; the best move; 40 points lost; mate, which the book knows.
+        assert_eq!(marks, [Some(Mark::Inaccuracy), None, Some(Mark::Blunder), None]);
+        let classes: Vec<_> = review.moves.iter().map(|played| played.class).collect();
+        assert_eq!(classes, [Class::Inaccuracy, Class::Book, Class::Blunder, Class::Book]);
         assert_eq!(review.moves[2].san, "2. g4");
         assert_eq!(review.moves[2].best_san, ["e4"]);
         assert_eq!(review.moves[3].after.mate, Some(JudgedMate { winner: Color::Black, moves: 0 }));
         let [white, black] = &review.players;
         assert_eq!((white.moves, white.inaccuracies, white.mistakes, white.blunders), (2, 1, 0, 1));
         assert_eq!((black.moves, black.accuracy), (2, Some(100.0)));
-        assert!(white.accuracy.unwrap() < 40.0);
+        assert!(white.accuracy.unwrap() < 50.0, "{:?}", white.accuracy);
         assert_eq!(review.opening.unwrap().name, "Barnes Opening: Fool's Mate");
-        let white_only = GameReview::new(game, &positions, Some(Color::White));
+        let white_only = GameReview::new(game, &verified, Some(Color::White));
         assert_eq!(white_only.moves.iter().filter(|played| played.mark.is_some()).count(), 2);
-        let mut late = positions.clone();
-        late[..2].fill(None);
+        let mut late = verified.clone();
+        late[..2].fill(Evidence::default());
         let review = GameReview::new(game, &late, None);
         assert_eq!((review.moves.len(), review.players[0].moves), (2, 1));
         assert_eq!(review.players[1].accuracy, Some(100.0));
+    }
+
+    #[test]
+    fn one_search_alone_marks_no_move() {
+        let (games, _) = read_games(b"1. f3 e5 2. g4 Qh4# 0-1");
+        let game = &games[0].1;
+        let review = GameReview::new(game, &evidence(game, 1, &BEST, &SECOND), None);
+        assert!(review.moves.iter().all(|played| played.mark.is_none()));
+        let unclear = review.moves.iter().filter(|played| played.class == Class::Unclear).count();
+        assert_eq!((unclear, review.players[0].unclear), (2, 2));
+    }
+
+    #[test]
+    fn searches_that_differ_leave_a_move_unclear_or_mildly_marked() {
+        let (games, _) = read_games(b"1. f3 e5 2. g4 *");
+        let game = &games[0].1;
+        // By level, the value before and after 2. g4.
+        let class = |first: (f64, f64), second: (f64, f64)| {
+            let of = |(before, after): (f64, f64)| {
+                let best = [("e2e4", 54.0), ("e7e5", before), ("e2e4", before), ("g8f6", after)];
+                evidence(game, 1, &best, &[54.0, before, before, after])
+            };
+            let (mut found, deeper) = (of(first), of(second));
+            let shallow = SearchKey { level: 0, without: None };
+            for (found, deeper) in found.iter_mut().zip(&deeper) {
+                let lines = deeper.found(shallow).unwrap().to_vec();
+                found.add(SearchKey { level: 1, without: None }, lines);
+            }
+            GameReview::new(game, &found, None).moves[2].class
+        };
+        assert_eq!(class((50.0, 5.0), (50.0, 10.0)), Class::Blunder);
+        assert_eq!(class((50.0, 5.0), (50.0, 48.0)), Class::Unclear);
+        assert_eq!(class((50.0, 48.0), (50.0, 5.0)), Class::Unclear);
+        assert_eq!(class((50.0, 5.0), (50.0, 35.0)), Class::Inaccuracy, "the milder of two marks");
+        assert_eq!(class((50.0, 42.0), (50.0, 45.0)), Class::Good);
+    }
+
+    #[test]
+    fn what_is_found_later_is_known_earlier() {
+        // Nobody sees 2... Qh4# before it is on the board.
+        let (games, _) = read_games(b"1. f3 e5 2. g4 Qh4# 0-1");
+        let game = &games[0].1;
+        let best = [("e2e4", 50.0), ("e7e5", 50.0), ("g2g4", 50.0), ("d7d5", 50.0), ("", 0.0)];
+        let review = GameReview::new(game, &evidence(game, 2, &best, &[50.0; 5]), None);
+        let mate = JudgedMate { winner: Color::Black, moves: 1 };
+        assert_eq!((review.moves[3].before.white, review.moves[3].before.mate), (0.0, Some(mate)));
+        assert_eq!(review.moves[3].mark, None, "mate is the best move");
+        // The choice of all searches is no error, but the position was worth its second best move.
+        assert_eq!((review.moves[2].mark, review.moves[2].before.white), (None, 50.0));
     }
 }

@@ -1,4 +1,4 @@
-//! An unfinished review, one JSON object per evaluated position, written at once so that a killed review loses nothing.
+//! An unfinished review, one JSON object per search, written at once so that a killed review loses nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -8,15 +8,16 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
 use thiserror::Error;
 
+use super::evidence::{Evidence, SearchKey};
 use super::game_review::positions_of;
 use super::judge::JudgedLine;
 use super::judgement::{JudgedMate, PositionValue};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
-const FORMAT: &str = "philidor-review/1";
+const FORMAT: &str = "philidor-review/2";
 
-/// The first line: all that the evaluations depend on.
+/// The first line: all that the searches depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewKey {
     format: String,
@@ -32,12 +33,19 @@ struct JournalRecord {
     game: usize,
     /// Plies before the position.
     ply: usize,
+    level: u32,
+    /// The move that was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without: Option<String>,
+    /// White's expected points by tablebases, in per cent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<f64>,
     lines: Vec<JournalLine>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct JournalLine {
-    /// White's win probability, in per cent.
+    /// White's expected points, in per cent.
     white: f64,
     /// Negative if Black mates.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,8 +72,8 @@ pub struct Journal {
     file: BufWriter<File>,
 }
 
-/// By game and ply; `None` where not evaluated.
-pub type Evaluations = Vec<Vec<Option<Vec<JudgedLine>>>>;
+/// By game and ply.
+pub type KeptSearches = Vec<Vec<Evidence>>;
 
 impl ReviewKey {
     pub fn new(pgn: &[u8], judge: String) -> ReviewKey {
@@ -80,10 +88,10 @@ impl Journal {
         key: &ReviewKey,
         resume: bool,
         games: &[PgnGame],
-    ) -> Result<(Journal, Evaluations), JournalError> {
+    ) -> Result<(Journal, KeptSearches), JournalError> {
         let failed = |error| JournalError::Io(path.to_owned(), error);
-        let mut evaluations: Evaluations =
-            games.iter().map(|game| vec![None; game.moves().len() + 1]).collect();
+        let mut kept: KeptSearches =
+            games.iter().map(|game| vec![Evidence::default(); game.moves().len() + 1]).collect();
         // Index and positions of the game read last; the records of a game are consecutive.
         let mut positions: (usize, Vec<Game>) = (usize::MAX, Vec::new());
         let text = match std::fs::read(path) {
@@ -113,9 +121,8 @@ impl Journal {
                 positions = (record.game, positions_of(games.get(record.game).ok_or_else(damaged)?));
             }
             let position = positions.1.get(record.ply).ok_or_else(damaged)?;
-            let lines: Option<Vec<JudgedLine>> =
-                record.lines.iter().map(|line| line.read(position)).collect();
-            evaluations[record.game][record.ply] = Some(lines.ok_or_else(damaged)?);
+            let evidence = &mut kept[record.game][record.ply];
+            record.read(position, evidence).ok_or_else(damaged)?;
         }
         let open = OpenOptions::new().create(true).write(true).truncate(false).open(path);
         let mut file = open.map_err(failed)?;
@@ -128,11 +135,25 @@ impl Journal {
             Ok(())
         };
         start(&mut file).map_err(failed)?;
-        Ok((Journal { path: path.to_owned(), file: BufWriter::new(file) }, evaluations))
+        Ok((Journal { path: path.to_owned(), file: BufWriter::new(file) }, kept))
     }
 
-    pub fn append(&mut self, game: usize, ply: usize, lines: &[JudgedLine]) -> Result<(), JournalError> {
-        let record = JournalRecord { game, ply, lines: lines.iter().map(JournalLine::new).collect() };
+    /// Writes the search of that key, which `evidence` holds.
+    pub fn append(
+        &mut self,
+        game: usize,
+        ply: usize,
+        key: SearchKey,
+        evidence: &Evidence,
+    ) -> Result<(), JournalError> {
+        let record = JournalRecord {
+            game,
+            ply,
+            level: key.level,
+            without: key.without.map(|m| Game::uci(m, true)),
+            known: evidence.known.map(|value| value.white),
+            lines: evidence.found(key).unwrap_or_default().iter().map(JournalLine::new).collect(),
+        };
         let mut write = || -> io::Result<()> {
             serde_json::to_writer(&mut self.file, &record)?;
             self.file.write_all(b"\n")?;
@@ -143,6 +164,20 @@ impl Journal {
 
     pub fn delete(self) -> Result<(), JournalError> {
         std::fs::remove_file(&self.path).map_err(|error| JournalError::Io(self.path, error))
+    }
+}
+
+impl JournalRecord {
+    /// `None` if a move is illegal.
+    fn read(&self, position: &Game, evidence: &mut Evidence) -> Option<()> {
+        let without = match &self.without {
+            Some(word) => Some(position.parse_uci(word).ok()?),
+            None => None,
+        };
+        let lines: Option<Vec<JudgedLine>> = self.lines.iter().map(|line| line.read(position)).collect();
+        evidence.known = self.known.map(|white| PositionValue { white, mate: None });
+        evidence.add(SearchKey { level: self.level, without }, lines?);
+        Some(())
     }
 }
 
@@ -184,16 +219,20 @@ mod tests {
     }
 
     #[test]
-    fn evaluations_are_read_back_up_to_a_half_written_line() {
+    fn searches_are_read_back_up_to_a_half_written_line() {
         let path = path("read");
         let games = [game()];
         let key = ReviewKey::new(b"text", "us".to_owned());
         let m = Game::new().parse_uci("e2e4").unwrap();
         let mate = Some(JudgedMate { winner: Color::Black, moves: 3 });
         let lines = [JudgedLine { value: PositionValue { white: 12.345, mate }, wdl: None, pv: vec![m] }];
-        let (mut journal, evaluations) = Journal::open(&path, &key, false, &games).unwrap();
-        assert_eq!(evaluations, [vec![None, None]]);
-        journal.append(0, 0, &lines).unwrap();
+        let (mut journal, kept) = Journal::open(&path, &key, false, &games).unwrap();
+        assert_eq!(kept, [vec![Evidence::default(), Evidence::default()]]);
+        let mut first = Evidence::default();
+        first.known = Some(PositionValue::DRAW);
+        let free = SearchKey { level: 0, without: None };
+        first.add(free, lines.to_vec());
+        journal.append(0, 0, free, &first).unwrap();
         drop(journal);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, [&whole[..], b"{\"game\":0,\"ply\":1,\"li"].concat()).unwrap();
@@ -201,12 +240,14 @@ mod tests {
         let other = ReviewKey::new(b"text", "them".to_owned());
         let error = Journal::open(&path, &other, true, &games).err().unwrap().to_string();
         assert!(error.contains("of this file by us, not of this file by them"), "{error}");
-        let (mut journal, evaluations) = Journal::open(&path, &key, true, &games).unwrap();
-        assert_eq!(evaluations, [vec![Some(lines.to_vec()), None]]);
-        journal.append(0, 1, &[]).unwrap();
+        let (mut journal, kept) = Journal::open(&path, &key, true, &games).unwrap();
+        assert_eq!(kept, [vec![first.clone(), Evidence::default()]]);
+        let alternative = SearchKey { level: 2, without: Some(m) };
+        first.add(alternative, Vec::new());
+        journal.append(0, 0, alternative, &first).unwrap();
         drop(journal);
-        let (journal, evaluations) = Journal::open(&path, &key, true, &games).unwrap();
-        assert_eq!(evaluations, [vec![Some(lines.to_vec()), Some(Vec::new())]]);
+        let (journal, kept) = Journal::open(&path, &key, true, &games).unwrap();
+        assert_eq!(kept, [vec![first, Evidence::default()]]);
         journal.delete().unwrap();
         assert!(!path.exists());
     }
@@ -216,7 +257,9 @@ mod tests {
         let path = path("damaged");
         let key = ReviewKey::new(b"", String::new());
         let head = serde_json::to_string(&key).unwrap();
-        let line = |pv: &str| format!("{{\"game\":0,\"ply\":0,\"lines\":[{{\"white\":1,\"pv\":\"{pv}\"}}]}}");
+        let line = |pv: &str| {
+            format!("{{\"game\":0,\"ply\":0,\"level\":0,\"lines\":[{{\"white\":1,\"pv\":\"{pv}\"}}]}}")
+        };
         for (text, bad) in [
             ("nonsense\n".to_owned(), 1),
             (format!("{head}\n{}\nx\n", line("e2e4")), 3),

@@ -1,13 +1,16 @@
-//! Reviews of games as annotated PGN and HTML. [`run()`] has a [`Judge`] evaluate the positions and keeps the
-//! evaluations in a journal until all are done. A [`GameReview`], which the PGN and the [`page`] show, depends only on
-//! a game and its evaluations.
+//! Reviews of games as annotated PGN and HTML. A [`Reviewer`] spends a budget on searches by a [`Judge`]; [`run()`]
+//! keeps them in a journal until all games are done. A [`GameReview`], which the PGN and the [`page`] show, depends only
+//! on a game and its [`Evidence`].
 
 mod config;
+mod evidence;
 mod judge;
 mod clocks;
 mod material;
 pub mod judgement;
+mod verdict;
 mod game_review;
+mod verify;
 mod annotate;
 mod journal;
 pub mod page;
@@ -15,7 +18,9 @@ mod run;
 
 pub use annotate::{annotated, is_remark, remark};
 pub use config::{OwnSearchArgs, ReviewConfig, Side, own_judge};
+pub use evidence::Evidence;
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};
-pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, UciJudge, judged_line};
+pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, SearchTask, UciJudge, judged_line};
 pub use material::{Phase, balance, settled, value_of};
 pub use run::{ReviewError, run};
+pub use verify::{Budget, NewSearch, Reviewer};

@@ -12,17 +12,18 @@ use thiserror::Error;
 
 use super::annotate::annotated;
 use super::config::ReviewConfig;
-use super::game_review::{GameReview, value_of_end};
-use super::journal::{Evaluations, Journal, JournalError, ReviewKey};
-use super::judge::{Judge, JudgeError, JudgedLine};
+use super::evidence::Evidence;
+use super::game_review::GameReview;
+use super::journal::{Journal, JournalError, KeptSearches, ReviewKey};
+use super::judge::{Judge, JudgeError};
 use super::page::{self, PageTitle};
-use crate::apps::uci_client::UciPosition;
+use super::verify::Reviewer;
 use crate::base::files::write_aside;
 use crate::chess::pgn::{PgnGame, read_games};
 
-/// Lines per search: the distance to the second tells whether the best move is the only good one.
-const LINES: usize = 2;
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
+/// Of the progress bar, per position.
+const TICKS: u64 = 1000;
 
 #[derive(Debug, Error)]
 pub enum ReviewError {
@@ -64,18 +65,20 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     }
     let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).collect();
     let mut judge = config.judge(stop)?;
-    let title = format!("{}{}, {} a position", judge.name(), config.options_text(), config.limit_text());
+    let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
     let paths = config.paths();
     let key = ReviewKey::new(&text, title.clone());
-    let (mut journal, mut evaluations) = Journal::open(&paths.journal, &key, config.resume, &games)?;
+    let (mut journal, kept) = Journal::open(&paths.journal, &key, config.resume, &games)?;
     let results = Results {
         config,
         games: &games,
         title: PageTitle { file: config.input_name(), judge: &title },
         paths: &paths,
     };
-    let reviewed = review_all(config, &games, judge.as_mut(), &mut journal, &mut evaluations, &results, stop);
-    let finished = results.write(&evaluations).map_err(failed(&paths.pgn))?;
+    let mut done: Vec<Vec<Evidence>> = Vec::new();
+    let reviewed = review_all(&results, judge.as_mut(), &mut journal, &kept, &mut done, stop);
+    results.write(&done).map_err(failed(&paths.pgn))?;
+    let finished = done.len();
     match reviewed {
         Ok(()) => journal.delete()?,
         Err(ReviewError::Judge(_)) if stop.load(Ordering::Relaxed) => {
@@ -91,48 +94,34 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     }
 }
 
-/// Skips positions in the journal.
+/// Searches in the journal are not repeated. `done` takes the finished games.
 fn review_all(
-    config: &ReviewConfig,
-    games: &[PgnGame],
+    results: &Results<'_>,
     judge: &mut dyn Judge,
     journal: &mut Journal,
-    evaluations: &mut Evaluations,
-    results: &Results<'_>,
+    kept: &KeptSearches,
+    done: &mut Vec<Vec<Evidence>>,
     stop: &Arc<AtomicBool>,
 ) -> Result<(), ReviewError> {
-    let first = |game: &PgnGame| config.from_ply.min(game.moves().len());
-    let total: usize = games.iter().map(|game| game.moves().len() + 1 - first(game)).sum();
-    let done = evaluations.iter().flatten().flatten().count();
-    let bar = progress_bar(total as u64, done as u64);
+    let config = results.config;
+    let weights: Vec<u64> = results.games.iter().map(|game| game.moves().len() as u64 + 1).collect();
+    let bar = progress_bar(weights.iter().sum::<u64>() * TICKS);
     let mut last_written = Instant::now();
-    let judged = |error: JudgeError| ReviewError::Judge(error.to_string());
-    for (index, game) in games.iter().enumerate() {
-        bar.set_message(format!("game {}/{}", index + 1, games.len()));
-        let moves = game.moves();
-        let wanted = first(game)..=moves.len();
-        if wanted.clone().all(|ply| evaluations[index][ply].is_some()) {
-            continue;
-        }
-        judge.new_game(stop).map_err(judged)?;
-        let mut position = UciPosition::new(Some(&game.start().fen())).expect("a position that was read");
-        for (ply, known) in evaluations[index].iter_mut().enumerate() {
-            if wanted.contains(&ply) && known.is_none() {
-                let lines: Vec<JudgedLine> = match value_of_end(&position.game) {
-                    Some(_) => Vec::new(),
-                    None => judge.judge(&position, LINES, stop).map_err(judged)?,
-                };
-                journal.append(index, ply, &lines)?;
-                *known = Some(lines);
-                bar.inc(1);
-            }
-            if let Some(m) = moves.get(ply) {
-                position.play(*m);
-            }
-        }
-        if last_written.elapsed() >= WRITE_INTERVAL && index + 1 < games.len() {
+    for (index, game) in results.games.iter().enumerate() {
+        bar.set_message(format!("game {}/{}", index + 1, results.games.len()));
+        let before = weights[..index].iter().sum::<u64>() * TICKS;
+        let of_game = (weights[index] * TICKS) as f64;
+        let budget = config.effort.budget();
+        let mut reviewer = Reviewer { budget, first_ply: config.from_ply, judge: &mut *judge, stop };
+        let evidence = reviewer.review(game, &kept[index], &mut |new| {
+            bar.set_position(before + (new.spent * of_game) as u64);
+            let written = journal.append(index, new.ply, new.key, &new.evidence[new.ply]);
+            written.map_err(|error| JudgeError::Failed(error.to_string()))
+        });
+        done.push(evidence.map_err(|error| ReviewError::Judge(error.to_string()))?);
+        if last_written.elapsed() >= WRITE_INTERVAL && index + 1 < results.games.len() {
             let failed = |error| ReviewError::File(results.paths.pgn.clone(), error);
-            results.write(evaluations).map_err(failed)?;
+            results.write(done).map_err(failed)?;
             last_written = Instant::now();
         }
     }
@@ -140,12 +129,10 @@ fn review_all(
     Ok(())
 }
 
-fn progress_bar(total: u64, done: u64) -> ProgressBar {
+fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::new(total);
-    let template = "{wide_bar} {human_pos}/{human_len} positions, {msg}, {eta} left";
+    let template = "{wide_bar} {percent} %, {msg}, {eta} left";
     bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
-    bar.set_position(done);
-    bar.reset_eta();
     bar
 }
 
@@ -163,20 +150,18 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Writes the completely evaluated games and returns their number.
-    fn write(&self, evaluations: &Evaluations) -> io::Result<usize> {
+    /// `done` are the first games.
+    fn write(&self, done: &[Vec<Evidence>]) -> io::Result<()> {
         let side: Option<Color> = self.config.side.into();
-        let mut reviews = Vec::new();
-        for (game, positions) in self.games.iter().zip(evaluations) {
-            let first = self.config.from_ply.min(game.moves().len());
-            if positions[first..].iter().all(Option::is_some) {
-                reviews.push(GameReview::new(game, positions, side));
-            }
-        }
+        let reviews: Vec<GameReview<'_>> = self
+            .games
+            .iter()
+            .zip(done)
+            .map(|(game, evidence)| GameReview::new(game, evidence, side))
+            .collect();
         write_aside(&self.paths.pgn, |file| {
             reviews.iter().try_for_each(|review| annotated(review, self.title.judge).write(file))
         })?;
-        write_aside(&self.paths.page, |file| page::write(&self.title, &reviews, file))?;
-        Ok(reviews.len())
+        write_aside(&self.paths.page, |file| page::write(&self.title, &reviews, file))
     }
 }

@@ -14,14 +14,14 @@ use self::board::{Arrow, Board};
 use self::curve::Curve;
 use super::annotate::remark;
 use super::game_review::{GameReview, PlayerSummary, ReviewedMove, numbered};
-use super::judgement::Mark;
+use super::judgement::{Class, Mark};
 use super::material::Phase;
 use crate::chess::pgn::PgnGame;
 
 const STYLE: &str = include_str!("style.css");
 /// By Colin M.L. Burnett, under GPL-2.0-or-later among others.
 const PIECES: &str = include_str!("../../../../data/pieces.svg");
-/// Per game, for the largest changes of win probability.
+/// Per game, for the largest changes of expected points.
 const BOARDS: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +128,8 @@ fn write_players(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()>
     row("Inaccuracies ?!", &|player| player.inaccuracies.to_string())?;
     row("Mistakes ?", &|player| player.mistakes.to_string())?;
     row("Blunders ??", &|player| player.blunders.to_string())?;
+    row("Missed wins", &|player| player.missed_wins.to_string())?;
+    row("Unclear", &|player| player.unclear.to_string())?;
     for (index, phase) in [Phase::Opening, Phase::Middlegame, Phase::Endgame].into_iter().enumerate() {
         if white.phases[index].is_some() || black.phases[index].is_some() {
             row(phase.name(), &|player| percent(player.phases[index]))?;
@@ -164,7 +166,7 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
     )?;
     writeln!(
         out,
-        "<p>{}’s win probability: {} → {}</p>",
+        "<p>{}’s expected points: {} → {}</p>",
         mover.fold_wb("White", "Black"),
         value(played, true),
         value(played, false),
@@ -181,7 +183,7 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
     out.write_all(b"</figcaption>\n</figure>\n")
 }
 
-/// The mover's win probability, and a forced mate.
+/// The mover's expected points, and a forced mate.
 fn value(played: &ReviewedMove, before: bool) -> String {
     let value = if before { played.before } else { played.after };
     let percent = format!("{:.0} %", value.of(played.position.turn()));
@@ -205,8 +207,15 @@ fn write_moves(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
         };
         let san = Escaped(san);
         match played.mark {
-            Some(mark) => write!(out, "<strong class=\"{}\">{san}{}</strong>", class(mark), mark.symbol())?,
-            None => write!(out, "{san}")?,
+            Some(mark) => write!(
+                out,
+                "<strong class=\"{}\" title=\"{}\">{san}{}</strong>",
+                class(mark),
+                played.class.name(),
+                mark.symbol()
+            )?,
+            None if played.class == Class::Unclear => write!(out, "{san} <small>(unclear)</small>")?,
+            None => write!(out, "<span title=\"{}\">{san}</span>", played.class.name())?,
         }
         let eval = played.after.comment().map_or(String::new(), |eval| format!("\u{a0}{eval}"));
         writeln!(out, "<small class=\"faint\">{eval}</small>")?;
@@ -298,6 +307,8 @@ impl Display for Escaped<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apps::review::evidence::{Evidence, SearchKey};
+    use crate::apps::review::game_review::positions_of;
     use crate::apps::review::judge::JudgedLine;
     use crate::apps::review::judgement::PositionValue;
     use crate::chess::pgn::read_games;
@@ -326,11 +337,21 @@ mod tests {
             1. f3 {[%clk 0:01:00]} e5 2. g4 {[%clk 0:00:48]} Qh4# 0-1";
         let (games, _) = read_games(pgn.as_bytes());
         let game = &games[0].1;
-        let line = |white| {
-            Some(vec![JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv: vec![] }])
-        };
-        let positions = vec![line(54.0), line(45.0), line(43.0), line(0.0), Some(vec![])];
-        let review = GameReview::new(game, &positions, None);
+        let values = [54.0, 45.0, 43.0, 0.0].map(|white| PositionValue { white, mate: None });
+        let mut evidence: Vec<Evidence> = values
+            .iter()
+            .zip(positions_of(game))
+            .map(|(value, now)| {
+                let mut found = Evidence::default();
+                for level in 0..2 {
+                    let line = JudgedLine { value: *value, wdl: None, pv: vec![now.legal_moves()[0]] };
+                    found.add(SearchKey { level, without: None }, vec![line]);
+                }
+                found
+            })
+            .collect();
+        evidence.push(Evidence::default());
+        let review = GameReview::new(game, &evidence, None);
         let mut page = Vec::new();
         let title = PageTitle { file: Path::new("a/<b>.pgn"), judge: "us" };
         write(&title, &[review.clone(), review], &mut page).unwrap();

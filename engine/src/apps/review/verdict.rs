@@ -1,0 +1,289 @@
+//! Judges moves from the last position to the first, by all searches or by those up to a level.
+
+use shakmaty::{Color, Move, Position};
+
+use super::evidence::Evidence;
+use super::game_review::{positions_of, value_of_end};
+use super::judgement::{Class, JudgedMate, Mark, MateChange, PositionValue, Praise, judge_error, misses_win};
+use super::material::is_sacrifice;
+use crate::chess::openings::opening_of;
+use crate::chess::pgn::PgnGame;
+use crate::chess::position::Game;
+
+/// A move that loses this many points, or changes the value by so many, is searched again.
+const SUSPICIOUS: f64 = 6.0;
+/// Most later positions that are searched again together with a move.
+const GROUNDS: usize = 4;
+
+/// The decision to print nothing.
+const UNMARKED: (Option<Mark>, bool) = (None, false);
+
+/// Of a position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub value: PositionValue,
+    /// Begins with the best move; empty at the game's end.
+    pub line: Vec<Move>,
+    /// After the second best move.
+    second: Option<PositionValue>,
+    /// Of the search that found the value; the highest number for ends and tablebases.
+    level: u32,
+    /// The value is that of the next position.
+    is_fed_back: bool,
+    /// The value before the next position's was known.
+    alone: PositionValue,
+}
+
+/// Of a move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    pub class: Class,
+    pub mark: Option<Mark>,
+    pub mate: Option<MateChange>,
+    /// In points, at least 0.
+    loss: f64,
+}
+
+impl Judgement {
+    fn of(class: Class) -> Judgement {
+        Judgement { class, mark: None, mate: None, loss: 0.0 }
+    }
+
+    /// Two searches agree about a move if this is the same.
+    fn decision(&self) -> (Option<Mark>, bool) {
+        (self.mark, matches!(self.class, Class::Only | Class::Brilliant))
+    }
+}
+
+pub struct Verdicts {
+    pub moves: Vec<Move>,
+    pub games: Vec<Game>,
+    /// By level; `None` where not evaluated.
+    by_level: Vec<Vec<Option<Verdict>>>,
+    /// The level of each position's deepest search.
+    levels: Vec<u32>,
+    /// Plies up to the last position of the opening book.
+    book: usize,
+}
+
+impl Verdicts {
+    pub fn new(game: &PgnGame, evidence: &[Evidence]) -> Verdicts {
+        let games = positions_of(game);
+        let is_known = |now: &Game, found: &Evidence| found.known.is_some() || value_of_end(now).is_some();
+        let levels: Vec<u32> = games
+            .iter()
+            .zip(evidence)
+            .map(|(now, found)| if is_known(now, found) { u32::MAX } else { found.level().unwrap_or(0) })
+            .collect();
+        let deepest = levels.iter().copied().filter(|level| *level < u32::MAX).max().unwrap_or(0);
+        let moves = game.moves();
+        let by_level = (0..=deepest).map(|level| verdicts(&games, &moves, evidence, level)).collect();
+        let book = games.iter().rposition(|now| opening_of(now).is_some()).unwrap_or(0);
+        Verdicts { moves, games, by_level, levels, book }
+    }
+
+    /// By all searches.
+    pub fn verdict(&self, ply: usize) -> Option<&Verdict> {
+        self.by_level.last()?[ply].as_ref()
+    }
+
+    /// The level to which both positions of a move were searched.
+    pub fn level(&self, ply: usize) -> u32 {
+        self.levels[ply].min(self.levels[ply + 1])
+    }
+
+    /// Whether the position's value needs no search.
+    pub fn is_known(&self, ply: usize) -> bool {
+        self.levels[ply] == u32::MAX
+    }
+
+    pub fn position_level(&self, ply: usize) -> u32 {
+        self.levels[ply]
+    }
+
+    /// Positions whose values the verdict on the move stands on.
+    pub fn grounds(&self, ply: usize) -> Vec<usize> {
+        let mut last = ply + 1;
+        while last <= ply + GROUNDS && self.verdict(last).is_some_and(|verdict| verdict.is_fed_back) {
+            last += 1;
+        }
+        (ply..=last).collect()
+    }
+
+    /// `None` if the position before or after the move was not evaluated.
+    pub fn final_judgement(&self, ply: usize) -> Option<Judgement> {
+        let now = self.judgement(ply, self.by_level.len() as u32 - 1)?;
+        if self.is_settled(ply) {
+            return Some(now);
+        }
+        let seen = self.decisive(ply);
+        if seen.iter().flatten().all(|judged| judged.decision() == UNMARKED) {
+            return Some(now);
+        }
+        let errors =
+            seen.iter().map(|judged| judged.filter(|judged| judged.mark.is_some_and(Mark::is_error)));
+        // If all agree that the move is an error, the mildest mark holds.
+        let mildest: Option<Vec<Judgement>> = errors.collect();
+        let mildest = mildest.filter(|_| self.level(ply) > 0);
+        let mildest = mildest.and_then(|all| all.into_iter().min_by_key(|judged| judged.mark));
+        Some(mildest.unwrap_or(Judgement::of(Class::Unclear)))
+    }
+
+    /// Whether the move gets a mark only after further searches.
+    pub fn is_settled(&self, ply: usize) -> bool {
+        if !self.is_candidate(ply) || self.level(ply) == u32::MAX {
+            return true;
+        }
+        let decisions = self.decisive(ply).map(|judged| judged.map(|judged| judged.decision()));
+        self.level(ply) > 0 && decisions.iter().all(|decision| *decision == decisions[0])
+    }
+
+    /// How much is at stake, in points; orders what is searched first.
+    pub fn stake(&self, ply: usize) -> f64 {
+        self.decisive(ply).iter().flatten().map(|judged| judged.loss).fold(0.0, f64::max)
+    }
+
+    /// Whether the move is the best one, and so much better than others that it may be praised.
+    pub fn may_be_praised(&self, ply: usize) -> bool {
+        let mover = self.games[ply].turn();
+        self.verdict(ply).is_some_and(|before| {
+            before.line.first() == Some(&self.moves[ply])
+                && before
+                    .second
+                    .is_some_and(|second| Praise::is_possible(before.value.of(mover), second.of(mover)))
+        })
+    }
+
+    fn is_candidate(&self, ply: usize) -> bool {
+        let (Some(before), Some(after)) = (self.verdict(ply), self.verdict(ply + 1)) else { return false };
+        if self.games[ply].legal_moves().len() == 1 {
+            return false;
+        }
+        let mover = self.games[ply].turn();
+        // The search may like its own choice less, or the other move more, once it has been made.
+        let swing = (before.alone.of(mover) - after.value.of(mover)).abs();
+        let stands_out = |judged: &Judgement| judged.decision() != UNMARKED || judged.loss >= SUSPICIOUS;
+        swing >= SUSPICIOUS || self.decisive(ply).iter().flatten().any(stands_out)
+    }
+
+    /// By the last two levels to which the move was searched, and by all searches.
+    fn decisive(&self, ply: usize) -> [Option<Judgement>; 3] {
+        let last = self.by_level.len() as u32 - 1;
+        let level = self.level(ply).min(last);
+        [level.saturating_sub(1), level, last].map(|level| self.judgement(ply, level))
+    }
+
+    fn judgement(&self, ply: usize, level: u32) -> Option<Judgement> {
+        let verdicts = &self.by_level[level as usize];
+        let (before, after) = (verdicts[ply].as_ref()?, verdicts[ply + 1].as_ref()?);
+        let (m, mover) = (self.moves[ply], self.games[ply].turn());
+        if self.games[ply].legal_moves().len() == 1 {
+            return Some(Judgement::of(Class::Forced));
+        }
+        if before.line.first() == Some(&m) {
+            return Some(self.judge_best(
+                ply,
+                before,
+                ply.checked_sub(1).and_then(|ply| verdicts[ply].as_ref()),
+            ));
+        }
+        let loss = (before.value.of(mover) - after.value.of(mover)).max(0.0);
+        let class = match judge_error(&before.value, &after.value, mover) {
+            Some((mark, mate)) => {
+                let class = match mark {
+                    Mark::Mistake | Mark::Blunder if misses_win(&before.value, &after.value, mover) => {
+                        Class::MissedWin
+                    }
+                    Mark::Blunder => Class::Blunder,
+                    Mark::Mistake => Class::Mistake,
+                    _ => Class::Inaccuracy,
+                };
+                return Some(Judgement { class, mark: Some(mark), mate, loss });
+            }
+            None if self.is_known(ply) && self.is_known(ply + 1) => Class::Tablebase,
+            None if ply < self.book => Class::Book,
+            None => Class::Good,
+        };
+        Some(Judgement { loss, ..Judgement::of(class) })
+    }
+
+    fn judge_best(&self, ply: usize, before: &Verdict, earlier: Option<&Verdict>) -> Judgement {
+        let (position, m) = (self.games[ply].position(), self.moves[ply]);
+        let mover = position.turn();
+        let plain = match self.is_known(ply) && self.is_known(ply + 1) {
+            true => Class::Tablebase,
+            false if ply < self.book => Class::Book,
+            false => Class::Best,
+        };
+        let (best, Some(second)) = (before.value.of(mover), before.second.map(|second| second.of(mover)))
+        else {
+            return Judgement::of(plain);
+        };
+        if plain != Class::Best || !Praise::is_possible(best, second) {
+            return Judgement::of(plain);
+        }
+        let last = self.games[ply].last_move();
+        let recapture = m.is_capture() && last.is_some_and(|last| last.is_capture() && last.to() == m.to());
+        let earlier = earlier.map(|earlier| earlier.value.of(mover));
+        let sacrifice = is_sacrifice(position, m);
+        let (class, mark) = Praise { earlier, best, second, sacrifice, recapture }.class();
+        Judgement { mark, ..Judgement::of(class) }
+    }
+}
+
+/// Backwards: what was found later is known earlier. A position is worth at least what the move played turned out to be
+/// worth, unless the later search was the shallower one.
+fn verdicts(games: &[Game], moves: &[Move], evidence: &[Evidence], most: u32) -> Vec<Option<Verdict>> {
+    let mut verdicts: Vec<Option<Verdict>> = vec![None; games.len()];
+    for ply in (0..games.len()).rev() {
+        let alone = alone(&games[ply], &evidence[ply], most);
+        let next = verdicts.get(ply + 1).and_then(Option::as_ref);
+        verdicts[ply] = match (alone, next) {
+            (Some(alone), Some(next)) => Some(fed_back(alone, next, moves[ply], games[ply].turn())),
+            (alone, _) => alone,
+        };
+    }
+    verdicts
+}
+
+fn alone(game: &Game, evidence: &Evidence, most: u32) -> Option<Verdict> {
+    let (level, lines) = match value_of_end(game) {
+        Some(value) => {
+            let (line, second, level, is_fed_back) = (Vec::new(), None, u32::MAX, false);
+            return Some(Verdict { value, line, second, level, is_fed_back, alone: value });
+        }
+        None => evidence.lines(most)?,
+    };
+    let best = lines.first()?;
+    let second = evidence.second(*best.pv.first()?, most);
+    let value = evidence.known.unwrap_or(best.value);
+    let level = if evidence.known.is_some() { u32::MAX } else { level };
+    Some(Verdict { value, line: best.pv.clone(), second, level, is_fed_back: false, alone: value })
+}
+
+fn fed_back(verdict: Verdict, next: &Verdict, m: Move, mover: Color) -> Verdict {
+    if next.level < verdict.level {
+        return verdict;
+    }
+    let is_choice = verdict.line.first() == Some(&m);
+    // A mate by the mover takes this move, too.
+    let one_longer =
+        |mate: JudgedMate| JudgedMate { moves: mate.moves + u32::from(mate.winner == mover), ..mate };
+    let later = PositionValue { mate: next.value.mate.map(one_longer), ..next.value };
+    let alone = verdict.value;
+    let line = || std::iter::once(m).chain(next.line.iter().copied()).collect();
+    if later.of(mover) > alone.of(mover) {
+        // The search's choice is the second best of another move.
+        let second = if is_choice { verdict.second } else { Some(alone) };
+        return Verdict { value: later, line: line(), second, is_fed_back: true, ..verdict };
+    }
+    match verdict.second {
+        // The second best move is a way out, if the choice turns out worse.
+        Some(second) if is_choice && second.of(mover) > later.of(mover) => {
+            let value = if second.of(mover) < alone.of(mover) { second } else { alone };
+            Verdict { value, ..verdict }
+        }
+        _ if is_choice => Verdict { value: later, line: line(), is_fed_back: true, ..verdict },
+        _ => verdict,
+    }
+}

@@ -1,0 +1,204 @@
+//! Spends a game's budget: one pass over all positions, then deeper searches of the moves that may get a mark.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::evidence::{Evidence, SearchKey};
+use super::game_review::value_of_end;
+use super::judge::{Judge, JudgeError, SearchTask};
+use super::verdict::Verdicts;
+use crate::apps::uci_client::{Limit, UciPosition};
+use crate::chess::pgn::PgnGame;
+
+/// The first pass takes one part in so many.
+const FIRST_PASS: u64 = 4;
+/// Deepest level: 4^8 times the nodes of the first pass.
+const DEEPEST: u32 = 8;
+
+/// For a whole game.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    Nodes(u64),
+    /// Times the number of positions.
+    NodesPerPosition(u64),
+    Time(Duration),
+}
+
+/// What is left of a budget, in nodes or in milliseconds of one search.
+struct Purse {
+    left: u64,
+    total: u64,
+    /// Of a search in the first pass.
+    first: u64,
+    is_time: bool,
+}
+
+impl Budget {
+    fn purse(self, positions: usize, workers: usize) -> Purse {
+        let positions = positions.max(1) as u64;
+        let (total, is_time) = match self {
+            Budget::Nodes(nodes) => (nodes, false),
+            Budget::NodesPerPosition(nodes) => (nodes.saturating_mul(positions), false),
+            Budget::Time(time) => (time.as_millis() as u64 * workers as u64, true),
+        };
+        Purse { left: total, total, first: (total / (FIRST_PASS * positions)).max(1), is_time }
+    }
+}
+
+impl Purse {
+    fn cost(&self, level: u32) -> u64 {
+        self.first.saturating_mul(4_u64.pow(level))
+    }
+
+    fn limit(&self, level: u32) -> Limit {
+        let cost = self.cost(level);
+        if self.is_time { Limit::Movetime(cost) } else { Limit::Nodes(cost) }
+    }
+}
+
+/// A search that has just been made.
+pub struct NewSearch<'a> {
+    pub ply: usize,
+    pub key: SearchKey,
+    /// Of all positions, with this search.
+    pub evidence: &'a [Evidence],
+    /// Share of the game's budget, 0 to 1.
+    pub spent: f64,
+}
+
+type Planned = (usize, SearchKey);
+
+pub struct Reviewer<'a> {
+    pub budget: Budget,
+    /// Positions before it are left out.
+    pub first_ply: usize,
+    pub judge: &'a mut dyn Judge,
+    pub stop: &'a Arc<AtomicBool>,
+}
+
+impl Reviewer<'_> {
+    /// `kept` are searches of an interrupted review of this game, which are not repeated. The same nodes give the same
+    /// evidence whether the review was interrupted or not.
+    pub fn review(
+        &mut self,
+        game: &PgnGame,
+        kept: &[Evidence],
+        note: &mut dyn FnMut(NewSearch<'_>) -> Result<(), JudgeError>,
+    ) -> Result<Vec<Evidence>, JudgeError> {
+        let positions = positions(game);
+        let mut evidence = vec![Evidence::default(); positions.len()];
+        let first_ply = self.first_ply.min(positions.len() - 1);
+        let mut purse = self.budget.purse(positions.len() - first_ply, self.judge.workers());
+        self.judge.new_game(self.stop)?;
+        let is_open = |ply: &usize| value_of_end(&positions[*ply].game).is_none();
+        let key = SearchKey { level: 0, without: None };
+        let mut plan: Vec<Planned> =
+            (first_ply..positions.len()).rev().filter(is_open).map(|ply| (ply, key)).collect();
+        while !plan.is_empty() {
+            let spent = plan.iter().map(|(_, key)| purse.cost(key.level)).sum();
+            purse.left = purse.left.saturating_sub(spent);
+            self.search(&positions, &plan, kept, &mut evidence, &purse, note)?;
+            plan = next(game, &evidence, first_ply, &purse);
+        }
+        Ok(evidence)
+    }
+
+    fn search(
+        &mut self,
+        positions: &[UciPosition],
+        plan: &[Planned],
+        kept: &[Evidence],
+        evidence: &mut [Evidence],
+        purse: &Purse,
+        note: &mut dyn FnMut(NewSearch<'_>) -> Result<(), JudgeError>,
+    ) -> Result<(), JudgeError> {
+        let mut tasks = Vec::new();
+        let mut wanted = Vec::new();
+        for (ply, key) in plan {
+            match kept.get(*ply).and_then(|kept| Some((kept.found(*key)?, kept.known))) {
+                Some((lines, known)) => {
+                    evidence[*ply].add(*key, lines.to_vec());
+                    evidence[*ply].known = known;
+                }
+                None => {
+                    let (position, limit) = (&positions[*ply], purse.limit(key.level));
+                    tasks.push(SearchTask { position, limit, without: key.without });
+                    wanted.push((*ply, *key));
+                    evidence[*ply].known = self.judge.known(&position.game);
+                }
+            }
+        }
+        let before = 1.0 - purse.left as f64 / purse.total.max(1) as f64;
+        let (count, mut done) = (tasks.len(), 0);
+        self.judge.judge_all(&tasks, self.stop, &mut |index, lines| {
+            let (ply, key) = wanted[index];
+            evidence[ply].add(key, lines);
+            done += 1;
+            let waiting: u64 = purse.cost(key.level) * (count - done) as u64;
+            let spent = (before - waiting as f64 / purse.total.max(1) as f64).clamp(0.0, 1.0);
+            note(NewSearch { ply, key, evidence, spent })
+        })
+    }
+}
+
+fn positions(game: &PgnGame) -> Vec<UciPosition> {
+    let mut now = UciPosition::new(Some(&game.start().fen())).expect("a position that was read");
+    let mut positions = vec![now.clone()];
+    for m in game.moves() {
+        now.play(m);
+        positions.push(now.clone());
+    }
+    positions
+}
+
+/// Searches one level deeper what is not settled, the least searched moves first; if all is settled, every position.
+/// Empty if the budget does not suffice.
+fn next(game: &PgnGame, evidence: &[Evidence], first_ply: usize, purse: &Purse) -> Vec<Planned> {
+    let verdicts = Verdicts::new(game, evidence);
+    let plies = first_ply..evidence.len() - 1;
+    let mut open: Vec<usize> = plies.filter(|ply| !verdicts.is_settled(*ply)).collect();
+    open.sort_by_key(|ply| (verdicts.level(*ply), Reverse(stake(&verdicts, *ply)), Reverse(*ply)));
+    let mut plan: Vec<Planned> = Vec::new();
+    let mut left = purse.left;
+    let level = open.first().map(|ply| verdicts.level(*ply) + 1);
+    for ply in open.into_iter().filter(|ply| Some(verdicts.level(*ply) + 1) == level) {
+        let searches = deeper(&verdicts, ply, verdicts.level(ply) + 1);
+        let new: Vec<Planned> = searches.into_iter().filter(|search| !plan.contains(search)).collect();
+        let cost: u64 = new.iter().map(|(_, key)| purse.cost(key.level)).sum();
+        if cost <= left && new.iter().all(|(_, key)| key.level <= DEEPEST) {
+            left -= cost;
+            plan.extend(new);
+        }
+    }
+    if !plan.is_empty() {
+        return plan;
+    }
+    everywhere(&verdicts, first_ply, evidence.len(), purse)
+}
+
+/// In hundredths of a point, to be sorted by.
+fn stake(verdicts: &Verdicts, ply: usize) -> u64 {
+    (100.0 * verdicts.stake(ply)) as u64
+}
+
+fn deeper(verdicts: &Verdicts, ply: usize, level: u32) -> Vec<Planned> {
+    let lacks = |ply: &usize| verdicts.position_level(*ply) < level;
+    let grounds = verdicts.grounds(ply).into_iter().filter(lacks);
+    let mut searches: Vec<Planned> = grounds.map(|ply| (ply, SearchKey { level, without: None })).collect();
+    if verdicts.may_be_praised(ply) && !verdicts.is_known(ply) {
+        searches.push((ply, SearchKey { level, without: Some(verdicts.moves[ply]) }));
+    }
+    searches
+}
+
+/// One level deeper than the shallowest position.
+fn everywhere(verdicts: &Verdicts, first_ply: usize, positions: usize, purse: &Purse) -> Vec<Planned> {
+    let open = || (first_ply..positions).rev().filter(|ply| !verdicts.is_known(*ply));
+    let Some(level) = open().map(|ply| verdicts.position_level(ply) + 1).min() else { return Vec::new() };
+    let shallow = open().filter(|ply| verdicts.position_level(*ply) < level);
+    let plan: Vec<Planned> = shallow.map(|ply| (ply, SearchKey { level, without: None })).collect();
+    let fits = purse.cost(level).saturating_mul(plan.len() as u64) <= purse.left && level <= DEEPEST;
+    if fits { plan } else { Vec::new() }
+}
