@@ -3,10 +3,10 @@
  *
  * @import {Side} from '../types.js'
  */
+import { boardRows } from './words.js';
 
 /** Of a square, in the image's units. */
 const SIZE = 60;
-const NAMES = /** @type {Record<string, string>} */ ({ p: 'pawn', n: 'knight', b: 'bishop', r: 'rook', q: 'queen', k: 'king' });
 const COLORS = /** @type {Record<string, string>} */ ({ G: '#15781b', R: '#882020', Y: '#e68f00', B: '#003088' });
 
 /**
@@ -24,19 +24,12 @@ export function boardSvg(fen, bottom, words, picture) {
     const [x, y] = [(index % 8) * SIZE, Math.floor(index / 8) * SIZE];
     return `<rect x="${x}" y="${y}" width="${SIZE}" height="${SIZE}" fill="${(x + y) / SIZE % 2 ? '#b58863' : '#f0d9b5'}"/>`;
   });
-  const pieces = fen.split(' ')[0].split('/').flatMap((rank, row) => {
-    let file = -1;
-    return [...rank].flatMap((letter) => {
-      if (/\d/.test(letter)) {
-        file += Number(letter);
-        return [];
-      }
-      file += 1;
-      const [x, y] = place(file, row);
-      const color = letter === letter.toLowerCase() ? 'black' : 'white';
-      return [`<image x="${x}" y="${y}" width="${SIZE}" height="${SIZE}" href="${picture(color, NAMES[letter.toLowerCase()])}"/>`];
-    });
-  });
+  const pieces = boardRows(fen).flatMap((rank, row) => rank.flatMap((words, file) => {
+    if (words === '') return [];
+    const [x, y] = place(file, row);
+    const [color, role] = /** @type {[Side, string]} */ (words.split(' '));
+    return [`<image x="${x}" y="${y}" width="${SIZE}" height="${SIZE}" href="${picture(color, role)}"/>`];
+  }));
   const drawings = words.map((word) => {
     const [x, y] = middle(word.slice(1, 3));
     const color = COLORS[word[0]] ?? COLORS.G;

@@ -11,7 +11,8 @@ import { BoardView } from './board_view.js';
 import { clockShows, recordedClock } from './clock.js';
 import { boardAsText, browseButtons, gameButtons, playerStrip, thoughtButtons } from './controls.js';
 import { EngineForm } from './engine_form.js';
-import { evaluationAt, evaluationBar, evaluationLines, threatLine } from './evaluation.js';
+import { enginePanels, evaluationsAt } from './engine_panels.js';
+import { evaluationBar } from './evaluation.js';
 import { GameFiles } from './game_files.js';
 import { press } from './keyboard.js';
 import { showKeys } from './keys.js';
@@ -251,11 +252,6 @@ export class PlayRoom {
     }
   }
 
-  /** Of the position on the board. @param {GameView} game @returns {(Thoughts | null)[]} */
-  #evaluations(game) {
-    return [0, 1, 2].map((number) => evaluationAt(this.#thoughts[number] ?? null, this.#node(game).id));
-  }
-
   /** Draws at most once a frame, and not in hidden tabs. */
   #drawSoon() {
     if (this.#isDue) return;
@@ -286,7 +282,7 @@ export class PlayRoom {
     const square = this.#root.querySelector('.board');
     const game = this.#game;
     if (game && square instanceof HTMLElement) {
-      this.#view.show(square, game, this.#looking, this.#node(game), this.#evaluations(game));
+      this.#view.show(square, game, this.#looking, this.#node(game), evaluationsAt(this.#thoughts, this.#looking.node));
     }
     this.#scrollMoves();
     for (const [id, open] of /** @type {const} */ ([
@@ -326,7 +322,7 @@ export class PlayRoom {
         <div class="sides">
           ${playerStrip(game, top, fen, since, recorded(top))}
           <div class="boards">
-            ${game?.analysis ? evaluationBar(this.#evaluations(game)[0], bottom === 'black') : nothing}
+            ${game?.analysis ? evaluationBar(evaluationsAt(this.#thoughts, this.#looking.node)[0], bottom === 'black') : nothing}
             <div class="square"><div class="board"></div></div>
           </div>
           ${playerStrip(game, bottom, fen, since, recorded(bottom))}
@@ -355,27 +351,9 @@ export class PlayRoom {
       ${this.#menu.view(this.#looking.tree, game?.first_ply ?? 0, (node, change, seen) => this.#edit(node, change, seen))}`;
   }
 
-  /** The lines of one of the two engines. @param {GameView} game @param {number} number @param {boolean} isFinal */
-  #lines(game, number, isFinal) {
-    const settings = game.analysts[number];
-    const thoughts = this.#thoughts[number];
-    return evaluationLines(this.#evaluations(game)[number], {
-      name: settings.engine ?? game.engines[0]?.name ?? '',
-      settings,
-      isFinal,
-      isElsewhere: Boolean(thoughts && thoughts.node !== this.#looking.node && this.#looking.isSettled),
-    }, {
-      follow: (line) => this.#view.follow(line),
-      play: (moves) => this.#variation(moves.join(' ')),
-      analyse: () => this.#looking.tell(),
-      pause: () => this.#act({ do: 'analyst', number, settings: { ...settings, paused: !settings.paused } }),
-      setUp: () => this.#engineForm.open(number, game),
-    });
-  }
-
   /** @param {GameView} game @param {string} fen */
   #panel(game, fen) {
-    const { tree, node, opening, isFinal } = this.#looking;
+    const { tree, node, opening } = this.#looking;
     const ply = tree.mainPly(node);
     const review = reviewOf(game, this.#review);
     const redraw = (/** @type {() => void} */ change) => () => {
@@ -393,8 +371,12 @@ export class PlayRoom {
         toggleArrows: () => this.#view.toggleArrows(),
         setUp: (number) => this.#engineForm.open(number, game),
       })}
-      ${[0, 1].map((number) => (game.analysts[number].on ? this.#lines(game, number, isFinal) : nothing))}
-      ${threatLine(this.#evaluations(game)[2], game.analysts[2].on)}
+      ${enginePanels(game, this.#thoughts, this.#looking, {
+        act: (action) => this.#act(action),
+        follow: (line) => this.#view.follow(line),
+        play: (moves) => this.#variation(moves.join(' ')),
+        setUp: (number) => this.#engineForm.open(number, game),
+      })}
       ${this.#tree.isOpen ? this.#tree.view((uci) => this.#view.point(uci)) : nothing}
       <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
       <div class="moves" tabindex="0" role="region" aria-label="Moves">${

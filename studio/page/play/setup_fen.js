@@ -17,7 +17,7 @@ export function fenOf({ pieces, turn, castling, ep, rest }) {
 }
 
 /** The letters of the ranks from the eighth; `''` is an empty square. @param {string} pieces */
-function ranks(pieces) {
+export function ranks(pieces) {
   return pieces.split('/').map((rank) => [...rank].flatMap((letter) => (/\d/.test(letter) ? Array(Number(letter)).fill('') : [letter])));
 }
 

@@ -3,6 +3,7 @@
  *
  * @import {Side} from '../types.js'
  */
+import { ranks } from './setup_fen.js';
 
 /** @type {Record<string, string>} */
 const PIECES = { p: 'pawn', n: 'knight', b: 'bishop', r: 'rook', q: 'queen', k: 'king' };
@@ -36,10 +37,6 @@ export function spoken(san) {
  * @returns {string[][]}
  */
 export function boardRows(fen) {
-  return fen.split(' ')[0].split('/').map((rank) =>
-    [...rank].flatMap((letter) => {
-      if (/\d/.test(letter)) return Array(Number(letter)).fill('');
-      const piece = PIECES[letter.toLowerCase()];
-      return [`${letter === letter.toLowerCase() ? 'black' : 'white'} ${piece}`];
-    }));
+  return ranks(fen.split(' ')[0]).map((rank) => rank.map((letter) => (letter === '' ? ''
+    : `${letter === letter.toLowerCase() ? 'black' : 'white'} ${PIECES[letter.toLowerCase()]}`)));
 }

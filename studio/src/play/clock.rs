@@ -84,7 +84,7 @@ pub fn clk_text(left: Duration) -> String {
     let tenths = left.as_millis() / 100;
     let seconds = tenths / 10;
     let whole = format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if tenths % 10 == 0 { whole } else { format!("{whole}.{}", tenths % 10) }
+    if tenths.is_multiple_of(10) { whole } else { format!("{whole}.{}", tenths % 10) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,51 @@
+/**
+ * The two engines and the threat below the buttons: which lines are shown, and what a press on them does.
+ *
+ * @import {GameView, ThoughtLine, Thoughts} from '../types.js'
+ * @import {Looking} from './looking.js'
+ */
+import { nothing } from '../vendor/lit-html.js';
+import { evaluationAt, evaluationLines, threatLine } from './evaluation.js';
+
+/**
+ * Of the position on the board, by engine; the third is the threat.
+ *
+ * @param {(Thoughts | null)[]} thoughts
+ * @param {number} node
+ * @returns {(Thoughts | null)[]}
+ */
+export function evaluationsAt(thoughts, node) {
+  return [0, 1, 2].map((number) => evaluationAt(thoughts[number] ?? null, node));
+}
+
+/**
+ * @param {GameView} game
+ * @param {(Thoughts | null)[]} thoughts
+ * @param {Looking} looking
+ * @param {object} on
+ * @param {(action: object) => void} on.act
+ * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
+ * @param {(moves: string[]) => void} on.play
+ * @param {(number: number) => void} on.setUp opens the settings of an engine
+ */
+export function enginePanels(game, thoughts, looking, { act, follow, play, setUp }) {
+  const here = evaluationsAt(thoughts, looking.node);
+  /** @param {number} number */
+  const lines = (number) => {
+    const settings = game.analysts[number];
+    if (!settings.on) return nothing;
+    return evaluationLines(here[number], {
+      name: settings.engine ?? game.engines[0]?.name ?? '',
+      settings,
+      isFinal: looking.isFinal,
+      isElsewhere: Boolean(thoughts[number] && !here[number] && looking.isSettled),
+    }, {
+      follow,
+      play,
+      analyse: () => looking.tell(),
+      pause: () => act({ do: 'analyst', number, settings: { ...settings, paused: !settings.paused } }),
+      setUp: () => setUp(number),
+    });
+  };
+  return [lines(0), lines(1), threatLine(here[2], game.analysts[2].on)];
+}
