@@ -579,3 +579,24 @@ fn a_full_disk_is_an_error() {
         trainer_on_a_full_disk(size + 512, &["import", &pgn, "--out", &folder.path("enough"), "--name", "x"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_cannot_be_printed_are_a_failure_and_a_binary_file_is_named_once() {
+    let folder = Folder::new();
+    let (games, out) = (folder.write("a.pgn", CHESS960.as_bytes()), folder.path("data"));
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    let done = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"))
+        .args(["import", &games, "--out", &out])
+        .stdout(full)
+        .output()
+        .expect("the trainer starts");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot print to the standard output: No space left"), "{said}");
+    let weights =
+        folder.write("net.safetensors", &[&2_000_u64.to_le_bytes()[..], b"{\"a\": 1}\n1. e4 *\n"].concat());
+    let refused = trainer(&["import", &weights, "--out", &folder.path("more")]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(said.matches("this is a binary file, not PGN").count(), 1, "{said}");
+}

@@ -429,6 +429,7 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
         ("train.teacher.net=x", "teacher does not apply to the family sparse"),
         ("train.model.value=128", "train.model.value = 128 ("),
         ("train.samples=1000", "train.samples (set samples_per_position)"),
+        ("train.validation_percent=5", "validation_percent was 40 and cannot become 5"),
     ] {
         let error = fails(at, &["rl", "--run", "whole", "--resume", "--iterations", "7", "--set", bad]);
         assert!(error.contains(why), "{error}");

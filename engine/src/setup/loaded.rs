@@ -26,7 +26,7 @@ pub enum LoadedNetwork {
 pub enum LoadError {
     /// Reason why the network settings were refused earlier.
     #[error(
-        "{0}; the engine plays no other network instead: correct the option, or set WeightsFile to <embedded> and Backend to auto"
+        "{0}; the engine plays no other network instead: correct the option, or set WeightsFile to <embedded>, Backend and Precision to auto, ThinkSteps and ThinkEpsilon to 0"
     )]
     Refused(String),
     /// Network file, folders searched.

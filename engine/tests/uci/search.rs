@@ -100,6 +100,22 @@ fn multipv_lines_come_in_order_and_no_more_than_there_are_moves() {
     }
 }
 
+#[test]
+fn a_mate_says_nothing_of_the_moves_beside_it() {
+    let mut engine = Program::uniform();
+    engine.send("setoption name MultiPV value 5\nsetoption name UCI_ShowWDL value true");
+    let search = engine.search("position fen 6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "go nodes 100");
+    let infos = search.infos();
+    let [mate, others @ ..] = &infos[infos.len() - 5..] else { panic!("{infos:?}") };
+    assert!(mate.contains("score mate 1 wdl 1000 0 0") && search.best() == "d1d8", "{mate}");
+    for other in others {
+        assert!(
+            !other.contains("cp 10000") && !other.contains("wdl 1000 0 0"),
+            "unvisited, not won: {other}"
+        );
+    }
+}
+
 /// The other two moves are mated in one; a full search of this move would take minutes.
 #[test]
 fn the_only_move_that_does_not_lose_is_played_at_once() {

@@ -1,4 +1,3 @@
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -33,20 +32,19 @@ impl BestArgs {
             BestMeasure::PolicyLoss => runs.chunk_by(|a, b| a.loss_over == b.loss_over).collect(),
             BestMeasure::WdlLoss | BestMeasure::Top1 => vec![&runs],
         };
-        let mut out = io::stdout().lock();
         if self.path {
             ensure!(groups.len() == 1, "{}", not_comparable(&groups));
             let network = runs[0].network.as_ref();
             let network = network
                 .ok_or_else(|| anyhow::anyhow!("{} has no checkpoint any more", runs[0].folder.display()))?;
-            writeln!(out, "{}", network.display())?;
+            say!("{}", network.display());
             return Ok(());
         }
         for group in &groups {
             if groups.len() > 1 {
-                writeln!(out, "Policy loss over {}:\n", group[0].loss_over.name())?;
+                say!("Policy loss over {}:\n", group[0].loss_over.name());
             }
-            writeln!(out, "{}", table(group))?;
+            say!("{}", table(group));
         }
         if groups.len() > 1 {
             log::warn!("{}", not_comparable(&groups));

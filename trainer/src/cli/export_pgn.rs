@@ -1,8 +1,11 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
+
+use engine::base::interrupt;
 
 use crate::base::files::write_with;
 use crate::data::dataset::read;
@@ -39,14 +42,16 @@ pub struct ExportPgnArgs {
 impl ExportPgnArgs {
     pub fn run(&self) -> anyhow::Result<()> {
         let Some(path) = &self.out else {
-            return self.write(&mut BufWriter::new(io::stdout().lock())).map(drop);
+            return self.write(&mut BufWriter::new(io::stdout().lock()), &AtomicBool::new(false)).map(drop);
         };
-        let games = write_with(path, |file| self.write(&mut BufWriter::new(file)))?;
+        let stop = interrupt::flag()?;
+        let games = write_with(path, |file| self.write(&mut BufWriter::new(file), &stop))?;
         say!("{games} games: {}", path.display());
         Ok(())
     }
 
-    fn write(&self, out: &mut impl Write) -> anyhow::Result<usize> {
+    /// Fails once `stop` is set.
+    fn write(&self, out: &mut impl Write, stop: &AtomicBool) -> anyhow::Result<usize> {
         let mut written = 0;
         for path in &self.files {
             let chunk = read(path)?;
@@ -59,6 +64,7 @@ impl ExportPgnArgs {
                 }
             };
             for index in games {
+                ensure!(!stop.load(Ordering::Relaxed), "stopped before the end: nothing is written");
                 let (round, players) = match &arena {
                     // Both games of an opening form a round; the first player is White in the first game.
                     Some([first, second]) if index % 2 == 0 => (index / 2 + 1, [&**first, &**second]),
@@ -109,11 +115,13 @@ mod tests {
         write(&chunk, &path).unwrap();
         let args = ExportPgnArgs { files: vec![path], out: None, game: None, eval: EvalSide::Before };
         let mut text = Vec::new();
-        assert_eq!(args.write(&mut text).unwrap(), 4);
+        assert_eq!(args.write(&mut text, &AtomicBool::new(false)).unwrap(), 4);
         let tournament = Tournament::new(&[read_pgn(&text, "games.pgn").unwrap()]);
         let first = &tournament.players[0];
         assert_eq!((first.name.as_str(), first.results.games), ("uct:20", [2, 2, 0]));
         assert_eq!(first.results.pairs, [0, 0, 1, 0, 1]);
+        let error = args.write(&mut Vec::new(), &AtomicBool::new(true)).unwrap_err().to_string();
+        assert_eq!(error, "stopped before the end: nothing is written");
         assert_eq!(arena_players(&arena_source("a", "a")), Some(["a".into(), "a (2)".into()]));
         assert_eq!(arena_players("mined: an engine"), None);
     }

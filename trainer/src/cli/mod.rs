@@ -44,6 +44,7 @@ mod work;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::base::interrupt;
 
@@ -82,7 +83,10 @@ pub use work::WorkArgs;
 /// The exit code of a command: [`IN_USE`] if another process holds its folder or output, else that of
 /// [`interrupt::exit_code`].
 pub fn exit_code(done: &anyhow::Result<()>) -> ExitCode {
-    if done.as_ref().is_err_and(is_in_use) { IN_USE.into() } else { interrupt::exit_code(done.is_ok()) }
+    if done.as_ref().is_err_and(is_in_use) {
+        return IN_USE.into();
+    }
+    interrupt::exit_code(done.as_ref().is_ok_and(|()| !CANNOT_PRINT.load(Ordering::Relaxed)))
 }
 
 fn is_in_use(error: &anyhow::Error) -> bool {
@@ -91,9 +95,16 @@ fn is_in_use(error: &anyhow::Error) -> bool {
         .any(|cause| cause.is::<InUse>() || matches!(cause.downcast_ref(), Some(ChunkError::InUse(_))))
 }
 
+/// Whether a line of results was lost, so that the command has failed in the end.
+static CANNOT_PRINT: AtomicBool = AtomicBool::new(false);
+
 fn print_line(line: std::fmt::Arguments<'_>) {
     match writeln!(io::stdout(), "{line}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => log::error!("cannot print: {error}"),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            if !CANNOT_PRINT.swap(true, Ordering::Relaxed) {
+                log::error!("cannot print to the standard output: {error}");
+            }
+        }
         _ => {}
     }
 }

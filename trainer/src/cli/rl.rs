@@ -114,9 +114,14 @@ impl RlArgs {
         let ended = ended?;
         let state = rl_loop.state();
         let totals = state.totals;
+        let complete = limits.after(begun).complete(&self.run, state.iteration - 1);
+        let how = match (ended, complete) {
+            (RlOutcome::Finished, _) => "finished:".to_owned(),
+            (RlOutcome::Stopped, Some(why)) => format!("{why}\nso far:"),
+            (RlOutcome::Stopped, None) => "stopped, --resume continues:".to_owned(),
+        };
         Ok(format!(
-            "{} {} iterations, {} games, {} positions, {} promotions, {} vetoes; best {}",
-            if ended == RlOutcome::Finished { "finished:" } else { "stopped, --resume continues:" },
+            "{how} {} iterations, {} games, {} positions, {} promotions, {} vetoes; best {}",
             state.iteration - 1,
             totals.games,
             totals.positions,

@@ -76,6 +76,11 @@ impl RlLimits {
         ))
     }
 
+    /// The limits with the time used since `begun`.
+    pub fn after(&self, begun: Instant) -> RlLimits {
+        RlLimits { used: self.used + begun.elapsed().as_secs_f64(), ..*self }
+    }
+
     /// Writes limits and time used into the run's folder, now and regularly, so that a kill loses little.
     pub fn keep(self, run: &Path, begun: Instant) -> Result<KeptLimits> {
         let path = file(run);
@@ -93,8 +98,7 @@ impl RlLimits {
     }
 
     fn write(&self, path: &Path, begun: Instant) -> Result<()> {
-        let now = RlLimits { used: self.used + begun.elapsed().as_secs_f64(), ..*self };
-        write_file(path, serde_json::to_string(&now)?.as_bytes())
+        write_file(path, serde_json::to_string(&self.after(begun))?.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))
     }
 }

@@ -19,7 +19,7 @@ pub enum DeviceChoice {
 
 #[derive(Args, Debug)]
 pub struct SettingArgs {
-    /// Defaults of the keys that the configuration omits [default: philidor; with --resume the run's own configuration]
+    /// Defaults of the keys that the configuration omits [default: philidor; `train --resume` takes the run's own configuration]
     #[arg(long, value_enum)]
     pub(super) preset: Option<TrainPreset>,
     /// Override a key of the configuration, e.g. model.filters=96

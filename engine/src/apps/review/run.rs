@@ -1,12 +1,12 @@
 //! The `review` command.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use shakmaty::Color;
 use thiserror::Error;
 
@@ -22,6 +22,9 @@ use crate::base::files::write_aside;
 use crate::chess::pgn::{PgnGame, read_games};
 
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
+/// Between lines of progress where the errors go to no terminal. Below ten seconds, because a line waits for a search.
+const SAY_EVERY: Duration = Duration::from_secs(8);
+
 /// Of the progress bar, per position.
 const TICKS: u64 = 1000;
 
@@ -31,6 +34,8 @@ pub enum ReviewError {
     File(PathBuf, io::Error),
     #[error("{0}: no game that can be read")]
     NoGames(PathBuf),
+    #[error("{0}: this is a binary file, not PGN")]
+    Binary(PathBuf),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("{0}")]
@@ -56,6 +61,10 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         std::fs::read(&config.game)
     };
     let text = text.map_err(failed(&config.game))?;
+    // No text has control characters below the tabulator.
+    if text.iter().take(64).any(|byte| *byte < 9) {
+        return Err(ReviewError::Binary(config.game.clone()));
+    }
     let (games, broken) = read_games(&text);
     for broken in &broken {
         eprintln!("{}: {broken}, skipped", config.game.display());
@@ -106,7 +115,7 @@ fn review_all(
     let config = results.config;
     let weights: Vec<u64> = results.games.iter().map(|game| game.moves().len() as u64 + 1).collect();
     let bar = progress_bar(weights.iter().sum::<u64>() * TICKS);
-    let mut last_written = Instant::now();
+    let (mut last_written, mut last_said) = (Instant::now(), Instant::now());
     for (index, game) in results.games.iter().enumerate() {
         bar.set_message(format!("game {}/{}", index + 1, results.games.len()));
         let before = weights[..index].iter().sum::<u64>() * TICKS;
@@ -115,6 +124,11 @@ fn review_all(
         let mut reviewer = Reviewer { budget, first_ply: config.from_ply, judge: &mut *judge, stop };
         let evidence = reviewer.review(game, &kept[index], &mut |new| {
             bar.set_position(before + (new.spent * of_game) as u64);
+            if !io::stderr().is_terminal() && last_said.elapsed() >= SAY_EVERY {
+                let percent = 100 * bar.position() / bar.length().unwrap_or(1).max(1);
+                eprintln!("{percent} %, {}, {} left", bar.message(), HumanDuration(bar.eta()));
+                last_said = Instant::now();
+            }
             let written = journal.append(index, new.ply, new.key, &new.evidence[new.ply]);
             written.map_err(|error| JudgeError::Failed(error.to_string()))
         });

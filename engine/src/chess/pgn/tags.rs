@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
 
+use super::lines::without_byte_order_mark;
 use super::split::resembles_tag;
 
 /// Names and values as in the file, with escapes.
@@ -35,7 +36,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Reads the tag pairs of a line that begins with a bracket, without malformed ones. Returns the bytes read.
 pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
-    let mut at = 0;
+    let mut at = line.len() - without_byte_order_mark(line).len();
     while resembles_tag(&line[at..]) {
         let (name, value, length) = match pair(&line[at..]) {
             Some(pair) => pair,
@@ -133,6 +134,11 @@ mod tests {
         assert_eq!(read("[Bad tag] e4"), (vec![], 9));
         let (tags, length) = read("[A \"1\"][\u{91} \"x\"]");
         assert_eq!((tags.len(), length), (1, 7), "what would be no tag on a line of its own is none here");
+        assert_eq!(
+            read("\u{feff}[A \"1\"]"),
+            (vec![("A".into(), "1".into())], 10),
+            "files joined with their marks"
+        );
         assert_eq!(decoded(b"M\xfcller"), "Müller");
         assert_eq!(encoded("a\n\"b\"\\"), br#"a \"b\"\\"#);
     }

@@ -59,7 +59,7 @@ pub struct MoveStats {
     pub visits: u64,
     pub in_flight: u64,
     pub prior: f32,
-    /// Mean result, −1..1; FPU if unvisited.
+    /// Mean result, −1..1. If unvisited FPU, in a proven position that position's mean.
     pub q: f32,
     pub wdl: Wdl,
     pub u: f32,
@@ -128,6 +128,9 @@ impl Tree {
             return Vec::new();
         }
         let context = SelectionContext::new(self, id, 1.0, terms);
+        let node = self.node(id);
+        let mean = node.mean_for_parent().flipped();
+        let unvisited_q = if node.proof().is_some() { mean.q() } else { context.unvisited_q };
         let children = self.children_of(id, game);
         let edges: Vec<&Edge> = self.nodes.edges_of(id).collect();
         let stats = |index: usize| {
@@ -142,8 +145,8 @@ impl Tree {
                 visits: u64::from(view.visits),
                 in_flight: u64::from(view.in_flight),
                 prior: view.prior,
-                q: if visited { view.q } else { context.unvisited_q },
-                wdl: if visited { view.wdl } else { self.node(id).wdl_for_parent().flipped() },
+                q: if visited { view.q } else { unvisited_q },
+                wdl: if visited { view.wdl } else { mean },
                 u,
                 value: view.value,
                 proof: view.proof.map(Proof::before),
@@ -189,8 +192,8 @@ impl Tree {
             .map(|edge| (edge, self.node(edge.child())))
             .filter(|(edge, child)| child.proof().is_some() || (edge.visits() > 0 && child.visits() > 0))
         else {
-            // Unvisited: the root's own value.
-            let wdl = self.node(self.root).wdl_for_parent().flipped();
+            // Unvisited: the root's mean. Its proof says nothing of this move.
+            let wdl = self.node(self.root).mean_for_parent().flipped();
             return certain.unwrap_or(PvLine { pv, score: Score::from_q(wdl.q()), wdl, visits: 0 });
         };
         let visits = u64::from(edge.visits());

@@ -358,14 +358,22 @@ impl Node {
 
     /// Proven, else mean, for the side that moved into the node.
     pub fn wdl_for_parent(&self) -> Wdl {
-        if let Some(proof) = self.proof() {
-            return proof.wdl().flipped();
+        match self.proof() {
+            Some(proof) => proof.wdl().flipped(),
+            None => self.mean_for_parent(),
         }
-        let draw = match self.visits() {
-            0 => 1.0,
-            visits => (self.draws.load(Ordering::Relaxed) as f64 / (ONE * f64::from(visits))) as f32,
-        };
-        let win = ((1.0 - draw + self.q()) / 2.0).clamp(0.0, 1.0);
+    }
+
+    /// The mean of the visits, also of a proven node, for the side that moved into it; a draw before the first visit.
+    pub fn mean_for_parent(&self) -> Wdl {
+        let visits = self.visits();
+        if visits == 0 {
+            return Wdl::DRAW;
+        }
+        let mean = |sum: f64| (sum / (ONE * f64::from(visits))) as f32;
+        let draw = mean(self.draws.load(Ordering::Relaxed) as f64);
+        let q = mean(self.wins.load(Ordering::Relaxed) as f64);
+        let win = ((1.0 - draw + q) / 2.0).clamp(0.0, 1.0);
         Wdl { win, draw, loss: (1.0 - draw - win).max(0.0) }
     }
 }

@@ -45,7 +45,7 @@ pub struct QuantiseArgs {
 
 impl QuantiseArgs {
     pub fn run(&self) -> Result<()> {
-        load_network(&self.net)?.onnx("quantise (`export` writes its integers too)")?;
+        load_network(&self.net)?.onnx("quantise, which would round a network that is in 8 bits already,")?;
         let fp32 = std::fs::read(&self.net).with_context(|| format!("cannot read {}", self.net.display()))?;
         let quantised = quantise(&fp32, &self.games, self.positions, self.held_out)?;
         print(&quantised, fp32.len());

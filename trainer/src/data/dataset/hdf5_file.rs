@@ -1,6 +1,6 @@
 use std::fmt::Display;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -33,7 +33,9 @@ type StoredFen = FixedAscii<100>;
 pub enum ChunkError {
     #[error("{}: there is no such file", .0.display())]
     Missing(PathBuf),
-    /// Not HDF5, truncated, or unreadable.
+    #[error("{}: {}, not a file of games: `philidor-trainer import` makes one of PGN", .0.display(), .1)]
+    NotHdf5(PathBuf, &'static str),
+    /// Truncated or unreadable.
     #[error("{}: cannot be read, damaged or truncated: {}", .0.display(), .1)]
     Unreadable(PathBuf, String),
     /// HDF5, but not `games/1` or of an unknown version.
@@ -132,8 +134,14 @@ fn open(path: &Path) -> Result<Opened, ChunkError> {
     if !is_stdin && path.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Err(ChunkError::Missing(path.to_owned()));
     }
+    if path.is_dir() {
+        return Err(ChunkError::NotHdf5(path.to_owned(), "a folder"));
+    }
     let is_pipe = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     if !is_stdin && !is_pipe {
+        if !has_signature(path) {
+            return Err(ChunkError::NotHdf5(path.to_owned(), "a file of another kind"));
+        }
         return Ok(Opened { file: hdf5(path).map_err(|error| unreadable(&error))?, _copy: None });
     }
     let copied = || -> io::Result<TempPath> {
@@ -147,6 +155,13 @@ fn open(path: &Path) -> Result<Opened, ChunkError> {
     };
     let copy = copied().map_err(|error| unreadable(&error))?;
     Ok(Opened { file: hdf5(&copy).map_err(|error| unreadable(&error))?, _copy: Some(copy) })
+}
+
+/// Whether the file begins as HDF5 does; true if it cannot be read.
+fn has_signature(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(8).read_to_end(&mut head));
+    read.is_err() || head == b"\x89HDF\r\n\x1a\n"
 }
 
 /// A child process inherits the lock of an open file, which then could not be reopened while the child lives. No lock
@@ -500,7 +515,10 @@ mod tests {
         assert!(matches!(error, ChunkError::Unreadable(..)), "{error}");
         assert!(error.to_string().contains("games.h5"));
         std::fs::write(&path, "[Event \"a PGN\"]").unwrap();
-        assert!(matches!(read(&path), Err(ChunkError::Unreadable(..))));
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.ends_with("games.h5: a file of another kind, not a file of games: `philidor-trainer import` makes one of PGN"));
+        let error = read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains(": a folder, not a file of games"), "{error}");
         drop(File::create(&path).unwrap());
         assert!(matches!(read(&path), Err(ChunkError::Foreign(..))));
         std::fs::remove_file(&path).unwrap();

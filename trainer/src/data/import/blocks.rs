@@ -59,6 +59,10 @@ fn explained(head: &[u8]) -> Option<&'static str> {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
             Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")
         }
+        // No text has control characters below the tabulator.
+        _ if Compression::detect(head) == Compression::None && head.iter().any(|byte| *byte < 9) => {
+            Some("this is a binary file, not PGN")
+        }
         _ => None,
     }
 }

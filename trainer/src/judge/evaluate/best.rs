@@ -95,7 +95,7 @@ pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRu
     }
     ensure!(
         !runs.is_empty(),
-        "no validation in {} metrics.jsonl below {}: a run needs held-out games",
+        "no validation yet in {} metrics.jsonl below {}: a run with held-out games validates every `validate_every` steps and at its end",
         files.len(),
         folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
     );
@@ -196,7 +196,7 @@ mod tests {
             .collect();
         assert_eq!(files, ["best.safetensors", "last.safetensors"]);
         let error = best_of_runs(&[root.path().join("none")], BestMeasure::Top1).unwrap_err().to_string();
-        assert!(error.contains("no validation in 1 metrics.jsonl"), "{error}");
+        assert!(error.contains("no validation yet in 1 metrics.jsonl"), "{error}");
         assert!(best_of_runs(&[root.path().join("missing")], BestMeasure::Top1).is_err());
     }
 

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use serde_json::Value;
 
 use super::{Others, RlLoop};
 use crate::config::RlConfig;
+use crate::learn::run::same_split;
 use crate::play::rl::buffer;
 use crate::play::rl::learner::LoopLearner;
 use crate::play::rl::state::{RunState, Stage};
@@ -20,6 +22,7 @@ impl RlLoop {
         others: &Others,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
+        ensure_same_split(folder, &config)?;
         let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, learner, others, stop)?;
         resumed.recover()?;
         Ok(resumed)
@@ -55,5 +58,17 @@ impl RlLoop {
             self.state.from = None;
         }
         self.save()
+    }
+}
+
+/// The games of the run and those that it was pretrained on are held out by the same rule from its first iteration on.
+fn ensure_same_split(folder: &Path, config: &RlConfig) -> Result<()> {
+    let path = folder.join("config.json");
+    let read = || anyhow::Ok(serde_json::from_slice::<Value>(&std::fs::read(&path)?)?);
+    let before = read().with_context(|| path.display().to_string())?;
+    let percent = |config: &Value| config["train"]["validation_percent"].as_u64();
+    match (percent(&before), percent(&config.to_json())) {
+        (Some(before), Some(now)) => same_split(before, now),
+        _ => Ok(()),
     }
 }
