@@ -104,11 +104,11 @@ impl<'a> GameReview<'a> {
         let spent = times_spent(game);
         let mut phase = Phase::Opening;
         let mut moves = Vec::new();
-        for ply in 0..verdicts.moves.len() {
+        for (ply, &spent) in spent.iter().enumerate().take(verdicts.moves.len()) {
             phase = Phase::after(phase, verdicts.games[ply].position().board());
             moves.extend(reviewed_move(&verdicts, ply, side).map(|reviewed| ReviewedMove {
                 phase,
-                spent: spent[ply],
+                spent,
                 ..reviewed
             }));
         }
