@@ -6,7 +6,8 @@ use shakmaty::{Chess, Color, Move, Position};
 use super::clocks::times_spent;
 use super::evidence::Evidence;
 use super::judgement::{Class, Mark, MateChange, PositionValue, game_accuracy, move_accuracy};
-use super::material::Phase;
+use super::material::{Phase, value_of};
+use super::reasons::{reason, words};
 use super::verdict::Verdicts;
 use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
@@ -33,6 +34,8 @@ pub struct ReviewedMove {
     /// Empty if the best move was played.
     pub best: Vec<Move>,
     pub best_san: Vec<String>,
+    /// Why an error fails: what the answer proves on the board, and its line.
+    pub refutation: Option<String>,
     /// 0 to 100.
     pub accuracy: f64,
     /// Before the move.
@@ -134,8 +137,11 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
         false => before.line.iter().copied().take(LINE_LENGTH).collect(),
     };
     let dots = mover.fold_wb(".", "...");
+    let is_error = judged.mark.is_some_and(Mark::is_error);
+    let refutation = if is_error { refutation(position, m, &after.line) } else { None };
     let (before, after) = (before.value, after.value);
     Some(ReviewedMove {
+        refutation: refutation.filter(|_| wanted),
         ply,
         position: position.clone(),
         last_move: verdicts.games[ply].last_move(),
@@ -155,6 +161,15 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
         phase: Phase::Opening,
         spent: None,
     })
+}
+
+/// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`. Taking back what `m` took refutes nothing.
+fn refutation(position: &Chess, m: Move, line: &[Move]) -> Option<String> {
+    let mut after = position.clone();
+    after.play_unchecked(m);
+    let (motif, plies) = reason(&after, line, m.capture().map_or(0, value_of))?;
+    let line = sans(&after, &line[..plies]);
+    Some(format!("{} {}: {}", line[0], words(&motif), numbered(&after, &line)))
 }
 
 /// From the start, with their history.

@@ -8,6 +8,7 @@ mod judge;
 mod clocks;
 mod material;
 pub mod judgement;
+mod reasons;
 mod verdict;
 mod game_review;
 mod verify;

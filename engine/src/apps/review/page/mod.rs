@@ -171,6 +171,9 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
         value(played, true),
         value(played, false),
     )?;
+    if let Some(refutation) = &played.refutation {
+        writeln!(out, "<p>{}</p>", Escaped(refutation))?;
+    }
     if better.is_some() {
         let line = numbered(&played.position, &played.best_san);
         writeln!(out, "<p class=\"faint\">Better: {}</p>", Escaped(&line))?;

@@ -1,0 +1,477 @@
+//! Why a line wins: motifs that the board proves.
+
+use shakmaty::attacks::ray;
+use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square};
+
+use super::material::{balance, settled, value_of};
+
+/// Least gain of a line that has a reason, in centipawns.
+const GAIN: i32 = 100;
+
+/// What the first move of a line does. Squares are those of the pieces attacked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Motif {
+    Mate {
+        back_rank: bool,
+    },
+    /// Takes a piece that nothing defends.
+    Hanging {
+        taken: Role,
+        on: Square,
+    },
+    /// Takes a piece worth more than the taker, or attacked more often than defended.
+    Takes {
+        taken: Role,
+        on: Square,
+    },
+    /// Attacks several pieces and takes one of them next.
+    Fork {
+        attacked: Vec<(Role, Square)>,
+    },
+    /// Takes a piece that is pinned to its king.
+    Pin {
+        taken: Role,
+        on: Square,
+    },
+    /// `front` moves, and `behind` is taken.
+    Skewer {
+        front: (Role, Square),
+        behind: (Role, Square),
+    },
+    /// Moves off a line on which another piece then takes, or gives check by it and takes itself.
+    Discovered {
+        attacked: (Role, Square),
+    },
+    /// Attacks a piece whose every move loses it, too.
+    Trapped {
+        piece: (Role, Square),
+    },
+    /// Takes on one square; the recapture gives up another.
+    Overloaded {
+        defender: (Role, Square),
+        left: (Role, Square),
+    },
+    Promotion {
+        by: Square,
+    },
+    Perpetual,
+}
+
+/// What the side to move achieves by `line`, and the plies until it is visible. `None` if nothing is proven. `owed` is
+/// what it has just lost, in centipawns: taking that back is no reason.
+pub fn reason(position: &Chess, line: &[Move], owed: i32) -> Option<(Motif, usize)> {
+    let us = position.turn();
+    let boards = positions(position, line);
+    let last = boards.last()?;
+    if last.is_checkmate() {
+        return (last.turn() != us).then(|| (Motif::Mate { back_rank: is_back_rank(last) }, line.len()));
+    }
+    if let Some(plies) = perpetual(&boards) {
+        return Some((Motif::Perpetual, plies));
+    }
+    let least = GAIN + owed;
+    let plies = won_after(&boards, least)?;
+    let line = &line[..plies];
+    let motif = promotion(line)
+        .or_else(|| capture(position, line, least))
+        .or_else(|| attack(position, &boards, line))
+        .or_else(|| pinned(&boards, line))?;
+    Some((motif, plies))
+}
+
+fn positions(position: &Chess, line: &[Move]) -> Vec<Chess> {
+    let mut boards = vec![position.clone()];
+    for m in line {
+        let mut next = boards[boards.len() - 1].clone();
+        next.play_unchecked(*m);
+        boards.push(next);
+    }
+    boards
+}
+
+/// Plies up to the first quiet position in which the side to move first has won material for good: it keeps the gain in
+/// all later quiet positions of the line.
+fn won_after(boards: &[Chess], least: i32) -> Option<usize> {
+    let us = boards[0].turn();
+    let of_us = |board: &Chess, value: i32| if board.turn() == us { value } else { -value };
+    let start = of_us(&boards[0], balance(&boards[0]));
+    let mut first = None;
+    for (ply, board) in boards.iter().enumerate().skip(1) {
+        let is_quiet = !board.is_check() && settled(board) == balance(board);
+        if !is_quiet {
+            continue;
+        }
+        let won = of_us(board, balance(board)) - start >= least;
+        first = if won { first.or(Some(ply)) } else { None };
+    }
+    first
+}
+
+/// Of a mated king on its first rank that its own pieces hem in.
+fn is_back_rank(mated: &Chess) -> bool {
+    let us = mated.turn();
+    let Some(king) = mated.board().king_of(us) else { return false };
+    let (home, next) = us.fold_wb((0, 1), (7, 6));
+    let heavy = mated.board().rooks_and_queens();
+    let checkers = mated.checkers();
+    let escape = shakmaty::attacks::king_attacks(king) & Bitboard::from(shakmaty::Rank::new(next));
+    u32::from(king.rank()) == home
+        && (checkers & heavy & Bitboard::from(king.rank())) == checkers
+        && (escape & !mated.board().by_color(us)).is_empty()
+}
+
+/// Only checks by the side to move first, until a position returns.
+fn perpetual(boards: &[Chess]) -> Option<usize> {
+    let is_same = |a: &Chess, b: &Chess| {
+        a.board() == b.board()
+            && a.turn() == b.turn()
+            && a.castles().castling_rights() == b.castles().castling_rights()
+    };
+    let us = boards[0].turn();
+    let checks = boards.iter().skip(1).take_while(|board| board.turn() == us || board.is_check()).count();
+    (1..=checks).find(|last| boards[..*last].iter().any(|earlier| is_same(earlier, &boards[*last])))
+}
+
+fn promotion(line: &[Move]) -> Option<Motif> {
+    let own = line.iter().step_by(2);
+    let pawn = own.clone().find(|m| m.promotion().is_some())?;
+    // Followed back to where the pawn stands now.
+    let mut square = pawn.from()?;
+    for m in own.rev().skip_while(|m| *m != pawn).skip(1) {
+        if m.to() == square {
+            square = m.from()?;
+        }
+    }
+    Some(Motif::Promotion { by: square })
+}
+
+/// Of a line that begins with a capture.
+fn capture(position: &Chess, line: &[Move], least: i32) -> Option<Motif> {
+    let first = line.first()?;
+    let taken = first.capture()?;
+    let (board, us, on) = (position.board(), position.turn(), first.to());
+    if let Some(motif) = overloaded(board, us, line) {
+        return Some(motif);
+    }
+    let mut after = position.clone();
+    after.play_unchecked(*first);
+    let defended = after.legal_moves().into_iter().any(|m| m.is_capture() && m.to() == on);
+    let is_pinned = pinned_pieces(board, !us).contains(on);
+    match () {
+        _ if is_pinned && taken != Role::Pawn => Some(Motif::Pin { taken, on }),
+        _ if !defended && !after.is_check() => Some(Motif::Hanging { taken, on }),
+        _ if -settled(&after) - balance(position) >= least => Some(Motif::Takes { taken, on }),
+        _ => None,
+    }
+}
+
+/// The recapturing piece was the only defender of two pieces.
+fn overloaded(board: &Board, us: Color, line: &[Move]) -> Option<Motif> {
+    let [first, recapture, second, ..] = line else { return None };
+    let defender = recapture.from()?;
+    let is_exchange = first.is_capture() && recapture.to() == first.to() && second.is_capture();
+    let role = board.role_at(defender).filter(|role| *role != Role::King)?;
+    let only = |square: Square| {
+        let without = board.occupied();
+        (board.attacks_to(square, !us, without) & !Bitboard::from(square)) == Bitboard::from(defender)
+    };
+    let left = (board.role_at(second.to())?, second.to());
+    let is_other = second.to() != first.to() && second.to() != defender;
+    (is_exchange && is_other && only(first.to()) && only(second.to()))
+        .then_some(Motif::Overloaded { defender: (role, defender), left })
+}
+
+/// Of a line that takes at its third ply what it attacked at its first.
+fn attack(position: &Chess, boards: &[Chess], line: &[Move]) -> Option<Motif> {
+    let [first, answer, second, ..] = line else { return None };
+    second.capture()?;
+    let us = position.turn();
+    let board = boards[1].board();
+    let target = second.to();
+    let role = board.role_at(target).filter(|_| board.by_color(!us).contains(target));
+    let by_mover = second.from() == Some(first.to());
+    if by_mover {
+        if let Some(motif) = skewer(board, us, first.to(), answer, target) {
+            return Some(motif);
+        }
+        let attacked = forked(board, first.to());
+        if attacked.len() > 1 && attacked.iter().any(|(_, square)| *square == target) {
+            return Some(Motif::Fork { attacked });
+        }
+    }
+    let role = role?;
+    if let Some(motif) = discovered(position, first, second, board, (role, target)) {
+        return Some(motif);
+    }
+    is_trapped(&boards[1], target).then_some(Motif::Trapped { piece: (role, target) })
+}
+
+/// The king, pieces worth more than the attacker, and undefended pieces, most valuable first.
+pub fn forked(board: &Board, attacker: Square) -> Vec<(Role, Square)> {
+    let Some(piece) = board.piece_at(attacker) else { return Vec::new() };
+    let targets = board.attacks_from(attacker) & board.by_color(!piece.color);
+    let mut found: Vec<(Role, Square)> = targets
+        .into_iter()
+        .filter_map(|target| {
+            let role = board.role_at(target)?;
+            let defended = board.attacks_to(target, !piece.color, board.occupied()).any();
+            let of_interest = role == Role::King
+                || value_of(role) > value_of(piece.role)
+                || role != Role::Pawn && !defended;
+            of_interest.then_some((role, target))
+        })
+        .collect();
+    found.sort_by_key(|(role, _)| {
+        std::cmp::Reverse(if *role == Role::King { i32::MAX } else { value_of(*role) })
+    });
+    found
+}
+
+fn skewer(board: &Board, us: Color, slider: Square, answer: &Move, behind: Square) -> Option<Motif> {
+    let front = answer.from()?;
+    let role = board.role_at(slider)?;
+    let is_slider = matches!(role, Role::Bishop | Role::Rook | Role::Queen);
+    let (front_role, behind_role) = (board.role_at(front)?, board.role_at(behind)?);
+    let on_line = ray(slider, behind).contains(front)
+        && shakmaty::attacks::between(slider, behind) & board.occupied() == Bitboard::from(front);
+    let is_worth = front_role == Role::King || value_of(front_role) > value_of(behind_role);
+    (is_slider && on_line && is_worth && board.by_color(!us).contains(behind))
+        .then_some(Motif::Skewer { front: (front_role, front), behind: (behind_role, behind) })
+}
+
+fn discovered(
+    before: &Chess,
+    first: &Move,
+    second: &Move,
+    board: &Board,
+    target: (Role, Square),
+) -> Option<Motif> {
+    let us = before.turn();
+    let (left, king) = (first.from()?, board.king_of(!us)?);
+    let opened = |square: Square| {
+        let attackers = board.attacks_to(square, us, board.occupied()) & !Bitboard::from(first.to());
+        let earlier = before.board().attacks_to(square, us, before.board().occupied());
+        (attackers & !earlier).into_iter().find(|slider| ray(*slider, square).contains(left))
+    };
+    let takes_by_line = second.from().is_some() && second.from() == opened(target.1);
+    let takes_after_check = second.from() == Some(first.to())
+        && opened(king).is_some()
+        && board.attacks_from(first.to()).contains(target.1);
+    (takes_by_line || takes_after_check).then_some(Motif::Discovered { attacked: target })
+}
+
+/// Whether the attacked piece of the side to move loses at least two pawns' worth wherever it goes.
+fn is_trapped(position: &Chess, square: Square) -> bool {
+    let board = position.board();
+    let us = position.turn();
+    let Some(role) = board.role_at(square).filter(|role| value_of(*role) >= 300) else { return false };
+    let attacked = board.attacks_to(square, !us, board.occupied()).any();
+    let is_lost = |m: &Move| {
+        let mut next = position.clone();
+        next.play_unchecked(*m);
+        settled(&next) + balance(position) >= 2 * GAIN
+    };
+    let own: Vec<Move> = position.legal_moves().into_iter().filter(|m| m.from() == Some(square)).collect();
+    let is_pinned = pinned_pieces(board, us).contains(square);
+    attacked && !position.is_check() && !is_pinned && role != Role::King && own.iter().all(is_lost)
+}
+
+/// Takes at the third ply a piece that could not move because of its king.
+fn pinned(boards: &[Chess], line: &[Move]) -> Option<Motif> {
+    let second = line.get(2)?;
+    let taken = second.capture().filter(|role| *role != Role::Pawn)?;
+    let position = &boards[1];
+    let on = second.to();
+    let stays = line[1].from() != Some(on) && line[1].to() != on;
+    (stays && pinned_pieces(position.board(), position.turn()).contains(on))
+        .then_some(Motif::Pin { taken, on })
+}
+
+/// Pieces of `side` that stand alone between their king and a slider.
+fn pinned_pieces(board: &Board, side: Color) -> Bitboard {
+    let Some(king) = board.king_of(side) else { return Bitboard::EMPTY };
+    let sliders = (shakmaty::attacks::rook_attacks(king, Bitboard::EMPTY) & board.rooks_and_queens())
+        | (shakmaty::attacks::bishop_attacks(king, Bitboard::EMPTY) & board.bishops_and_queens());
+    let mut pinned = Bitboard::EMPTY;
+    for slider in sliders & board.by_color(!side) {
+        let between = shakmaty::attacks::between(king, slider) & board.occupied();
+        if between.count() == 1 {
+            pinned |= between & board.by_color(side);
+        }
+    }
+    pinned
+}
+
+/// As in `forks the king and the rook on a1`.
+pub fn words(motif: &Motif) -> String {
+    let piece = |(role, square): &(Role, Square)| match role {
+        Role::King => "the king".to_owned(),
+        role => format!("the {} on {square}", name(*role)),
+    };
+    match motif {
+        Motif::Mate { back_rank: true } => "mates on the back rank".to_owned(),
+        Motif::Mate { back_rank: false } => "leads to mate".to_owned(),
+        Motif::Hanging { taken, on } => format!("takes the undefended {} on {on}", name(*taken)),
+        Motif::Takes { taken, on } => format!("takes {} and wins material", piece(&(*taken, *on))),
+        Motif::Fork { attacked } => {
+            let names: Vec<String> = attacked.iter().map(piece).collect();
+            let (last, others) = names.split_last().expect("a fork attacks two pieces");
+            format!("forks {} and {last}", others.join(", "))
+        }
+        Motif::Pin { taken, on } => format!("wins {}, which is pinned to its king", piece(&(*taken, *on))),
+        Motif::Skewer { front, behind } => {
+            format!("attacks {} and, through it, {}", piece(front), piece(behind))
+        }
+        Motif::Discovered { attacked } => format!("opens a line to win {}", piece(attacked)),
+        Motif::Trapped { piece: trapped } => format!("traps {}", piece(trapped)),
+        Motif::Overloaded { defender, left } => {
+            format!("overloads {}, which alone defends {}, too", piece(defender), piece(left))
+        }
+        Motif::Promotion { by } => format!("lets the pawn on {by} promote"),
+        Motif::Perpetual => "gives perpetual check".to_owned(),
+    }
+}
+
+pub fn name(role: Role) -> &'static str {
+    match role {
+        Role::Pawn => "pawn",
+        Role::Knight => "knight",
+        Role::Bishop => "bishop",
+        Role::Rook => "rook",
+        Role::Queen => "queen",
+        Role::King => "king",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::position::Game;
+
+    fn reason_of(fen: &str, line: &str) -> Option<(Motif, usize)> {
+        let game = Game::from_fen(fen).unwrap();
+        let mut now = game.clone();
+        let moves: Vec<Move> = line
+            .split_whitespace()
+            .map(|word| {
+                let m = now.parse_uci(word).unwrap();
+                now.play(m);
+                m
+            })
+            .collect();
+        reason(game.position(), &moves, 0)
+    }
+
+    fn motif(fen: &str, line: &str) -> Option<Motif> {
+        reason_of(fen, line).map(|(motif, _)| motif)
+    }
+
+    #[test]
+    fn mates() {
+        let back_rank = motif("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", "a1a8");
+        assert_eq!(back_rank, Some(Motif::Mate { back_rank: true }));
+        let fools = motif("rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2", "d8h4");
+        assert_eq!(fools, Some(Motif::Mate { back_rank: false }));
+        assert_eq!(motif("6k1/5pp1/8/8/8/8/5PPP/R5K1 w - - 0 1", "a1a8 g8h7"), None);
+    }
+
+    #[test]
+    fn hanging_and_badly_defended_pieces() {
+        let hanging = motif("4k3/8/8/4n3/8/6B1/8/4K3 w - - 0 1", "g3e5");
+        assert_eq!(hanging, Some(Motif::Hanging { taken: Role::Knight, on: Square::E5 }));
+        assert_eq!(motif("4k3/8/3p4/4n3/8/6B1/8/4K3 w - - 0 1", "g3e5 d6e5"), None, "an exchange");
+        let by_pawn = reason_of("4k3/8/5p2/4n3/3P4/8/8/4K3 w - - 0 1", "d4e5 f6e5");
+        assert_eq!(by_pawn, Some((Motif::Takes { taken: Role::Knight, on: Square::E5 }, 2)));
+    }
+
+    #[test]
+    fn what_was_lost_before_is_not_won() {
+        let game = Game::from_fen("4k3/8/8/4n3/8/6B1/8/4K3 w - - 0 1").unwrap();
+        let line = [game.parse_uci("g3e5").unwrap()];
+        assert_eq!(reason(game.position(), &line, 300), None);
+        assert!(reason(game.position(), &line, 100).is_some());
+    }
+
+    #[test]
+    fn forks() {
+        let fen = "r3k3/8/8/3N4/8/8/8/4K3 w - - 0 1";
+        let attacked = vec![(Role::King, Square::E8), (Role::Rook, Square::A8)];
+        assert_eq!(reason_of(fen, "d5c7 e8d7 c7a8"), Some((Motif::Fork { attacked }, 3)));
+        assert_eq!(motif(fen, "d5c7 e8d7"), None, "nothing is taken");
+        assert_eq!(
+            motif("r3k3/3n4/8/3N4/8/8/8/4K3 w - - 0 1", "d5c7 e8d8 c7a8 d7b6 a8b6"),
+            motif(fen, "d5c7 e8d7 c7a8")
+        );
+    }
+
+    #[test]
+    fn pins() {
+        let pin = Some(Motif::Pin { taken: Role::Knight, on: Square::E7 });
+        assert_eq!(motif("4k3/4n3/3P4/8/8/8/8/4R1K1 w - - 0 1", "d6e7"), pin);
+        assert_eq!(motif("4k3/4n3/8/3P4/8/8/8/4R1K1 w - - 0 1", "d5d6 e8d7 d6e7"), pin);
+        assert_eq!(
+            motif("4k3/4n3/8/3P4/8/8/8/3R2K1 w - - 0 1", "d5d6 e8f8 d6e7 f8e7"),
+            None,
+            "it is free to move"
+        );
+    }
+
+    #[test]
+    fn skewers() {
+        let skewer = Motif::Skewer { front: (Role::King, Square::E6), behind: (Role::Queen, Square::E8) };
+        assert_eq!(motif("4q3/8/4k3/8/8/8/8/R5K1 w - - 0 1", "a1e1 e6d6 e1e8"), Some(skewer));
+        let front = motif("4k3/8/8/4n3/8/8/8/R5K1 w - - 0 1", "a1e1 e8d8 e1e5");
+        assert_eq!(front, Some(Motif::Pin { taken: Role::Knight, on: Square::E5 }), "the king stands behind");
+    }
+
+    #[test]
+    fn discovered_attacks() {
+        let fen = "3q4/7k/8/8/3N4/8/8/3RK3 w - - 0 1";
+        let attacked = (Role::Queen, Square::D8);
+        assert_eq!(motif(fen, "d4b3 h7g7 d1d8"), Some(Motif::Discovered { attacked }));
+        // The knight does not leave the rook's line.
+        let aside = "3q4/7k/8/8/4N3/8/8/3RK3 w - - 0 1";
+        assert_eq!(motif(aside, "d1d8"), Some(Motif::Hanging { taken: Role::Queen, on: Square::D8 }));
+        assert_eq!(motif(aside, "e4g3 h7g7 d1d8"), None, "it was attacked before");
+    }
+
+    #[test]
+    fn trapped_pieces() {
+        let line = "c1b2 e8d7 b2a2";
+        let trapped = Motif::Trapped { piece: (Role::Bishop, Square::A2) };
+        assert_eq!(motif("4k3/8/8/8/8/1P6/b1P5/2K5 w - - 0 1", line), Some(trapped));
+        assert_eq!(motif("4k3/8/8/8/8/8/b1P5/2K5 w - - 0 1", line), None, "it can leave");
+    }
+
+    #[test]
+    fn overloaded_defenders() {
+        let (defender, left) = ((Role::Rook, Square::D8), (Role::Knight, Square::A8));
+        let fen = "n2r4/5ppk/8/3n4/8/8/5PPP/Q2R2K1 w - - 0 1";
+        assert_eq!(motif(fen, "d1d5 d8d5 a1a8"), Some(Motif::Overloaded { defender, left }));
+        let defended = "n2r4/5ppk/4p3/3n4/8/8/5PPP/Q2R2K1 w - - 0 1";
+        assert_eq!(motif(defended, "d1d5 e6d5 a1a8 d8a8"), None);
+    }
+
+    #[test]
+    fn promotions() {
+        let fen = "8/8/P7/4k3/8/8/8/4K3 w - - 0 1";
+        assert_eq!(motif(fen, "a6a7 e5d6 a7a8q"), Some(Motif::Promotion { by: Square::A6 }));
+        assert_eq!(motif("1r6/P3k3/8/8/8/8/8/4K3 w - - 0 1", "a7a8q b8a8"), None, "the queen is lost");
+    }
+
+    #[test]
+    fn perpetual_checks() {
+        let fen = "6k1/6p1/8/7Q/8/8/q4PPP/6K1 w - - 0 1";
+        assert_eq!(reason_of(fen, "h5e8 g8h7 e8h5 h7g8"), Some((Motif::Perpetual, 4)));
+        assert_eq!(motif(fen, "h5e8 g8h7 e8h5"), None, "nothing returned yet");
+        assert_eq!(motif(fen, "h5d1 a2b2 d1h5 b2a2"), None, "no checks");
+    }
+
+    #[test]
+    fn motifs_in_words() {
+        let attacked = vec![(Role::King, Square::E8), (Role::Queen, Square::D5), (Role::Rook, Square::A8)];
+        assert_eq!(words(&Motif::Fork { attacked }), "forks the king, the queen on d5 and the rook on a8");
+        let taken = Motif::Hanging { taken: Role::Knight, on: Square::E5 };
+        assert_eq!(words(&taken), "takes the undefended knight on e5");
+    }
+}
