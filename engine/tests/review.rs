@@ -97,6 +97,15 @@ fn only_what_is_asked_for_is_judged() {
     let output = run(&["review", &nothing, "--nodes", "1"]);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && errors.contains("no game that can be read"), "{errors}");
+    let game = folder.path("game.pgn");
+    fs::write(&game, "1. e4 *\n").unwrap();
+    let output = run(&["review", &game, "--nodes", "1", "--out", &folder.path("game")]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(1) && errors.contains("would replace the file that it reads"),
+        "{errors}"
+    );
+    assert_eq!(fs::read_to_string(&game).unwrap(), "1. e4 *\n");
     let binary = folder.path("games.h5");
     fs::write(&binary, b"\x89HDF\r\n\x1a\n\0\0\0 1. e4 *\n").unwrap();
     let output = run(&["review", &binary, "--nodes", "1"]);

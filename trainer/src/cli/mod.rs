@@ -100,10 +100,10 @@ static CANNOT_PRINT: AtomicBool = AtomicBool::new(false);
 
 fn print_line(line: std::fmt::Arguments<'_>) {
     match writeln!(io::stdout(), "{line}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            if !CANNOT_PRINT.swap(true, Ordering::Relaxed) {
-                log::error!("cannot print to the standard output: {error}");
-            }
+        Err(error)
+            if error.kind() != io::ErrorKind::BrokenPipe && !CANNOT_PRINT.swap(true, Ordering::Relaxed) =>
+        {
+            log::error!("cannot print to the standard output: {error}");
         }
         _ => {}
     }

@@ -137,13 +137,13 @@ mod tests {
         let (run, file, more) =
             (Some(folder.path()), Some(Path::new("more.json")), PathBuf::from("more.json"));
         assert_eq!(files(None, true, None).unwrap(), Vec::<PathBuf>::new());
-        assert_eq!(files(None, false, file).unwrap(), [more.clone()]);
+        assert_eq!(files(None, false, file).unwrap(), std::slice::from_ref(&more));
         for preset in [false, true] {
             let error = files(run, preset, file).unwrap_err().to_string();
             assert!(error.contains("holds no run to resume: it has no config.json"), "{error}");
         }
         std::fs::write(&own, "{}").unwrap();
-        assert_eq!(files(run, false, None).unwrap(), [own.clone()]);
+        assert_eq!(files(run, false, None).unwrap(), std::slice::from_ref(&own));
         assert_eq!(files(run, false, file).unwrap(), [own, more.clone()]);
         assert_eq!(files(run, true, file).unwrap(), [more]);
         assert!(files(run, true, None).unwrap_err().to_string().contains("config.json has every key"));

@@ -36,6 +36,8 @@ pub enum ReviewError {
     NoGames(PathBuf),
     #[error("{0}: this is a binary file, not PGN")]
     Binary(PathBuf),
+    #[error("{0}: the review would replace the file that it reads; name another with --out")]
+    ReplacesInput(PathBuf),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("{0}")]
@@ -73,9 +75,13 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         return Err(ReviewError::NoGames(config.game.clone()));
     }
     let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).collect();
+    let paths = config.paths();
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(&paths.pgn).is_some_and(|output| real(&config.game) == Some(output)) {
+        return Err(ReviewError::ReplacesInput(paths.pgn));
+    }
     let mut judge = config.judge(stop)?;
     let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
-    let paths = config.paths();
     let key = ReviewKey::new(&text, title.clone());
     let (mut journal, kept) = Journal::open(&paths.journal, &key, config.resume, &games)?;
     let results = Results {
