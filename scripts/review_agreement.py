@@ -16,6 +16,7 @@ Examples:
 import argparse
 import math
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def games(path):
 
 
 def drawn(path, count, seed):
-    """Positions (game, ply) of `count` moves, in an order that leaves no game out when labelling stops early."""
+    """Positions (game, ply) of `count` moves, in random order, so that an interrupted run has labels from the whole
+    file."""
     moves = [(number, ply) for number, game in enumerate(games(path))
              for ply in range(FIRST_PLY, sum(1 for _ in game.mainline_moves()))]
     random.Random(seed).shuffle(moves)
@@ -61,12 +63,12 @@ def drawn(path, count, seed):
 
 
 def read_labels(path):
-    """Level of the move by (game, ply), and whether the label's engine would have played it."""
+    """By (game, ply): level of the move, whether the label's engine would have played it, and the move."""
     labels = {}
     if path.exists():
         for line in path.read_text().splitlines():
-            number, ply, loss, is_first = line.split("\t")[:4]
-            labels[int(number), int(ply)] = (level_of(float(loss)), is_first == "1")
+            number, ply, loss, is_first, _, played = line.split("\t")
+            labels[int(number), int(ply)] = (level_of(float(loss)), is_first == "1", played)
     return labels
 
 
@@ -91,18 +93,20 @@ def label(arguments):
                 best_alone = engine.analyse(board, limit, root_moves=[best], game=object())
                 loss = expected_points(best_alone["score"].pov(mover)) - expected_points(alone["score"].pov(mover))
             is_first = int(best == played)
-            print(number, ply, f"{max(loss, 0):.4f}", is_first, board.san(best), board.san(played), sep="\t", file=out, flush=True)
+            words = [number, ply, f"{max(loss, 0):.4f}", is_first, board.san(best), board.san(played)]
+            print(*words, sep="\t", file=out, flush=True)
             print(f"\r{index + 1} of {len(wanted)} moves", end="", file=sys.stderr)
     print(file=sys.stderr)
 
 
 def reviewed(path):
-    """Column of each move's mark by (game, ply)."""
+    """By (game, ply): column of the move's mark, and the move."""
     marks = {}
     for number, game in enumerate(games(path)):
         for ply, node in enumerate(game.mainline()):
             level = max((LEVELS.get(nag, 0) for nag in node.nags), default=0)
-            marks[number, ply] = 4 if "Unclear" in node.comment and not level else level
+            is_unclear = not level and re.search(r"(^|\] )Unclear\.", node.comment)
+            marks[number, ply] = (4 if is_unclear else level, node.san())
     return marks
 
 
@@ -114,18 +118,24 @@ def compare(arguments):
         marks = reviewed(path)
         table = [[0] * len(COLUMNS) for _ in CLASSES]
         first_choices = 0
-        for move, (level, is_first) in sorted(labels.items()):
+        for move, (level, is_first, played) in sorted(labels.items()):
             if move not in marks:
                 sys.exit(f"{path}: has no game {move[0] + 1} with a ply {move[1] + 1}; review the games of the labels")
-            table[level][marks[move]] += 1
-            first_choices += is_first and marks[move] in (1, 2, 3)
+            column, reviewed_move = marks[move]
+            if reviewed_move != played:
+                place = f"{path}: game {move[0] + 1}, ply {move[1] + 1}"
+                sys.exit(f"{place} is {reviewed_move}, in the labels {played}: review the games of the labels")
+            table[level][column] += 1
+            first_choices += is_first and column in (1, 2, 3)
         print(f"{path}: {len(labels)} moves\n{'label':>8}" + "".join(f"{name:>9}" for name in COLUMNS))
         for name, row in zip(CLASSES, table):
             print(f"{name:>8}" + "".join(f"{count:>9}" for count in row))
-        same = sum(table[level][level] for level in range(4)) + table[0][4]
-        near = sum(count for level, row in enumerate(table) for column, count in enumerate(row)
-                   if abs(level - column % 4) <= 1)
-        print(f"same class {100 * same / len(labels):.1f} %, within one {100 * near / len(labels):.1f} %; "
+        same = sum(table[level][level] for level in range(4))
+        near = sum(count for level, row in enumerate(table) for column, count in enumerate(row[:4])
+                   if abs(level - column) <= 1)
+        unclear = sum(row[4] for row in table)
+        print(f"same class {100 * same / len(labels):.1f} %, within one {100 * near / len(labels):.1f} %, "
+              f"unclear {100 * unclear / len(labels):.1f} %; "
               f"{first_choices} errors marked on the label's first choice")
 
 

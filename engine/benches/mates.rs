@@ -54,7 +54,7 @@ fn table(path: &Path) -> Result<(), Box<dyn Error>> {
         let start = on_processor(clock);
         let end = start + Duration::from_millis(LIMITS[LIMITS.len() - 1]);
         let limits = MateLimits { shorten: false, ..MateLimits::default() };
-        // A look at the clock yields to other programs, so it happens only every 2 to 3 ms.
+        // `on_processor` yields to other programs, so only every 64th call looks at the clock.
         let mut looks = 0;
         let result = search.search(game, limits, &mut || {
             looks += 1;

@@ -3,7 +3,7 @@ pub mod encoding;
 pub mod eval;
 /// ONNX files without ONNX Runtime.
 pub mod onnx_file;
-/// ONNX Runtime behind the interface.
+/// Evaluators that use ONNX Runtime.
 pub mod onnx;
 /// Networks made for the CPU: sparse inputs, integer layers, SIMD kernels.
 pub mod sparse;

@@ -16,7 +16,6 @@ pub use self::book_and_tables::{BookAndTables, RootMoves};
 pub use self::engine::{Engine, EngineBuilder, SearchRequest, SetupError};
 pub use self::engine_args::EngineArgs;
 pub use self::evaluators::workers;
-
 pub use self::legal::{first_legal, legal_part};
 pub use self::loaded::LoadError;
 pub use self::traffic_log::TrafficLog;

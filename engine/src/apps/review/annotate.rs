@@ -26,12 +26,12 @@ fn annotate(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
     }
 }
 
-const UNCLEAR: &str = "Unclear.";
+pub const UNCLEAR: &str = "Unclear.";
 
 /// One or two sentences about a marked or unclear move.
 pub fn remark(played: &ReviewedMove) -> Option<String> {
     let Some(mark) = played.mark else {
-        return (played.class == Class::Unclear).then(|| UNCLEAR.to_owned());
+        return (played.wanted && played.class == Class::Unclear).then(|| UNCLEAR.to_owned());
     };
     let what = what_of(mark, played.class == Class::MissedWin, played.mate);
     let best = played.best_san.first().filter(|_| mark.is_error());

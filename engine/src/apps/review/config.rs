@@ -195,6 +195,18 @@ impl ReviewConfig {
         self.judge_options.iter().map(|(name, value)| format!(", {name}={value}")).collect()
     }
 
+    /// What the searches depend on besides judge and budget, for the journal.
+    pub fn further_text(&self) -> String {
+        let mut text =
+            if self.from_ply > 0 { format!(", from ply {}", self.from_ply) } else { String::new() };
+        if self.judge.is_none() {
+            let settings = self.engine.settings();
+            text += &format!(", {} MiB a search", (settings.hash / settings.threads).max(1));
+            text += &self.syzygy.as_ref().map_or(String::new(), |folders| format!(", tables {folders}"));
+        }
+        text
+    }
+
     fn own_judges(&self) -> Result<OwnJudges, String> {
         let all = Settings { tables: self.syzygy.clone(), analyse: true, ..self.engine.settings() };
         // Each search sets its own limit.

@@ -31,6 +31,8 @@ pub struct ReviewedMove {
     pub class: Class,
     pub mark: Option<Mark>,
     pub mate: Option<MateChange>,
+    /// Whether the review is of this side's moves.
+    pub wanted: bool,
     /// Empty if the best move was played.
     pub best: Vec<Move>,
     pub best_san: Vec<String>,
@@ -138,7 +140,8 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
     };
     let dots = mover.fold_wb(".", "...");
     let is_error = judged.mark.is_some_and(Mark::is_error);
-    let refutation = if is_error { refutation(position, m, &after.line) } else { None };
+    let mates = after.value.mate.is_some_and(|mate| mate.winner != mover);
+    let refutation = if is_error { refutation(position, m, &after.line, mates) } else { None };
     let (before, after) = (before.value, after.value);
     Some(ReviewedMove {
         refutation: refutation.filter(|_| wanted),
@@ -150,6 +153,7 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
         before,
         after,
         class: judged.class,
+        wanted,
         mark: judged.mark.filter(|_| wanted),
         mate: judged.mate.filter(|_| wanted),
         best_san: sans(position, &best),
@@ -164,10 +168,10 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
 }
 
 /// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`. Taking back what `m` took refutes nothing.
-fn refutation(position: &Chess, m: Move, line: &[Move]) -> Option<String> {
+fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<String> {
     let mut after = position.clone();
     after.play_unchecked(m);
-    let (motif, plies) = reason(&after, line, m.capture().map_or(0, value_of))?;
+    let (motif, plies) = reason(&after, line, m.capture().map_or(0, value_of), mates)?;
     let line = sans(&after, &line[..plies]);
     Some(format!("{} {}: {}", line[0], words(&motif), numbered(&after, &line)))
 }
@@ -191,7 +195,7 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
     let of = |side: Color, accuracy| {
         let own: Vec<&ReviewedMove> = moves.iter().filter(|played| played.position.turn() == side).collect();
         let count = |mark| own.iter().filter(|played| played.mark == Some(mark)).count();
-        let of_class = |class| own.iter().filter(|played| played.class == class).count();
+        let of_class = |class| own.iter().filter(|played| played.wanted && played.class == class).count();
         let mean = |phase| {
             let of_phase: Vec<f64> =
                 own.iter().filter(|played| played.phase == phase).map(|played| played.accuracy).collect();

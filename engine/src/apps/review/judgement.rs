@@ -27,7 +27,7 @@ const BRILLIANT: f64 = 10.0;
 const SOUND: f64 = 45.0;
 /// A move gains if the mover's expected points rose by more, in points, since before the opponent's move.
 const GAIN: f64 = 5.0;
-/// Least expected points of a won position and most of one that is no longer won, in per cent.
+/// A win is missed if the expected points fall from `WON` or more to `NOT_WON` or less, in per cent.
 const WON: f64 = 85.0;
 const NOT_WON: f64 = 65.0;
 

@@ -17,7 +17,7 @@ mod journal;
 pub mod page;
 mod run;
 
-pub use annotate::{annotated, is_remark, remark};
+pub use annotate::{UNCLEAR, annotated, is_remark, remark};
 pub use config::{OwnSearchArgs, ReviewConfig, Side, own_judge};
 pub use evidence::Evidence;
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};

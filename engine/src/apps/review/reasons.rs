@@ -58,12 +58,13 @@ pub enum Motif {
 }
 
 /// What the side to move achieves by `line`, and the plies until it is visible. `None` if nothing is proven. `owed` is
-/// what it has just lost, in centipawns: taking that back is no reason.
-pub fn reason(position: &Chess, line: &[Move], owed: i32) -> Option<(Motif, usize)> {
+/// what it has just lost, in centipawns: taking that back is no reason. Only with `mates` is a mate at the line's end
+/// forced.
+pub fn reason(position: &Chess, line: &[Move], owed: i32, mates: bool) -> Option<(Motif, usize)> {
     let us = position.turn();
     let boards = positions(position, line);
     let last = boards.last()?;
-    if last.is_checkmate() {
+    if last.is_checkmate() && (mates || last.turn() == us) {
         return (last.turn() != us).then(|| (Motif::Mate { back_rank: is_back_rank(last) }, line.len()));
     }
     if let Some(plies) = perpetual(&boards) {
@@ -158,10 +159,11 @@ fn capture(position: &Chess, line: &[Move], least: i32) -> Option<Motif> {
     let defended = after.legal_moves().into_iter().any(|m| m.is_capture() && m.to() == on);
     let is_pinned = pinned_pieces(board, !us).contains(on);
     match () {
+        // The gain comes later in the line.
+        _ if -settled(&after) - balance(position) < least => None,
         _ if is_pinned && taken != Role::Pawn => Some(Motif::Pin { taken, on }),
         _ if !defended && !after.is_check() => Some(Motif::Hanging { taken, on }),
-        _ if -settled(&after) - balance(position) >= least => Some(Motif::Takes { taken, on }),
-        _ => None,
+        _ => Some(Motif::Takes { taken, on }),
     }
 }
 
@@ -309,7 +311,7 @@ pub fn words(motif: &Motif) -> String {
         role => format!("the {} on {square}", name(*role)),
     };
     match motif {
-        Motif::Mate { back_rank: true } => "mates on the back rank".to_owned(),
+        Motif::Mate { back_rank: true } => "leads to mate on the back rank".to_owned(),
         Motif::Mate { back_rank: false } => "leads to mate".to_owned(),
         Motif::Hanging { taken, on } => format!("takes the undefended {} on {on}", name(*taken)),
         Motif::Takes { taken, on } => format!("takes {} and wins material", piece(&(*taken, *on))),
@@ -359,7 +361,7 @@ mod tests {
                 m
             })
             .collect();
-        reason(game.position(), &moves, 0)
+        reason(game.position(), &moves, 0, true)
     }
 
     fn motif(fen: &str, line: &str) -> Option<Motif> {
@@ -388,8 +390,11 @@ mod tests {
     fn what_was_lost_before_is_not_won() {
         let game = Game::from_fen("4k3/8/8/4n3/8/6B1/8/4K3 w - - 0 1").unwrap();
         let line = [game.parse_uci("g3e5").unwrap()];
-        assert_eq!(reason(game.position(), &line, 300), None);
-        assert!(reason(game.position(), &line, 100).is_some());
+        assert_eq!(reason(game.position(), &line, 300, true), None);
+        assert!(reason(game.position(), &line, 100, true).is_some());
+        let game = Game::from_fen("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1").unwrap();
+        let line = [game.parse_uci("a1a8").unwrap()];
+        assert_eq!(reason(game.position(), &line, 0, false), None, "the mate is not forced");
     }
 
     #[test]

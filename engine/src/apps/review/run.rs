@@ -77,12 +77,15 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).collect();
     let paths = config.paths();
     let real = |path: &Path| path.canonicalize().ok();
-    if real(&paths.pgn).is_some_and(|output| real(&config.game) == Some(output)) {
-        return Err(ReviewError::ReplacesInput(paths.pgn));
+    let input = real(if config.is_standard_input() { Path::new("/dev/stdin") } else { &config.game });
+    for output in [&paths.pgn, &paths.page] {
+        if real(output).is_some_and(|output| Some(output) == input) {
+            return Err(ReviewError::ReplacesInput(output.clone()));
+        }
     }
     let mut judge = config.judge(stop)?;
     let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
-    let key = ReviewKey::new(&text, title.clone());
+    let key = ReviewKey::new(&text, format!("{title}{}", config.further_text()));
     let (mut journal, kept) = Journal::open(&paths.journal, &key, config.resume, &games)?;
     let results = Results {
         config,
@@ -92,7 +95,9 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     };
     let mut done: Vec<Vec<Evidence>> = Vec::new();
     let reviewed = review_all(&results, judge.as_mut(), &mut journal, &kept, &mut done, stop);
-    results.write(&done).map_err(failed(&paths.pgn))?;
+    if !done.is_empty() || reviewed.is_ok() {
+        results.write(&done).map_err(failed(&paths.pgn))?;
+    }
     let finished = done.len();
     match reviewed {
         Ok(()) => journal.delete()?,

@@ -10,9 +10,10 @@ use crate::chess::openings::opening_of;
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
-/// A move that loses this many points, or changes the value by so many, is searched again.
+/// A move is searched again if it loses this many points, or if the position's value changes by this many once the move
+/// is made.
 const SUSPICIOUS: f64 = 6.0;
-/// Most later positions that are searched again together with a move.
+/// With a move, at most this many positions after the next one are searched again.
 const GROUNDS: usize = 4;
 
 /// The decision to print nothing.
@@ -129,7 +130,7 @@ impl Verdicts {
         Some(mildest.unwrap_or(Judgement::of(Class::Unclear)))
     }
 
-    /// Whether the move gets a mark only after further searches.
+    /// Whether the move needs no further search: it gets no mark, or the last two levels and all searches agree on it.
     pub fn is_settled(&self, ply: usize) -> bool {
         if !self.is_candidate(ply) || self.level(ply) == u32::MAX {
             return true;

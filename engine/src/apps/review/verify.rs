@@ -12,44 +12,58 @@ use super::verdict::Verdicts;
 use crate::apps::uci_client::{Limit, UciPosition};
 use crate::chess::pgn::PgnGame;
 
-/// The first pass takes one part in so many.
-const FIRST_PASS: u64 = 4;
+/// The first pass gets the budget divided by this, so that a second, four times as deep, takes exactly the rest.
+const FIRST_PASS: u64 = 5;
 /// Deepest level: 4^8 times the nodes of the first pass.
 const DEEPEST: u32 = 8;
 
-/// For a whole game.
+/// Effort for one game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
     Nodes(u64),
-    /// Times the number of positions.
+    /// Nodes for each position in the mean; the game has their product.
     NodesPerPosition(u64),
     Time(Duration),
 }
 
-/// What is left of a budget, in nodes or in milliseconds of one search.
+/// What is left of a budget, in nodes or in milliseconds of the clock.
 struct Purse {
     left: u64,
     total: u64,
-    /// Of a search in the first pass.
+    /// Cost of one search in the first pass.
     first: u64,
     is_time: bool,
+    /// Searches that run at the same time.
+    workers: u64,
 }
 
 impl Budget {
     fn purse(self, positions: usize, workers: usize) -> Purse {
-        let positions = positions.max(1) as u64;
+        let (positions, workers) = (positions.max(1) as u64, workers.max(1) as u64);
         let (total, is_time) = match self {
             Budget::Nodes(nodes) => (nodes, false),
             Budget::NodesPerPosition(nodes) => (nodes.saturating_mul(positions), false),
-            Budget::Time(time) => (time.as_millis() as u64 * workers as u64, true),
+            Budget::Time(time) => (time.as_millis() as u64, true),
         };
-        Purse { left: total, total, first: (total / (FIRST_PASS * positions)).max(1), is_time }
+        let rounds = if is_time { positions.div_ceil(workers) } else { positions };
+        let first = (total / (FIRST_PASS * rounds)).max(1);
+        Purse { left: total, total, first, is_time, workers }
     }
 }
 
 impl Purse {
     fn cost(&self, level: u32) -> u64 {
         self.first.saturating_mul(4_u64.pow(level))
+    }
+
+    /// Of all searches together. Those of one plan run side by side, round by round.
+    fn price(&self, plan: &[Planned]) -> u64 {
+        let costs = plan.iter().map(|(_, key)| self.cost(key.level));
+        if self.is_time {
+            let rounds = (plan.len() as u64).div_ceil(self.workers);
+            return costs.max().unwrap_or(0).saturating_mul(rounds);
+        }
+        costs.sum()
     }
 
     fn limit(&self, level: u32) -> Limit {
@@ -90,6 +104,9 @@ impl Reviewer<'_> {
         let positions = positions(game);
         let mut evidence = vec![Evidence::default(); positions.len()];
         let first_ply = self.first_ply.min(positions.len() - 1);
+        if first_ply + 1 >= positions.len() {
+            return Ok(evidence);
+        }
         let mut purse = self.budget.purse(positions.len() - first_ply, self.judge.workers());
         self.judge.new_game(self.stop)?;
         let is_open = |ply: &usize| value_of_end(&positions[*ply].game).is_none();
@@ -97,8 +114,7 @@ impl Reviewer<'_> {
         let mut plan: Vec<Planned> =
             (first_ply..positions.len()).rev().filter(is_open).map(|ply| (ply, key)).collect();
         while !plan.is_empty() {
-            let spent = plan.iter().map(|(_, key)| purse.cost(key.level)).sum();
-            purse.left = purse.left.saturating_sub(spent);
+            purse.left = purse.left.saturating_sub(purse.price(&plan));
             self.search(&positions, &plan, kept, &mut evidence, &purse, note)?;
             plan = next(game, &evidence, first_ply, &purse);
         }
@@ -136,7 +152,7 @@ impl Reviewer<'_> {
             let (ply, key) = wanted[index];
             evidence[ply].add(key, lines);
             done += 1;
-            let waiting: u64 = purse.cost(key.level) * (count - done) as u64;
+            let waiting = purse.price(&wanted[..count - done]);
             let spent = (before - waiting as f64 / purse.total.max(1) as f64).clamp(0.0, 1.0);
             note(NewSearch { ply, key, evidence, spent })
         })
@@ -159,17 +175,15 @@ fn next(game: &PgnGame, evidence: &[Evidence], first_ply: usize, purse: &Purse) 
     let verdicts = Verdicts::new(game, evidence);
     let plies = first_ply..evidence.len() - 1;
     let mut open: Vec<usize> = plies.filter(|ply| !verdicts.is_settled(*ply)).collect();
-    open.sort_by_key(|ply| (verdicts.level(*ply), Reverse(stake(&verdicts, *ply)), Reverse(*ply)));
+    open.sort_by_cached_key(|ply| (verdicts.level(*ply), Reverse(stake(&verdicts, *ply)), Reverse(*ply)));
     let mut plan: Vec<Planned> = Vec::new();
-    let mut left = purse.left;
     let level = open.first().map(|ply| verdicts.level(*ply) + 1);
     for ply in open.into_iter().filter(|ply| Some(verdicts.level(*ply) + 1) == level) {
         let searches = deeper(&verdicts, ply, verdicts.level(ply) + 1);
         let new: Vec<Planned> = searches.into_iter().filter(|search| !plan.contains(search)).collect();
-        let cost: u64 = new.iter().map(|(_, key)| purse.cost(key.level)).sum();
-        if cost <= left && new.iter().all(|(_, key)| key.level <= DEEPEST) {
-            left -= cost;
-            plan.extend(new);
+        let longer = [&plan[..], &new].concat();
+        if purse.price(&longer) <= purse.left && new.iter().all(|(_, key)| key.level <= DEEPEST) {
+            plan = longer;
         }
     }
     if !plan.is_empty() {
@@ -193,12 +207,90 @@ fn deeper(verdicts: &Verdicts, ply: usize, level: u32) -> Vec<Planned> {
     searches
 }
 
-/// One level deeper than the shallowest position.
+/// As many of the shallowest positions as the budget pays for, one level deeper, the last first.
 fn everywhere(verdicts: &Verdicts, first_ply: usize, positions: usize, purse: &Purse) -> Vec<Planned> {
     let open = || (first_ply..positions).rev().filter(|ply| !verdicts.is_known(*ply));
     let Some(level) = open().map(|ply| verdicts.position_level(ply) + 1).min() else { return Vec::new() };
+    if level > DEEPEST {
+        return Vec::new();
+    }
+    let at_once = if purse.is_time { purse.workers } else { 1 };
+    let affordable = (purse.left / purse.cost(level)).saturating_mul(at_once);
     let shallow = open().filter(|ply| verdicts.position_level(*ply) < level);
-    let plan: Vec<Planned> = shallow.map(|ply| (ply, SearchKey { level, without: None })).collect();
-    let fits = purse.cost(level).saturating_mul(plan.len() as u64) <= purse.left && level <= DEEPEST;
-    if fits { plan } else { Vec::new() }
+    let planned = shallow.take(usize::try_from(affordable).unwrap_or(usize::MAX));
+    planned.map(|ply| (ply, SearchKey { level, without: None })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apps::review::JudgedLine;
+    use crate::apps::review::judgement::PositionValue;
+    use crate::chess::pgn::read_games;
+
+    /// Finds every position drawn, and adds up what it is asked for.
+    struct Level {
+        workers: usize,
+        nodes: u64,
+        /// Milliseconds of the clock with searches side by side.
+        time: u64,
+    }
+
+    impl Judge for Level {
+        fn name(&self) -> String {
+            "level".to_owned()
+        }
+
+        fn workers(&self) -> usize {
+            self.workers
+        }
+
+        fn new_game(&mut self, _: &Arc<AtomicBool>) -> Result<(), JudgeError> {
+            Ok(())
+        }
+
+        fn judge_all(
+            &mut self,
+            tasks: &[SearchTask<'_>],
+            _: &Arc<AtomicBool>,
+            found: &mut dyn FnMut(usize, Vec<JudgedLine>) -> Result<(), JudgeError>,
+        ) -> Result<(), JudgeError> {
+            let mut longest = 0;
+            for (index, task) in tasks.iter().enumerate() {
+                match task.limit {
+                    Limit::Nodes(nodes) => self.nodes += nodes,
+                    Limit::Movetime(time) => longest = longest.max(time),
+                    Limit::Depth(_) => unreachable!("a budget has no depth"),
+                }
+                let moves = task.position.game.legal_moves();
+                let line = |m| JudgedLine { value: PositionValue::DRAW, wdl: None, pv: vec![m] };
+                found(index, moves.into_iter().take(2).map(line).collect())?;
+            }
+            self.time += longest * tasks.len().div_ceil(self.workers) as u64;
+            Ok(())
+        }
+    }
+
+    fn judged(budget: Budget, workers: usize, pgn: &str) -> Level {
+        let (games, _) = read_games(pgn.as_bytes());
+        let mut judge = Level { workers, nodes: 0, time: 0 };
+        let mut reviewer = Reviewer { budget, first_ply: 0, judge: &mut judge, stop: &Arc::default() };
+        reviewer.review(&games[0].1, &[], &mut |_| Ok(())).unwrap();
+        judge
+    }
+
+    const GAME: &str = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O *";
+
+    #[test]
+    fn the_budget_is_spent_and_not_exceeded() {
+        for nodes in [17_000, 100_000, 1_234_567] {
+            let Level { nodes: spent, .. } = judged(Budget::Nodes(nodes), 2, GAME);
+            assert!(spent <= nodes && 10 * spent >= 9 * nodes, "{spent} of {nodes}");
+        }
+        for workers in [1, 2, 8, 64] {
+            let Level { time, .. } = judged(Budget::Time(Duration::from_secs(60)), workers, GAME);
+            assert!((30_000..=60_000).contains(&time), "{time} ms with {workers} workers");
+        }
+        assert_eq!(judged(Budget::Nodes(1000), 1, "[Event \"no moves\"]\n\n*").nodes, 0);
+    }
 }

@@ -228,8 +228,8 @@ fn update(state: &mut Option<RecurrentState>, outputs: &SessionOutputs<'_>) -> R
     Ok(())
 }
 
-/// Whether the CPU accumulates int8 products in 32 bits. Otherwise ONNX Runtime's u8 × s8 sums on x86 saturate at 16
-/// bits, unless a kernel is requested that takes three times as long there.
+/// Whether the CPU accumulates int8 products in 32 bits. On x86 CPUs that do not, ONNX Runtime's u8 × s8 sums saturate
+/// at 16 bits, unless a kernel is requested that takes three times as long.
 fn has_exact_int8_dot_product() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");

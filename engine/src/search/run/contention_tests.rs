@@ -46,7 +46,7 @@ struct Line {
 
 struct Lines {
     lines: HashMap<LineId, Line>,
-    /// Per worker: the number of each line's last access, and the count of all accesses.
+    /// Per worker: its access count when it last accessed each line, and its count now.
     accessed: Vec<HashMap<LineId, u64>>,
     accesses: Vec<u64>,
     /// Picoseconds over all workers: waiting for another worker's fetch, and fetching.

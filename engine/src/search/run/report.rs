@@ -59,7 +59,7 @@ pub struct MoveStats {
     pub visits: u64,
     pub in_flight: u64,
     pub prior: f32,
-    /// Mean result, −1..1. If unvisited FPU, in a proven position that position's mean.
+    /// Mean result, −1..1. An unvisited move has FPU, or in a proven position the mean of that position.
     pub q: f32,
     pub wdl: Wdl,
     pub u: f32,

@@ -27,7 +27,7 @@ impl Tree {
         }
     }
 
-    /// Makes `game`'s node the root if it is in the tree below the base and has all its moves.
+    /// Makes `game`'s node the root if the base's tree has it, with all moves, and not at an earlier ply.
     pub(super) fn advance(&mut self, game: &Game) -> bool {
         // From an earlier root, more positions are repetitions than the tree has marked.
         if game.ply() < self.game.ply() {

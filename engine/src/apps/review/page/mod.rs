@@ -217,6 +217,7 @@ fn write_moves(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
                 played.class.name(),
                 mark.symbol()
             )?,
+            None if !played.wanted => out.write_all(san.to_string().as_bytes())?,
             None if played.class == Class::Unclear => write!(out, "{san} <small>(unclear)</small>")?,
             None => write!(out, "<span title=\"{}\">{san}</span>", played.class.name())?,
         }

@@ -135,7 +135,7 @@ fn workers_that_add_at_once_lose_nothing() {
     assert_eq!(children, (1..=240).collect::<Vec<u32>>());
 }
 
-/// The counts lie around the ends of blocks.
+/// A block holds 15 moves or 3 edges.
 #[test]
 fn moves_are_walked_over_with_their_edges() {
     let store = NodeStore::new(4 << 20);
