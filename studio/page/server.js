@@ -141,7 +141,7 @@ export function tree(moves) {
 }
 
 /**
- * Whether a position that was set up can be.
+ * Whether a position that was set up is legal.
  *
  * @param {string} fen
  * @returns {Promise<{value: {fen: string, strange: string | null}} | {error: string}>}

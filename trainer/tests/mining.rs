@@ -196,8 +196,8 @@ fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> Opti
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let said = BufReader::new(child.stderr.take().expect("piped"));
     let mut said = said.lines().map_while(Result::ok);
-    // A game has at most sixty plies.
     let is_none = |line: &str| line.contains("saved: 0/");
+    // A game takes at most 60 searches.
     let is_due = |line: String| {
         if searches > 60 { line.contains("saved: ") && !is_none(&line) } else { is_none(&line) }
     };
@@ -402,7 +402,7 @@ fn games_follow_the_trees_of_our_own_searches() {
     assert!(refused.contains("--best-move"), "{refused}");
     folder.write("none.h5", "no games");
     let refused = folder.fail("mine --engine ./toy --depth 1 --from-games none.h5");
-    assert!(refused.contains("none.h5: cannot be read"), "{refused}");
+    assert!(refused.contains("none.h5: a file of another kind"), "{refused}");
 }
 
 const PGN: &str = "[Event \"a\"]\n[WhiteElo \"2500\"]\n[Result \"1-0\"]\n\n1. e4 {[%eval 0.99]} e5 2. Nf3 Nc6 1-0\n\n\

@@ -103,7 +103,7 @@ export class BoardEditor {
     this.#check();
   }
 
-  /** The server knows whether the position can be. Only the last answer counts. */
+  /** The server knows whether the position is legal. Only the last answer counts. */
   async #check() {
     const fen = fenOf(this.#setUp);
     this.#asked = fen;
@@ -155,7 +155,7 @@ export class BoardEditor {
           </div>
         </div>
         <p class="error" role="alert">${this.#error ?? nothing}</p>
-        ${this.#strange ? html`<p class="small">No game leads here: ${this.#strange}. It can be played all the same.</p>` : nothing}
+        ${this.#strange ? html`<p class="small">No game leads to this position: ${this.#strange}. It can be played all the same.</p>` : nothing}
         <div class="buttons">
           <button class="first" type="button" ?disabled=${this.#error !== null} @click=${finish(this.#on.analyse)}>Analyse it</button>
           <button type="button" ?disabled=${this.#error !== null} @click=${finish(this.#on.play)}>New game with it</button>

@@ -83,7 +83,7 @@ export class MoveTree {
 }
 
 /**
- * Whether variations or notes stand after the position that so many plies of taking back lead to.
+ * Whether taking back `plies` moves would delete variations, comments or drawings.
  *
  * @param {MoveTree} tree
  * @param {number} at node of the last move that was played

@@ -88,6 +88,7 @@ export function showSettings() {
 addEventListener('storage', (event) => {
   if (event.key !== 'form settings') return;
   values = recall('settings');
+  if (values.sounds !== undefined) setSounds(values.sounds === 'on');
   apply();
 });
 apply();

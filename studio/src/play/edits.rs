@@ -124,6 +124,14 @@ impl Session {
         Ok(())
     }
 
+    /// Puts a change on top of those that can be undone.
+    pub(super) fn remember(&mut self, before: Edited) {
+        if self.edits.len() >= MOST_UNDONE {
+            self.edits.remove(0);
+        }
+        self.edits.push(before);
+    }
+
     fn replace_tree(
         &mut self,
         label: String,
@@ -131,10 +139,7 @@ impl Session {
         game: Option<PlayedGame>,
         end: Option<GameEnd>,
     ) {
-        if self.edits.len() == MOST_UNDONE {
-            self.edits.remove(0);
-        }
-        self.edits.push(self.before_change(label, false));
+        self.remember(self.before_change(label, false));
         (self.record.tree, self.end) = (tree, end);
         self.is_played = true;
         if let Some(game) = game {

@@ -292,8 +292,10 @@ impl Session {
                 clock.run(self.game.turn(), now);
             }
         }
+        let edits = std::mem::take(&mut self.edits);
         self.changed(self.game.end(), now);
-        self.edits.push(before);
+        self.edits = edits;
+        self.remember(before);
         Ok(())
     }
 

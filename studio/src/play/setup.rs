@@ -40,16 +40,18 @@ fn reasons(kinds: PositionErrorKinds, words: &[(PositionErrorKinds, &str)]) -> O
 
 /// An error says all that is wrong with the position.
 pub fn set_up(fen: &str) -> Result<SetUp, ActionError> {
+    let fen = fen.trim();
     let invalid = |text: String| ActionError::Invalid(text);
-    let setup = Fen::from_ascii(fen.trim().as_bytes())
+    let setup = Fen::from_ascii(fen.as_bytes())
         .map_err(|error| invalid(format!("This is no FEN: {error}.")))?
         .into_setup();
     let checked = setup.clone().position::<Chess>(CastlingMode::detect(&setup));
     let kinds = checked.err().map_or(PositionErrorKinds::empty(), |error| error.kinds());
     if let Some(text) = reasons(kinds, &WRONG) {
-        return Err(invalid(format!("This position cannot be: {text}.")));
+        return Err(invalid(format!("This position is not legal: {text}.")));
     }
-    let game = Game::from_fen(fen).map_err(|error| invalid(format!("This position cannot be: {error}.")))?;
+    let game =
+        Game::from_fen(fen).map_err(|error| invalid(format!("This position is not legal: {error}.")))?;
     Ok(SetUp { fen: game.fen(), strange: reasons(kinds, &STRANGE) })
 }
 

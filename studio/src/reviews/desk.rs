@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
 use engine::apps::review::{
-    Budget, Evidence, GameReview, JudgeError, ReviewedMove, Reviewer, UciJudge, annotated, is_remark,
+    Budget, Evidence, GameReview, JudgeError, ReviewedMove, Reviewer, UNCLEAR, UciJudge, annotated, is_remark,
 };
 use engine::apps::uci_client::{EngineCommand, UciEngine};
-use engine::chess::pgn::{MoveTree, NodeId, PgnGame};
+use engine::chess::pgn::{MoveTree, NodeId, PgnGame, without_commands};
 use serde::Deserialize;
 use tokio::sync::watch;
 
@@ -71,9 +71,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn clear(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
     tree.set_command(node, "eval", None);
     let mut comments = tree.notes(node).comments.clone();
-    let remarks = comments.iter_mut().filter(|comment| is_remark(comment));
-    let removed = remarks.map(|comment| *comment = commands_of(comment)).count();
-    if played.mark.is_some() || removed > 0 {
+    // An unclear move had no mark, so the one that stands there is a person's.
+    let had_mark = comments.iter().any(|comment| is_remark(comment) && without_commands(comment) != UNCLEAR);
+    for comment in comments.iter_mut().filter(|comment| is_remark(comment)) {
+        *comment = commands_of(comment);
+    }
+    if played.mark.is_some() || had_mark {
         Edit::Mark(0).apply(tree, node);
     }
     tree.set_comments(node, &comments);
@@ -137,8 +140,10 @@ impl ReviewDesk {
         if is_running {
             self.note(&stop, |evaluated| {
                 evaluated.view.running = false;
-                evaluated.view.notice =
-                    Some("The review was stopped. Review the game again to continue.".into());
+                evaluated.view.notice = Some(
+                    "The review was stopped. What was judged so far stays; another review begins anew."
+                        .into(),
+                );
             });
         }
         stop.store(true, Ordering::Relaxed);

@@ -184,7 +184,7 @@ impl Table {
             (EngineEvent::Tree(_), Role::Analyst(_)) => (),
             (EngineEvent::Best { id, .. }, Role::Analyst(number)) => {
                 let analyst = &mut self.analysts[number];
-                analyst.thoughts.done = id == analyst.search;
+                analyst.thoughts.done |= id == analyst.search;
                 self.publish_thoughts();
             }
             (EngineEvent::Numbers { .. } | EngineEvent::Tree(_), Role::Player(_)) => (),

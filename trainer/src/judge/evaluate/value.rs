@@ -192,8 +192,8 @@ fn error(wdl: &[Wdl], points: &[f64], chosen: &[usize], power: f64) -> f64 {
     chosen.iter().map(square).sum::<f64>() / chosen.len() as f64
 }
 
-/// The power from 1/8 to 8 with the least squared error of expected points. Above 1 the network's values are flatter
-/// than the truth, below 1 sharper.
+/// The power of win, draw and loss that predicts `points` best, between 1/10 and 10. Above 1 the network's values are
+/// flatter than the truth, below 1 sharper.
 fn fitted_power(wdl: &[Wdl], points: &[f64], chosen: &[usize]) -> f64 {
     let at = |log: f64| error(wdl, points, chosen, log.exp2());
     // A coarse scan first, because the error can have several minima.

@@ -124,7 +124,7 @@ impl fmt::Display for OverfitPoint {
 
 #[derive(Clone, Copy, Debug)]
 pub struct OverfitTask {
-    /// With a step over all positions.
+    /// One step takes all positions.
     pub config: RunConfig,
     /// Maximum number of steps, which the learning-rate schedule spans.
     pub steps: u64,

@@ -95,7 +95,7 @@ mod tests {
         let calibration = counts.calibration();
         assert_eq!(calibration.missing, 2);
         assert_eq!(calibration.win.bins, [Bin(0.25, 1.0, 1), Bin(0.75, 1.0, 1)]);
-        // (0.25 + 0.75) / 2 for wins and draws; scores of 0.875 and 0.625 where the outcome is 1.
+        // The bins' errors are 0.25 and 0.75 for wins and draws, 0.125 and 0.375 for scores.
         let errors = [&calibration.win, &calibration.draw, &calibration.score].map(|part| part.error);
         assert_eq!(errors, [0.5, 0.5, 0.25]);
         assert_eq!(calibration.loss.bins, [Bin(0.0, 0.0, 2)]);

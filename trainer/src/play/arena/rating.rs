@@ -257,7 +257,7 @@ mod tests {
     fn without_an_anchor_the_mean_is_zero() {
         let results = MatchResults { single: [100, 200, 100], ..MatchResults::default() };
         let ratings = rate(&[HeadToHead::new("a", "b", results)], &[]);
-        // Each is half as far from the mean as from the other.
+        // Each error is half that of the ratings' difference.
         for rating in &ratings {
             assert!((rating.error - 24.05 / 2.0).abs() < 0.03, "{ratings:?}");
         }

@@ -1,4 +1,5 @@
-//! A run of reinforcement learning that goes on from its folder, whatever is missing there.
+//! Resumes a run of reinforcement learning. Missing games are dropped or played again, and a missing training run begins
+//! with a fresh optimiser.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +62,8 @@ impl RlLoop {
     }
 }
 
-/// The games of the run and those that it was pretrained on are held out by the same rule from its first iteration on.
+/// `validation_percent` decides which games are held out. With another value, a resumed run would train on games that it
+/// validates with.
 fn ensure_same_split(folder: &Path, config: &RlConfig) -> Result<()> {
     let path = folder.join("config.json");
     let read = || anyhow::Ok(serde_json::from_slice::<Value>(&std::fs::read(&path)?)?);

@@ -34,7 +34,7 @@ pub struct ErrorStatistics {
 }
 
 impl ErrorStatistics {
-    /// NaN if there are no values or a value is NaN.
+    /// Mean and error are NaN if there are no values or one is NaN.
     fn of(values: impl Iterator<Item = f64>) -> ErrorStatistics {
         let mut values: Vec<f64> = values.collect();
         let count = values.len() as f64;
