@@ -37,7 +37,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 /// Reads the tag pairs of a line that begins with a bracket, without malformed ones. Returns the bytes read.
 pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
     let mut at = line.len() - without_byte_order_mark(line).len();
-    while resembles_tag(&line[at..]) {
+    while line[at..].starts_with(b"[") && resembles_tag(&line[at..]) {
         let (name, value, length) = match pair(&line[at..]) {
             Some(pair) => pair,
             // A tag without a value ends at its bracket, or else with the line.
@@ -139,6 +139,8 @@ mod tests {
             (vec![("A".into(), "1".into())], 10),
             "files joined with their marks"
         );
+        let (tags, length) = read("[A \"1\"]\u{feff}[B \"2\"]");
+        assert_eq!((tags.len(), length), (1, 7), "a byte-order mark within a line");
         assert_eq!(decoded(b"M\xfcller"), "Müller");
         assert_eq!(encoded("a\n\"b\"\\"), br#"a \"b\"\\"#);
     }
