@@ -3,7 +3,7 @@
 
 `label` has an engine judge moves drawn from the games: the best move and the move played, each with --nodes. It appends
 to the labels' file and can be interrupted. `compare` prints a confusion table for each reviewed PGN: rows are the
-labels, columns the marks of the review; `unclear` counts as unmarked, but has its own column.
+labels, columns the marks of the review; `unclear` agrees with no label and is counted apart.
 
 Both use the review's own scale: expected points of c centipawns are 1/(1 + e^(-c/108.6)); a loss of 0.1 is an
 inaccuracy, 0.2 a mistake, 0.3 a blunder (docs/review.md).
