@@ -1,9 +1,9 @@
 //! Facts about a line: material, the reply, the result given up.
 
 use serde::Serialize;
-use shakmaty::{Board, Color, Move, Position, Role, Square};
+use shakmaty::{Color, Move, Position, Role};
 
-use crate::apps::review::{JudgedLine, balance, settled, value_of};
+use crate::apps::review::{JudgedLine, balance, forked, settled, value_of};
 use crate::chess::position::Game;
 use crate::nets::eval::Wdl;
 
@@ -124,7 +124,9 @@ pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let taken = answer.capture();
     let recaptures = first.is_capture() && taken.is_some() && answer.to() == first.to();
     position.play_unchecked(*answer);
-    let forks = forked(position.board(), answer.to());
+    let attacked: Vec<Role> =
+        forked(position.board(), answer.to()).into_iter().map(|(role, _)| role).collect();
+    let forks = if attacked.len() > 1 { attacked } else { Vec::new() };
     Some(OpponentReply {
         san,
         takes: taken.map(|role| role.char()),
@@ -132,25 +134,6 @@ pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
         check: position.is_check(),
         forks: letters(&forks),
     })
-}
-
-/// Empty if the piece on `square` attacks fewer than two.
-fn forked(board: &Board, square: Square) -> Vec<Role> {
-    let Some(attacker) = board.piece_at(square) else { return Vec::new() };
-    let targets = board.attacks_from(square) & board.by_color(!attacker.color);
-    let mut found: Vec<Role> = targets
-        .into_iter()
-        .filter_map(|target| {
-            let role = board.role_at(target)?;
-            let defended = board.attacks_to(target, !attacker.color, board.occupied()).any();
-            let of_interest = role == Role::King
-                || value_of(role) > value_of(attacker.role)
-                || role != Role::Pawn && !defended;
-            of_interest.then_some(role)
-        })
-        .collect();
-    found.sort_by_key(|role| std::cmp::Reverse(if *role == Role::King { i32::MAX } else { value_of(*role) }));
-    if found.len() < 2 { Vec::new() } else { found }
 }
 
 /// `centipawns` is the material that `line` has less than `best`.

@@ -4,7 +4,7 @@ use shakmaty::Role;
 
 use super::facts::{GivenUp, LikelyResult, Trade};
 use super::{Explanation, MoveExplanation, ShownLine};
-use crate::apps::review::numbered;
+use crate::apps::review::{name, numbered};
 use crate::chess::position::Game;
 
 pub fn text(game: &Game, explanation: &Explanation) -> String {
@@ -133,17 +133,6 @@ fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
 fn side(game: &Game, to_move: bool) -> &'static str {
     let color = if to_move { game.turn() } else { !game.turn() };
     color.fold_wb("White", "Black")
-}
-
-fn name(role: Role) -> &'static str {
-    match role {
-        Role::Pawn => "pawn",
-        Role::Knight => "knight",
-        Role::Bishop => "bishop",
-        Role::Rook => "rook",
-        Role::Queen => "queen",
-        Role::King => "king",
-    }
 }
 
 /// `a knight and two pawns`

@@ -17,7 +17,7 @@ use crate::chess::position::Game;
 
 const FORMAT: &str = "philidor-review/2";
 
-/// The first line: all that the searches depend on.
+/// The journal's first line. It names all that the searches depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewKey {
     format: String,

@@ -300,7 +300,7 @@ impl Judge for UciJudge {
         Ok(self.engine.new_game(stop)?)
     }
 
-    /// In the order of the tasks: an engine may remember what it has searched.
+    /// Runs the tasks in order, because what an engine remembers of one search may change the next.
     fn judge_all(
         &mut self,
         tasks: &[SearchTask<'_>],

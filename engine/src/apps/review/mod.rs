@@ -23,5 +23,6 @@ pub use evidence::Evidence;
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};
 pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, SearchTask, UciJudge, judged_line};
 pub use material::{Phase, balance, settled, value_of};
+pub use reasons::{forked, name};
 pub use run::{ReviewError, run};
 pub use verify::{Budget, NewSearch, Reviewer};
