@@ -5,14 +5,16 @@
  * @typedef {'white' | 'black'} Side
  * @typedef {{uci: string, san: string, fen: string, check: boolean}} PlayedMove
  * @typedef {{uci: string, san: string}} LegalMove
- * @typedef {{kind: 'person', label: string} | {kind: 'engine', label: string, name: string, elo: number | null}} Seat
- * @typedef {{name: string, elo: [number, number] | null, threads: [number, number] | null, hash: [number, number] | null,
+ * @typedef {{kind: 'person', label: string} | {kind: 'engine', label: string, name: string, elo: number | null, level: string | null}} Seat
+ * @typedef {{name: string, elo: [number, number] | null, levels: boolean, threads: [number, number] | null, hash: [number, number] | null,
  *   error: string | null}} Engine the ranges are those of its UCI options
  * @typedef {'infinite' | {ms: number} | {depth: number} | {nodes: number}} SearchLimit
  * @typedef {{on: boolean, paused: boolean, engine: string | null, limit: SearchLimit, lines: number, threads: number | null,
  *   hash: number | null}} AnalystSettings `engine` is `null` for the first one
- * @typedef {{base_s: number, increment_s: number}} TimeControl
- * @typedef {{white_ms: number, black_ms: number, running: Side | null, control: TimeControl}} ClockState
+ * @typedef {{base_s: number, increment_s: number, delay_s: number}} TimeControl
+ * @typedef {{key: string, name: string, rating: number, words: string}} Level a named strength of Philidor
+ * @typedef {{thinking: boolean, piece: string | null, square: string | null, uci: string | null, san: string | null}} Hint
+ * @typedef {{white_ms: number, black_ms: number, running: Side | null, delay_ms: number, control: TimeControl}} ClockState
  * @typedef {{id: number, parent: number, uci: string, san: string, fen: string, check: boolean, before?: string,
  *   comment?: string, nags?: number[], eval?: string, clock?: string, shapes?: string[]}} TreeNode
  * @typedef {{node: number, legal: LegalMove[], is_final: boolean, opening: string | null}} PositionView
@@ -48,6 +50,8 @@
  * @property {boolean} at_stake replacing the game needs a confirmation
  * @property {string | null} name of its file in the library
  * @property {Engine[]} engines
+ * @property {Level[]} levels the weakest first
+ * @property {Hint | null} hint for the last position
  *
  * @typedef {{white: string, black: string, result: string, date: string, event: string, opening: string,
  *   plies: number}} Headline of a game in a file

@@ -3,6 +3,7 @@
  *
  * @import {GameView} from '../types.js'
  */
+import { hintWords } from './hint.js';
 import { play as playSound, soundOf } from './sounds.js';
 import { spoken } from './words.js';
 
@@ -23,6 +24,8 @@ export function news(before, game) {
   }
   if (game.end && !before?.end) words.push(game.end.text);
   else if (words.length > 0 && !game.end && game.legal.length > 0) words.push('Your move.');
+  const hint = hintWords(game);
+  if (hint !== '' && before && hint !== hintWords(before)) words.push(hint);
   if (game.notice && game.notice !== before?.notice) words.push(game.notice);
   return words.join(' ');
 }

@@ -10,7 +10,7 @@ import { Chessground } from '../vendor/chessground.min.js';
 import { shapesOf, wordsOf } from './drawings.js';
 import { moveDuration } from './settings.js';
 
-/** @typedef {{uci: string, brush: string, width?: number}} Arrow */
+/** @typedef {{uci: string, brush: string, width?: number}} Arrow a square alone is a circle */
 /** @typedef {{uci: string, fen: string}} Preview a position that is shown in place of the game's */
 /**
  * @typedef {{arrows: Arrow[], own: string[], heat: Map<string, number>, preview: Preview | null}} Overlay `own` is what a
@@ -55,7 +55,7 @@ function squares(uci) {
 /** @param {Arrow} arrow @returns {DrawShape} */
 function shape({ uci, brush, width }) {
   const [orig, dest] = squares(uci);
-  return { orig, dest, brush, ...(width ? { modifiers: { lineWidth: width } } : {}) };
+  return { orig, ...(dest ? { dest } : {}), brush, ...(width ? { modifiers: { lineWidth: width } } : {}) };
 }
 
 export class Board {

@@ -9,6 +9,7 @@ import { nothing } from '../vendor/lit-html.js';
 import { Board, stageOf } from './board.js';
 import { Drawings } from './drawings.js';
 import { heatOf, lineArrows, priorArrows } from './evaluation.js';
+import { hintArrows } from './hint.js';
 import { LinePreview } from './preview.js';
 import { promotionDialog } from './promotion.js';
 
@@ -106,7 +107,7 @@ export class BoardView {
     const known = this.heat && game.analysis ? thoughts[0]?.moves ?? [] : [];
     const threat = thoughts[2]?.lines[0]?.uci[0];
     const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : [
-      ...priorArrows(known), ...(this.arrows ? lineArrows(thoughts) : []), ...(threat ? [{ uci: threat, brush: 'red' }] : []),
+      ...(looking.isLast ? hintArrows(game) : []), ...priorArrows(known), ...(this.arrows ? lineArrows(thoughts) : []), ...(threat ? [{ uci: threat, brush: 'red' }] : []),
     ];
     const overlay = { arrows, own: this.#drawings.at(node), heat: heatOf(known), preview: this.#preview.now };
     this.#board.show(stageOf(game, node, looking.isLast, looking.legal), this.orientation(game), overlay);

@@ -39,5 +39,6 @@ export function clockShows(game, side, since) {
   const clock = game.clock;
   if (!clock) return '';
   const left = side === 'white' ? clock.white_ms : clock.black_ms;
-  return clockText(Math.max(0, clock.running === side ? left - since : left));
+  const gone = Math.max(0, since - clock.delay_ms);
+  return clockText(Math.max(0, clock.running === side ? left - gone : left));
 }

@@ -7,6 +7,7 @@
 import { html, nothing } from '../vendor/lit-html.js';
 import { captured } from './captured.js';
 import { clockShows } from './clock.js';
+import { mayHint } from './hint.js';
 import { showSettings } from './settings.js';
 import { boardRows, sideName } from './words.js';
 
@@ -79,6 +80,7 @@ export function gameButtons(game, on) {
     <div class="buttons" role="group" aria-label="Game">
       ${button('New game', on.newGame)}
       ${button('Take back', on.takeBack, game.take_back === 0)}
+      ${none ? nothing : button('Hint', () => on.act({ do: 'hint' }), !mayHint(game))}
       ${on.resigning && !over ? html`${button('Yes, resign', () => on.act({ do: 'resign' }))}${button('Keep playing', on.keepPlaying)}`
         : button('Resign', on.resign, over)}
       ${button(two ? 'Agree a draw' : 'Offer a draw', () => on.act({ do: 'draw' }), over)}

@@ -13,6 +13,7 @@ const KEYS = /** @type {const} */ ([
   ['right button', 'draw an arrow or a square; Shift red, Alt blue, both yellow'],
   ['/', 'go to the move field'],
   ['f', 'flip the board'],
+  ['h', 'a hint: the piece to move; again: the move'],
   ['x', 'show the threat'],
   ['s', 'settings'],
   ['Esc', 'keep playing instead of resigning'],

@@ -14,6 +14,8 @@ import { notation, shownSan } from './settings.js';
 export class MoveList {
   /** What was drawn last. @type {unknown[]} */
   #drawn = [];
+  /** State at the last scrolling. */
+  #scrolled = '';
 
   /**
    * @param {GameView} game
@@ -32,6 +34,17 @@ export class MoveList {
     if (!isNew && drawn.every((value, index) => value === this.#drawn[index])) return noChange;
     this.#drawn = drawn;
     return moveList(game, tree, shown, marks, evals, on);
+  }
+
+  /** Scrolls to the shown move, within the list only. @param {Element | null} list @param {string} state of the list */
+  scroll(list, state) {
+    const move = list?.querySelector('[aria-current]');
+    if (!list || state === this.#scrolled) return;
+    this.#scrolled = state;
+    const from = list.getBoundingClientRect();
+    const at = move?.getBoundingClientRect() ?? { top: from.top, bottom: from.top };
+    if (at.top < from.top) list.scrollTop -= from.top - at.top;
+    else if (at.bottom > from.bottom) list.scrollTop += at.bottom - from.bottom;
   }
 }
 

@@ -2,35 +2,44 @@
  * The form for a new game.
  *
  * @import {Values} from '../memory.js'
- * @import {Engine, OpeningChoice} from '../types.js'
+ * @import {Engine, Level, OpeningChoice} from '../types.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
+import { strengthFields } from './levels.js';
 
 /** Choices of seconds per engine move in a game without a clock. */
 const MOVE_TIMES = ['0.1', '0.5', '1', '3', '10'];
 
 /** Default values of the form. @type {Values} */
-const DEFAULTS = { side: 'white', start: 'standard', minutes: '10', increment: '5', move_time: '1' };
+const DEFAULTS = { side: 'white', start: 'standard', minutes: '10', increment: '5', delay: '0', move_time: '1', level: 'full' };
 
 /** @param {Values} values @param {string} name */
 function text(values, name) {
   return (values[name] ?? DEFAULTS[name] ?? '').trim();
 }
 
-/** @param {string} name @param {string} elo */
-function engineSeat(name, elo) {
-  return { kind: 'engine', name, ...(elo === '' ? {} : { elo: Math.round(Number(elo)) }) };
+/**
+ * @param {Values} form
+ * @param {Engine[]} engines
+ */
+function engineSeat(form, engines) {
+  const [name, level, elo] = [text(form, 'engine'), text(form, 'level'), text(form, 'elo')];
+  const engine = engines.find((one) => one.name === name);
+  const seat = { kind: 'engine', name };
+  if (engine?.levels && level !== 'rating') return level === 'full' ? seat : { ...seat, level };
+  return engine?.elo && elo !== '' ? { ...seat, elo: Math.round(Number(elo)) } : seat;
 }
 
 /**
  * The action that the form describes.
  *
  * @param {Values} form
+ * @param {Engine[]} engines
  */
-export function newGameAction(form) {
+export function newGameAction(form, engines) {
   const person = { kind: 'person' };
-  const engine = engineSeat(text(form, 'engine'), text(form, 'elo'));
-  const other = engineSeat(text(form, 'other'), '');
+  const engine = engineSeat(form, engines);
+  const other = { kind: 'engine', name: text(form, 'other') };
   const chosen = text(form, 'side');
   const side = chosen === 'random' ? (Math.random() < 0.5 ? 'white' : 'black') : chosen;
   /** @type {Record<string, [object, object]>} */
@@ -51,7 +60,8 @@ export function newGameAction(form) {
     opening: { moves: text(form, 'opening') },
   };
   const clock = text(form, 'timed')
-    ? { base_s: Math.round(Number(text(form, 'minutes')) * 60), increment_s: Math.round(Number(text(form, 'increment'))) }
+    ? { base_s: Math.round(Number(text(form, 'minutes')) * 60), increment_s: Math.round(Number(text(form, 'increment'))),
+      delay_s: Math.round(Number(text(form, 'delay'))) }
     : null;
   const move_time_ms = Math.round(Number(text(form, 'move_time')) * 1000);
   return { do: 'new', white, black, start: starts[text(form, 'start')], clock, move_time_ms };
@@ -67,17 +77,17 @@ export function newGameAction(form) {
 /**
  * @param {NewGameChoice} chosen
  * @param {Engine[]} engines
+ * @param {Level[]} levels
  * @param {object} on
  * @param {(form: HTMLFormElement) => void} on.changed a field has another value
  * @param {(name: string) => void} on.search an opening's name was typed
  * @param {(form: HTMLFormElement) => void} on.begin
  * @param {() => void} on.close
  */
-export function newGameDialog(chosen, engines, { changed, search, begin, close }) {
+export function newGameDialog(chosen, engines, levels, { changed, search, begin, close }) {
   const value = (/** @type {string} */ name) => text(chosen.values, name);
   const [chosenSide, chosenStart, timed] = [value('side'), value('start'), value('timed') !== ''];
   const playing = chosenSide !== 'both';
-  const range = engines.find((engine) => engine.name === value('engine'))?.elo;
   const opening = chosen.openings.find((found) => found.moves === chosen.values.opening) ?? chosen.openings[0];
   /** @param {string} name */
   const choices = (name) => html`
@@ -107,10 +117,7 @@ export function newGameDialog(chosen, engines, { changed, search, begin, close }
         </label>
         ${playing ? html`
           <label>${chosenSide === 'neither' ? "White's engine" : 'Against'} ${choices('engine')}</label>
-          ${range ? html`
-            <label>Rating, ${range[0]} to ${range[1]} (empty: full strength)
-              <input name="elo" type="number" min=${range[0]} max=${range[1]} step="1" .value=${value('elo')}>
-            </label>` : nothing}` : nothing}
+          ${strengthFields(engines.find((engine) => engine.name === value('engine')), levels, value)}` : nothing}
         ${chosenSide === 'neither' ? html`<label>Black's engine ${choices('other')}</label>` : nothing}
         <label>Start
           <select name="start">
@@ -146,6 +153,8 @@ export function newGameDialog(chosen, engines, { changed, search, begin, close }
           <label>Minutes <input name="minutes" type="number" min="0.1" max="1440" step="any" .value=${value('minutes')} required></label>
           <label>Seconds added per move
             <input name="increment" type="number" min="0" max="3600" step="1" .value=${value('increment')} required></label>
+          <label>Seconds of delay before the time runs
+            <input name="delay" type="number" min="0" max="3600" step="1" .value=${value('delay')} required></label>
           ` : html`
           <label>The engine thinks
             <select name="move_time">${MOVE_TIMES.map((seconds) => html`

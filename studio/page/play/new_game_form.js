@@ -82,7 +82,7 @@ export class NewGameForm {
     if (!this.#chosen) return;
     const values = valuesOf(form, this.#chosen.values);
     if (!(await mayReplace(game))) return;
-    const error = await act({ ...newGameAction(values), replace: true });
+    const error = await act({ ...newGameAction(values, game?.engines ?? []), replace: true });
     if (error === null) {
       remember('new game', values);
       this.#chosen = null;
@@ -96,7 +96,7 @@ export class NewGameForm {
   /** @param {GameView | null} game @param {() => void} begun */
   view(game, begun) {
     if (!this.#chosen) return nothing;
-    return newGameDialog(this.#chosen, game?.engines ?? [], {
+    return newGameDialog(this.#chosen, game?.engines ?? [], game?.levels ?? [], {
       changed: (form) => this.#read(form),
       search: (name) => this.#find(name),
       begin: (form) => this.#begin(form, game, begun),

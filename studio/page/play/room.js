@@ -14,6 +14,7 @@ import { EngineForm } from './engine_form.js';
 import { enginePanels, evaluationsAt } from './engine_panels.js';
 import { evaluationBar } from './evaluation.js';
 import { GameFiles } from './game_files.js';
+import { hintLine } from './hint.js';
 import { press } from './keyboard.js';
 import { showKeys } from './keys.js';
 import { Looking } from './looking.js';
@@ -74,8 +75,6 @@ export class PlayRoom {
   #isDue = false;
   /** Something has changed during a drawing. */
   #isStale = false;
-  /** Position of the last scrolling of the moves. */
-  #scrolled = '';
 
   /**
    * @param {HTMLElement} root
@@ -189,6 +188,7 @@ export class PlayRoom {
       },
       c: () => this.#openMenu(node),
       f: () => this.#view.flip(),
+      h: () => this.#act({ do: 'hint' }),
       x: () => this.#act({ do: 'threat', on: !this.#game?.analysts[2].on }),
       s: showSettings,
       z: () => this.#undo(),
@@ -284,7 +284,7 @@ export class PlayRoom {
     if (game && square instanceof HTMLElement) {
       this.#view.show(square, game, this.#looking, this.#node(game), evaluationsAt(this.#thoughts, this.#looking.node));
     }
-    this.#scrollMoves();
+    this.#moves.scroll(this.#root.querySelector('.moves'), `${game?.revision} ${this.#looking.node}`);
     for (const [id, open] of /** @type {const} */ ([
       ['new-game', this.#form.isOpen], ['promotion', this.#view.asksForPromotion], ['move-menu', this.#menu.isOpen],
       ['engine-form', this.#engineForm.isOpen],
@@ -293,19 +293,6 @@ export class PlayRoom {
       if (!(dialog instanceof HTMLDialogElement)) continue;
       if (open && !dialog.open) dialog.showModal();
     }
-  }
-
-  /** Scrolls within the list only. */
-  #scrollMoves() {
-    const list = this.#root.querySelector('.moves');
-    const move = list?.querySelector('[aria-current]');
-    const state = `${this.#game?.revision} ${this.#looking.node}`;
-    if (!list || state === this.#scrolled) return;
-    this.#scrolled = state;
-    const from = list.getBoundingClientRect();
-    const at = move?.getBoundingClientRect() ?? { top: from.top, bottom: from.top };
-    if (at.top < from.top) list.scrollTop -= from.top - at.top;
-    else if (at.bottom > from.bottom) list.scrollTop += at.bottom - from.bottom;
   }
 
   #page() {
@@ -338,6 +325,7 @@ export class PlayRoom {
               placeholder="e4, Nf3, O-O" aria-describedby="problem">
             <button type="submit">Play</button>
           </form>
+          ${game ? hintLine(game, () => this.#act({ do: 'hint' })) : nothing}
           <p class="error" id="problem" role="alert">${this.#error ?? nothing}</p>
           ${game ? this.#panel(game, fen) : nothing}
         </div>

@@ -61,6 +61,8 @@ pub enum Action {
     Restore {
         name: String,
     },
+    /// The piece to move; asked for again, the move.
+    Hint,
     Retry,
     /// Add a move after any position of the tree.
     Variation {

@@ -187,8 +187,7 @@ mod tests {
 
     #[test]
     fn settings_that_an_engine_cannot_have_are_refused() {
-        let engines =
-            [EngineView { name: "A".into(), elo: None, threads: Some((1, 8)), hash: None, error: None }];
+        let engines = [EngineView { threads: Some((1, 8)), ..EngineView::unknown("A") }];
         let good = AnalystSettings { threads: Some(8), ..AnalystSettings::of(0) };
         good.check(&engines).unwrap();
         let refused = |settings: AnalystSettings| settings.check(&engines).unwrap_err().to_string();

@@ -11,14 +11,19 @@ use shakmaty::Color;
 pub struct TimeControl {
     pub base_s: u32,
     pub increment_s: u32,
+    /// Of every move, before the time begins to run.
+    #[serde(default)]
+    pub delay_s: u32,
 }
 
 impl TimeControl {
-    /// Maximum base time (a day) and increment (an hour).
-    pub const LONGEST: TimeControl = TimeControl { base_s: 86_400, increment_s: 3_600 };
+    /// Maximum base time (a day), increment and delay (an hour).
+    pub const LONGEST: TimeControl = TimeControl { base_s: 86_400, increment_s: 3_600, delay_s: 3_600 };
 
     pub fn is_sensible(self) -> bool {
-        (1..=Self::LONGEST.base_s).contains(&self.base_s) && self.increment_s <= Self::LONGEST.increment_s
+        (1..=Self::LONGEST.base_s).contains(&self.base_s)
+            && self.increment_s <= Self::LONGEST.increment_s
+            && self.delay_s <= Self::LONGEST.delay_s
     }
 }
 
@@ -64,9 +69,19 @@ impl ChessClock {
         let mut left = self.left;
         if let Some((color, since)) = self.running {
             let side = left.get_mut(color);
-            *side = side.saturating_sub(now.saturating_duration_since(since));
+            *side = side.saturating_sub(now.saturating_duration_since(since).saturating_sub(self.delay()));
         }
         left
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_secs(u64::from(self.control.delay_s))
+    }
+
+    /// Until the running side's time begins to fall.
+    pub fn delay_left(&self, now: Instant) -> Duration {
+        let since = self.running.map(|(_, since)| now.saturating_duration_since(since));
+        since.map_or(Duration::ZERO, |since| self.delay().saturating_sub(since))
     }
 
     pub fn set_left(&mut self, left: ByColor<Duration>) {
@@ -75,7 +90,7 @@ impl ChessClock {
     }
 
     pub fn flag_falls(&self) -> Option<Instant> {
-        self.running.map(|(color, since)| since + *self.left.get(color))
+        self.running.map(|(color, since)| since + self.delay() + *self.left.get(color))
     }
 }
 
@@ -106,7 +121,7 @@ mod tests {
     fn time_runs_for_one_side_and_increments_come_after_moves() {
         let begin = Instant::now();
         let at = |s| begin + Duration::from_secs(s);
-        let mut clock = ChessClock::new(TimeControl { base_s: 60, increment_s: 5 });
+        let mut clock = ChessClock::new(TimeControl { base_s: 60, increment_s: 5, delay_s: 0 });
         assert_eq!(seconds(&clock, at(30)), (60, 60), "nobody's time runs yet");
         clock.run(Color::White, at(30));
         assert_eq!(seconds(&clock, at(40)), (50, 60));
@@ -118,5 +133,20 @@ mod tests {
         assert_eq!(clock.flag_falls(), None);
         clock.run(Color::Black, at(100));
         assert_eq!(seconds(&clock, at(1000)), (55, 0), "never below zero");
+    }
+
+    #[test]
+    fn time_stands_still_during_the_delay() {
+        let begin = Instant::now();
+        let at = |s| begin + Duration::from_secs(s);
+        let mut clock = ChessClock::new(TimeControl { base_s: 60, increment_s: 0, delay_s: 5 });
+        clock.run(Color::White, at(0));
+        assert_eq!((seconds(&clock, at(4)), clock.delay_left(at(4)).as_secs()), ((60, 60), 1));
+        assert_eq!((seconds(&clock, at(8)), clock.delay_left(at(8)).as_secs()), ((57, 60), 0));
+        assert_eq!(clock.flag_falls(), Some(at(65)));
+        clock.press(Color::White, at(3));
+        assert_eq!((seconds(&clock, at(7)), seconds(&clock, at(10))), ((60, 60), (60, 58)));
+        let saved: TimeControl = serde_json::from_str(r#"{"base_s": 60, "increment_s": 5}"#).unwrap();
+        assert_eq!(saved.delay_s, 0, "games that were saved before there was a delay");
     }
 }

@@ -7,6 +7,7 @@ use shakmaty::Color;
 use tokio::sync::mpsc;
 
 use super::played::PlayedGame;
+use super::seats::Seat;
 use crate::engines::{EngineEvent, EngineHandle, EngineSpec, OptionSpec, SearchOrder, start};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +15,7 @@ pub enum Role {
     Player(Color),
     /// Index in [`Analyst::all`](super::analysts::Analyst::all).
     Analyst(usize),
+    Hint,
 }
 
 pub struct Task {
@@ -124,6 +126,22 @@ pub fn elo_range(options: &[OptionSpec]) -> Option<(i64, i64)> {
     range_of(options, "UCI_Elo")
 }
 
+/// Whether the named levels, which were measured with our network, are this engine's.
+pub fn plays_levels(set: &[(String, String)], options: &[OptionSpec]) -> bool {
+    let has = |name: &str| options.iter().any(|option| option.name == name);
+    let is_ours = set.iter().all(|(name, value)| name == "Player" && value == "network");
+    is_ours && has("Player") && has("Temperature") && elo_range(options).is_some()
+}
+
+/// The options of an engine's strength, and words to add to `go`.
+pub fn player_limits(seat: &Seat) -> (Vec<(String, String)>, &'static str) {
+    match seat {
+        Seat::Engine { level: Some(level), .. } => level.limits(),
+        Seat::Engine { elo, .. } => (player_options(*elo), ""),
+        Seat::Person => (Vec::new(), ""),
+    }
+}
+
 /// `elo` of `None` is full strength.
 pub fn player_options(elo: Option<u32>) -> Vec<(String, String)> {
     let mut options = vec![("UCI_LimitStrength".to_owned(), elo.is_some().to_string())];
@@ -147,5 +165,10 @@ mod tests {
         assert_eq!(elo_range(&both), Some((800, 1700)));
         assert_eq!(elo_range(&both[1..]), None);
         assert!(!plays_with_a_network(&[("Player".into(), "random".into())]));
+        let ours = ["UCI_LimitStrength", "Temperature", "Player"].map(|name| option(name, None));
+        let ours = [&ours[..], &both[1..]].concat();
+        assert!(plays_levels(&[("Player".into(), "network".into())], &ours));
+        assert!(!plays_levels(&[], &both), "another engine");
+        assert!(!plays_levels(&[("WeightsFile".into(), "other.onnx".into())], &ours), "another network");
     }
 }

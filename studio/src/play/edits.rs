@@ -6,6 +6,7 @@ use engine::chess::pgn::{MoveTree, NodeId, Step};
 use shakmaty::ByColor;
 
 use super::clock::ChessClock;
+use super::hint::is_note;
 use super::played::{GameEnd, PlayedGame};
 use super::seats::ActionError;
 use super::session::{Session, end_of};
@@ -147,6 +148,16 @@ impl Session {
             self.at = end_of(&self.record, self.game.ply());
             self.revision += 1;
         }
+    }
+
+    /// Comments on the last position. An earlier note of this engine there is replaced; undoing must not remove it.
+    pub fn note_hint(&mut self, note: &str, engine: &str) {
+        let tree = &mut self.record.tree;
+        let mut comments = tree.notes(self.at).comments.clone();
+        comments.retain(|comment| !is_note(comment, engine));
+        comments.push(note.to_owned());
+        tree.set_comments(self.at, &comments);
+        self.edits.clear();
     }
 
     pub fn undo_label(&self) -> Option<String> {

@@ -177,9 +177,9 @@ mod tests {
     fn session() -> Session {
         let new = NewGame {
             white: Seat::Person,
-            black: Seat::Engine { name: "Philidor".into(), elo: Some(1200) },
+            black: Seat::Engine { name: "Philidor".into(), elo: Some(1200), level: None },
             start: StartChoice::Chess960(Some(3)),
-            clock: Some(TimeControl { base_s: 60, increment_s: 1 }),
+            clock: Some(TimeControl { base_s: 60, increment_s: 1, delay_s: 0 }),
             move_time_ms: 700,
             replace: false,
         };

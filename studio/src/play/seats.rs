@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::clock::TimeControl;
+use super::levels::Level;
 use super::start::StartChoice;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,9 @@ pub enum Seat {
         /// `None` is full strength.
         #[serde(default)]
         elo: Option<u32>,
+        /// A named strength, in place of `elo`.
+        #[serde(default)]
+        level: Option<Level>,
     },
 }
 
@@ -20,9 +24,14 @@ impl Seat {
     pub fn label(&self) -> String {
         match self {
             Seat::Person => "You".to_owned(),
-            Seat::Engine { name, elo: None } => name.clone(),
-            Seat::Engine { name, elo: Some(elo) } => format!("{name} ({elo})"),
+            Seat::Engine { name, level: Some(level), .. } => level.label(name),
+            Seat::Engine { name, elo: None, .. } => name.clone(),
+            Seat::Engine { name, elo: Some(elo), .. } => format!("{name} ({elo})"),
         }
+    }
+
+    pub fn engine(name: &str) -> Seat {
+        Seat::Engine { name: name.to_owned(), elo: None, level: None }
     }
 }
 

@@ -54,7 +54,8 @@ impl Session {
             && !clock.is_sensible()
         {
             return Err(invalid(
-                "A clock has 1 second to 24 hours for the game and up to an hour a move.".to_owned(),
+                "A clock has 1 second to 24 hours for the game, and up to an hour of increment and of delay a move."
+                    .to_owned(),
             ));
         }
         let game =
@@ -351,10 +352,11 @@ impl Session {
             return (format!("go movetime {}", self.move_time_ms), self.move_time());
         };
         let left = clock.left(now);
-        let increment = clock.control().increment_s * 1000;
+        // The protocol knows no delay. Like an increment, it is given with every move.
+        let increment = (clock.control().increment_s + clock.control().delay_s) * 1000;
         let (white, black) = (left.white.as_millis().max(1), left.black.as_millis().max(1));
         let go = format!("go wtime {white} btime {black} winc {increment} binc {increment}");
-        (go, *left.get(self.game.turn()))
+        (go, clock.delay_left(now) + *left.get(self.game.turn()))
     }
 
     fn move_time(&self) -> Duration {
@@ -374,7 +376,7 @@ mod tests {
     use super::*;
 
     fn engine() -> Seat {
-        Seat::Engine { name: "Philidor".into(), elo: None }
+        Seat::engine("Philidor")
     }
 
     fn session(white: Seat, black: Seat, clock: Option<TimeControl>) -> Session {
@@ -418,7 +420,7 @@ mod tests {
         let begin = Instant::now();
         let at = |s| begin + Duration::from_secs(s);
         let mut session =
-            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
+            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0, delay_s: 0 }));
         for (s, text) in [(0, "f3"), (10, "e5"), (15, "g4"), (25, "Qh4")] {
             session.move_by_person(text, None, at(s)).unwrap();
         }
@@ -440,7 +442,7 @@ mod tests {
         let begin = Instant::now();
         let at = |s| begin + Duration::from_secs(s);
         let mut session =
-            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
+            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0, delay_s: 0 }));
         session.move_by_person("e4", None, at(500)).unwrap();
         assert!(!session.flag(at(559)), "the clock began with the first move");
         session.move_by_person("e5", None, at(561)).unwrap();
@@ -451,7 +453,7 @@ mod tests {
 
     #[test]
     fn a_game_begins_after_the_moves_of_an_opening() {
-        let clock = Some(TimeControl { base_s: 60, increment_s: 0 });
+        let clock = Some(TimeControl { base_s: 60, increment_s: 0, delay_s: 0 });
         let start = StartChoice::Moves("1. e4 e5 2. Nf3".into());
         let (white, black, now) = (engine(), Seat::Person, Instant::now());
         let new = NewGame { white, black, start, clock, move_time_ms: 500, replace: false };
@@ -485,8 +487,8 @@ mod tests {
             let (white, black, start) = (Seat::Person, Seat::Person, StartChoice::Standard);
             Session::new(NewGame { white, black, start, clock, move_time_ms, replace: false }).is_err()
         };
-        assert!(new(Some(TimeControl { base_s: 0, increment_s: 1 }), 500));
-        assert!(new(Some(TimeControl { base_s: u32::MAX, increment_s: 1 }), 500));
+        assert!(new(Some(TimeControl { base_s: 0, increment_s: 1, delay_s: 0 }), 500));
+        assert!(new(Some(TimeControl { base_s: u32::MAX, increment_s: 1, delay_s: 0 }), 500));
         assert!(new(None, 0));
         assert!(!new(None, 500));
     }

@@ -9,6 +9,8 @@ use shakmaty::{Board, Color, Position};
 
 use super::analysts::AnalystSettings;
 use super::clock::TimeControl;
+use super::hint::Hint;
+use super::levels::{Level, LevelView};
 use super::pgn::first_ply;
 use super::played::{LegalMove, PlayedGame, PlayedMove};
 use super::seats::Seat;
@@ -20,6 +22,8 @@ pub struct EngineView {
     pub name: String,
     /// Range of `UCI_Elo`, if there is one.
     pub elo: Option<(i64, i64)>,
+    /// It plays the named levels.
+    pub levels: bool,
     /// Ranges of `Threads` and `Hash`, if the engine has them.
     pub threads: Option<(i64, i64)>,
     pub hash: Option<(i64, i64)>,
@@ -30,7 +34,7 @@ pub struct EngineView {
 impl EngineView {
     /// Before the engine was started.
     pub fn unknown(name: &str) -> EngineView {
-        EngineView { name: name.to_owned(), elo: None, threads: None, hash: None, error: None }
+        EngineView { name: name.to_owned(), elo: None, levels: false, threads: None, hash: None, error: None }
     }
 }
 
@@ -47,6 +51,8 @@ pub struct ClockView {
     pub white_ms: u64,
     pub black_ms: u64,
     pub running: Option<&'static str>,
+    /// Of the running side, before its time falls.
+    pub delay_ms: u64,
     pub control: TimeControl,
 }
 
@@ -111,6 +117,10 @@ pub struct TableView {
     /// Of the game's file in the library.
     pub name: Option<String>,
     pub engines: Vec<EngineView>,
+    /// The weakest first.
+    pub levels: Vec<LevelView>,
+    /// For the last position.
+    pub hint: Option<Hint>,
 }
 
 pub fn side(color: Color) -> &'static str {
@@ -177,6 +187,7 @@ impl TableView {
                     white_ms: milliseconds(left.white),
                     black_ms: milliseconds(left.black),
                     running: clock.running().map(side),
+                    delay_ms: milliseconds(clock.delay_left(now)),
                     control: clock.control(),
                 }
             }),
@@ -191,6 +202,8 @@ impl TableView {
             at_stake: session.is_at_stake(),
             name: session.name.clone(),
             engines: Vec::new(),
+            levels: Level::ALL.map(Level::view).to_vec(),
+            hint: None,
         }
     }
 }

@@ -215,7 +215,7 @@ test('a premove is made as soon as the engine has moved', async () => {
 });
 
 test('clocks run, and rating and position are asked for', async () => {
-  await newGame(page, { engine: 'Philidor', elo: '900', timed: true, minutes: '5', increment: '0' });
+  await newGame(page, { engine: 'Philidor', level: 'rating', elo: '900', timed: true, minutes: '5', increment: '0' });
   await page.getByText('Philidor (900)').waitFor();
   await type(page, 'e4');
   await moves(page, 2);

@@ -6,7 +6,9 @@ use shakmaty::Color;
 use tokio::sync::mpsc;
 
 use super::super::analysts::{ANALYSTS, AnalystSettings, FIRST, THREAT, after_pass};
-use super::super::crew::{Role, Task, elo_range, player_options, plays_with_a_network, range_of};
+use super::super::crew::{
+    Role, Task, elo_range, player_limits, plays_levels, plays_with_a_network, range_of,
+};
 use super::super::pgn::SIDES;
 use super::super::played::PlayedGame;
 use super::super::seats::{ActionError, Seat};
@@ -19,11 +21,13 @@ pub(super) type Probed = (String, Result<Vec<OptionSpec>, String>);
 
 impl Table {
     pub(super) fn note_engine(&mut self, name: &str, answer: Result<Vec<OptionSpec>, String>) {
-        let limits = self.roster.find(name).is_some_and(|spec| plays_with_a_network(&spec.options));
+        let spec = self.roster.find(name);
+        let limits = spec.is_some_and(|spec| plays_with_a_network(&spec.options));
         if let Some(view) = self.probed.iter_mut().find(|view| view.name == name) {
             match answer {
                 Ok(options) => {
                     view.elo = elo_range(&options).filter(|_| limits);
+                    view.levels = spec.is_some_and(|spec| plays_levels(&spec.options, &options));
                     view.threads = range_of(&options, "Threads");
                     view.hash = range_of(&options, "Hash");
                 }
@@ -34,13 +38,18 @@ impl Table {
     }
 
     pub(super) fn check_seat(&self, seat: &Seat) -> Result<(), ActionError> {
-        let Seat::Engine { name, elo } = seat else { return Ok(()) };
+        let Seat::Engine { name, elo, level } = seat else { return Ok(()) };
         let invalid = |text| Err(ActionError::Invalid(text));
         if self.roster.find(name).is_none() {
             return invalid(format!("There is no engine called {name}: choose another."));
         }
-        let range = self.probed.iter().find(|view| view.name == *name).and_then(|view| view.elo);
-        match (elo, range) {
+        let view = self.probed.iter().find(|view| view.name == *name);
+        if level.is_some() && !view.is_some_and(|view| view.levels) {
+            return invalid(format!(
+                "{name} does not play the named levels, which are Philidor's: choose a rating or full strength."
+            ));
+        }
+        match (elo, view.and_then(|view| view.elo)) {
             (Some(elo), Some((low, high))) if !(low..=high).contains(&i64::from(*elo)) => {
                 invalid(format!("{name} plays at a rating of {low} to {high}."))
             }
@@ -59,22 +68,25 @@ impl Table {
     pub(super) fn drive(&mut self) {
         for color in SIDES {
             let role = Role::Player(color);
-            match self.session.seats().get(color).clone() {
+            let seat = self.session.seats().get(color).clone();
+            match &seat {
                 Seat::Person => {
                     self.crew.dismiss(role);
                 }
-                Seat::Engine { name, elo } => {
+                Seat::Engine { name, .. } => {
                     if self.has_to_move(color) && !self.stalled {
                         let (go, longest) = self.session.go(Instant::now());
-                        let task = Task { options: player_options(elo), go, longest };
+                        let (options, more) = player_limits(&seat);
+                        let task = Task { options, go: go + more, longest };
                         let (game, revision) = (self.session.game().clone(), self.session.revision());
-                        self.ask(role, &name, &game, revision, task);
+                        self.ask(role, name, &game, revision, task);
                     } else {
                         self.crew.stop(role, self.session.revision());
                     }
                 }
             }
         }
+        self.drive_hint();
         self.turn_analysts();
         (0..ANALYSTS).for_each(|number| self.drive_analyst(number));
     }
@@ -151,7 +163,7 @@ impl Table {
         self.turn(THREAT, self.analysts[THREAT].thoughts.node);
     }
 
-    fn ask(&mut self, role: Role, name: &str, game: &PlayedGame, number: u64, task: Task) {
+    pub(super) fn ask(&mut self, role: Role, name: &str, game: &PlayedGame, number: u64, task: Task) {
         let Some(spec) = self.roster.find(name) else {
             self.stalled = true;
             self.notice = Some(format!("There is no engine called {name} any more: start a new game."));
@@ -164,6 +176,9 @@ impl Table {
     pub(super) async fn hear(&mut self, role: Role, event: EngineEvent) {
         match (event, role) {
             (EngineEvent::Ready { .. }, _) => (),
+            (EngineEvent::Failed { reason }, Role::Hint) => self.hint_failed(&reason),
+            (EngineEvent::Best { id, text }, Role::Hint) => self.take_hint(id, &text).await,
+            (EngineEvent::Info { .. } | EngineEvent::Numbers { .. } | EngineEvent::Tree(_), Role::Hint) => (),
             (EngineEvent::Failed { reason }, _) => self.engine_failed(role, &reason).await,
             (EngineEvent::Info { id, info }, Role::Analyst(number)) => {
                 let analyst = &mut self.analysts[number];
@@ -215,6 +230,7 @@ impl Table {
         let is_wanted = match role {
             Role::Analyst(number) => self.analysts[number].game.is_some(),
             Role::Player(color) => self.has_to_move(color),
+            Role::Hint => false,
         };
         // The engine is started again when there is something to search.
         if !is_wanted {
@@ -222,14 +238,14 @@ impl Table {
         }
         let number = match role {
             Role::Analyst(number) => self.analysts[number].search,
-            Role::Player(_) => self.session.revision(),
+            Role::Player(_) | Role::Hint => self.session.revision(),
         };
         let again = (role, number);
         let stays_down = self.failed_at == Some(again);
         self.failed_at = Some(again);
         self.notice = Some(match (stays_down, role) {
             (false, _) => format!("{name} {reason}. It was started again."),
-            (true, Role::Player(_)) => {
+            (true, Role::Player(_) | Role::Hint) => {
                 format!(
                     "{name} {reason}, again. Start it once more, or begin a new game against another engine."
                 )
@@ -239,7 +255,7 @@ impl Table {
         });
         if stays_down {
             match role {
-                Role::Player(_) => self.stalled = true,
+                Role::Player(_) | Role::Hint => self.stalled = true,
                 Role::Analyst(number) => self.analysts[number].settings.on = false,
             }
         }

@@ -1,6 +1,7 @@
 //! The task that owns the game: executes the page's actions, lets the engines move, saves, and publishes changes.
 
 mod engines;
+mod hints;
 mod tree;
 #[cfg(all(test, unix))]
 mod tests;
@@ -18,8 +19,9 @@ use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
 use super::analysts::{ANALYSTS, Analyst, AnalystSettings, FIRST, THREAT};
 use super::crew::{Crew, CrewEvent, Role};
 use super::file::PgnFile;
+use super::hint::Hint;
 use super::library::Library;
-use super::pgn::pgn_text;
+use super::pgn::{SIDES, pgn_text};
 use super::played::PlayedGame;
 use super::saved::{SavedError, SavedGame};
 use super::seats::{ActionError, NewGame, Seat};
@@ -51,6 +53,8 @@ pub struct Table {
     probed: Vec<EngineView>,
     /// The playing engine's last score, from its own view.
     last_score: Option<Score>,
+    /// The last one that was asked for.
+    hint: Option<Hint>,
     /// The node that was looked at last; `None` is the game's last position.
     looked: Option<NodeId>,
     analysed: Analysed,
@@ -100,6 +104,7 @@ impl Table {
             stalled: false,
             notice,
             last_score: None,
+            hint: None,
             looked: None,
             analysed: Analysed::default(),
             tree_questions: Vec::new(),
@@ -253,6 +258,7 @@ impl Table {
             }
             Action::Edit { node, change, seen } => self.session.edit(node, &change, seen.as_deref())?,
             Action::Undo => self.session.undo(now)?,
+            Action::Hint => self.ask_hint()?,
             Action::Retry => (),
         }
         self.stalled = false;
@@ -284,6 +290,12 @@ impl Table {
     fn replace(&mut self, mut session: Session, replace: bool) -> Result<(), ActionError> {
         self.put_aside(replace)?;
         session.continue_revisions(self.session.revision());
+        for color in SIDES {
+            // Another strength may leave options at their defaults.
+            if self.session.seats().get(color) != session.seats().get(color) {
+                self.crew.dismiss(Role::Player(color));
+            }
+        }
         self.session = session;
         self.board += 1;
         self.looked = None;
@@ -367,6 +379,7 @@ impl Table {
         view.stalled = self.stalled;
         view.thinking &= !self.stalled;
         view.engines = self.probed.clone();
+        view.hint = self.hint.clone().filter(|hint| hint.revision == self.session.revision());
         send(&self.game_out, &view);
         self.publish_thoughts();
     }
@@ -412,7 +425,7 @@ fn first_session(
         }
     };
     let black = match roster.engines().first() {
-        Some(spec) => Seat::Engine { name: spec.name.clone(), elo: None },
+        Some(spec) => Seat::engine(&spec.name),
         None => Seat::Person,
     };
     let (start, clock) = (StartChoice::Standard, None);

@@ -245,3 +245,69 @@ async fn what_a_take_back_removes_comes_back_by_undo() {
     do_it(&table, json!({"do": "move", "text": "Nf3"})).await.unwrap();
     wait_for(&table, |view| plies(view) == 4).await;
 }
+
+#[tokio::test]
+async fn a_hint_names_the_piece_then_the_move_and_is_noted_in_the_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "g1f3");
+    let person = json!({"kind": "person"});
+    let clock = json!({"base_s": 600, "increment_s": 0, "delay_s": 2});
+    do_it(&table, json!({"do": "new", "white": person, "black": person, "clock": clock})).await.unwrap();
+    let before = wait_for(&table, |view| view["clock"] != Value::Null).await;
+    do_it(&table, json!({"do": "hint"})).await.unwrap();
+    let view = wait_for(&table, |view| view["hint"]["piece"] != Value::Null).await;
+    assert_eq!(view["hint"]["square"], "g1");
+    assert!(!view["hint"].to_string().contains("f3"), "the move is not told yet: {}", view["hint"]);
+    do_it(&table, json!({"do": "hint"})).await.unwrap();
+    let view = wait_for(&table, |view| view["hint"]["uci"] != Value::Null).await;
+    assert_eq!((&view["hint"]["san"], &view["revision"]), (&"Nf3".into(), &before["revision"]));
+    assert_eq!(view["clock"]["running"], before["clock"]["running"], "the clock does not notice");
+    assert_eq!(view["tree"][0]["comment"], "Hint by shell: Nf3");
+    do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
+    let view = wait_for(&table, |view| plies(view) == 1).await;
+    assert_eq!(view["hint"], Value::Null);
+    assert!(table.pgn("2026.01.02".into()).await.unwrap().contains("{Hint by shell: Nf3}"));
+    do_it(&table, json!({"do": "hint"})).await.unwrap();
+    let view = wait_for(&table, |view| view["notice"] != Value::Null).await;
+    assert!(view["notice"].as_str().unwrap().contains("no legal move: there is no hint"), "{view}");
+    do_it(&table, json!({"do": "resign"})).await.unwrap();
+    assert!(do_it(&table, json!({"do": "hint"})).await.unwrap_err().to_string().contains("over"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_level_is_played_by_its_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let options = [
+        "Player type string",
+        "UCI_LimitStrength type check",
+        "Temperature type string",
+        "UCI_Elo type spin default 800 min 800 max 2450",
+    ];
+    let options = options.map(|option| format!("echo option name {option};")).concat();
+    let script = format!(
+        "while read -r l; do echo $l >> {}; case $l in uci) {options} echo uciok;; isready) echo readyok;; \
+         quit) exit;; go*) echo bestmove e7e5;; esac; done",
+        log.display()
+    );
+    let spec = EngineSpec { arguments: vec!["-c".into(), script], ..engine("shell", "") };
+    let table = Table::start(Roster::new(None, vec![spec]).unwrap(), folder.path().join("game.json"));
+    wait_for(&table, |view| view["engines"][0]["levels"] == true).await;
+    let seat = |level: &str| json!({"kind": "engine", "name": "shell", "level": level});
+    let new = |level: &str| json!({"do": "new", "white": {"kind": "person"}, "black": seat(level), "replace": true});
+    for level in ["beginner", "club"] {
+        do_it(&table, new(level)).await.unwrap();
+        do_it(&table, json!({"do": "move", "text": "e4", "ply": 0})).await.unwrap();
+        wait_for(&table, |view| plies(view) == 2).await;
+    }
+    let sent = std::fs::read_to_string(log).unwrap();
+    assert!(
+        sent.contains("name Temperature value 0.9\n") && sent.contains("go movetime 1000 nodes 1\n"),
+        "{sent}"
+    );
+    let (_, later) = sent.split_once("nodes 1\n").unwrap();
+    assert!(later.contains("UCI_Elo value 1510") && later.contains("go movetime 1000\n"), "{later}");
+    assert!(later.contains("uci\n"), "another strength is another process: {later}");
+    assert_eq!(wait_for(&table, |_| true).await["black"]["label"], "shell, club player (1510)");
+}
