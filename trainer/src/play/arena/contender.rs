@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, ensure};
 use engine::chess::position::Game;
 use engine::search::players::{Player, PlayerTask, UctParams};
-use engine::search::{Limits, Params};
+use engine::search::{Limits, Params, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use shakmaty::Move;
 
 use crate::base::network::{Backend, load_network};
 use crate::config::bounds::{MAX_DEPTH, MAX_VISITS};
+use crate::play::gameplay::IsStopped;
 
 /// Bytes for UCT's tree.
 const UCT_MEMORY: usize = 16 << 20;
@@ -89,7 +90,24 @@ fn limits(player: Player, effort: u64) -> Limits {
     }
 }
 
-pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Option<Move> {
+struct StopObserver<'a>(IsStopped<'a>);
+
+impl SearchObserver for StopObserver<'_> {
+    fn round(&mut self, view: &dyn SearchView) -> SearchControl {
+        if (self.0)() { SearchControl::Stop } else { ().round(view) }
+    }
+
+    fn done(&mut self, _: SearchOutcome) {}
+}
+
+/// Any move once `stop` is true, which is asked about every millisecond.
+pub fn classical_move(
+    player: Player,
+    effort: u64,
+    game: &Game,
+    seed: u64,
+    stop: IsStopped<'_>,
+) -> Option<Move> {
     let task = PlayerTask {
         game: game.clone(),
         limits: limits(player, effort),
@@ -98,7 +116,7 @@ pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Op
         uct: UctParams::default(),
         seed,
     };
-    let outcome = player.think(&task, &mut (), &AtomicBool::new(false));
+    let outcome = player.think(&task, &mut StopObserver(stop), &AtomicBool::new(false));
     outcome.report.lines.first().and_then(|line| line.pv.first().copied())
 }
 
@@ -125,14 +143,15 @@ mod tests {
     #[test]
     fn classical_players_play_the_same_for_the_same_seed() {
         let game = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
-        let mates = classical_move(Player::Uct, 500, &game, 3).unwrap();
+        let mates = classical_move(Player::Uct, 500, &game, 3, &|| false).unwrap();
         assert_eq!(Game::uci(mates, false), "e1e8");
         // The pawn is defended: a 1-ply search takes it, a 2-ply search sees the queen's loss.
         let game = Game::from_fen("4k3/8/2p5/3p4/8/8/8/3QK3 w - - 0 1").unwrap();
-        let by_depth = |plies| Game::uci(classical_move(Player::AlphaBeta, plies, &game, 1).unwrap(), false);
+        let by_depth =
+            |plies| Game::uci(classical_move(Player::AlphaBeta, plies, &game, 1, &|| false).unwrap(), false);
         assert_eq!(by_depth(1), "d1d5");
         assert_ne!(by_depth(2), "d1d5");
-        let random = |seed| classical_move(Player::Random, 1, &Game::new(), seed);
+        let random = |seed| classical_move(Player::Random, 1, &Game::new(), seed, &|| false);
         assert_eq!(random(1), random(1));
         assert!((1..20).any(|seed| random(seed) != random(1)));
     }

@@ -14,7 +14,7 @@ use crate::base::progress::count_ply;
 use crate::config::MatchRules;
 use crate::config::tree_memory;
 use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
-use crate::play::gameplay::{BatchedGame, Next, known_result, live};
+use crate::play::gameplay::{BatchedGame, IsStopped, Next, known_result, live};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
@@ -91,7 +91,7 @@ pub fn search_match_again(
         again.record.moves.push(*packed);
     }
     let searches = matches!(again.setup.sides[again.player()], Side::Search(..));
-    if !searches || matches!(again.advance(), Next::Over(_)) {
+    if !searches || matches!(again.advance(&|| false), Next::Over(_)) {
         bail!("there is no search at ply {ply}");
     }
     search_alone(&mut again.solo, 1, evaluator)?;
@@ -167,7 +167,7 @@ impl MatchGame {
 impl BatchedGame for MatchGame {
     type Outcome = FinishedMatchGame;
 
-    fn advance(&mut self) -> Next<FinishedMatchGame> {
+    fn advance(&mut self, stop: IsStopped<'_>) -> Next<FinishedMatchGame> {
         if std::mem::take(&mut self.searching) {
             self.count_lost();
             let m = self.found().expect("the game is not over");
@@ -188,7 +188,11 @@ impl BatchedGame for MatchGame {
                 Side::Classical(player, effort) => {
                     let ply = self.record.moves.len() as u64;
                     let seed = stream_rng(RngStream::Classical, self.setup.seed, self.number, ply).u64(..);
-                    let m = classical_move(player, effort, &self.game, seed);
+                    let m = classical_move(player, effort, &self.game, seed, stop);
+                    // A move of a search that was cut short would depend on time.
+                    if stop() {
+                        return Next::Stopped;
+                    }
                     let m = m.or(self.game.legal_moves().first().copied()).expect("the game is not over");
                     self.play(m);
                 }

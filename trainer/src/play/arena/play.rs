@@ -84,8 +84,9 @@ pub fn play_match(
                         return;
                     }
                 };
+                let ended = || halt.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
                 let driven =
-                    drive(&mut evaluators, (rules.games, 1), &mut deal, &mut done, &mut |_| (), halt);
+                    drive(&mut evaluators, (rules.games, 1), &mut deal, &mut done, &mut |_| (), &ended);
                 let error = driven.err().map(anyhow::Error::from).or(lock(&failed).take());
                 error.into_iter().for_each(|error| _ = report.send(Err(error)));
             };
@@ -93,7 +94,7 @@ pub fn play_match(
             worker.spawn_scoped(scope, work).context("cannot start a thread to play on")?;
         }
         drop(report);
-        let report = count(plan, &reports, bar, [stop, halt], counted);
+        let report = count(plan, &reports, bar, stop, counted);
         halt.store(true, Ordering::Relaxed);
         report
     })
@@ -138,7 +139,7 @@ fn count(
     plan: &MatchPlan,
     reports: &Receiver<Result<FinishedMatchGame>>,
     bar: &ProgressBar,
-    [stop, halt]: [&AtomicBool; 2],
+    stop: &AtomicBool,
     counted: &mut dyn FnMut(&MatchResults) -> Result<()>,
 ) -> Result<MatchReport> {
     let mut report = MatchReport::default();
@@ -163,9 +164,6 @@ fn count(
                 return Ok(report);
             }
         }
-        if !is_running() {
-            halt.store(true, Ordering::Relaxed);
-        }
     }
     report.stopped = report.results.count() < plan.pairs;
     Ok(report)
@@ -173,9 +171,13 @@ fn count(
 
 #[cfg(test)]
 mod tests {
+    use engine::nets::encoding::Input;
+    use engine::nets::eval::{Answer, EvalError, HashedEvaluator, Request};
+
     use super::*;
     use crate::data::record::GameResult;
     use crate::play::arena::check_match_game;
+    use crate::play::gameplay::{BatchedGame, Next};
 
     fn played(pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
         part(0, pairs, seed, sprt)
@@ -250,6 +252,68 @@ mod tests {
         }
         assert_ne!(first.games[0].start, first.games[2].start);
         assert!(first.results.score() > 0.5, "{}", first.results);
+    }
+
+    /// Sets the flag at its tenth position and counts them all.
+    #[derive(Clone, Default)]
+    struct Interrupting(Arc<(AtomicBool, AtomicU64)>);
+
+    impl Backend for Interrupting {
+        fn cached_input(&self) -> Option<Input> {
+            None
+        }
+
+        fn evaluator(&self, _max_batch: usize) -> Result<Box<dyn Evaluator>> {
+            Ok(Box::new(self.clone()))
+        }
+    }
+
+    impl Evaluator for Interrupting {
+        fn max_batch(&self) -> usize {
+            1
+        }
+
+        fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+            let (stop, count) = &*self.0;
+            stop.fetch_or(count.fetch_add(1, Ordering::Relaxed) == 9, Ordering::Relaxed);
+            HashedEvaluator.evaluate(batch)
+        }
+    }
+
+    #[test]
+    fn an_interruption_ends_it_within_a_search() {
+        let network = Interrupting::default();
+        let player = Contender::Network {
+            name: "network".into(),
+            network: Arc::new(network.clone()),
+            visits: 1000,
+            params: None,
+        };
+        let rules = MatchRules { games: 1, workers: 1, max_plies: 3, ..MatchRules::default() };
+        let plan = MatchPlan { first: 0, pairs: 2, sprt: None, rules, seed: 1 };
+        let (stop, count) = &*network.0;
+        let play = |players: [&Contender; 2]| {
+            play_match(players, &plan, &ProgressBar::hidden(), stop, &mut |_| Ok(())).unwrap()
+        };
+        let report = play([&player, &player]);
+        assert!(report.stopped && report.games.is_empty());
+        assert_eq!(count.load(Ordering::Relaxed), 10, "no position after the flag is set");
+        // Players without a network think as long as no flag is set.
+        let classical = Contender::named("uct:1000000", 1).unwrap();
+        let report = play([&classical, &classical]);
+        assert!(report.stopped && report.games.is_empty());
+    }
+
+    #[test]
+    fn a_classical_player_that_is_interrupted_makes_no_move() {
+        let rules = MatchRules { random_plies: 0, ..MatchRules::default() };
+        let classical = Contender::named("uct:1000000", 1).unwrap();
+        let (setup, _) = match_setup([&classical, &classical], &rules, Tables::default(), 1);
+        let mut game = MatchGame::new(setup, 0, None);
+        let asked = AtomicU64::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 3;
+        assert!(matches!(game.advance(&stop), Next::Stopped));
+        assert_eq!(asked.into_inner(), 5, "once by us, after the search has ended");
     }
 
     #[test]

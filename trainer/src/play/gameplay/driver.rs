@@ -1,5 +1,3 @@
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use engine::nets::eval::{Answer, EvalError, Evaluator, Request};
 use engine::search::{SteppedSearch, check_answers};
 
@@ -7,15 +5,20 @@ use engine::search::{SteppedSearch, check_answers};
 pub enum Next<T> {
     /// The search needs this evaluator.
     Search(usize),
+    /// `stop` ended a player's thinking, and no move was played.
+    Stopped,
     Over(T),
 }
+
+/// Whether the caller wants an end.
+pub type IsStopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
 pub trait BatchedGame {
     type Outcome;
 
     /// Plays the finished search's move and starts the next search, or ends the game. The first call only starts a
-    /// search.
-    fn advance(&mut self) -> Next<Self::Outcome>;
+    /// search. Players that think without an evaluator end soon after `stop` is true.
+    fn advance(&mut self, stop: IsStopped<'_>) -> Next<Self::Outcome>;
 
     fn solo(&mut self) -> &mut SteppedSearch;
 
@@ -30,29 +33,28 @@ struct Slot<G> {
 }
 
 /// Keeps `games` games running, with up to `leaves` positions per game and batch, and evaluates their positions in
-/// shared batches. `done` receives every outcome, `evaluated` the positions of every round. Setting `stop` returns the
-/// unfinished games.
+/// shared batches. `done` receives every outcome, `evaluated` the positions of every round. Once `stop` is true, which is
+/// asked before each round, the unfinished games are returned.
 pub fn drive<G: BatchedGame>(
     evaluators: &mut [Box<dyn Evaluator>],
     (games, leaves): (usize, usize),
     deal: &mut dyn FnMut() -> Option<G>,
     done: &mut dyn FnMut(G::Outcome),
     evaluated: &mut dyn FnMut(usize),
-    stop: &AtomicBool,
+    stop: IsStopped<'_>,
 ) -> Result<Vec<G>, EvalError> {
     let mut slots: Vec<Slot<G>> = Vec::with_capacity(games);
-    while !stop.load(Ordering::Relaxed) {
+    'rounds: while !stop() {
         let mut index = 0;
         while index < games {
             if index == slots.len() {
                 let Some(game) = deal() else { break };
-                let Some(slot) = start(game, done) else { continue };
-                slots.push(slot);
+                slots.push(Slot { game, evaluator: 0, pending: 0 });
             }
-            if gather(&mut slots[index], leaves, done) {
-                index += 1;
-            } else {
-                slots.remove(index);
+            match gather(&mut slots[index], leaves, done, stop) {
+                Gathered::Positions => index += 1,
+                Gathered::Over => _ = slots.remove(index),
+                Gathered::Stopped => break 'rounds,
             }
         }
         if slots.is_empty() {
@@ -65,29 +67,30 @@ pub fn drive<G: BatchedGame>(
     Ok(slots.into_iter().map(|slot| slot.game).collect())
 }
 
-/// `None` if the game is over at once.
-fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Option<Slot<G>> {
-    match game.advance() {
-        Next::Search(evaluator) => Some(Slot { game, evaluator, pending: 0 }),
-        Next::Over(outcome) => {
-            done(outcome);
-            None
-        }
-    }
+enum Gathered {
+    Positions,
+    Over,
+    Stopped,
 }
 
-/// False once the game is over.
-fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMut(G::Outcome)) -> bool {
+fn gather<G: BatchedGame>(
+    slot: &mut Slot<G>,
+    leaves: usize,
+    done: &mut dyn FnMut(G::Outcome),
+    stop: IsStopped<'_>,
+) -> Gathered {
     loop {
+        // Nothing before the game's first search.
         slot.pending = slot.game.solo().gather(leaves);
         if slot.pending > 0 {
-            return true;
+            return Gathered::Positions;
         }
-        match slot.game.advance() {
+        match slot.game.advance(stop) {
             Next::Search(evaluator) => slot.evaluator = evaluator,
+            Next::Stopped => return Gathered::Stopped,
             Next::Over(outcome) => {
                 done(outcome);
-                return false;
+                return Gathered::Over;
             }
         }
     }

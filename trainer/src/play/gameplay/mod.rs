@@ -5,5 +5,5 @@ pub mod live;
 mod openings;
 mod driver;
 
-pub use driver::{BatchedGame, Next, drive};
+pub use driver::{BatchedGame, IsStopped, Next, drive};
 pub use openings::{OpeningsAndTables, known_result};

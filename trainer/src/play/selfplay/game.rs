@@ -15,7 +15,7 @@ use crate::data::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS,
     RngStream, SearchRecord, stream_rng,
 };
-use crate::play::gameplay::{BatchedGame, Next, known_result, live};
+use crate::play::gameplay::{BatchedGame, IsStopped, Next, known_result, live};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedGame {
@@ -173,7 +173,7 @@ impl SelfPlayGame {
 impl BatchedGame for SelfPlayGame {
     type Outcome = FinishedGame;
 
-    fn advance(&mut self) -> Next<FinishedGame> {
+    fn advance(&mut self, _stop: IsStopped<'_>) -> Next<FinishedGame> {
         if let Some(is_target) = self.searching.take() {
             self.finish_search(is_target);
         }

@@ -174,7 +174,9 @@ impl SelfPlayWorker<'_> {
             noted(source.after_round());
         };
         let at_once = (at_once, context.rules().leaves);
-        let left = drive(&mut self.evaluators, at_once, &mut deal, &mut done, &mut evaluated, halt);
+        let left = drive(&mut self.evaluators, at_once, &mut deal, &mut done, &mut evaluated, &|| {
+            halt.load(Ordering::Relaxed)
+        });
         match left {
             Ok(left) => {
                 for game in left {

@@ -55,7 +55,7 @@ fn driven(
             (rounds, positions) = (rounds + 1, positions + count);
             halt.store(rounds >= stop, Ordering::Relaxed);
         },
-        &halt,
+        &|| halt.load(Ordering::Relaxed),
     );
     finished.sort_by_key(|finished| finished.number);
     (finished, begun.unwrap().into_iter().map(SelfPlayGame::into_parts).collect(), positions)
@@ -110,8 +110,7 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
         numbers.next().map(|number| SelfPlayGame::new(Arc::clone(&setup), number, 0, GameRecord::default()))
     };
     let mut over = 0;
-    let never = AtomicBool::new(false);
-    drive(&mut evaluators, (256, 1), &mut deal, &mut |_| over += 1, &mut |_| (), &never).unwrap();
+    drive(&mut evaluators, (256, 1), &mut deal, &mut |_| over += 1, &mut |_| (), &|| false).unwrap();
     assert_eq!(over, 1024);
     let sizes = sizes.lock().unwrap();
     let full = sizes.iter().filter(|size| **size == 256).count();
@@ -263,8 +262,7 @@ fn an_evaluator_that_leaves_something_out_ends_the_games() {
     for lack in lacks {
         let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Incomplete(lack))];
         let mut deal = || Some(SelfPlayGame::new(Arc::clone(&setup), 0, 0, GameRecord::default()));
-        let never = AtomicBool::new(false);
-        let error = drive(&mut evaluators, (1, 1), &mut deal, &mut |_| (), &mut |_| (), &never).err();
+        let error = drive(&mut evaluators, (1, 1), &mut deal, &mut |_| (), &mut |_| (), &|| false).err();
         assert!(error.is_some_and(|error| error.0.contains("unanswered")));
     }
 }
