@@ -2,6 +2,23 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use clap::Parser;
+
+/// Like clap's `parse`, but ends with status 1 and a message if the help or version that was asked for cannot be
+/// printed. A reader that closed the pipe is no failure.
+pub fn parse_arguments<P: Parser>() -> P {
+    P::try_parse().unwrap_or_else(|answer| {
+        let printed = answer.print().and_then(|()| io::stdout().flush());
+        std::process::exit(match printed {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe && !answer.use_stderr() => {
+                eprintln!("{}: cannot print to the standard output: {error}", P::command().get_name());
+                1
+            }
+            _ => answer.exit_code(),
+        })
+    })
+}
+
 /// Remembers whether the reader has closed its end: the write error that follows is no failure.
 #[derive(Debug)]
 pub struct CommandOutput<W> {

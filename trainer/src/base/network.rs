@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -134,6 +135,17 @@ pub fn load_network(name: &Path) -> Result<LoadedNet> {
         return Ok(LoadedNet::Native(network));
     }
     Ok(LoadedNet::Onnx(Box::new(Network::load(name)?)))
+}
+
+/// The bytes of a network file, or of the built-in network for the name `embedded`.
+pub fn network_file(name: &Path) -> Result<Cow<'static, [u8]>> {
+    match name == Path::new("embedded") {
+        true => Ok(SparseNetwork::embedded_file().into()),
+        false => {
+            let bytes = std::fs::read(name).with_context(|| format!("cannot read {}", name.display()))?;
+            Ok(bytes.into())
+        }
+    }
 }
 
 /// Runs a search to its end in batches of up to `leaves` positions.

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
@@ -17,6 +18,35 @@ const ENOUGH_GAMES: u64 = 20;
 
 /// Plies that this process played or labelled, also in unfinished games.
 static PLIES: AtomicU64 = AtomicU64::new(0);
+
+/// When the command ends, done or not.
+static END: OnceLock<Instant> = OnceLock::new();
+
+/// From now on no time left is longer than that to `end`.
+pub fn end_at(end: Instant) {
+    _ = END.set(end);
+}
+
+/// `left`, or the time to the [end](end_at) of the command if that is sooner.
+pub fn until_end(left: Duration) -> Duration {
+    sooner(Some(left), to_end()).unwrap_or(left)
+}
+
+fn to_end() -> Option<Duration> {
+    END.get().map(|end| end.saturating_duration_since(Instant::now()))
+}
+
+fn sooner(left: Option<Duration>, to_end: Option<Duration>) -> Option<Duration> {
+    left.into_iter().chain(to_end).min()
+}
+
+/// `games` were finished in `time`.
+pub fn games_per_hour(games: u64, time: Duration) -> String {
+    match games {
+        0 => "games/h not known yet".to_owned(),
+        _ => format!("{} games/h", HumanCount((games as f64 * 3600.0 / time.as_secs_f64().max(1e-3)) as u64)),
+    }
+}
 
 pub fn count_ply() {
     PLIES.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +106,18 @@ pub fn time_left(bar: &ProgressBar) -> String {
 }
 
 fn left_text(left: Option<Duration>) -> String {
-    left.map_or_else(|| "time left not known yet".to_owned(), |left| format!("{} left", HumanDuration(left)))
+    sooner(left, to_end())
+        .map_or_else(|| "time left not known yet".to_owned(), |left| format!("{} left", HumanDuration(left)))
+}
+
+/// How fast things were done, as in "2.5 layers/s" or, if they are slow, "a layer in 40 s".
+pub fn rate_of(done: u64, time: Duration, [one, many]: [&str; 2]) -> String {
+    let seconds = time.as_secs_f64().max(1e-3);
+    match done as f64 / seconds {
+        _ if done == 0 => format!("{many}/s not known yet"),
+        rate if rate >= 1.0 => format!("{rate:.1} {many}/s"),
+        rate => format!("a {one} in {:.1} s", 1.0 / rate),
+    }
 }
 
 struct Status {
@@ -153,6 +194,24 @@ mod tests {
         assert!(text(10, 100_000).ends_with("1 second left"), "{}", text(10, 100_000));
         // Half the games are finished, so the rest take as long again.
         assert!(text(60, 9000).ends_with("900.0 plies/s, 10 seconds left"), "{}", text(60, 9000));
+    }
+
+    #[test]
+    fn the_time_left_is_that_to_the_end_of_the_command_if_it_is_sooner() {
+        let [short, long] = [3, 50].map(|seconds| Some(Duration::from_secs(seconds)));
+        assert_eq!((sooner(short, None), sooner(short, long)), (short, short));
+        assert_eq!((sooner(long, short), sooner(None, short), sooner(None, None)), (short, short, None));
+    }
+
+    #[test]
+    fn a_rate_is_shown_once_something_is_done() {
+        let time = Duration::from_secs(80);
+        assert_eq!(games_per_hour(0, time), "games/h not known yet");
+        assert_eq!(games_per_hour(40, time), "1,800 games/h");
+        let layers = |done| rate_of(done, time, ["layer", "layers"]);
+        assert_eq!(layers(0), "layers/s not known yet");
+        assert_eq!(layers(2), "a layer in 40.0 s");
+        assert_eq!(layers(200), "2.5 layers/s");
     }
 
     #[test]

@@ -8,14 +8,13 @@ use serde_json::json;
 use super::interrupt;
 use super::out_args::count;
 use crate::base::files::write_file;
-use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_SECONDS, MAX_THREADS};
 use crate::config::worker_count;
 use crate::play::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
 
 /// Play matches between search settings, in units of work that other machines can do
 ///
-/// One network plays itself with a fixed number of visits on paired openings. Ctrl-C loses only the units in progress;
+/// One network (a file, or `embedded`) plays itself with a fixed number of visits on paired openings. Ctrl-C loses only the units in progress;
 /// the same command continues. OUT gets each unit's games (philidor-match/1) and finally results.json with the first
 /// player's scores in half points.
 #[derive(Args, Debug)]
@@ -56,8 +55,7 @@ impl CompareArgs {
             Some(folder) => Inbox::open(folder, true)?,
             None => Inbox::open(&self.out.join("inbox"), false)?,
         };
-        let bar = progress(plan.games(), 0, Counted::Games);
-        let Some(matches) = compare_by_units(&plan, &inbox, own, &self.out, &bar, &stop)? else {
+        let Some(matches) = compare_by_units(&plan, &inbox, own, &self.out, &stop)? else {
             bail!("stopped before the end; the same command continues");
         };
         for (number, points) in (1..).zip(&matches) {

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use engine::base::words::counted;
 
 use super::rl_limits::RlLimits;
 use super::{DeviceChoice, interrupt, stop_file, torch};
 use crate::base::files::make_folder;
+use crate::base::progress::end_at;
 use crate::config::bounds::MAX_SECONDS;
 use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, layers};
 use crate::play::gameplay::live;
@@ -92,6 +94,7 @@ impl RlArgs {
         let begun = Instant::now();
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
+            end_at(begun + time);
             begun + time
         });
         make_folder(&self.run)?;
@@ -121,12 +124,12 @@ impl RlArgs {
             (RlOutcome::Stopped, None) => "stopped, --resume continues:".to_owned(),
         };
         Ok(format!(
-            "{how} {} iterations, {} games, {} positions, {} promotions, {} vetoes; best {}",
-            state.iteration - 1,
-            totals.games,
-            totals.positions,
-            totals.promotions,
-            totals.vetoes,
+            "{how} {}, {}, {}, {}, {}; best {}",
+            counted(state.iteration - 1, "iteration"),
+            counted(totals.games, "game"),
+            counted(totals.positions, "position"),
+            counted(totals.promotions, "promotion"),
+            counted(totals.vetoes, "veto"),
             self.run.join("nets").join(format!("{}.onnx", state.best)).display()
         ))
     }

@@ -1,4 +1,5 @@
 use anyhow::Result;
+use engine::base::words::counted;
 use engine::chess::position::Game;
 use shakmaty::Move;
 
@@ -31,11 +32,13 @@ pub struct GradedAnswer {
 /// `[items][networks]`
 pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
     let bar = progress((items.len() * networks.len()) as u64, 0, Counted::Positions);
-    let mut columns = Vec::new();
-    for network in networks {
-        bar.set_message(network.name.clone());
-        let mut column = grade_alone(items, network)?;
-        for (item, answer) in items.iter().zip(&mut column) {
+    bar.set_message(counted(networks.len() as u64, "network"));
+    let alone = networks.iter_mut().map(|network| grade_alone(items, network));
+    let mut columns = alone.collect::<Result<Vec<Vec<GradedAnswer>>>>()?;
+    // Each position by all networks, so that the time left is right when one is slower than the others.
+    for (index, item) in items.iter().enumerate() {
+        for (network, column) in networks.iter_mut().zip(&mut columns) {
+            let answer = &mut column[index];
             if item.criterion.needs_search()
                 && let Some(found) = network.search(&item.game)?
             {
@@ -45,7 +48,6 @@ pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<V
             }
             bar.inc(1);
         }
-        columns.push(column);
     }
     bar.finish_and_clear();
     Ok((0..items.len()).map(|item| columns.iter().map(|column| column[item].clone()).collect()).collect())

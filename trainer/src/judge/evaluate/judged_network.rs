@@ -5,11 +5,11 @@ use engine::chess::position::Game;
 use engine::nets::encoding::{PolicyIndex, az4672};
 use engine::nets::eval::{Evaluator, Request, Schemes, ValueScheme, Wdl};
 use engine::nets::onnx::{OnnxSession, OnnxSparseEvaluator, StepLimits};
-use engine::nets::sparse::{SparseFile, SparseNetwork};
+use engine::nets::sparse::SparseFile;
 use engine::search::{EndReason, Limits, Params, Pool, Score};
 use shakmaty::Move;
 
-use crate::base::network::{Backend, LoadedNet, load_network};
+use crate::base::network::{Backend, LoadedNet, load_network, network_file};
 
 pub const BATCH: usize = 64;
 
@@ -72,10 +72,7 @@ impl JudgedNetwork {
     /// Runs in ONNX Runtime even if the family has native kernels. Cannot search.
     pub fn load_in_onnx(net: &Path) -> Result<JudgedNetwork> {
         let name = format!("{}, ONNX Runtime", net.display());
-        let bytes = match net == Path::new("embedded") {
-            true => SparseNetwork::embedded_file().to_vec(),
-            false => std::fs::read(net).with_context(|| format!("cannot read {}", net.display()))?,
-        };
+        let bytes = network_file(net)?;
         if SparseFile::recognise(&bytes).is_none() {
             return Ok(JudgedNetwork { name, ..JudgedNetwork::load(net, 0)? });
         }

@@ -13,6 +13,7 @@ use indicatif::{HumanCount, ProgressBar};
 use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
 use super::stats::SelfPlayStats;
 use crate::base::network::Backend;
+use crate::base::progress::games_per_hour;
 use crate::config::{SelfPlayRules, worker_count};
 use crate::data::datagen::StartPositions;
 use crate::data::dataset::{PendingGame, Store};
@@ -418,12 +419,12 @@ fn collect(
                 }
             }
         }
-        let hours = started.elapsed().as_secs_f64().max(1e-3) / 3600.0;
-        let evaluated = context.evaluated();
+        let time = started.elapsed();
+        let rate = context.evaluated() as f64 / time.as_secs_f64().max(1e-3);
         bar.set_message(format!(
-            "{} games/h, {:.0} evaluations/s",
-            HumanCount((stats.games as f64 / hours) as u64),
-            evaluated as f64 / hours / 3600.0
+            "{}, {} evaluations/s",
+            games_per_hour(stats.games, time),
+            HumanCount(rate as u64)
         ));
         bar.tick();
         if saved.elapsed() >= store.save_every() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
-use indicatif::{HumanCount, ProgressBar};
+use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use super::unit::{Unit, UnitKind};
 use super::unit_rules::MatchUnitRules;
 use crate::base::files::{make_folder, write_file};
 use crate::base::network::{Backend, load_network};
+use crate::base::progress::{Counted, games_per_hour, progress};
 use crate::config::MatchRules;
 use crate::data::record::GameRecord;
 use crate::play::arena::{MatchResults, halves_of};
@@ -26,6 +27,7 @@ const FORMAT: &str = "philidor-comparison/1";
 #[serde(deny_unknown_fields)]
 pub struct ComparisonPlan {
     pub format: String,
+    /// A file, or `embedded`.
     pub network: PathBuf,
     pub visits: u64,
     #[serde(default)]
@@ -98,20 +100,18 @@ struct MatchUnits {
     units: Vec<Unit>,
 }
 
-/// Other machines find the units in the inbox. Reuses results in the folder. `bar` counts games. Matches are in order;
-/// `None` if interrupted.
+/// Other machines find the units in the inbox. Reuses results in the folder. Matches are in order; `None` if interrupted.
 pub fn compare_by_units(
     plan: &ComparisonPlan,
     inbox: &Inbox,
     own: OwnWork,
     results: &Path,
-    bar: &ProgressBar,
     stop: &AtomicBool,
 ) -> Result<Option<Vec<MatchPoints>>> {
     make_folder(results)?;
     let files = inbox.files();
     let network: Arc<dyn Backend> = Arc::new(load_network(&plan.network)?);
-    let input = files.add(&plan.network)?;
+    let input = files.add_network(&plan.network)?;
     let book = match plan.rules.book.is_empty() {
         true => String::new(),
         false => files.add(plan.rules.book.as_ref())?,
@@ -149,18 +149,19 @@ pub fn compare_by_units(
         Ok(games.map(|games| halves(&games)))
     };
     let mut wanted: Vec<Unit> = Vec::new();
+    let mut kept = 0;
     for unit in all {
         let path = results.join(unit.file());
         match path.exists().then(|| checked(&unit, &path)).transpose()? {
             Some(Ok(halves)) => {
-                bar.inc(halves.len() as u64);
+                kept += halves.len() as u64;
                 points.insert(unit.file(), halves);
             }
             _ if points.contains_key(&unit.file()) || wanted.contains(&unit) => {}
             _ => wanted.push(unit),
         }
     }
-    bar.reset_eta();
+    let bar = progress(plan.games(), kept, Counted::Games);
     let mut admit = |unit: &Unit, path: &Path| -> Result<Admission> {
         Ok(match checked(unit, path)? {
             Ok(halves) => {
@@ -177,11 +178,11 @@ pub fn compare_by_units(
     let gathering = Gathering { inbox, own, ahead: &[], about, stop };
     let report = gathering.run(&wanted, &task, &mut admit, &mut |report| {
         bar.set_message(format!(
-            "{} games/h, {} units by others, {} own, {} refused",
-            HumanCount((3600.0 * bar.per_sec()) as u64),
+            "{}, units: {} by others, {} own, {} refused",
+            games_per_hour(bar.position() - kept, bar.elapsed()),
             HumanCount(report.others),
-            report.own,
-            report.refused
+            HumanCount(report.own),
+            HumanCount(report.refused)
         ));
         bar.tick();
     })?;

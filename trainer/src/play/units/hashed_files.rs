@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::base::files::{make_folder, write_file};
+use crate::base::network::network_file;
 
 /// xxh3-128 in hexadecimal, then `.` and `ending`.
 pub fn hash_of(bytes: &[u8], ending: &str) -> String {
@@ -30,6 +31,12 @@ impl HashedFiles {
     pub fn add(&self, path: &Path) -> Result<String> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         self.add_bytes(&bytes, path.extension().and_then(|ending| ending.to_str()).unwrap_or("bin"))
+    }
+
+    /// A network file, or the built-in network for the name `embedded`.
+    pub fn add_network(&self, name: &Path) -> Result<String> {
+        let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or("onnx");
+        self.add_bytes(&network_file(name)?, ending)
     }
 
     pub fn add_json<T: Serialize>(&self, value: &T) -> Result<String> {

@@ -70,11 +70,10 @@ pub fn label_by_units(
         };
         let report = gathering.run(&units, &load, &mut admit, &mut |report| {
             bar.set_message(format!(
-                "{:.0} positions/s, {} units by others, {} own, {} refused",
-                bar.per_sec(),
+                "units: {} by others, {} own, {} refused",
                 HumanCount(report.others),
-                report.own,
-                report.refused
+                HumanCount(report.own),
+                HumanCount(report.refused)
             ));
             bar.tick();
         })?;

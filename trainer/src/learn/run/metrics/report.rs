@@ -1,5 +1,6 @@
 //! Reports of a training run: `metrics.jsonl`, TensorBoard events, and progress on stderr.
 
+use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -13,6 +14,7 @@ use super::events::Events;
 use super::measures::{Measures, StepMeasures, TrainReport, Validation, Validations};
 use super::pulse::{Bounds, Pulse};
 use crate::base::files::write_file;
+use crate::base::progress::until_end;
 use crate::config::RunConfig;
 use crate::data::samples::Phase;
 use crate::learn::run::TrainProgress;
@@ -38,7 +40,7 @@ fn bounds(config: RunConfig, start: TrainProgress) -> Bounds {
     Box::new(move |seconds| {
         let rate = config.step_samples as f64 / seconds;
         let now = TrainProgress { time_s: start.time_s + seconds, ..start.clone() };
-        let left = Duration::from_secs_f64(now.seconds_left(&config, rate).min(1e9));
+        let left = until_end(Duration::from_secs_f64(now.seconds_left(&config, rate).min(1e9)));
         format!("below {rate:.1} samples/s, at least {} left", indicatif::HumanDuration(left))
     })
 }
@@ -79,7 +81,7 @@ impl Reporter {
     }
 
     fn line(&self, progress: &TrainProgress, rate: f64) -> String {
-        let left = Duration::from_secs_f64(progress.seconds_left(&self.config, rate).min(1e9));
+        let left = until_end(Duration::from_secs_f64(progress.seconds_left(&self.config, rate).min(1e9)));
         let left = indicatif::HumanDuration(left);
         let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
         let done = self.config.progress(progress.samples, progress.time_s);
@@ -134,19 +136,21 @@ impl Reporter {
             |share: Option<f64>| share.map_or(String::new(), |share| format!(" (raw {:.2}%)", 100.0 * share));
         let line = |name: &str, v: &Validation| {
             self.print(&format!(
-                "  validation {name}: policy {}{}, top-1 {}%{}, top-5 {}%{}, {} samples",
+                "  validation {name}: policy {}{}, top-1 {}%{}, top-5 {}%{}, {}",
                 shown(v.measures.policy_loss, 4),
                 wdl(",", &v.measures),
                 shown(100.0 * v.measures.top1, 2),
                 raw(v.raw_top1),
                 shown(100.0 * v.measures.top5, 2),
                 raw(v.raw_top5),
-                v.samples
+                counted(v.samples, "sample")
             ));
         };
         self.print(&format!(
-            "step {}, {} samples, {:.0} s",
-            progress.step, progress.samples, progress.time_s
+            "step {}, {}, {:.0} s",
+            progress.step,
+            counted(progress.samples, "sample"),
+            progress.time_s
         ));
         for (name, part) in sources().chain(phases()).chain([("all", &validations.all)]) {
             line(name, part);

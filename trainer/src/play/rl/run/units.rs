@@ -1,11 +1,14 @@
+use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use indicatif::{HumanCount, ProgressBar};
 use serde_json::json;
 
 use crate::base::network::Backend;
+use crate::base::progress::games_per_hour;
 use crate::config::{MatchRules, SelfPlayRules};
 use crate::data::record::{RngStream, stream_rng};
 use crate::play::rl::state::Lineup;
@@ -149,7 +152,8 @@ impl RlLoop {
             self.note(key, note);
             let folder = self.inbox.folder().join("refused");
             self.log_event(&format!(
-                "{others} units of others, {own} own, {duplicates} twice, {refused} refused{}",
+                "{} by others, {own} own, {duplicates} twice, {refused} refused{}",
+                counted(*others, "unit"),
                 if *refused > 0 { format!(": see {}", folder.display()) } else { String::new() }
             ))?;
         }
@@ -163,11 +167,13 @@ pub(super) fn show_rate(
     report: &GatherReport,
     seconds: f64,
 ) {
-    let hours = seconds.max(1e-3) / 3600.0;
-    let per_hour = |count: u64| HumanCount((count as f64 / hours) as u64);
-    let mut text = format!("{} positions/h, {} games/h", per_hour(positions), per_hour(games));
+    let mut text = games_per_hour(games, Duration::from_secs_f64(seconds));
+    if games > 0 {
+        let rate = HumanCount((positions as f64 * 3600.0 / seconds.max(1e-3)) as u64);
+        text += &format!(", {rate} positions/h");
+    }
     if report.others > 0 {
-        text += &format!(", {} of {} units by others", report.others, report.others + report.own);
+        text += &format!(", {} of {} by others", report.others, counted(report.others + report.own, "unit"));
     }
     bar.set_message(text);
     bar.tick();
