@@ -168,6 +168,7 @@ fn a_reader_that_leaves_ends_a_command_quietly() {
         &["options"],
         &["encode", "--scheme", "az4672/1"],
         &["--version"],
+        &["--help"],
         &["review", game, "--nodes", "5"],
     ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
@@ -192,6 +193,9 @@ fn answers_that_cannot_be_written_are_a_failure() {
     for (arguments, input) in [
         (&["perft", "2"][..], ""),
         (&["options"], ""),
+        (&["--version"], ""),
+        (&["--help"], ""),
+        (&["review", "-h"], ""),
         (&["analyse"], "{\"id\": 1, \"nodes\": 10}\n"),
         (&[], "uci\n"),
     ] {

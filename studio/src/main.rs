@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser};
+use engine::apps::bench::version::VERSION;
+use engine::base::output::parse_arguments;
 use studio::boards::Boards;
 use studio::engines::{EngineSpec, Roster};
 use studio::matches::{FollowedMatches, OpeningBook, start_matches};
@@ -17,7 +19,7 @@ use tokio::net::TcpListener;
 #[derive(Parser)]
 #[command(
     name = "philidor-studio",
-    version,
+    version = VERSION,
     after_help = "Example: philidor-studio --open --run runs/first --engine 'Stockfish=/usr/games/stockfish'"
 )]
 struct Arguments {
@@ -73,7 +75,7 @@ fn token(text: &str) -> Result<String, String> {
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
-    let arguments = Arguments::parse();
+    let arguments = parse_arguments();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.context("cannot start").and_then(|runtime| runtime.block_on(run(arguments)));
     match result {

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use engine::apps::bench::version::VERSION;
+use engine::base::output::parse_arguments;
 use trainer::cli::{
     AnnotateArgs, ArenaArgs, BestArgs, CompareArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs,
     FetchGamesArgs, HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs,
@@ -11,7 +13,7 @@ use trainer::cli::{
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
-#[command(version, about)]
+#[command(version = VERSION, about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -48,7 +50,7 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
-    let done = match Cli::parse().command {
+    let done = match parse_arguments::<Cli>().command {
         Command::FetchGames(args) => args.run(),
         Command::Import(args) => args.run(),
         Command::Mine(args) => args.run(),

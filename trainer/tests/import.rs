@@ -97,7 +97,7 @@ fn games_are_imported_with_their_tags_and_evaluations() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
     let (chunk, stdout, _) = folder.import(&pgn, &[]);
-    assert!(stdout.contains("2 games, 12 positions in 1 files"), "{stdout}");
+    assert!(stdout.contains("2 games, 12 positions in 1 file"), "{stdout}");
     let game = chunk.game(0);
     assert_eq!((game.white_elo, game.black_elo, game.date, game.result.code()), (2500, 2390, 20_240_501, 1));
     // Scores before the move, in centipawns for White; mates count plies.
@@ -458,7 +458,7 @@ fn a_table_of_puzzles_becomes_games() {
     let packed = folder.write("puzzles.tsv.zst", &zstd::encode_all(table.as_bytes(), 3).expect("memory"));
     let (chunk, stdout, stderr) = folder.import(&packed, &["--min-elo", "1000"]);
     assert!(stderr.contains("puzzles.tsv.zst:3: illegal or ambiguous move f2g4"), "{stderr}");
-    assert!(stdout.contains("1 games, 3 positions"), "{stdout}");
+    assert!(stdout.contains("1 game, 3 positions"), "{stdout}");
     assert!(stdout.contains("left out: 1 (rating out of bounds)"), "{stdout}");
     let game = chunk.game(0);
     assert_eq!((game.flags, game.result.code(), game.white_elo), (2, 2, 1500));
@@ -585,15 +585,19 @@ fn a_full_disk_is_an_error() {
 fn results_that_cannot_be_printed_are_a_failure_and_a_binary_file_is_named_once() {
     let folder = Folder::new();
     let (games, out) = (folder.write("a.pgn", CHESS960.as_bytes()), folder.path("data"));
-    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
-    let done = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"))
-        .args(["import", &games, "--out", &out])
-        .stdout(full)
-        .output()
-        .expect("the trainer starts");
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot print to the standard output: No space left"), "{said}");
+    for arguments in
+        [&["import", &games, "--out", &out][..], &["--help"], &["--version"], &["train", "--help"], &["help"]]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+        let done = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"))
+            .args(arguments)
+            .stdout(full)
+            .output()
+            .expect("the trainer starts");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("cannot print to the standard output: No space left"), "{arguments:?}: {said}");
+    }
     let weights =
         folder.write("net.safetensors", &[&2_000_u64.to_le_bytes()[..], b"{\"a\": 1}\n1. e4 *\n"].concat());
     let refused = trainer(&["import", &weights, "--out", &folder.path("more")]);

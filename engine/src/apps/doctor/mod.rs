@@ -16,6 +16,7 @@ use thiserror::Error;
 use self::advice::{GuiAdvice, Problem};
 use self::machine::{Machine, Runtime};
 use self::measure::Measurements;
+use crate::apps::bench::version::VERSION;
 use crate::nets::onnx::PrecisionCache;
 
 /// No measurement begins later than this, so that all take less than a minute.
@@ -82,7 +83,7 @@ fn diagnose(
     let problems = advice::problems(&machine, &onnx_runtime, &measured);
     let written = cache.path().filter(|path| measured.has_pair() && path.exists());
     Ok(Diagnosis {
-        version: format!("{} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT")),
+        version: VERSION.to_owned(),
         program,
         machine,
         onnx_runtime,
