@@ -156,7 +156,7 @@ const MINE: &str = "mine --engine ./toy --depth 1 --plies 60";
 fn games_depend_on_the_seed_alone() {
     let folder = Folder::new();
     let summary = folder.succeed(&format!("{MINE} --games 12 --name one --engines 1"));
-    assert!(summary.starts_with("12 games in 1 files: data/one-*.h5"), "{summary}");
+    assert!(summary.starts_with("12 games in 1 file: data/one-*.h5"), "{summary}");
     folder.succeed(&format!("{MINE} --games 12 --name three --engines 3 --chunk-size 200"));
     folder.succeed(&format!("{MINE} --games 12 --name other --seed 2"));
     let games = folder.games("one");

@@ -82,7 +82,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let said = succeeds(at, &[&["overfit"][..], &trial, &["--samples", "16", "--steps", "300"]].concat());
     assert!(said.contains("this configuration can learn"), "{said}");
     let error = fails(at, &[&["overfit"][..], &trial, &["--samples", "16", "--steps", "1"]].concat());
-    assert!(error.contains("not overfitted in 1 steps: top-1"), "{error}");
+    assert!(error.contains("not overfitted in 1 step: top-1"), "{error}");
     let said = succeeds(at, &[&["lr-finder"][..], &trial, &["--steps", "60", "--out", "lr.svg"]].concat());
     assert!(said.contains("suggestion: lr=") && at.join("lr.svg").exists(), "{said}");
 

@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,9 +133,10 @@ impl AnnotateArgs {
 }
 
 fn damaged(read: &ReadReport) -> String {
-    let games = read.broken.get(DAMAGED).map(|count| format!("{count} stored games"));
+    let games = read.broken.get(DAMAGED).map(|count| counted(*count, "stored game"));
     let files = &read.damaged_files;
     let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    let files = (!files.is_empty()).then(|| format!("{} files ({})", files.len(), names.join(", ")));
+    let files = (!files.is_empty())
+        .then(|| format!("{} ({})", counted(files.len() as u64, "file"), names.join(", ")));
     games.into_iter().chain(files).collect::<Vec<_>>().join(", ")
 }

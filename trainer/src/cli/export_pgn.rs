@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +47,7 @@ impl ExportPgnArgs {
         };
         let stop = interrupt::flag()?;
         let games = write_with(path, |file| self.write(&mut BufWriter::new(file), &stop))?;
-        say!("{games} games: {}", path.display());
+        say!("{}: {}", counted(games as u64, "game"), path.display());
         Ok(())
     }
 

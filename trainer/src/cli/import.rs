@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -194,7 +195,8 @@ impl Meter {
 }
 
 fn print_report(report: &ReadReport, files: usize) {
-    say!("{} games, {} positions in {files} files", report.games, report.positions);
+    let (games, positions) = (counted(report.games, "game"), counted(report.positions, "position"));
+    say!("{games}, {positions} in {}", counted(files as u64, "file"));
     if report.evals != EvalCounts::default() {
         say!("evaluations: {} (--evals says otherwise)", report.evals);
     }

@@ -1,5 +1,6 @@
 //! Arguments of the commands that generate games.
 
+use engine::base::words::counted;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,7 +46,8 @@ pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
 }
 
 pub(super) fn report(summary: DatagenSummary, path: &Path) {
-    say!("{} games in {} files: {}-*.h5", summary.games, summary.files, path.display());
+    let (games, files) = (counted(summary.games, "game"), counted(summary.files as u64, "file"));
+    say!("{games} in {files}: {}-*.h5", path.display());
     if summary.stopped {
         say!("stopped before the end; nothing is lost: the same command with --resume continues");
     }

@@ -1,5 +1,6 @@
 use anyhow::{Result, bail};
 use clap::Args;
+use engine::base::words::counted;
 
 use super::out_args::count;
 use super::trial::{StepsProgress, TrialArgs};
@@ -52,9 +53,10 @@ impl OverfitArgs {
             progress.suspend(|| say!("{point}"));
         })?;
         drop(progress);
+        let steps = counted(last.step, "step");
         match last.advice(config, self.loss) {
-            None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),
-            Some(advice) => bail!("not overfitted in {} steps: {advice}", last.step),
+            None => Ok(format!("overfitted in {steps}: this configuration can learn")),
+            Some(advice) => bail!("not overfitted in {steps}: {advice}"),
         }
     }
 }

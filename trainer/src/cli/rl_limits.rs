@@ -4,6 +4,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use engine::base::words::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::base::files::write_file;
@@ -64,14 +65,15 @@ impl RlLimits {
         };
         if let Some(asked) = self.iterations.filter(|asked| done >= *asked) {
             return Some(format!(
-                "{done} of {asked} iterations are done: {}",
+                "{done} of {} done: {}",
+                counted(asked, "iteration"),
                 go_on(format!("--iterations {}", done + asked.max(1)))
             ));
         }
         let seconds = self.seconds.filter(|seconds| self.used >= *seconds)?;
         let (used, asked) = (self.used / 3600.0, seconds / 3600.0);
         Some(format!(
-            "{used:.2} of {asked:.2} hours are used: {}",
+            "{used:.2} of {asked:.2} hours used: {}",
             go_on(format!("--hours {:.2}", (100.0 * (used + asked)).ceil() / 100.0))
         ))
     }
@@ -165,10 +167,10 @@ mod tests {
         let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
         assert_eq!(asked.complete(run, 39), None);
         let why = asked.complete(run, 40).unwrap();
-        assert!(why.starts_with("40 of 40 iterations are done: complete"), "{why}");
+        assert!(why.starts_with("40 of 40 iterations done: complete"), "{why}");
         assert!(why.ends_with("rl --run runs/x --resume --iterations 80"), "{why}");
         let why = RlLimits { used: 7200.0, ..asked }.complete(run, 3).unwrap();
-        assert!(why.starts_with("2.00 of 2.00 hours are used") && why.ends_with("--hours 4.00"), "{why}");
+        assert!(why.starts_with("2.00 of 2.00 hours used") && why.ends_with("--hours 4.00"), "{why}");
         assert_eq!(RlLimits { used: 7200.0, ..RlLimits::default() }.complete(run, 3), None);
     }
 }

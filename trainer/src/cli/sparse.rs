@@ -1,5 +1,6 @@
 //! The family `sparse` needs no libtorch.
 
+use engine::base::words::counted;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -55,7 +56,8 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
         SparseRun::start(folder, &config, init)?
     };
     let (count, threads) = (run.learner.parameters(), config.thread_count());
-    log::info!("{count} parameters, {threads} threads, run {}", args.run.display());
+    let threads = counted(threads as u64, "thread");
+    log::info!("{count} parameters, {threads}, run {}", args.run.display());
     let mut feed = run.learner.feed(train)?;
     let end = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
     Ok(Trained { end, checkpoint: run.result() })
@@ -81,7 +83,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     for (storage, path) in [(OnnxStorage::Float, &args.out), (OnnxStorage::Integer, &integers)] {
         write_file(path, &sparse_onnx(&name, &network, &config, storage))?;
         let samples = progress.samples;
-        let learnt = if samples > 0 { format!(", {samples} samples") } else { String::new() };
+        let learnt = if samples > 0 { format!(", {}", counted(samples, "sample")) } else { String::new() };
         say!("{}{learnt}", written(path)?);
     }
     if let Some(path) = &args.weights {
@@ -142,7 +144,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     let bytes = std::fs::read(&args.net).with_context(place)?;
     let mut reference = OnnxSparseEvaluator::open(&bytes, VERIFIED).with_context(place)?;
     let positions = args.positions()?;
-    say!("{} positions, largest differences of probabilities:", positions.len());
+    say!("{}, largest differences of probabilities:", counted(positions.len() as u64, "position"));
     let tolerance = if reference.precision() == "fp32" { TOLERANCE } else { INTEGER_TOLERANCE };
     let runs: [(&str, &mut dyn Evaluator, f32); 2] = [
         ("in ONNX Runtime", &mut reference, tolerance),

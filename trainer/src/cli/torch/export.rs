@@ -1,4 +1,5 @@
 use anyhow::{Result, ensure};
+use engine::base::words::counted;
 
 use crate::base::files::make_folder_of;
 use crate::cli::export::ExportArgs;
@@ -17,6 +18,6 @@ pub fn export(args: &ExportArgs) -> Result<()> {
         make_folder_of(path)?;
         checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
     }
-    say!("{}, {} samples", network.describe(), loaded.progress.samples);
+    say!("{}, {}", network.describe(), counted(loaded.progress.samples, "sample"));
     Ok(())
 }

@@ -42,7 +42,7 @@ pub fn train(args: &TrainArgs) -> Result<Trained> {
     }
     let end = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
     if feed.damaged() > 0 {
-        log::warn!("{} samples of damaged games were replaced by others", feed.damaged());
+        log::warn!("samples of damaged games, replaced by others: {}", feed.damaged());
     }
     Ok(Trained { end, checkpoint: run.result() })
 }

@@ -1,4 +1,5 @@
 use anyhow::{Result, ensure};
+use engine::base::words::counted;
 use engine::nets::eval::ValueScheme;
 use engine::nets::onnx::Network;
 
@@ -18,8 +19,8 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
         ValueScheme::None => String::new(),
     };
     say!(
-        "{} positions, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}",
-        positions.len()
+        "{}, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}",
+        counted(positions.len() as u64, "position")
     );
     // `<=`, so that NaN fails too.
     ensure!(

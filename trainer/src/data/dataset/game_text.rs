@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::fmt::Write;
 
 use anyhow::{Context, ensure};
@@ -57,9 +58,9 @@ fn header(game: &GameRecord, index: usize) -> String {
     let [white, black] = [game.white_elo, game.black_elo].map(elo);
     let date = record::date(game.date);
     let mut text = format!(
-        "game {index}: {}, {} plies, White {white}, Black {black}, {date}, {}\n  opening  {opening}\n",
+        "game {index}: {}, {}, White {white}, Black {black}, {date}, {}\n  opening  {opening}\n",
         game.result.pgn(),
-        game.moves.len(),
+        counted(game.moves.len() as u64, "ply"),
         kinds.join(", ")
     );
     if let Some(start) = &game.start {

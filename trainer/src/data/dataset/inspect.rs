@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -168,8 +169,10 @@ impl fmt::Display for Inspection {
         writeln!(f, "  source      {}", self.source)?;
         writeln!(
             f,
-            "  games       {} ({} positions, longest {} plies)",
-            self.games, self.positions, self.longest
+            "  games       {} ({}, longest {})",
+            self.games,
+            counted(self.positions as u64, "position"),
+            counted(self.longest as u64, "ply")
         )?;
         writeln!(f, "  results     White {white}, draw {draws}, Black {black}, unknown {unknown}")?;
         let [train, validation, test] = self.splits;
@@ -177,12 +180,14 @@ impl fmt::Display for Inspection {
         let share = percent(self.evaluated, self.positions);
         writeln!(
             f,
-            "  evaluated   {} positions ({share:.1} %), {} of them mates",
-            self.evaluated, self.mates
+            "  evaluated   {} ({share:.1} %), {} of them mates",
+            counted(self.evaluated as u64, "position"),
+            self.mates
         )?;
         if self.searched > 0 {
             let share = percent(self.searched, self.positions);
-            writeln!(f, "  searched    {} positions ({share:.1} %) with visit shares", self.searched)?;
+            let searched = counted(self.searched as u64, "position");
+            writeln!(f, "  searched    {searched} ({share:.1} %) with visit shares")?;
         }
         if self.scored > 0 {
             writeln!(f, "  scored      {} of their moves, by an engine", self.scored)?;

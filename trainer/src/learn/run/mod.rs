@@ -10,6 +10,7 @@ mod overfit;
 mod resume;
 pub mod sources;
 
+use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -84,7 +85,8 @@ pub enum TrainEnd {
 pub enum TrainError {
     /// This number of steps was not finite: training has diverged, or the precision is insufficient.
     #[error(
-        "{0} steps were not finite (the last checkpoint is intact): use a lower lr, or set precision to fp32 where it is not"
+        "{} not finite (the last checkpoint is intact): use a lower lr, or set precision to fp32 where it is not",
+        counted(*.0, "step")
     )]
     NotFinite(u64),
     /// The feed failed, or a file cannot be written.
@@ -207,7 +209,7 @@ impl<L: Learner> Run<L> {
         self.progress.skipped += report.skipped;
         self.streak = if 2 * report.skipped < report.steps { 0 } else { self.streak + report.skipped };
         if report.skipped > 0 {
-            reporter.print(&format!("{} steps were not finite and were skipped", report.skipped));
+            reporter.print(&format!("skipped, because not finite: {}", counted(report.skipped, "step")));
         }
         let rate = reporter.train(&self.progress, &report, lr)?;
         self.progress.summary.add(&report, rate);

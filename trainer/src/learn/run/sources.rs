@@ -1,5 +1,6 @@
 //! Selects and splits the games of a configured source, for every learner.
 
+use engine::base::words::counted;
 use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
@@ -116,13 +117,13 @@ impl<S: GameSink> SplitGames<S> {
             }
         }
         log::info!(
-            "{}: {} training games with {} positions, {} validation games; excluded: {} by the selection, {} duplicates",
+            "{}: {} with {}, {}; excluded: {} by the selection, {}",
             filter.name,
-            games.train.games(),
-            games.train.positions(),
-            games.validation.games(),
+            counted(games.train.games() as u64, "training game"),
+            counted(games.train.positions() as u64, "position"),
+            counted(games.validation.games() as u64, "validation game"),
             games.unwanted,
-            games.duplicates
+            counted(games.duplicates as u64, "duplicate")
         );
         Ok(games)
     }

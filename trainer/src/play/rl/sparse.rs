@@ -1,5 +1,6 @@
 //! Runs with `sparse` networks, trained in plain Rust.
 
+use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -153,7 +154,10 @@ fn train_config(config: &RlConfig, task: &TrainTask<'_>) -> Result<SparseTrainCo
 impl LoopLearner for SparseLoop {
     fn describe(&self, config: &RlConfig) -> String {
         let threads = training(config).map_or(1, SparseTrainConfig::thread_count);
-        format!("networks of the family sparse are trained on {threads} threads and play in integers")
+        format!(
+            "networks of the family sparse are trained on {} and play in integers",
+            counted(threads as u64, "thread")
+        )
     }
 
     fn model(&self, path: &Path, _config: &RlConfig) -> Result<Value> {

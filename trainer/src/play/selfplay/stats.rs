@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use serde::{Deserialize, Serialize};
 
 use super::game::FinishedGame;
@@ -52,7 +53,8 @@ impl SelfPlayStats {
 impl std::fmt::Display for SelfPlayStats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [white, draws, black] = self.results;
-        write!(f, "{} games, White +{white} ={draws} -{black}, {} plies", self.games, self.plies)?;
+        let (games, plies) = (counted(self.games, "game"), counted(self.plies, "ply"));
+        write!(f, "{games}, White +{white} ={draws} -{black}, {plies}")?;
         write!(f, ", {} with a policy target; {} resigned", self.recorded, self.resigned)?;
         write!(f, ", {} adjudicated", self.adjudicated)?;
         if self.would_resign > 0 {

@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec
         _ => read_games(path, &unit.source())?,
     };
     let (games, count) = (records.len() as u64, expected_games(unit, &check.task));
-    ensure!(games == count, "it has {games} games, not {count}");
+    ensure!(games == count, "it has {}, not {count}", counted(games, "game"));
     let of = |index: usize, why: anyhow::Error| why.context(format!("game {index}"));
     match &check.task {
         UnitTask::SelfPlay(rules, networks) => {
@@ -79,7 +80,7 @@ pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec
             ensure!(is_labelled(&records, &original), "its games are not those of the unit");
             let evals = records.iter().flat_map(|game| &game.evals);
             let missing = evals.filter(|eval| **eval == NO_EVAL).count();
-            ensure!(missing == 0, "{missing} positions have no evaluation");
+            ensure!(missing == 0, "positions without an evaluation: {missing}");
         }
     }
     Ok(records)

@@ -6,6 +6,7 @@ mod site;
 #[cfg(test)]
 mod tests;
 
+use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -90,7 +91,7 @@ impl Fetch {
                 0
             };
             let so_far = if month.was_over(now) { "" } else { " so far" };
-            report(format!("{}: {games} games{so_far}", path.display()));
+            report(format!("{}: {}{so_far}", path.display(), counted(games as u64, "game")));
         }
         Ok(())
     }

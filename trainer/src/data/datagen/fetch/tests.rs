@@ -139,7 +139,7 @@ fn chess_com_lists_the_months_first() {
     let asked = Fetch { until: month("2024-06"), gap: 3, ..request(Site::ChessCom, "x", "2024-04") };
     let fetched = fetch(folder.path(), &server.url, asked, "2024-06-15T00:00:00Z");
     let lines = [
-        "chesscom-x-2024-04.pgn: 1 games",
+        "chesscom-x-2024-04.pgn: 1 game",
         "chesscom-x-2024-05.pgn: 0 games",
         "chesscom-x-2024-06.pgn: 2 games so far",
     ];
@@ -163,7 +163,7 @@ fn a_player_or_month_that_has_moved_is_found() {
         answer("200 OK", "", &game(1)),
     ]);
     let fetched = fetch(folder.path(), &server.url, request(Site::ChessCom, "x", "2024-05"), LATER);
-    assert_eq!(fetched.lines, Ok(vec!["chesscom-x-2024-05.pgn: 1 games".to_owned()]));
+    assert_eq!(fetched.lines, Ok(vec!["chesscom-x-2024-05.pgn: 1 game".to_owned()]));
     let requests = server.requests.join().unwrap();
     assert!(requests[1].starts_with("GET /pub/player/y/games/archives "), "{requests:?}");
     assert!(requests[3].starts_with("GET /pub/player/y/games/2024/05/pgn "), "{requests:?}");

@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -53,8 +54,9 @@ impl RlLoop {
             removed.iter().for_each(|name| self.remove_games(name));
             let left = self.state.buffer.positions();
             self.log_event(&format!(
-                "the games of the oldest {} iterations were deleted, as `disk` is exceeded; {left} positions are left",
-                removed.len()
+                "the games of the oldest {} were deleted, as `disk` is exceeded; {} left",
+                counted(removed.len() as u64, "iteration"),
+                counted(left, "position")
             ))?;
         }
         if size(&self.folder) > bound {

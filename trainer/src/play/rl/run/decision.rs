@@ -1,4 +1,5 @@
 use anyhow::Result;
+use engine::base::words::counted;
 use serde_json::json;
 
 use crate::play::rl::escalation::{GateDecision, VetoResponse};
@@ -46,10 +47,10 @@ impl RlLoop {
         let lr = self.config.train.lr() * escalation.lr_factor;
         self.log_event(&format!(
             "veto, level {level}: {why}; back to {best} with a fresh optimiser, {purged} of the newest positions purged, \
-             pretraining mix {:.0} %, learning rate {lr:.2e}, {:.0} % of games by the current network, for {} iterations",
+             pretraining mix {:.0} %, learning rate {lr:.2e}, {:.0} % of games by the current network, for {}",
             if base > 0.0 { 100.0 * mix } else { 0.0 },
             100.0 * explore,
-            escalation.left
+            counted(escalation.left, "iteration")
         ))?;
         let worse = if worse.is_empty() {
             "nothing that canaries or held-out games show".to_owned()

@@ -8,6 +8,7 @@ mod decision;
 mod cleanup;
 mod resume;
 
+use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -294,7 +295,8 @@ impl RlLoop {
 fn log_time_left(each: Duration, iterations: Option<u64>, until: Option<Instant>) {
     let by_clock = until.map(|until| until.saturating_duration_since(Instant::now()));
     let by_count = iterations.map(|count| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)));
-    let count = iterations.map_or_else(String::new, |count| format!("{count} iterations left, "));
+    let count =
+        iterations.map_or_else(String::new, |count| format!("{} left, ", counted(count, "iteration")));
     if let Some(left) = by_clock.into_iter().chain(by_count).min() {
         log::info!("{count}{} to go, {} an iteration", HumanDuration(left), HumanDuration(each));
     }

@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -124,13 +125,13 @@ impl RlLoop {
         );
         self.note("lag", json!({ "networks": u64::from(older > 0), "positions": older }));
         if older > 0 {
-            self.log_event(&format!("{older} positions were played by earlier networks than these"))?;
+            self.log_event(&format!("positions played by earlier networks than these: {older}"))?;
         }
         self.note_work("units", &report)?;
         self.log_event(&format!(
-            "{stats}; buffer {} positions of {} games",
-            self.state.buffer.positions(),
-            self.state.buffer.games()
+            "{stats}; buffer {} of {}",
+            counted(self.state.buffer.positions(), "position"),
+            counted(self.state.buffer.games(), "game")
         ))?;
         self.state.stage = Stage::Train;
         Ok(true)

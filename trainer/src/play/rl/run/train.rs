@@ -1,3 +1,4 @@
+use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -87,7 +88,7 @@ impl RlLoop {
         if alarm {
             let lost = match drift.lost {
                 0 => String::new(),
-                lost => format!(", not finite in {lost} batches"),
+                lost => format!(", not finite in {}", counted(lost, "batch")),
             };
             self.log_event(&format!("{diverges}{lost}: the network is tested at once"))?;
         }
