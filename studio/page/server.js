@@ -1,7 +1,8 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, EarlierMatch, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView} from './types.js'
+ * @import {Curves, EarlierMatch, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView,
+ *   Verdicts} from './types.js'
  */
 import { openStream } from './stream.js';
 
@@ -148,6 +149,11 @@ export function tree(moves) {
  */
 export function checkSetUp(fen) {
   return ask('/api/play/setup', { fen });
+}
+
+/** What the endgame tables know. @param {string} fen @returns {Promise<Verdicts | null>} null if they know nothing */
+export async function verdicts(fen) {
+  return await get(`/api/verdicts?fen=${encodeURIComponent(fen)}`);
 }
 
 /** @param {string} name @returns {Promise<OpeningChoice[]>} */

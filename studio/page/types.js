@@ -1,5 +1,5 @@
 /**
- * The server's messages: see `studio/src/play/view.rs`, `thoughts.rs` and `tree.rs`, `studio/src/reviews/view.rs`,
+ * The server's messages: see `studio/src/play/view.rs`, `thoughts.rs`, `tree.rs` and `verdicts.rs`, `studio/src/reviews/view.rs`,
  * `studio/src/matches/view.rs` and `follow.rs`, `studio/src/boards.rs`, `studio/src/runs/board.rs` and `rl.rs`.
  *
  * @typedef {'white' | 'black'} Side
@@ -65,6 +65,9 @@
  * @typedef {{move: string, san: string, visits: number, prior: number, q: number, wdl: [number, number, number],
  *   value: number | null, proof: 'win' | 'draw' | 'loss' | null}} TreeMove for the side that moves
  * @typedef {{moves: string[], held: boolean, children: TreeMove[]}} TreeView
+ * @typedef {'win' | 'draw' | 'loss'} Verdict
+ * @typedef {{uci: string, san: string, verdict: Verdict, dtz: number}} MoveVerdict `dtz` in plies, for the side that moves
+ * @typedef {{verdict: Verdict, moves: MoveVerdict[]}} Verdicts of the endgame tables, the best move first
  * @typedef {{name: string, moves: string}} OpeningChoice
  *
  * @typedef {{ply: number, mark: '!!' | '!' | '?!' | '?' | '??' | null, name: string | null, remark: string | null,

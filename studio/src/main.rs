@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser};
 use engine::apps::bench::version::VERSION;
 use engine::base::output::parse_arguments;
+use engine::chess::tables::{ProbeRules, Tables};
 use studio::boards::Boards;
 use studio::engines::{EngineSpec, Roster};
 use studio::matches::{FollowedMatches, OpeningBook, start_matches};
@@ -50,6 +51,9 @@ struct Arguments {
     /// Openings for matches: a PGN, or a file with one FEN or EPD per line [repeatable]
     #[arg(long = "openings", value_name = "FILE")]
     openings: Vec<PathBuf>,
+    /// Folders of Syzygy tables for the verdicts of moves, separated by ':' or ';'; three and four men are built in
+    #[arg(long, value_name = "DIR")]
+    syzygy: Option<String>,
     /// PGNs of matches to follow, written by fastchess, cutechess or philidor-trainer
     #[arg(long = "follow", value_name = "FILE", num_args = 1..)]
     follow: Vec<PathBuf>,
@@ -101,6 +105,11 @@ async fn run(arguments: Arguments) -> Result<()> {
     for path in &arguments.openings {
         books.push(OpeningBook::read(path)?);
     }
+    let rules = ProbeRules::default();
+    let tables = match &arguments.syzygy {
+        Some(folders) => Tables::open_beside_builtin(folders, rules)?,
+        None => Tables::builtin(rules),
+    };
     let address = arguments.listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let listener = TcpListener::bind((address, arguments.port)).await.with_context(|| {
         format!(
@@ -119,7 +128,7 @@ async fn run(arguments: Arguments) -> Result<()> {
     let table = Table::start(roster, folder.join(format!("game-{}.json", arguments.port)));
     let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));
     let runs = RunBoard::start(arguments.runs, trainers, boards.clone());
-    let rooms = Rooms { table, reviews, matches, followed, runs, boards };
+    let rooms = Rooms { table, reviews, matches, followed, runs, boards, tables };
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let mut urls: Vec<String> =
         reachable(bound).into_iter().map(|address| format!("http://{address}/{query}")).collect();

@@ -29,7 +29,7 @@ export function strengthFields(engine, levels, value) {
 
 /** What a level is worth. @param {Level | undefined} level @param {string} chosen */
 export function levelWords(level, chosen) {
-  if (level) return `In words: ${level.words}. Rated in games of engines; among people it may be worth more or less.`;
+  if (level) return `${level.words[0].toUpperCase()}${level.words.slice(1)}. Rated in games of engines; among people it may be worth more or less.`;
   return chosen === 'rating' ? 'The strength is interpolated between the levels.'
     : 'Stronger than 2450, and the stronger the longer it thinks.';
 }

@@ -3,7 +3,7 @@
  *
  * @import {GameView, Review, Side, Thoughts} from '../types.js'
  */
-import { act, addVariation, look } from '../server.js';
+import { act, addVariation, look, verdicts } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { news } from './announcer.js';
 import { BoardEditor } from './board_editor.js';
@@ -27,6 +27,7 @@ import { onSettings, showSettings } from './settings.js';
 import { statusText } from './status.js';
 import { takeBack } from './take_back.js';
 import { SearchTree } from './tree.js';
+import { VerdictPanel, mayTell } from './verdicts.js';
 import { spoken } from './words.js';
 
 /** Between two drawings of running clocks. */
@@ -49,6 +50,7 @@ export class PlayRoom {
   #review = null;
   #looking = new Looking(look, () => this.#draw());
   #moves = new MoveList();
+  #verdicts = new VerdictPanel(verdicts, () => this.#draw());
   #menu = new MoveMenu(() => this.#draw());
   #view = new BoardView({
     play: (uci) => this.#send(uci),
@@ -372,6 +374,7 @@ export class PlayRoom {
           go: (to) => this.#go(to),
           menu: (to) => this.#openMenu(to),
         })}</div>
+      ${this.#verdicts.view(mayTell(game, this.#looking.isLast) ? fen : null, { play: (uci) => this.#send(uci), point: (uci) => this.#view.point(uci) })}
       ${browseButtons(this.#looking, game.undo, {
         go: (to) => this.#go(to),
         menu: () => this.#openMenu(node),

@@ -12,7 +12,7 @@ test('a beginner is played, with hints by key and button that the game keeps', a
   await button('New game').click();
   const level = page.locator('#new-game [name=level]');
   await level.selectOption('beginner');
-  await page.locator('#level-words', { hasText: 'gives pieces away' }).waitFor();
+  await page.locator('#level-words', { hasText: 'Never looks ahead' }).waitFor();
   await accessible(page);
   await page.locator('#new-game').getByRole('button', { name: 'Cancel' }).click();
   await newGame(page, { level: 'beginner', timed: true, minutes: '5', increment: '0', delay: '600' });

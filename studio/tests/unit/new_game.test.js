@@ -21,7 +21,7 @@ test('an engine plays at a level, at a rating or at full strength', () => {
   assert.deepEqual(seat({ engine: 'Philidor', level: 'rating', elo: '900' }), { kind: 'engine', name: 'Philidor', elo: 900 });
   assert.deepEqual(seat({ engine: 'Stockfish', level: 'beginner', elo: '1400' }), { kind: 'engine', name: 'Stockfish', elo: 1400 });
   assert.deepEqual(seat({ engine: 'Minimax', level: 'beginner', elo: '1400' }), { kind: 'engine', name: 'Minimax' });
-  assert.match(levelWords({ words: 'sees short combinations' }, 'club'), /sees short combinations/);
+  assert.match(levelWords({ words: 'sees short combinations' }, 'club'), /^Sees short combinations/);
 });
 
 test('a clock has an increment and a delay, during which it stands still', () => {

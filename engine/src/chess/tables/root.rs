@@ -38,6 +38,8 @@ pub struct RankedResult {
     pub outcome: TableResult,
     /// 0 for the best moves; equal if the tables see no difference.
     pub rank: u32,
+    /// As in [`TableMove::dtz`].
+    pub dtz: i32,
 }
 
 /// From worst to best.
@@ -77,7 +79,7 @@ fn ranked_results(sorted: &[RankedMove]) -> Vec<RankedResult> {
     let results = sorted.iter().map(|this| {
         rank += u32::from(before.is_some_and(|last| (last.class, last.dtz) != (this.class, this.dtz)));
         before = Some(this);
-        RankedResult { m: this.m, outcome: this.class.outcome(), rank }
+        RankedResult { m: this.m, outcome: this.class.outcome(), rank, dtz: this.dtz }
     });
     results.collect()
 }

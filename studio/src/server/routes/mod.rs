@@ -17,6 +17,7 @@ use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use engine::chess::tables::Tables;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -57,6 +58,7 @@ pub struct Studio {
     reviews: ReviewDesk,
     matches: MatchHandle,
     runs: RunBoard,
+    tables: Tables,
     events: EventSource,
     access: Arc<Access>,
     budget: Arc<Mutex<Budget>>,
@@ -70,6 +72,7 @@ pub struct Rooms {
     pub followed: FollowedMatches,
     pub runs: RunBoard,
     pub boards: Boards,
+    pub tables: Tables,
 }
 
 /// Actions that the rate limit still allows.
@@ -91,7 +94,7 @@ impl Budget {
 
 impl Studio {
     pub fn new(rooms: Rooms, access: Access) -> Studio {
-        let Rooms { table, reviews, matches, followed, runs, boards } = rooms;
+        let Rooms { table, reviews, matches, followed, runs, boards, tables } = rooms;
         let topics = vec![
             ("game", table.game.clone()),
             ("thoughts", table.thoughts.clone()),
@@ -102,7 +105,7 @@ impl Studio {
         ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
         let (events, access) = (EventSource::new(topics, boards), Arc::new(access));
-        Studio { table, reviews, matches, runs, events, access, budget }
+        Studio { table, reviews, matches, runs, tables, events, access, budget }
     }
 }
 
@@ -122,6 +125,7 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/play/look", post(play::look))
         .route("/api/play/tree", post(play::tree))
         .route("/api/play/setup", post(play::set_up_position))
+        .route("/api/verdicts", get(play::find_verdicts))
         .route("/api/openings", get(play::find_openings))
         .route("/api/review", post(play::act_review))
         .route("/api/review/pgn", get(play::review_pgn))

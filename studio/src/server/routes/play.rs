@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Studio, answer, answer_with, pgn_file, refuse, reject};
-use crate::play::{Action, ActionError, PgnFile, set_up};
+use crate::play::{Action, ActionError, PgnFile, set_up, verdicts};
 use crate::reviews::ReviewCommand;
 
 const MOST_OPENINGS: usize = 30;
@@ -168,6 +168,21 @@ pub(super) async fn find_openings(Query(query): Query<OpeningQuery>) -> Response
     };
     let found: Vec<serde_json::Value> = tokio::task::spawn_blocking(find).await.unwrap_or_default();
     Json(found).into_response()
+}
+
+#[derive(Deserialize)]
+pub(super) struct VerdictQuery {
+    fen: String,
+}
+
+/// `null` where the tables do not know the position.
+pub(super) async fn find_verdicts(
+    State(studio): State<Studio>,
+    Query(query): Query<VerdictQuery>,
+) -> Response {
+    // Files are opened when they are first asked for.
+    let known = tokio::task::spawn_blocking(move || verdicts(&studio.tables, &query.fen)).await;
+    answer_with(known.unwrap_or(Ok(None)))
 }
 
 pub(super) async fn act_review(

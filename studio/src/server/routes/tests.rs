@@ -5,6 +5,7 @@ use crate::play::Table;
 use crate::runs::Trainers;
 use axum::body::Body;
 use axum::body::to_bytes;
+use engine::chess::tables::ProbeRules;
 use tower::ServiceExt;
 
 fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) {
@@ -13,7 +14,15 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
     let followed = FollowedMatches::start(Vec::new(), boards.clone());
     let runs = RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
-    let rooms = Rooms { table, reviews, matches, followed, runs: runs.clone(), boards };
+    let rooms = Rooms {
+        table,
+        reviews,
+        matches,
+        followed,
+        runs: runs.clone(),
+        boards,
+        tables: Tables::builtin(ProbeRules::default()),
+    };
     (router(Studio::new(rooms, Access { port: 8645, token: None, public: None })), runs)
 }
 
