@@ -4,6 +4,7 @@
  * @import {Message} from './types.js'
  */
 import { PlayRoom } from './play/room.js';
+import { PuzzleRoom } from './puzzles/room.js';
 import { listen } from './server.js';
 import { TrainRoom } from './train/room.js';
 import { WatchRoom } from './watch/room.js';
@@ -16,10 +17,11 @@ function part(id) {
 }
 
 const play = new PlayRoom(part('play'), part('announcement'));
+const puzzles = new PuzzleRoom(part('puzzles'), part('announcement'));
 const watch = new WatchRoom(part('watch'));
 const train = new TrainRoom(part('train'));
 
-const ROOMS = ['play', 'watch', 'train'];
+const ROOMS = ['play', 'puzzles', 'watch', 'train'];
 
 /** Shows the room that the address names. */
 function enter() {
@@ -30,6 +32,7 @@ function enter() {
     if (room === here) part(`to-${room}`).setAttribute('aria-current', 'page');
     else part(`to-${room}`).removeAttribute('aria-current');
   }
+  puzzles.show(here === 'puzzles');
   watch.show(here === 'watch');
   train.show(here === 'train');
 }
@@ -41,7 +44,10 @@ function receive(message) {
     watch.receiveEngines(message.game.engines);
   }
   if (message.thoughts !== undefined) play.receiveThoughts(message.thoughts);
-  if (message.review !== undefined) play.receiveReview(message.review);
+  if (message.review !== undefined) {
+    play.receiveReview(message.review);
+    puzzles.receiveReview(message.review);
+  }
   if (message.match !== undefined) watch.receive(message.match);
   if (message.followed) watch.receiveFollowed(message.followed);
   if (message.runs) train.receive(message.runs);

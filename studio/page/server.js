@@ -3,6 +3,7 @@
  *
  * @import {Curves, EarlierMatch, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView,
  *   Verdicts} from './types.js'
+ * @import {Desk} from './puzzles/solving.js'
  */
 import { openStream } from './stream.js';
 
@@ -154,6 +155,22 @@ export function checkSetUp(fen) {
 /** What the endgame tables know. @param {string} fen @returns {Promise<Verdicts | null>} null if they know nothing */
 export async function verdicts(fen) {
   return await get(`/api/verdicts?fen=${encodeURIComponent(fen)}`);
+}
+
+/** The puzzles, and the answers to what a tab does with one. @type {Desk} */
+export const puzzleDesk = {
+  sources: async () => await get('/api/puzzles') ?? [],
+  show: (id) => ask('/api/puzzles/show', id),
+  attempt: (id, text) => ask('/api/puzzles/try', { id, text }),
+  solution: (id) => ask('/api/puzzles/solution', id),
+  opinion: (id) => ask('/api/puzzles/opinion', id),
+};
+
+/** @param {File} file a table of puzzles, in place of the last one @returns {Promise<string | null>} the error */
+export async function loadPuzzles(file) {
+  const path = `/api/puzzles/file?name=${encodeURIComponent(file.name)}`;
+  const answer = await read(fetch(path, { method: 'POST', body: file }).catch(() => null));
+  return 'error' in answer ? answer.error : null;
 }
 
 /** @param {string} name @returns {Promise<OpeningChoice[]>} */

@@ -1,6 +1,6 @@
 /**
  * The server's messages: see `studio/src/play/view.rs`, `thoughts.rs`, `tree.rs` and `verdicts.rs`, `studio/src/reviews/view.rs`,
- * `studio/src/matches/view.rs` and `follow.rs`, `studio/src/boards.rs`, `studio/src/runs/board.rs` and `rl.rs`.
+ * `studio/src/matches/view.rs` and `follow.rs`, `studio/src/boards.rs`, `studio/src/puzzles/`, `studio/src/runs/board.rs` and `rl.rs`.
  *
  * @typedef {'white' | 'black'} Side
  * @typedef {{uci: string, san: string, fen: string, check: boolean}} PlayedMove
@@ -69,6 +69,15 @@
  * @typedef {{uci: string, san: string, verdict: Verdict, dtz: number}} MoveVerdict `dtz` in plies, for the side that moves
  * @typedef {{verdict: Verdict, moves: MoveVerdict[]}} Verdicts of the endgame tables, the best move first
  * @typedef {{name: string, moves: string}} OpeningChoice
+ *
+ * @typedef {{source: 'file' | 'review', name: string, count: number, edition: string, notice: string | null}} PuzzleSource
+ * @typedef {{source: 'file' | 'review', edition: string, number: number, step: number}} PuzzleId `step` is in plies of the solution
+ * @typedef {{title: string, fen: string, last: string | null, check: boolean, side: Side, legal: LegalMove[]}} Exercise
+ * @typedef {{right: boolean, solved: boolean, word: string, moves: PlayedMove[], step: number, legal: LegalMove[],
+ *   afterwards: string}} Attempt
+ * @typedef {{moves: PlayedMove[], line: string, afterwards: string}} Solution
+ * @typedef {{engine: string, san: string, prior: number, place: number, legal: number, first_san: string, first_prior: number,
+ *   wdl: [number, number, number] | null}} Opinion of the network, for the solver
  *
  * @typedef {{ply: number, mark: '!!' | '!' | '?!' | '?' | '??' | null, name: string | null, remark: string | null,
  *   best: string | null, best_uci: string[], white: number, eval: string | null, accuracy: number}} ReviewedPly

@@ -6,6 +6,7 @@ pub mod boards;
 pub mod engines;
 pub mod play;
 pub mod reviews;
+pub mod puzzles;
 pub mod matches;
 pub mod runs;
 pub mod server;

@@ -11,6 +11,7 @@ use studio::boards::Boards;
 use studio::engines::{EngineSpec, Roster};
 use studio::matches::{FollowedMatches, OpeningBook, start_matches};
 use studio::play::Table;
+use studio::puzzles::{LONGEST_TABLE, PuzzleDesk, PuzzleTable, TOO_LONG};
 use studio::reviews::ReviewDesk;
 use studio::runs::{RunBoard, Trainers};
 use studio::server::{Access, PublicOrigin, Rooms, Studio, router};
@@ -54,6 +55,9 @@ struct Arguments {
     /// Folders of Syzygy tables for the verdicts of moves, separated by ':' or ';'; three and four men are built in
     #[arg(long, value_name = "DIR")]
     syzygy: Option<String>,
+    /// Puzzles: Lichess's CSV, or a table with the columns fen and moves
+    #[arg(long, value_name = "FILE")]
+    puzzles: Option<PathBuf>,
     /// PGNs of matches to follow, written by fastchess, cutechess or philidor-trainer
     #[arg(long = "follow", value_name = "FILE", num_args = 1..)]
     follow: Vec<PathBuf>,
@@ -122,13 +126,17 @@ async fn run(arguments: Arguments) -> Result<()> {
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
     let boards = Boards::default();
     let reviews = ReviewDesk::new(roster.engines().first().cloned());
+    let puzzles = PuzzleDesk::new(roster.engines().first().cloned(), reviews.clone());
+    if let Some(path) = &arguments.puzzles {
+        puzzles.load(read_puzzles(path)?);
+    }
     let state = folder.join(format!("match-{}.json", arguments.port));
     let matches = start_matches(roster.clone(), books, boards.clone(), state);
     let followed = FollowedMatches::start(arguments.follow, boards.clone());
     let table = Table::start(roster, folder.join(format!("game-{}.json", arguments.port)));
     let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));
     let runs = RunBoard::start(arguments.runs, trainers, boards.clone());
-    let rooms = Rooms { table, reviews, matches, followed, runs, boards, tables };
+    let rooms = Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles };
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let mut urls: Vec<String> =
         reachable(bound).into_iter().map(|address| format!("http://{address}/{query}")).collect();
@@ -146,6 +154,14 @@ async fn run(arguments: Arguments) -> Result<()> {
         served = axum::serve(listener, app) => served.context("the server has ended"),
         () = ended() => Ok(()),
     }
+}
+
+fn read_puzzles(path: &Path) -> Result<PuzzleTable> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read the puzzles {}", path.display()))?;
+    if text.len() > LONGEST_TABLE {
+        bail!("{}: {TOO_LONG}", path.display());
+    }
+    Ok(PuzzleTable::read(&path.display().to_string(), text)?)
 }
 
 /// Addresses for a browser. For `0.0.0.0` and `::`, these are loopback and the address by which this machine reaches

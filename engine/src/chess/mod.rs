@@ -5,6 +5,7 @@ pub mod position;
 pub mod book;
 pub mod openings;
 pub mod pgn;
+pub mod puzzles;
 pub mod tables;
 /// Proofs of forced mates.
 pub mod mates;

@@ -16,6 +16,7 @@ const KEYS = /** @type {const} */ ([
   ['h', 'a hint: the piece to move; again: the move'],
   ['x', 'show the threat'],
   ['s', 'settings'],
+  ['n, p, a', 'in Puzzles: the next one, the one before, the answer'],
   ['Esc', 'keep playing instead of resigning'],
 ]);
 

@@ -41,4 +41,4 @@ pub use thoughts::Thoughts;
 pub use tree::{TreeMove, TreeView};
 pub use variations::{Edit, NodeView, PositionView, commands_of};
 pub use verdicts::{MoveVerdict, Verdict, VerdictsView, verdicts};
-pub use view::{EngineView, FileView, TableView};
+pub use view::{EngineView, FileView, TableView, side};

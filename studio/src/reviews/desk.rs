@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
 use engine::apps::review::{
-    Budget, Evidence, GameReview, JudgeError, ReviewedMove, Reviewer, UNCLEAR, UciJudge, annotated, is_remark,
+    Budget, Evidence, GameReview, JudgeError, ReviewedMove, Reviewer, UNCLEAR, UciJudge, annotated,
+    is_remark, remark,
 };
 use engine::apps::uci_client::{EngineCommand, UciEngine};
 use engine::chess::pgn::{MoveTree, NodeId, PgnGame, without_commands};
 use serde::Deserialize;
+use shakmaty::{Move, Position};
 use tokio::sync::watch;
 
 use super::view::ReviewView;
@@ -36,6 +38,23 @@ pub enum ReviewCommand {
     Stop,
     /// Writes marks, evaluations, remarks and better lines into the game on the board.
     Keep,
+}
+
+/// A mistake or blunder for which the review knows a better move.
+#[derive(Clone, Debug)]
+pub struct Mistake {
+    /// The game's start, and the moves that led to the position.
+    pub start: Option<String>,
+    pub moves: Vec<Move>,
+    pub best: Move,
+    /// As in "A – B".
+    pub players: String,
+    /// As in "move 12 of White".
+    pub place: String,
+    /// What was played, with its number, `?` or `??`, and the remark.
+    pub san: String,
+    pub mark: &'static str,
+    pub remark: String,
 }
 
 struct Evaluated {
@@ -178,6 +197,32 @@ impl ReviewDesk {
         Ok(reviewed)
     }
 
+    /// Of a review that has ended, with a text that is another for another review.
+    pub fn mistakes(&self) -> Option<(String, Vec<Mistake>)> {
+        let latest = lock(&self.latest);
+        let Evaluated { game, evidence, view } = latest.as_ref().filter(|latest| !latest.view.running)?;
+        let review = GameReview::new(game, evidence, None);
+        let player = |tag| game.tag(tag).filter(|name| name != "?").unwrap_or_else(|| tag.to_owned());
+        let players = format!("{} – {}", player("White"), player("Black"));
+        let start = game.tag("FEN").is_some().then(|| game.start().fen());
+        let moves = game.moves();
+        let mistakes = review.moves.iter().filter_map(|played| {
+            let mark = played.mark.map(|mark| mark.symbol()).filter(|sign| ["?", "??"].contains(sign))?;
+            let side = played.position.turn().fold_wb("White", "Black");
+            Some(Mistake {
+                start: start.clone(),
+                moves: moves[..played.ply].to_vec(),
+                best: *played.best.first()?,
+                players: players.clone(),
+                place: format!("move {} of {side}", played.position.fullmoves()),
+                san: played.san.clone(),
+                mark,
+                remark: remark(played).unwrap_or_default(),
+            })
+        });
+        Some((format!("{} {} {}", view.key, view.nodes, view.done), mistakes.collect()))
+    }
+
     pub fn page(&self) -> Option<Vec<u8>> {
         let latest = lock(&self.latest);
         let Evaluated { game, evidence, view } = latest.as_ref()?;
@@ -317,6 +362,11 @@ mod tests {
             (&"2. e4".into(), &"e2e4".into())
         );
         assert_eq!(view["players"][0]["errors"], serde_json::json!([1, 0, 1]));
+        let (edition, mistakes) = desk.mistakes().unwrap();
+        let [mistake] = &mistakes[..] else { panic!("{mistakes:?}") };
+        assert_eq!((mistake.place.as_str(), mistake.mark), ("move 2 of White", "??"));
+        assert_eq!((mistake.moves.len(), mistake.players.as_str()), (2, "A – Black"));
+        assert!(mistake.remark.starts_with("Blunder") && edition.starts_with("k "), "{mistake:?}");
         let pgn = desk.pgn().unwrap();
         assert!(pgn.contains("{odd}") && pgn.contains("2. g4 $4") && pgn.contains("Annotator"), "{pgn}");
         assert!(String::from_utf8(desk.page().unwrap()).unwrap().contains("<html"));

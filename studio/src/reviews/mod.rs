@@ -3,5 +3,5 @@
 mod view;
 mod desk;
 
-pub use desk::{ReviewCommand, ReviewDesk};
+pub use desk::{Mistake, ReviewCommand, ReviewDesk};
 pub use view::{ReviewView, ReviewedPlayer, ReviewedPly};

@@ -2,6 +2,7 @@
 
 mod matches;
 mod play;
+mod puzzles;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use super::events::EventSource;
 use crate::boards::Boards;
 use crate::matches::{FollowedMatches, MatchHandle};
 use crate::play::{ActionError, TableHandle};
+use crate::puzzles::PuzzleDesk;
 use crate::reviews::ReviewDesk;
 use crate::runs::RunBoard;
 
@@ -58,6 +60,7 @@ pub struct Studio {
     reviews: ReviewDesk,
     matches: MatchHandle,
     runs: RunBoard,
+    puzzles: PuzzleDesk,
     tables: Tables,
     events: EventSource,
     access: Arc<Access>,
@@ -73,6 +76,7 @@ pub struct Rooms {
     pub runs: RunBoard,
     pub boards: Boards,
     pub tables: Tables,
+    pub puzzles: PuzzleDesk,
 }
 
 /// Actions that the rate limit still allows.
@@ -94,7 +98,7 @@ impl Budget {
 
 impl Studio {
     pub fn new(rooms: Rooms, access: Access) -> Studio {
-        let Rooms { table, reviews, matches, followed, runs, boards, tables } = rooms;
+        let Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles } = rooms;
         let topics = vec![
             ("game", table.game.clone()),
             ("thoughts", table.thoughts.clone()),
@@ -105,7 +109,7 @@ impl Studio {
         ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
         let (events, access) = (EventSource::new(topics, boards), Arc::new(access));
-        Studio { table, reviews, matches, runs, tables, events, access, budget }
+        Studio { table, reviews, matches, runs, tables, puzzles, events, access, budget }
     }
 }
 
@@ -130,6 +134,12 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/review", post(play::act_review))
         .route("/api/review/pgn", get(play::review_pgn))
         .route("/api/review/page", get(play::review_page))
+        .route("/api/puzzles", get(puzzles::sources))
+        .route("/api/puzzles/file", post(puzzles::load).layer(DefaultBodyLimit::disable()))
+        .route("/api/puzzles/show", post(puzzles::show))
+        .route("/api/puzzles/try", post(puzzles::try_move))
+        .route("/api/puzzles/solution", post(puzzles::solution))
+        .route("/api/puzzles/opinion", post(puzzles::opinion))
         .route("/api/match", post(matches::act_match))
         .route("/api/match/earlier", get(matches::earlier_matches))
         .route("/api/match/pgn", get(matches::match_pgn))

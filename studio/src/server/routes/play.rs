@@ -82,25 +82,34 @@ pub(super) struct LoadQuery {
     replace: bool,
 }
 
+/// The file in a request's body, or the refusal, which is `told` for one of more than `most` bytes.
+pub(super) async fn read_file(body: Body, most: usize, told: &str) -> Result<Vec<u8>, Response> {
+    let mut text = Vec::new();
+    let mut parts = body.into_data_stream();
+    while let Some(part) = parts.next().await {
+        let Ok(part) = part else {
+            return Err(refuse(StatusCode::BAD_REQUEST, "The file did not arrive whole: load it again."));
+        };
+        if text.len() + part.len() > most {
+            return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, told));
+        }
+        text.extend_from_slice(&part);
+    }
+    Ok(text)
+}
+
 /// The PGN arrives in parts and is parsed outside the server's thread.
 pub(super) async fn load(
     State(studio): State<Studio>,
     Query(query): Query<LoadQuery>,
     body: Body,
 ) -> Response {
-    let mut text = Vec::new();
-    let mut parts = body.into_data_stream();
-    while let Some(part) = parts.next().await {
-        let Ok(part) = part else {
-            return refuse(StatusCode::BAD_REQUEST, "The file did not arrive whole: load it again.");
-        };
-        if text.len() + part.len() > LONGEST_PGN {
-            let most = LONGEST_PGN >> 20;
-            let told = format!("A PGN may have {most} MB: split it, for example with pgn-extract.");
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &told);
-        }
-        text.extend_from_slice(&part);
-    }
+    let most = LONGEST_PGN >> 20;
+    let told = format!("A PGN may have {most} MB: split it, for example with pgn-extract.");
+    let text = match read_file(body, LONGEST_PGN, &told).await {
+        Ok(text) => text,
+        Err(refused) => return refused,
+    };
     match tokio::task::spawn_blocking(move || PgnFile::read(&text)).await {
         Ok(Ok(file)) => answer(studio.table.load(file, query.replace).await),
         Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),

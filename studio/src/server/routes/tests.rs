@@ -14,6 +14,7 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
     let followed = FollowedMatches::start(Vec::new(), boards.clone());
     let runs = RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
+    let puzzles = PuzzleDesk::new(None, reviews.clone());
     let rooms = Rooms {
         table,
         reviews,
@@ -22,6 +23,7 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
         runs: runs.clone(),
         boards,
         tables: Tables::builtin(ProbeRules::default()),
+        puzzles,
     };
     (router(Studio::new(rooms, Access { port: 8645, token: None, public: None })), runs)
 }

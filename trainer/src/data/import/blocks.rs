@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::chess::pgn::{convert_lines, last_game_start, without_byte_order_mark};
+use engine::chess::puzzles::PuzzleColumns;
 use memchr::{memchr, memchr_iter, memrchr};
-
-use super::puzzles::PuzzleColumns;
 
 /// Bytes per block: hundreds of games, to amortise the overhead.
 const BLOCK_BYTES: usize = 1 << 20;

@@ -1,101 +1,25 @@
 //! Puzzle tables with tabs or commas, one puzzle per line; among them Lichess's CSV.
 
-use std::str::FromStr;
-
 use engine::chess::position::{Game, PackedMove};
-use shakmaty::uci::UciMove;
-use shakmaty::{Chess, Position};
+use engine::chess::puzzles::{PuzzleColumns, PuzzleError};
 
 use super::blocks::TextBlock;
 use super::pgn::{BrokenGame, Exclusion, GameError, ParsedGame, start_position};
 use super::reader::Filters;
 use crate::data::record::{EvalCounts, FLAG_PUZZLE, GameRecord, NO_EVAL};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PuzzleColumns {
-    delimiter: u8,
-    quoted: bool,
-    /// The puzzle begins after a line's first move, the opponent's.
-    set_up: bool,
-    header: bool,
-    fen: usize,
-    moves: usize,
-    rating: Option<usize>,
-    popularity: Option<usize>,
-    plays: Option<usize>,
-}
-
-const LICHESS_COLUMNS: [&str; 6] =
-    ["puzzleid", "ratingdeviation", "nbplays", "gameurl", "gameid", "openingtags"];
-
-/// The error if a table without Lichess's column names may nevertheless be Lichess's.
-const SET_UP_UNNAMED: &str = "an even number of moves, where the solver's is the first and the last: if the opponent's \
-                              is the first, as in Lichess's table, the header must name one of its columns, such as \
-                              PuzzleId";
-
-impl PuzzleColumns {
-    /// Columns by their names in the first line; `None` if this is no puzzle table. Lichess's names imply `set_up`.
-    pub fn detect(line: &[u8]) -> Result<Option<PuzzleColumns>, String> {
-        let Ok(line) = std::str::from_utf8(line) else { return Ok(None) };
-        let line = line.trim_end().to_ascii_lowercase();
-        let delimiter = if line.contains('\t') { '\t' } else { ',' };
-        let names: Vec<&str> = line.split(delimiter).map(|name| name.trim().trim_matches('"')).collect();
-        let column = |name: &str| names.iter().position(|entry| *entry == name);
-        let lichess = names.iter().any(|name| LICHESS_COLUMNS.contains(name));
-        let is_name =
-            |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_ ".contains(&byte));
-        let is_header = names.len() > 1 && names.iter().all(is_name);
-        match (column("fen"), column("moves")) {
-            (Some(fen), Some(moves)) => Ok(Some(PuzzleColumns {
-                delimiter: delimiter as u8,
-                quoted: line.contains('"'),
-                set_up: lichess,
-                header: true,
-                fen,
-                moves,
-                rating: column("rating"),
-                popularity: column("popularity"),
-                plays: column(if lichess { "nbplays" } else { "plays" }),
-            })),
-            (fen, moves) if is_header && (lichess || fen.is_some() || moves.is_some()) => {
-                let missing = if fen.is_none() { "fen" } else { "moves" };
-                Err(format!("a table of puzzles without a column named \"{missing}\": {line}"))
-            }
-            _ => PuzzleColumns::without_header(delimiter, &names),
-        }
-    }
-
-    /// Lichess's older tables have no header.
-    fn without_header(delimiter: char, values: &[&str]) -> Result<Option<PuzzleColumns>, String> {
-        let is_fen = |value: &&str| value.split(' ').count() == 6 && value.matches('/').count() == 7;
-        match values.iter().position(is_fen) {
-            Some(1) if delimiter == ',' && values.len() >= 8 => Ok(Some(PuzzleColumns {
-                delimiter: b',',
-                quoted: false,
-                set_up: true,
-                header: false,
-                fen: 1,
-                moves: 2,
-                rating: Some(3),
-                popularity: Some(5),
-                plays: Some(6),
-            })),
-            Some(_) if values.len() > 1 => {
-                Err("a table of puzzles without a header that names its columns, among them fen and moves"
-                    .into())
-            }
-            _ => Ok(None),
+impl From<PuzzleError> for GameError {
+    fn from(error: PuzzleError) -> GameError {
+        match error {
+            PuzzleError::Text(text) => GameError::Text(text),
+            PuzzleError::Start(text) => GameError::Start(text),
+            PuzzleError::Move(text) => GameError::Move(text),
         }
     }
 }
 
 pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &Filters) -> Vec<ParsedGame> {
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(columns.delimiter)
-        .has_headers(columns.header && block.first_line == 1)
-        .flexible(true)
-        .quoting(columns.quoted)
-        .from_reader(block.text.as_slice());
+    let mut reader = columns.reader(&block.text, block.first_line == 1);
     let records = reader.byte_records().map(|record| {
         let record = record.expect("reading from memory succeeds, and lines of any length are allowed");
         let line = block.first_line - 1 + record.position().map_or(1, csv::Position::line);
@@ -114,36 +38,22 @@ fn parse_puzzle(
     columns: PuzzleColumns,
     filters: &Filters,
 ) -> Result<ParsedGame, GameError> {
-    let field = |column: usize, name: &str| {
-        let bytes = record.get(column).ok_or_else(|| GameError::Text(format!("no column \"{name}\"")))?;
-        std::str::from_utf8(bytes).map_err(|_| GameError::Text(format!("column \"{name}\" is not UTF-8")))
-    };
-    let rating: u16 = number(record, columns.rating, "rating")?.unwrap_or(0);
+    let facts = columns.facts(record)?;
+    let rating = facts.rating.unwrap_or(0);
     if let Some(why) = filters.exclude_ratings(rating, rating) {
         return Ok(ParsedGame::Excluded(why));
     }
-    if number(record, columns.popularity, "popularity")?.is_some_and(|n: i16| n < filters.min_popularity) {
+    if facts.popularity.is_some_and(|popularity| popularity < filters.min_popularity) {
         return Ok(ParsedGame::Excluded(Exclusion::Unpopular));
     }
-    if number(record, columns.plays, "plays")?.is_some_and(|n: u32| n < filters.min_plays) {
+    if facts.plays.is_some_and(|plays| plays < filters.min_plays) {
         return Ok(ParsedGame::Excluded(Exclusion::Untried));
     }
-    let mut moves = field(columns.moves, "moves")?.split_ascii_whitespace();
-    let set_up = if columns.set_up { moves.next() } else { None };
-    let (start, mut position) = puzzle_start(field(columns.fen, "fen")?, set_up)?;
-    let mut packed = Vec::with_capacity(8);
-    for text in moves {
-        let m = UciMove::from_ascii(text.as_bytes()).ok().and_then(|uci| uci.to_move(&position).ok());
-        let m = m.ok_or_else(|| GameError::Move(text.to_owned()))?;
-        if packed.len() == usize::from(u16::MAX) {
-            return Err(GameError::TooLong);
-        }
-        packed.push(PackedMove::new(m));
-        position.play_unchecked(m);
-    }
-    // A puzzle ends with the solver's move, so an even number of moves begins with the opponent's.
-    if !columns.set_up && !packed.is_empty() && packed.len().is_multiple_of(2) {
-        return Err(GameError::Text(SET_UP_UNNAMED.to_owned()));
+    let puzzle = columns.puzzle(record)?;
+    let start = puzzle_start(&puzzle.start)?;
+    let packed: Vec<PackedMove> = puzzle.moves.into_iter().map(PackedMove::new).collect();
+    if packed.len() > usize::from(u16::MAX) {
+        return Err(GameError::TooLong);
     }
     if let Some(why) = filters.exclude_length(packed.len()) {
         return Ok(ParsedGame::Excluded(why));
@@ -160,29 +70,11 @@ fn parse_puzzle(
     Ok(ParsedGame::Game(game, EvalCounts::default()))
 }
 
-/// The position after the opponent's move `set_up`, if any.
-fn puzzle_start(fen: &str, set_up: Option<&str>) -> Result<(Option<String>, Chess), GameError> {
-    let mut game = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
-    if let Some(text) = set_up {
-        let m = game.parse_uci(text).map_err(|error| GameError::Start(error.to_string()))?;
-        game.play(m);
-    }
+/// Without counters; `None` is the initial position.
+fn puzzle_start(game: &Game) -> Result<Option<String>, GameError> {
     let fen = game.fen();
     let without_counters = fen.rsplitn(3, ' ').last().unwrap_or(&fen);
-    start_position(without_counters)
-}
-
-/// `None` if the column or its value is missing.
-fn number<T: FromStr>(
-    record: &csv::ByteRecord,
-    column: Option<usize>,
-    name: &str,
-) -> Result<Option<T>, GameError> {
-    let Some(bytes) = column.and_then(|column| record.get(column)).filter(|bytes| !bytes.is_empty()) else {
-        return Ok(None);
-    };
-    let value = std::str::from_utf8(bytes).ok().and_then(|text| text.trim().parse().ok());
-    value.map(Some).ok_or_else(|| GameError::Text(format!("{name} is not a number in range")))
+    Ok(start_position(without_counters)?.0)
 }
 
 #[cfg(test)]
@@ -257,7 +149,8 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
         assert_eq!(fault("8/8,e2e4,high").1, "rating is not a number in range");
         // Lichess's puzzle in a table without Lichess's names.
         let values: Vec<&str> = LICHESS.lines().last().unwrap().split(',').collect();
-        assert_eq!(fault(&values[1..4].join(",")), (2, SET_UP_UNNAMED.to_owned()));
+        let (line, reason) = fault(&values[1..4].join(","));
+        assert!(line == 2 && reason.contains("such as PuzzleId"), "{reason}");
     }
 
     #[test]

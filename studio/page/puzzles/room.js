@@ -1,0 +1,227 @@
+/**
+ * The room for puzzles.
+ *
+ * @import {PuzzleSource, Review, Side} from '../types.js'
+ */
+import { recall, remember } from '../memory.js';
+import { Board } from '../play/board.js';
+import { press } from '../play/keyboard.js';
+import { showKeys } from '../play/keys.js';
+import { promotionDialog } from '../play/promotion.js';
+import { onSettings } from '../play/settings.js';
+import { sideName } from '../play/words.js';
+import { loadPuzzles, puzzleDesk } from '../server.js';
+import { html, nothing, render } from '../vendor/lit-html.js';
+import { result } from './result.js';
+import { Solving } from './solving.js';
+
+/** The number of the puzzle that was looked at last. @param {PuzzleSource} source */
+function lastNumber({ name }) {
+  return Number(recall('puzzles')[name] ?? 0);
+}
+
+export class PuzzleRoom {
+  #root;
+  #announcement;
+  #solving = new Solving(puzzleDesk, () => this.#changed());
+  /** @type {Board | null} */
+  #board = null;
+  #isTurned = false;
+  /** Promotions to choose from, in UCI notation. @type {string[]} */
+  #promotions = [];
+  /** Whether a review was running. */
+  #wasRunning = false;
+  #said = '';
+
+  /** @param {HTMLElement} root @param {HTMLElement} announcement */
+  constructor(root, announcement) {
+    this.#root = root;
+    this.#announcement = announcement;
+    document.addEventListener('keydown', (event) => this.#key(event));
+    onSettings(() => this.#draw());
+  }
+
+  /** @param {boolean} isHere */
+  show(isHere) {
+    if (isHere) this.#refresh();
+  }
+
+  /** @param {Review | null} review */
+  receiveReview(review) {
+    const isRunning = review?.running ?? false;
+    if (!this.#root.hidden && this.#wasRunning && !isRunning) this.#refresh();
+    this.#wasRunning = isRunning;
+  }
+
+  #refresh() {
+    this.#draw();
+    return this.#solving.refresh(lastNumber);
+  }
+
+  #changed() {
+    const { source, number, word, exercise, error } = this.#solving;
+    if (source) remember('puzzles', { ...recall('puzzles'), [source.name]: String(number) });
+    const words = error ? '' : word || (exercise ? this.#task(exercise.side) : '');
+    if (words !== this.#said) this.#announcement.textContent = words;
+    this.#said = words;
+    this.#draw();
+  }
+
+  /** @param {Side} side */
+  #task(side) {
+    return this.#solving.isOver ? '' : `${sideName(side)} to move: find the best move.`;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (this.#root.hidden) return;
+    press(event, {
+      n: () => this.#solving.go(1),
+      p: () => this.#solving.go(-1),
+      a: () => this.#solving.give(),
+      f: () => this.#flip(),
+      '/': () => this.#root.querySelector('input')?.focus(),
+      '?': showKeys,
+    }, () => false);
+  }
+
+  #flip() {
+    this.#isTurned = !this.#isTurned;
+    this.#draw();
+  }
+
+  /** @param {string} from @param {string} to */
+  #moved(from, to) {
+    const moves = this.#solving.legal.map(({ uci }) => uci).filter((uci) => uci.startsWith(from + to));
+    if (moves.length > 1) this.#promotions = moves;
+    else if (moves.length === 1) this.#try(moves[0]);
+    this.#draw();
+  }
+
+  /** @param {string} text */
+  async #try(text) {
+    this.#promotions = [];
+    await this.#solving.move(text);
+    this.#draw();
+  }
+
+  /** @param {SubmitEvent} event */
+  async #typed(event) {
+    event.preventDefault();
+    const input = this.#root.querySelector('input');
+    const text = input?.value.trim();
+    if (!input || !text) return;
+    input.value = '';
+    await this.#solving.move(text);
+    if (this.#solving.error) input.value = text;
+  }
+
+  /** @param {Event} event */
+  async #picked(event) {
+    const input = /** @type {HTMLInputElement} */ (event.target);
+    const file = input.files?.[0];
+    input.value = '';
+    if (!file) return;
+    const error = await loadPuzzles(file);
+    await this.#refresh();
+    if (error) {
+      this.#solving.error = error;
+    } else {
+      const loaded = this.#solving.sources.find(({ source }) => source === 'file');
+      if (loaded) await this.#solving.choose(loaded, 0);
+    }
+    this.#draw();
+  }
+
+  #draw() {
+    const solving = this.#solving;
+    render(solving.exercise ? this.#page() : this.#empty(), this.#root);
+    const square = this.#root.querySelector('.board');
+    if (!(square instanceof HTMLElement)) {
+      this.#board = null;
+      return;
+    }
+    this.#board ??= new Board(square, (from, to) => this.#moved(from, to), () => {});
+    const { shown, exercise, legal } = solving;
+    if (!shown || !exercise) return;
+    const mover = solving.isOver ? null : exercise.side;
+    this.#board.show({ ...shown, mover, legal, premoves: false }, this.#orientation(exercise.side),
+      { arrows: [], own: [], heat: new Map(), preview: null });
+    const dialog = this.#root.querySelector('#promotion');
+    if (dialog instanceof HTMLDialogElement && !dialog.open) dialog.showModal();
+  }
+
+  /** @param {Side} side @returns {Side} */
+  #orientation(side) {
+    return (side === 'black') !== this.#isTurned ? 'black' : 'white';
+  }
+
+  #loadButton() {
+    return html`<label class="file">Load puzzles<input type="file" accept=".csv,.tsv,text/csv,text/plain"
+      @change=${(/** @type {Event} */ event) => this.#picked(event)}></label>`;
+  }
+
+  #empty() {
+    return html`
+      <h2>Puzzles</h2>
+      <p>Load Lichess's puzzles (<code>lichess_db_puzzle.csv</code>, unpacked, at most 64 MB of it) or a table with the columns
+        <code>fen</code> and <code>moves</code>. Or review a game: its mistakes become puzzles.</p>
+      <p class="error" role="alert">${this.#solving.error ?? nothing}</p>
+      <div class="buttons">${this.#loadButton()}</div>`;
+  }
+
+  #page() {
+    const solving = this.#solving;
+    const { exercise, source } = solving;
+    if (!exercise || !source) return nothing;
+    /** @param {string} label @param {() => void} action @param {boolean} disabled @param {string} key */
+    const button = (label, action, disabled, key) => html`<button type="button" ?disabled=${disabled} aria-keyshortcuts=${key}
+      @click=${action}>${label}</button>`;
+    return html`
+      <div class="table">
+        <div class="sides">
+          <div class="player"><span class="name">${exercise.title}</span></div>
+          <div class="boards"><div class="square"><div class="board"></div></div></div>
+        </div>
+        <div class="panel">
+          <p class="status">${solving.isOver ? (solving.isHelped ? 'The answer is on the board.' : 'Solved.') : this.#task(exercise.side)}</p>
+          <form class="typed" @submit=${(/** @type {SubmitEvent} */ event) => this.#typed(event)}>
+            <label for="puzzle-move">Move</label>
+            <input id="puzzle-move" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="12"
+              placeholder="e4, Nf3, O-O" ?disabled=${solving.isOver}>
+            <button type="submit" ?disabled=${solving.isOver}>Try</button>
+          </form>
+          <p class="word ${solving.isWrong ? 'wrong' : ''}">${solving.isOver ? nothing : solving.word}</p>
+          <p class="error" role="alert">${solving.error ?? nothing}</p>
+          <div class="buttons">
+            ${button('Show the answer', () => solving.give(), solving.isOver, 'a')}
+            ${button('Next', () => solving.go(1), solving.number + 1 >= source.count, 'n')}
+            ${button('Previous', () => solving.go(-1), solving.number === 0, 'p')}
+            ${button('Again', () => solving.choose(source, solving.number), solving.word === '' && !solving.isOver, '')}
+            ${button('Flip', () => this.#flip(), false, 'f')}
+          </div>
+          ${result(solving)}
+          <p class="small">Puzzle ${(solving.number + 1).toLocaleString('en')} of ${source.count.toLocaleString('en')};
+            here ${solving.tally.alone} solved, ${solving.tally.helped} with help.</p>
+          <label class="inline">From <select @change=${(/** @type {Event} */ event) => this.#choose(event)}>
+            ${solving.sources.map((one, index) => html`<option value=${index} ?disabled=${one.count === 0}
+              ?selected=${one.source === source.source}>${one.name} (${one.count.toLocaleString('en')})</option>`)}</select></label>
+          ${source.notice ? html`<p class="small">${source.notice}</p>` : nothing}
+          <div class="buttons">${this.#loadButton()}</div>
+        </div>
+      </div>
+      ${this.#promotions.length > 0 ? promotionDialog(exercise.side, (piece) => {
+        const uci = this.#promotions.find((move) => move.endsWith(piece));
+        if (uci) this.#try(uci);
+      }, () => {
+        this.#promotions = [];
+        this.#draw();
+      }) : nothing}`;
+  }
+
+  /** @param {Event} event */
+  #choose(event) {
+    const source = this.#solving.sources[Number(/** @type {HTMLSelectElement} */ (event.target).value)];
+    if (source) this.#solving.choose(source, lastNumber(source));
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The puzzle that a tab solves, and how far it is. The server keeps nothing of it.
+ *
+ * @import {Attempt, Exercise, LegalMove, Opinion, PlayedMove, PuzzleId, PuzzleSource, Solution} from '../types.js'
+ */
+
+/**
+ * @template T
+ * @typedef {Promise<{value: T} | {error: string}>} Answer
+ */
+
+/**
+ * @typedef {object} Desk the server's answers
+ * @property {() => Promise<PuzzleSource[]>} sources
+ * @property {(id: PuzzleId) => Answer<Exercise>} show
+ * @property {(id: PuzzleId, text: string) => Answer<Attempt>} attempt
+ * @property {(id: PuzzleId) => Answer<Solution>} solution
+ * @property {(id: PuzzleId) => Answer<Opinion>} opinion
+ */
+
+/** @typedef {{fen: string, last: string | null, check: boolean}} Shown a position on the board */
+
+export class Solving {
+  /** @type {PuzzleSource[]} */
+  sources = [];
+  /** @type {PuzzleSource | null} */
+  source = null;
+  /** From 0. */
+  number = 0;
+  /** @type {Exercise | null} */
+  exercise = null;
+  /** @type {Shown | null} */
+  shown = null;
+  /** @type {LegalMove[]} */
+  legal = [];
+  /** What is said to the last move. */
+  word = '';
+  isWrong = false;
+  /** Nothing is left to find. */
+  isOver = false;
+  /** A wrong move was made, or the answer was asked for. */
+  isHelped = false;
+  /** The whole solution, once it was asked for. */
+  line = '';
+  afterwards = '';
+  /** @type {Opinion | null} */
+  opinion = null;
+  /** @type {string | null} */
+  error = null;
+  /** In this tab. */
+  tally = { alone: 0, helped: 0 };
+  #step = 0;
+  /** Answers to an earlier puzzle are not shown. */
+  #turn = 0;
+  #desk;
+  #changed;
+
+  /** @param {Desk} desk @param {() => void} changed */
+  constructor(desk, changed) {
+    this.#desk = desk;
+    this.#changed = changed;
+  }
+
+  /** @returns {PuzzleId} */
+  get #id() {
+    const { source, edition } = /** @type {PuzzleSource} */ (this.source);
+    return { source, edition, number: this.number, step: this.#step };
+  }
+
+  /** Reads which puzzles there are. A puzzle that is still there stays. @param {(source: PuzzleSource) => number} first the number to begin with */
+  async refresh(first) {
+    this.sources = await this.#desk.sources();
+    const same = this.sources.find(({ source, edition }) => source === this.source?.source && edition === this.source.edition);
+    if (same && this.exercise) return this.#changed();
+    const full = this.sources.filter(({ count }) => count > 0);
+    const next = full.find(({ source }) => source === this.source?.source) ?? full[0] ?? null;
+    if (next) return this.choose(next, first(next));
+    [this.source, this.exercise, this.shown] = [null, null, null];
+    this.#changed();
+  }
+
+  /** @param {PuzzleSource} source @param {number} number */
+  async choose(source, number) {
+    this.source = source;
+    this.number = Math.max(0, Math.min(number, source.count - 1));
+    this.#turn += 1;
+    this.#step = 0;
+    [this.word, this.isWrong, this.isOver, this.isHelped] = ['', false, false, false];
+    [this.line, this.afterwards, this.opinion, this.error] = ['', '', null, null];
+    const exercise = await this.#ask(this.#desk.show(this.#id));
+    if (!exercise) return;
+    this.exercise = exercise;
+    this.shown = { fen: exercise.fen, last: exercise.last, check: exercise.check };
+    this.legal = exercise.legal;
+    this.#changed();
+  }
+
+  /** @param {number} by */
+  go(by) {
+    const { source, number } = this;
+    if (source && number + by >= 0 && number + by < source.count) return this.choose(source, number + by);
+  }
+
+  /** @param {string} text @returns {Promise<boolean>} whether it was right */
+  async move(text) {
+    if (!this.exercise || this.isOver) return false;
+    const attempt = await this.#ask(this.#desk.attempt(this.#id, text));
+    if (!attempt) return false;
+    this.#step = attempt.step;
+    [this.word, this.isWrong, this.legal] = [attempt.word, !attempt.right, attempt.legal];
+    if (attempt.right) this.#put(attempt.moves);
+    else this.isHelped = true;
+    if (attempt.solved) await this.#end(attempt.afterwards);
+    else this.#changed();
+    return attempt.right;
+  }
+
+  /** Shows the answer. */
+  async give() {
+    if (!this.exercise || this.isOver) return;
+    const solution = await this.#ask(this.#desk.solution(this.#id));
+    if (!solution) return;
+    this.isHelped = true;
+    [this.word, this.isWrong, this.line] = ['', false, solution.line];
+    this.#put(solution.moves);
+    await this.#end(solution.afterwards);
+  }
+
+  /** @param {PlayedMove[]} moves */
+  #put(moves) {
+    const last = moves.at(-1);
+    if (last) this.shown = { fen: last.fen, last: last.uci, check: last.check };
+  }
+
+  /** @param {string} afterwards */
+  async #end(afterwards) {
+    [this.isOver, this.afterwards, this.legal] = [true, afterwards, []];
+    this.tally[this.isHelped ? 'helped' : 'alone'] += 1;
+    this.#changed();
+    this.#step = 0;
+    const opinion = await this.#ask(this.#desk.opinion(this.#id));
+    if (opinion) this.opinion = opinion;
+    this.#changed();
+  }
+
+  /**
+   * The answer, unless another puzzle was chosen meanwhile.
+   *
+   * @template T
+   * @param {Answer<T>} answer
+   * @returns {Promise<T | null>}
+   */
+  async #ask(answer) {
+    const turn = this.#turn;
+    const got = await answer;
+    if (turn !== this.#turn) return null;
+    this.error = 'error' in got ? got.error : null;
+    if ('value' in got) return got.value;
+    this.#changed();
+    return null;
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessible, eachTest, moves, newGame, type } from './harness.js';
+
+let page;
+const studio = eachTest({}, () => ({ page } = studio));
+
+const room = () => page.locator('#puzzles');
+const button = (name) => room().getByRole('button', { name, exact: true });
+const status = (text) => room().locator('.status', { hasText: text }).waitFor();
+
+const CSV = `PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags
+00ymq,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g3 f2g3 f5c2,1500,77,93,3396,crushing short,https://lichess.org/x#57,
+00mate,7k/R7/6K1/8/8/8/8/8 b - - 0 1,h8g8 a7a8,900,77,93,10,mateIn1,https://lichess.org/y,
+`;
+
+function load(name, text) {
+  return room().locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+}
+
+/** The middle of a square of the puzzle's board, with Black at the bottom. */
+async function square(name) {
+  const box = await room().locator('cg-board').boundingBox();
+  const [file, rank] = [name.charCodeAt(0) - 97, Number(name[1]) - 1];
+  return [box.x + (7 - file + 0.5) * box.width / 8, box.y + (rank + 0.5) * box.height / 8];
+}
+
+async function drag(from, to) {
+  await page.mouse.move(...await square(from));
+  await page.mouse.down();
+  await page.mouse.move(...await square(to), { steps: 4 });
+  await page.mouse.up();
+}
+
+test('puzzles of a file are solved on the board and by keys, refused, shown, and the network is heard', async () => {
+  await page.getByRole('link', { name: 'Puzzles' }).click();
+  await room().getByText('its mistakes become puzzles').waitFor();
+  await load('games.csv', '1. e4 e5 *');
+  await room().getByRole('alert').filter({ hasText: 'this is no table of puzzles' }).waitFor();
+  await accessible(page);
+  await load('some.csv', CSV);
+  await status('Black to move: find the best move.');
+  await room().getByText('Puzzle 00ymq, rated 1500').waitFor();
+  await drag('f5', 'h3');
+  await room().locator('.word', { hasText: 'Qxh3 is not it: look again.' }).waitFor();
+  await accessible(page);
+  await drag('e4', 'g3');
+  await room().locator('.word', { hasText: 'Right. Go on.' }).waitFor();
+  await room().locator('#puzzle-move').fill('Qc2');
+  await page.keyboard.press('Enter');
+  await status('The answer is on the board.');
+  await room().getByText('Themes: crushing short').waitFor();
+  await room().locator('.opinion', { hasText: /Philidor's network gives Nxg3 a prior of [\d.]+ %, .* of \d+ moves.* for the solver/ }).waitFor();
+  await accessible(page);
+  await button('Next').focus();
+  await page.keyboard.press('n');
+  await status('White to move');
+  await page.keyboard.press('/');
+  await page.keyboard.type('Ra8');
+  await page.keyboard.press('Enter');
+  await status('Solved.');
+  await room().getByText('1 solved, 1 with help').waitFor();
+  assert.ok(await button('Next').isDisabled());
+  await button('Previous').click();
+  await status('Black to move');
+  await page.keyboard.press('a');
+  await room().getByText('29... Nxg3 30. fxg3 Qc2').waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 360, `${wide} px`);
+  await page.reload();
+  await room().getByText('Puzzle 1 of 2').waitFor();
+});
+
+test('the mistakes of a review become puzzles', async () => {
+  await newGame(page, { side: 'both' });
+  for (const [index, move] of ['f3', 'e5', 'g4', 'Qh4'].entries()) {
+    await type(page, move);
+    await moves(page, index + 1);
+  }
+  await page.locator('[name=nodes]').selectOption('2000');
+  await page.getByRole('button', { name: 'Review this game' }).click();
+  await page.getByRole('button', { name: 'Keep in the game' }).waitFor();
+  await page.getByRole('link', { name: 'Puzzles' }).click();
+  await status('White to move: find the best move.');
+  await room().getByText('move 2 of White').waitFor();
+  await room().locator('#puzzle-move').fill('g4');
+  await page.keyboard.press('Enter');
+  await room().locator('.word', { hasText: 'g4 is not it' }).waitFor();
+  await button('Show the answer').click();
+  await room().getByText(/In the game: 2\. g4\?\? Blunder/).waitFor();
+});
