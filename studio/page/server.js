@@ -1,7 +1,7 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, EarlierMatch, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView,
+ * @import {Curves, EarlierMatch, Explored, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView,
  *   Verdicts} from './types.js'
  * @import {Desk} from './puzzles/solving.js'
  */
@@ -155,6 +155,11 @@ export function checkSetUp(fen) {
 /** What the endgame tables know. @param {string} fen @returns {Promise<Verdicts | null>} null if they know nothing */
 export async function verdicts(fen) {
   return await get(`/api/verdicts?fen=${encodeURIComponent(fen)}`);
+}
+
+/** What was played in a position. @param {string} fen @returns {Promise<Explored | null>} null after an error */
+export async function explore(fen) {
+  return await get(`/api/explorer?fen=${encodeURIComponent(fen)}`);
 }
 
 /** The puzzles, and the answers to what a tab does with one. @type {Desk} */

@@ -5,6 +5,7 @@ pub mod files;
 pub mod boards;
 pub mod engines;
 pub mod play;
+pub mod explorer;
 pub mod reviews;
 pub mod puzzles;
 pub mod matches;

@@ -6,9 +6,11 @@ use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser};
 use engine::apps::bench::version::VERSION;
 use engine::base::output::parse_arguments;
+use engine::chess::book::Book;
 use engine::chess::tables::{ProbeRules, Tables};
 use studio::boards::Boards;
 use studio::engines::{EngineSpec, Roster};
+use studio::explorer::Explorer;
 use studio::matches::{FollowedMatches, OpeningBook, start_matches};
 use studio::play::Table;
 use studio::puzzles::{LONGEST_TABLE, PuzzleDesk, PuzzleTable, TOO_LONG};
@@ -55,6 +57,9 @@ struct Arguments {
     /// Folders of Syzygy tables for the verdicts of moves, separated by ':' or ';'; three and four men are built in
     #[arg(long, value_name = "DIR")]
     syzygy: Option<String>,
+    /// Opening book in Polyglot format, for the explorer
+    #[arg(long, value_name = "FILE")]
+    book: Option<PathBuf>,
     /// Puzzles: Lichess's CSV, or a table with the columns fen and moves
     #[arg(long, value_name = "FILE")]
     puzzles: Option<PathBuf>,
@@ -134,9 +139,11 @@ async fn run(arguments: Arguments) -> Result<()> {
     let matches = start_matches(roster.clone(), books, boards.clone(), state);
     let followed = FollowedMatches::start(arguments.follow, boards.clone());
     let table = Table::start(roster, folder.join(format!("game-{}.json", arguments.port)));
+    let book = arguments.book.as_deref().map(Book::open).transpose()?;
+    let explorer = Explorer::new(table.library.clone(), book);
     let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));
     let runs = RunBoard::start(arguments.runs, trainers, boards.clone());
-    let rooms = Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles };
+    let rooms = Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles, explorer };
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let mut urls: Vec<String> =
         reachable(bound).into_iter().map(|address| format!("http://{address}/{query}")).collect();

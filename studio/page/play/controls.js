@@ -52,6 +52,8 @@ function toggle(label, pressed, action, disabled = false) {
  * @property {(action: object) => void} act
  * @property {() => void} toggleHeat
  * @property {() => void} toggleTree
+ * @property {boolean} explorer whether the explorer is open
+ * @property {() => void} toggleExplorer
  * @property {boolean} arrows whether the first moves of the lines are drawn
  * @property {() => void} toggleArrows
  * @property {(number: number) => void} setUp opens the settings of an engine
@@ -98,6 +100,7 @@ export function thoughtButtons(game, on) {
       ${toggle('Policy', on.heat && game.analysis, on.toggleHeat, !game.analysis)}
       ${toggle('Search tree', on.tree, on.toggleTree, !game.analysis)}
       ${toggle('Arrows', on.arrows, on.toggleArrows, !game.analysis)}
+      ${toggle('Explorer', on.explorer, on.toggleExplorer)}
       ${toggle('Threat', game.analysts[2].on, () => on.act({ do: 'threat', on: !game.analysts[2].on }), game.engines.length === 0)}
       ${toggle('Second engine', second.on, () => (second.on ? on.act({ do: 'analyst', number: 1, settings: { ...second, on: false } })
         : on.setUp(1)), game.engines.length === 0)}

@@ -41,8 +41,12 @@ export class MoveList {
     const move = list?.querySelector('[aria-current]');
     if (!list || state === this.#scrolled) return;
     this.#scrolled = state;
+    if (!move) {
+      list.scrollTop = 0;
+      return;
+    }
     const from = list.getBoundingClientRect();
-    const at = move?.getBoundingClientRect() ?? { top: from.top, bottom: from.top };
+    const at = move.getBoundingClientRect();
     if (at.top < from.top) list.scrollTop -= from.top - at.top;
     else if (at.bottom > from.bottom) list.scrollTop += at.bottom - from.bottom;
   }

@@ -3,7 +3,7 @@
  *
  * @import {GameView, Review, Side, Thoughts} from '../types.js'
  */
-import { act, addVariation, look, verdicts } from '../server.js';
+import { act, addVariation, explore, look, verdicts } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { news } from './announcer.js';
 import { BoardEditor } from './board_editor.js';
@@ -13,6 +13,7 @@ import { boardAsText, browseButtons, gameButtons, playerStrip, thoughtButtons } 
 import { EngineForm } from './engine_form.js';
 import { enginePanels, evaluationsAt } from './engine_panels.js';
 import { evaluationBar } from './evaluation.js';
+import { ExplorerPanel } from './explorer.js';
 import { GameFiles } from './game_files.js';
 import { hintLine } from './hint.js';
 import { press } from './keyboard.js';
@@ -50,6 +51,7 @@ export class PlayRoom {
   #review = null;
   #looking = new Looking(look, () => this.#draw());
   #moves = new MoveList();
+  #explorer = new ExplorerPanel(explore, () => this.#draw());
   #verdicts = new VerdictPanel(verdicts, () => this.#draw());
   #menu = new MoveMenu(() => this.#draw());
   #view = new BoardView({
@@ -357,6 +359,8 @@ export class PlayRoom {
         act: (action) => this.#act(action),
         toggleHeat: redraw(() => { this.#view.heat = !this.#view.heat; }),
         toggleTree: () => this.#tree.toggle(),
+        explorer: this.#explorer.isOpen,
+        toggleExplorer: () => this.#explorer.toggle(),
         arrows: this.#view.arrows,
         toggleArrows: () => this.#view.toggleArrows(),
         setUp: (number) => this.#engineForm.open(number, game),
@@ -375,6 +379,7 @@ export class PlayRoom {
           menu: (to) => this.#openMenu(to),
         })}</div>
       ${this.#verdicts.view(mayTell(game, this.#looking.isLast) ? fen : null, { play: (uci) => this.#send(uci), point: (uci) => this.#view.point(uci) })}
+      ${this.#explorer.view(fen, `${game.file?.number} ${game.moves.length}`, { play: (uci) => this.#send(uci), point: (uci) => this.#view.point(uci) })}
       ${browseButtons(this.#looking, game.undo, {
         go: (to) => this.#go(to),
         menu: () => this.#openMenu(node),

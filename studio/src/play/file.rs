@@ -70,6 +70,10 @@ impl PgnFile {
         self.games.len()
     }
 
+    pub fn games(&self) -> &[PgnGame] {
+        &self.games
+    }
+
     pub fn headlines(&self) -> Vec<Headline> {
         self.games.iter().map(Headline::of).collect()
     }

@@ -26,6 +26,7 @@ use super::access::{Access, Denied};
 use super::assets;
 use super::events::EventSource;
 use crate::boards::Boards;
+use crate::explorer::Explorer;
 use crate::matches::{FollowedMatches, MatchHandle};
 use crate::play::{ActionError, TableHandle};
 use crate::puzzles::PuzzleDesk;
@@ -61,6 +62,7 @@ pub struct Studio {
     matches: MatchHandle,
     runs: RunBoard,
     puzzles: PuzzleDesk,
+    explorer: Explorer,
     tables: Tables,
     events: EventSource,
     access: Arc<Access>,
@@ -77,6 +79,7 @@ pub struct Rooms {
     pub boards: Boards,
     pub tables: Tables,
     pub puzzles: PuzzleDesk,
+    pub explorer: Explorer,
 }
 
 /// Actions that the rate limit still allows.
@@ -98,7 +101,7 @@ impl Budget {
 
 impl Studio {
     pub fn new(rooms: Rooms, access: Access) -> Studio {
-        let Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles } = rooms;
+        let Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles, explorer } = rooms;
         let topics = vec![
             ("game", table.game.clone()),
             ("thoughts", table.thoughts.clone()),
@@ -109,7 +112,7 @@ impl Studio {
         ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
         let (events, access) = (EventSource::new(topics, boards), Arc::new(access));
-        Studio { table, reviews, matches, runs, tables, puzzles, events, access, budget }
+        Studio { table, reviews, matches, runs, tables, puzzles, explorer, events, access, budget }
     }
 }
 
@@ -130,6 +133,7 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/play/tree", post(play::tree))
         .route("/api/play/setup", post(play::set_up_position))
         .route("/api/verdicts", get(play::find_verdicts))
+        .route("/api/explorer", get(play::explore))
         .route("/api/openings", get(play::find_openings))
         .route("/api/review", post(play::act_review))
         .route("/api/review/pgn", get(play::review_pgn))

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Studio, answer, answer_with, pgn_file, refuse, reject};
-use crate::play::{Action, ActionError, PgnFile, set_up, verdicts};
+use crate::play::{Action, ActionError, PgnError, PgnFile, set_up, verdicts};
 use crate::reviews::ReviewCommand;
 
 const MOST_OPENINGS: usize = 30;
@@ -110,7 +110,13 @@ pub(super) async fn load(
         Ok(text) => text,
         Err(refused) => return refused,
     };
-    match tokio::task::spawn_blocking(move || PgnFile::read(&text)).await {
+    let explorer = studio.explorer.clone();
+    let read = move || {
+        let file = PgnFile::read(&text)?;
+        explorer.import(&text, &file);
+        Ok::<_, PgnError>(file)
+    };
+    match tokio::task::spawn_blocking(read).await {
         Ok(Ok(file)) => answer(studio.table.load(file, query.replace).await),
         Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
         Err(_) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be read."),
@@ -161,6 +167,11 @@ pub(super) async fn tree(
         Ok(Json(TreeQuestion { moves })) => answer_with(studio.table.tree(moves).await),
         Err(rejection) => reject(&rejection),
     }
+}
+
+pub(super) async fn explore(State(studio): State<Studio>, Query(query): Query<VerdictQuery>) -> Response {
+    let looked = tokio::task::spawn_blocking(move || studio.explorer.look(&query.fen)).await;
+    answer_with(looked.unwrap_or_else(|_| Err(ActionError::NotNow("The games cannot be read.".to_owned()))))
 }
 
 #[derive(Deserialize)]

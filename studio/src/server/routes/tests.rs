@@ -15,6 +15,7 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
     let runs = RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
     let puzzles = PuzzleDesk::new(None, reviews.clone());
+    let explorer = Explorer::new(table.library.clone(), None);
     let rooms = Rooms {
         table,
         reviews,
@@ -24,6 +25,7 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
         boards,
         tables: Tables::builtin(ProbeRules::default()),
         puzzles,
+        explorer,
     };
     (router(Studio::new(rooms, Access { port: 8645, token: None, public: None })), runs)
 }
@@ -190,4 +192,23 @@ async fn a_file_that_is_too_large_is_refused_with_a_way_out() {
     let app = app(&folder);
     let (status, _, body) = ask(&app, "POST", "/api/play/file", &" ".repeat(play::LONGEST_PGN + 1)).await;
     assert!(status == StatusCode::PAYLOAD_TOO_LARGE && body.contains("64 MB"), "{body}");
+}
+
+#[tokio::test]
+async fn the_explorer_knows_a_loaded_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let look = || {
+        ask(
+            &app,
+            "GET",
+            "/api/explorer?fen=rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR%20w%20KQkq%20-%200%201",
+            "",
+        )
+    };
+    assert!(look().await.2.contains("\"moves\":[]"));
+    assert_eq!(ask(&app, "POST", "/api/play/file?replace=true", "1. e4 e5 1-0").await.0, StatusCode::OK);
+    let (status, _, body) = look().await;
+    assert!(status == StatusCode::OK && body.contains("\"san\":\"e4\",\"games\":1,\"white\":1"), "{body}");
+    assert_eq!(ask(&app, "GET", "/api/explorer?fen=nonsense", "").await.0, StatusCode::BAD_REQUEST);
 }

@@ -1,0 +1,98 @@
+/**
+ * The explorer: what was played in the position on the board, in imported games and the library's, and what the book has.
+ *
+ * @import {Explored, ExploredMove} from '../types.js'
+ */
+import { recall, remember } from '../memory.js';
+import { html, nothing } from '../vendor/lit-html.js';
+import { shownSan } from './settings.js';
+
+/** Moves that are listed. */
+const SHOWN = 12;
+
+/** Shares of White's wins, draws and Black's wins in per cent, which sum to 100; `null` if no result is known. @param {ExploredMove} move */
+export function shares({ white, draws, black }) {
+  const known = white + draws + black;
+  if (known === 0) return null;
+  const [whites, drawn] = [white, draws].map((count) => Math.round((100 * count) / known));
+  return [whites, Math.min(drawn, 100 - whites), Math.max(0, 100 - whites - drawn)];
+}
+
+/** What is looked into, in words. @param {Explored} explored */
+export function sourceWords({ games, has_book }) {
+  const counted = `${games.toLocaleString('en')} ${games === 1 ? 'game' : 'games'} of the library and of loaded PGNs`;
+  return has_book ? `${counted}, and the book` : counted;
+}
+
+export class ExplorerPanel {
+  isOpen = recall('explorer').open === 'on';
+  #ask;
+  #changed;
+  /** What was asked for last: the position, and a number that grows with the games. */
+  #state = '';
+  /** @type {Explored | null} */
+  #explored = null;
+
+  /**
+   * @param {(fen: string) => Promise<Explored | null>} ask
+   * @param {() => void} changed
+   */
+  constructor(ask, changed) {
+    this.#ask = ask;
+    this.#changed = changed;
+  }
+
+  toggle() {
+    this.isOpen = !this.isOpen;
+    remember('explorer', { open: this.isOpen ? 'on' : '' });
+    this.#changed();
+  }
+
+  /** @param {string} fen @param {string} games other games may be known after it has changed */
+  async #follow(fen, games) {
+    const state = `${fen} ${games}`;
+    if (state === this.#state) return;
+    this.#state = state;
+    const explored = await this.#ask(fen);
+    if (this.#state !== state) return;
+    this.#explored = explored;
+    this.#changed();
+  }
+
+  /**
+   * @param {string} fen of the position on the board
+   * @param {string} games
+   * @param {{play: (uci: string) => void, point: (uci: string | null) => void}} on
+   */
+  view(fen, games, { play, point }) {
+    if (!this.isOpen) return nothing;
+    this.#follow(fen, games);
+    const explored = this.#explored;
+    if (!explored) return nothing;
+    return html`
+      <section class="explorer" aria-label="Explorer">
+        <div class="found" tabindex="0" role="region" aria-label="Moves that were played"><table class="results">
+          <thead><tr><th scope="col">Move</th><th scope="col">Games</th><th scope="col">White, draw, Black</th>${explored.has_book
+            ? html`<th scope="col">Book</th>` : nothing}</tr></thead>
+          <tbody>${explored.moves.slice(0, SHOWN).map((move) => html`
+            <tr><td><button type="button" class="link" @click=${() => play(move.uci)} @mouseenter=${() => point(move.uci)}
+              @mouseleave=${() => point(null)} @focus=${() => point(move.uci)} @blur=${() => point(null)}>${shownSan(move.san)}</button></td>
+              <td>${move.games.toLocaleString('en')}</td><td>${results(move)}</td>${explored.has_book
+                ? html`<td>${move.book === null ? nothing : `${Math.round(100 * move.book)} %`}</td>` : nothing}</tr>`)}</tbody>
+        </table></div>
+        <p class="small">${explored.moves.length === 0 ? 'This position is new. ' : nothing}${sourceWords(explored)}.</p>
+      </section>`;
+  }
+}
+
+/** @param {ExploredMove} move */
+function results(move) {
+  const known = shares(move);
+  if (!known) return '–';
+  const [white, draws, black] = known;
+  return html`<svg class="shares" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="white" width=${white} height="10"></rect><rect class="drawn" x=${white} width=${draws} height="10"></rect>
+      <rect class="black" x=${white + draws} width=${black} height="10"></rect></svg>
+    <span class="unseen">White ${white} %, draw ${draws} %, Black ${black} %</span>
+    <span aria-hidden="true">${white} ${draws} ${black}</span>`;
+}

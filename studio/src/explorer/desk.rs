@@ -1,0 +1,162 @@
+//! What the explorer looks into: the games that were imported since the start, the library's, and a book.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::chess::book::Book;
+use engine::chess::position::Game;
+use serde::Serialize;
+use shakmaty::san::SanPlus;
+
+use super::index::{GameIndex, MoveCount};
+use crate::play::{ActionError, Library, PgnFile};
+
+/// The most of imported files, the earliest of which goes first.
+const MOST_FILES: usize = 10;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplorerMove {
+    pub uci: String,
+    pub san: String,
+    pub games: u32,
+    pub white: u32,
+    pub draws: u32,
+    pub black: u32,
+    /// Its share of the weights in the book, 0 to 1.
+    pub book: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplorerView {
+    /// The most played first.
+    pub moves: Vec<ExplorerMove>,
+    /// That are looked into.
+    pub games: usize,
+    pub has_book: bool,
+}
+
+#[derive(Default)]
+struct Known {
+    /// By the text's hash, so that a file that is loaded again counts once.
+    files: Vec<(u64, GameIndex)>,
+    /// By name, with the time of the file.
+    library: HashMap<String, (u64, GameIndex)>,
+}
+
+#[derive(Clone)]
+pub struct Explorer {
+    library: Library,
+    book: Option<Arc<Book>>,
+    known: Arc<Mutex<Known>>,
+}
+
+impl std::fmt::Debug for Explorer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Explorer").field("library", &self.library).finish_non_exhaustive()
+    }
+}
+
+impl Explorer {
+    pub fn new(library: Library, book: Option<Book>) -> Explorer {
+        Explorer { library, book: book.map(Arc::new), known: Arc::default() }
+    }
+
+    /// `text` is that of the file.
+    pub fn import(&self, text: &[u8], file: &PgnFile) {
+        let key = BuildHasherDefault::<DefaultHasher>::default().hash_one(text);
+        let index = GameIndex::of(file.games());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.files.retain(|(other, _)| *other != key);
+        if known.files.len() >= MOST_FILES {
+            known.files.remove(0);
+        }
+        known.files.push((key, index));
+    }
+
+    /// Files of the library that have changed are read again.
+    pub fn look(&self, fen: &str) -> Result<ExplorerView, ActionError> {
+        let game = Game::from_fen(fen).map_err(|error| ActionError::Invalid(error.to_string()))?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.follow(&mut known.library);
+        let indexes = || {
+            let files = known.files.iter().map(|(_, index)| index);
+            files.chain(known.library.values().map(|(_, index)| index))
+        };
+        let booked = self.book.as_ref().map(|book| book.moves(&game)).unwrap_or_default();
+        let weights: f64 = booked.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        let mut moves = Vec::new();
+        for m in game.legal_moves() {
+            let mut count = MoveCount::default();
+            indexes().for_each(|index| count.add(index.count(&game, m)));
+            let weight = booked.iter().find(|(other, _)| *other == m).map(|(_, weight)| f64::from(*weight));
+            if count.games == 0 && weight.is_none() {
+                continue;
+            }
+            let MoveCount { games, white, draws, black } = count;
+            moves.push(ExplorerMove {
+                uci: Game::uci(m, shakmaty::Position::castles(game.position()).mode().is_chess960()),
+                san: SanPlus::from_move(game.position().clone(), m).to_string(),
+                games,
+                white,
+                draws,
+                black,
+                book: weight.map(|weight| if weights > 0.0 { weight / weights } else { 0.0 }),
+            });
+        }
+        moves.sort_by(|a, b| {
+            b.games.cmp(&a.games).then(b.book.partial_cmp(&a.book).expect("shares are numbers"))
+        });
+        let games = indexes().map(|index| index.games).sum();
+        Ok(ExplorerView { moves, games, has_book: self.book.is_some() })
+    }
+
+    fn follow(&self, indexed: &mut HashMap<String, (u64, GameIndex)>) {
+        let listed = self.library.list();
+        indexed.retain(|name, _| listed.iter().any(|game| game.name == *name));
+        for game in listed {
+            let is_known = indexed.get(&game.name).is_some_and(|(modified, _)| *modified == game.modified_s);
+            if is_known && !game.unfinished {
+                continue;
+            }
+            let text = self.library.read(&game.name).ok().and_then(|saved| saved.pgn().map(str::to_owned));
+            let file = text.and_then(|text| PgnFile::read(text.as_bytes()).ok());
+            let index = file.map(|file| GameIndex::of(file.games())).unwrap_or_default();
+            indexed.insert(game.name, (game.modified_s, index));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+    #[test]
+    fn imported_games_are_counted_once_beside_the_book() {
+        let folder = tempfile::tempdir().unwrap();
+        // The initial position's key in Polyglot; d2d4 has three quarters of the weight.
+        let entry = |m: u16, weight: u16| {
+            let mut bytes = 0x463b_9618_1691_fc9c_u64.to_be_bytes().to_vec();
+            bytes.extend([m.to_be_bytes(), weight.to_be_bytes()].concat());
+            bytes.extend([0; 4]);
+            bytes
+        };
+        // From and to by file and rank: e2e4 and d2d4.
+        let squares = |from: u16, to: u16| from << 6 | to;
+        let bytes = [entry(squares(12, 28), 1), entry(squares(11, 27), 3)].concat();
+        let explorer =
+            Explorer::new(Library::new(folder.path().join("games")), Some(Book::from_bytes(bytes).unwrap()));
+        let text = b"1. e4 e5 1-0\n\n1. e4 c5 0-1\n";
+        for _ in 0..2 {
+            explorer.import(text, &PgnFile::read(text).unwrap());
+        }
+        let view = explorer.look(START).unwrap();
+        assert_eq!((view.games, view.has_book, view.moves.len()), (2, true, 2));
+        let (e4, d4) = (&view.moves[0], &view.moves[1]);
+        assert_eq!((e4.san.as_str(), e4.games, e4.white, e4.black, e4.book), ("e4", 2, 1, 1, Some(0.25)));
+        assert_eq!((d4.uci.as_str(), d4.games, d4.book), ("d2d4", 0, Some(0.75)));
+        assert!(explorer.look("nonsense").is_err());
+    }
+}

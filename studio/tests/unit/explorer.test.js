@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { emptyPage } from './page.js';
+
+emptyPage();
+const { ExplorerPanel, shares, sourceWords } = await import('../../page/play/explorer.js');
+
+const move = (white, draws, black) => ({ uci: 'e2e4', san: 'e4', games: white + draws + black, white, draws, black, book: null });
+
+test('shares of results sum to a hundred, and games without a result have none', () => {
+  assert.deepEqual([move(1, 1, 1), move(2, 0, 1), move(0, 1, 1), move(0, 0, 0)].map(shares), [[33, 33, 34], [67, 0, 33], [0, 50, 50], null]);
+  assert.equal(sourceWords({ games: 1, has_book: true }), '1 game of the library and of loaded PGNs, and the book');
+});
+
+test('a position is asked about once while it is open, and again when there are other games', async () => {
+  const asked = [];
+  const panel = new ExplorerPanel(async (fen) => {
+    asked.push(fen);
+    return { moves: [move(1, 0, 0)], games: 1, has_book: false };
+  }, () => {});
+  const on = { play: () => {}, point: () => {} };
+  panel.view('a', '1', on);
+  assert.deepEqual(asked, []);
+  panel.toggle();
+  for (const [fen, games] of [['a', '1'], ['a', '1'], ['b', '1'], ['b', '2']]) panel.view(fen, games, on);
+  await new Promise(setImmediate);
+  assert.deepEqual(asked, ['a', 'b', 'b']);
+});
