@@ -70,14 +70,12 @@ impl Evidence {
         self.searches.range(..=most).next_back().map(|(level, lines)| (*level, lines.as_slice()))
     }
 
-    /// The value after the second best move.
-    pub fn second(&self, best: Move, most: u32) -> Option<PositionValue> {
+    /// The second best move's line.
+    pub fn second(&self, best: Move, most: u32) -> Option<&JudgedLine> {
         let searched = self.alternatives.range(..=most).rev().find(|(_, other)| other.without == best);
         match searched {
-            Some((_, alternative)) => alternative.line.as_ref().map(|line| line.value),
-            None => {
-                self.lines(most)?.1.iter().find(|line| line.pv.first() != Some(&best)).map(|line| line.value)
-            }
+            Some((_, alternative)) => alternative.line.as_ref(),
+            None => self.lines(most)?.1.iter().find(|line| line.pv.first() != Some(&best)),
         }
     }
 }

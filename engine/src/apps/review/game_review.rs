@@ -7,7 +7,7 @@ use super::clocks::times_spent;
 use super::evidence::Evidence;
 use super::judgement::{Class, Mark, MateChange, PositionValue, game_accuracy, move_accuracy};
 use super::material::{Phase, value_of};
-use super::reasons::{reason, words};
+use super::reasons::{Motif, reason, words};
 use super::verdict::Verdicts;
 use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
@@ -38,6 +38,8 @@ pub struct ReviewedMove {
     pub best_san: Vec<String>,
     /// Why an error fails: what the answer proves on the board, and its line.
     pub refutation: Option<String>,
+    /// Of the refutation.
+    pub motif: Option<Motif>,
     /// 0 to 100.
     pub accuracy: f64,
     /// Before the move.
@@ -143,8 +145,10 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
     let mates = after.value.mate.is_some_and(|mate| mate.winner != mover);
     let refutation = if is_error { refutation(position, m, &after.line, mates) } else { None };
     let (before, after) = (before.value, after.value);
+    let (motif, refutation) = refutation.filter(|_| wanted).unzip();
     Some(ReviewedMove {
-        refutation: refutation.filter(|_| wanted),
+        refutation,
+        motif,
         ply,
         position: position.clone(),
         last_move: verdicts.games[ply].last_move(),
@@ -168,12 +172,13 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
 }
 
 /// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`. Taking back what `m` took refutes nothing.
-fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<String> {
+fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<(Motif, String)> {
     let mut after = position.clone();
     after.play_unchecked(m);
     let (motif, plies) = reason(&after, line, m.capture().map_or(0, value_of), mates)?;
     let line = sans(&after, &line[..plies]);
-    Some(format!("{} {}: {}", line[0], words(&motif), numbered(&after, &line)))
+    let text = format!("{} {}: {}", line[0], words(&motif), numbered(&after, &line));
+    Some((motif, text))
 }
 
 /// From the start, with their history.
@@ -209,7 +214,7 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
             blunders: count(Mark::Blunder),
             missed_wins: of_class(Class::MissedWin),
             unclear: of_class(Class::Unclear),
-            phases: [Phase::Opening, Phase::Middlegame, Phase::Endgame].map(mean),
+            phases: Phase::ALL.map(mean),
             spent: own.iter().filter_map(|played| played.spent).reduce(|sum, spent| sum + spent),
         }
     };
@@ -304,7 +309,7 @@ mod tests {
             GameReview::new(game, &found, None).moves[2].class
         };
         assert_eq!(class((50.0, 5.0), (50.0, 10.0)), Class::Blunder);
-        assert_eq!(class((50.0, 5.0), (50.0, 48.0)), Class::Unclear);
+        assert_eq!(class((50.0, 5.0), (50.0, 48.0)), Class::Good, "the deeper search finds no error");
         assert_eq!(class((50.0, 48.0), (50.0, 5.0)), Class::Unclear);
         assert_eq!(class((50.0, 5.0), (50.0, 35.0)), Class::Inaccuracy, "the milder of two marks");
         assert_eq!(class((50.0, 42.0), (50.0, 45.0)), Class::Good);
@@ -320,7 +325,31 @@ mod tests {
         let mate = JudgedMate { winner: Color::Black, moves: 1 };
         assert_eq!((review.moves[3].before.white, review.moves[3].before.mate), (0.0, Some(mate)));
         assert_eq!(review.moves[3].mark, None, "mate is the best move");
-        // The choice of all searches is no error, but the position was worth its second best move.
-        assert_eq!((review.moves[2].mark, review.moves[2].before.white), (None, 50.0));
+        // The choice of its own searches is no error, though a later one is against it: the position was worth its second
+        // best move.
+        let choice = &review.moves[2];
+        assert_eq!((choice.mark, choice.class, choice.before.white), (None, Class::Unclear, 50.0));
+    }
+
+    #[test]
+    fn praise_that_is_not_settled_is_left_out() {
+        let (games, _) = read_games(b"[FEN \"4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1\"]\n\n1. Ra7 Kf8 *");
+        let game = &games[0].1;
+        // White's expected points after the second best move.
+        let of = |second: f64| {
+            let best = [("a1a7", 80.0), ("e8f8", 80.0), ("h1h8", 80.0)];
+            evidence(game, 1, &best, &[second, 80.0, 80.0])
+        };
+        let class = |first: f64, second: f64| {
+            let (mut found, key) = (of(first), SearchKey { level: 0, without: None });
+            for (found, deeper) in found.iter_mut().zip(of(second)) {
+                found.add(SearchKey { level: 1, ..key }, deeper.found(key).unwrap().to_vec());
+            }
+            GameReview::new(game, &found, None).moves[0].class
+        };
+        assert_eq!(
+            (class(50.0, 55.0), class(50.0, 75.0), class(75.0, 50.0)),
+            (Class::Only, Class::Best, Class::Best)
+        );
     }
 }

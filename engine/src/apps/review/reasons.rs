@@ -57,6 +57,25 @@ pub enum Motif {
     Perpetual,
 }
 
+impl Motif {
+    /// What an answer with this motif does, for tables.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Motif::Mate { .. } => "mate",
+            Motif::Hanging { .. } => "undefended piece",
+            Motif::Takes { .. } => "winning capture",
+            Motif::Fork { .. } => "fork",
+            Motif::Pin { .. } => "pin",
+            Motif::Skewer { .. } => "skewer",
+            Motif::Discovered { .. } => "discovered attack",
+            Motif::Trapped { .. } => "trapped piece",
+            Motif::Overloaded { .. } => "overloaded defender",
+            Motif::Promotion { .. } => "promotion",
+            Motif::Perpetual => "perpetual check",
+        }
+    }
+}
+
 /// What the side to move achieves by `line`, and the plies until it is visible. `None` if nothing is proven. `owed` is
 /// what it has just lost, in centipawns: taking that back is no reason. Only with `mates` is a mate at the line's end
 /// forced.

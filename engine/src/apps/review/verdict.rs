@@ -25,14 +25,23 @@ pub struct Verdict {
     pub value: PositionValue,
     /// Begins with the best move; empty at the game's end.
     pub line: Vec<Move>,
-    /// After the second best move.
-    second: Option<PositionValue>,
+    second: Option<Second>,
+    /// Of the deepest search of this position.
+    choice: Option<Move>,
     /// Of the search that found the value; the highest number for ends and tablebases.
     level: u32,
     /// The value is that of the next position.
     is_fed_back: bool,
     /// The value before the next position's was known.
     alone: PositionValue,
+}
+
+/// The second best move of a position.
+#[derive(Clone, Debug, PartialEq)]
+struct Second {
+    value: PositionValue,
+    /// Begins with the move.
+    line: Vec<Move>,
 }
 
 /// Of a move.
@@ -48,6 +57,15 @@ pub struct Judgement {
 impl Judgement {
     fn of(class: Class) -> Judgement {
         Judgement { class, mark: None, mate: None, loss: 0.0 }
+    }
+
+    fn is_error(&self) -> bool {
+        self.mark.is_some_and(Mark::is_error)
+    }
+
+    /// For a move that is no error, though the searches do not agree on how good it is.
+    fn without_praise(self) -> Judgement {
+        if self.decision() == UNMARKED { self } else { Judgement::of(Class::Best) }
     }
 
     /// Two searches agree about a move if this is the same.
@@ -113,16 +131,23 @@ impl Verdicts {
 
     /// `None` if the position before or after the move was not evaluated.
     pub fn final_judgement(&self, ply: usize) -> Option<Judgement> {
+        let judged = self.weighed(ply)?;
+        // Only searches of the positions after the move are against it.
+        let is_choice = self.verdict(ply).is_some_and(|before| before.choice == Some(self.moves[ply]));
+        Some(if is_choice && judged.is_error() { Judgement::of(Class::Unclear) } else { judged })
+    }
+
+    fn weighed(&self, ply: usize) -> Option<Judgement> {
         let now = self.judgement(ply, self.by_level.len() as u32 - 1)?;
         if self.is_settled(ply) {
             return Some(now);
         }
         let seen = self.decisive(ply);
-        if seen.iter().flatten().all(|judged| judged.decision() == UNMARKED) {
-            return Some(now);
+        // An error must be found twice; that a move is none is taken from the deepest searches.
+        if seen[1..].iter().flatten().all(|judged| !judged.is_error()) {
+            return Some(now.without_praise());
         }
-        let errors =
-            seen.iter().map(|judged| judged.filter(|judged| judged.mark.is_some_and(Mark::is_error)));
+        let errors = seen.iter().map(|judged| judged.filter(Judgement::is_error));
         // If all agree that the move is an error, the mildest mark holds.
         let mildest: Option<Vec<Judgement>> = errors.collect();
         let mildest = mildest.filter(|_| self.level(ply) > 0);
@@ -151,7 +176,8 @@ impl Verdicts {
             before.line.first() == Some(&self.moves[ply])
                 && before
                     .second
-                    .is_some_and(|second| Praise::is_possible(before.value.of(mover), second.of(mover)))
+                    .as_ref()
+                    .is_some_and(|second| Praise::is_possible(before.value.of(mover), second.value.of(mover)))
         })
     }
 
@@ -216,10 +242,10 @@ impl Verdicts {
             false if ply < self.book => Class::Book,
             false => Class::Best,
         };
-        let (best, Some(second)) = (before.value.of(mover), before.second.map(|second| second.of(mover)))
-        else {
+        let (best, Some(second)) = (before.value.of(mover), &before.second) else {
             return Judgement::of(plain);
         };
+        let second = second.value.of(mover);
         if plain != Class::Best || !Praise::is_possible(best, second) {
             return Judgement::of(plain);
         }
@@ -250,16 +276,19 @@ fn verdicts(games: &[Game], moves: &[Move], evidence: &[Evidence], most: u32) ->
 fn alone(game: &Game, evidence: &Evidence, most: u32) -> Option<Verdict> {
     let (level, lines) = match value_of_end(game) {
         Some(value) => {
-            let (line, second, level, is_fed_back) = (Vec::new(), None, u32::MAX, false);
-            return Some(Verdict { value, line, second, level, is_fed_back, alone: value });
+            let (line, second, choice, level, is_fed_back) = (Vec::new(), None, None, u32::MAX, false);
+            return Some(Verdict { value, line, second, choice, level, is_fed_back, alone: value });
         }
         None => evidence.lines(most)?,
     };
     let best = lines.first()?;
     let second = evidence.second(*best.pv.first()?, most);
+    let second = second.map(|second| Second { value: second.value, line: second.pv.clone() });
     let value = evidence.known.unwrap_or(best.value);
     let level = if evidence.known.is_some() { u32::MAX } else { level };
-    Some(Verdict { value, line: best.pv.clone(), second, level, is_fed_back: false, alone: value })
+    let line = best.pv.clone();
+    let choice = line.first().copied();
+    Some(Verdict { value, line, second, choice, level, is_fed_back: false, alone: value })
 }
 
 fn fed_back(verdict: Verdict, next: &Verdict, m: Move, mover: Color) -> Verdict {
@@ -272,19 +301,21 @@ fn fed_back(verdict: Verdict, next: &Verdict, m: Move, mover: Color) -> Verdict 
         |mate: JudgedMate| JudgedMate { moves: mate.moves + u32::from(mate.winner == mover), ..mate };
     let later = PositionValue { mate: next.value.mate.map(one_longer), ..next.value };
     let alone = verdict.value;
-    let line = || std::iter::once(m).chain(next.line.iter().copied()).collect();
+    let line: Vec<Move> = std::iter::once(m).chain(next.line.iter().copied()).collect();
     if later.of(mover) > alone.of(mover) {
         // The search's choice is the second best of another move.
-        let second = if is_choice { verdict.second } else { Some(alone) };
-        return Verdict { value: later, line: line(), second, is_fed_back: true, ..verdict };
+        let choice = Second { value: alone, line: verdict.line };
+        let second = if is_choice { verdict.second } else { Some(choice) };
+        return Verdict { value: later, line, second, is_fed_back: true, ..verdict };
     }
     match verdict.second {
-        // The second best move is a way out, if the choice turns out worse.
-        Some(second) if is_choice && second.of(mover) > later.of(mover) => {
-            let value = if second.of(mover) < alone.of(mover) { second } else { alone };
-            Verdict { value, ..verdict }
+        // The choice turns out worse than the second best move.
+        Some(second) if is_choice && second.value.of(mover) > later.of(mover) => {
+            let value = if second.value.of(mover) < alone.of(mover) { second.value } else { alone };
+            let choice = Some(Second { value: later, line });
+            Verdict { value, line: second.line, second: choice, ..verdict }
         }
-        _ if is_choice => Verdict { value: later, line: line(), is_fed_back: true, ..verdict },
-        _ => verdict,
+        second if is_choice => Verdict { value: later, line, second, is_fed_back: true, ..verdict },
+        second => Verdict { second, ..verdict },
     }
 }
