@@ -133,8 +133,7 @@ fn a_network_learns_from_its_own_games() {
     // Repeating a key's existing value is allowed.
     let same = [&learn("runs/a", &more)[..], &["--set", "train.model.filters=8"]].concat();
     let said = succeeds(trainer(at, &same)).stdout;
-    let complete =
-        "4 of 4 iterations done: complete; to go on: philidor-trainer rl --run runs/a --resume";
+    let complete = "4 of 4 iterations done: complete; to go on: philidor-trainer rl --run runs/a --resume";
     assert!(String::from_utf8_lossy(&said).starts_with(complete), "{}", String::from_utf8_lossy(&said));
     // A resumed run without limits has its earlier limits.
     let said = succeeds(trainer(at, &["rl", "--run", "runs/a", "--resume"])).stdout;

@@ -1,6 +1,5 @@
 //! Reviews one game at a time, in a thread with its own engine.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -229,8 +228,8 @@ impl ReviewDesk {
         let review = GameReview::new(game, evidence, None);
         let mut text = Vec::new();
         let title = title(view);
-        let title = PageTitle { file: Path::new("game.pgn"), judge: &title };
-        page::write(&title, std::slice::from_ref(&review), &mut text).ok()?;
+        let title = PageTitle { games: "game.pgn", judge: &title };
+        page::write(&title, None, std::slice::from_ref(&review), &mut text).ok()?;
         Some(text)
     }
 

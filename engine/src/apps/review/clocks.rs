@@ -21,6 +21,22 @@ pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
     spent
 }
 
+/// Before each move, the mover's share of the time control's first period, by `[%clk]` comments.
+pub fn clocks_left(game: &PgnGame) -> Vec<Option<f64>> {
+    let control = game.tag("TimeControl").and_then(|control| time_control(&control));
+    let Some((base, _)) = control.filter(|(base, _)| *base > 0.0) else {
+        return vec![None; game.moves().len()];
+    };
+    // Seconds of the player to move and of the other.
+    let mut clocks = [Some(base); 2];
+    let mut left = Vec::new();
+    for node in game.tree.main_line() {
+        left.push(clocks[0].map(|seconds| seconds / base));
+        clocks = [clocks[1], game.tree.command(node, "clk").and_then(seconds)];
+    }
+    left
+}
+
 /// In seconds, of a time control such as `300+3`.
 fn time_control(control: &str) -> Option<(f64, f64)> {
     let (base, increment) = control.split_once('+').unwrap_or((control, "0"));
@@ -35,6 +51,21 @@ mod tests {
     fn spent(text: &str) -> Vec<Option<f64>> {
         let (games, _) = read_games(text.as_bytes());
         times_spent(&games[0].1).into_iter().map(|time| time.map(|time| time.as_secs_f64())).collect()
+    }
+
+    #[test]
+    fn clocks_are_shares_of_the_first_period() {
+        let left = |text: &str| {
+            let (games, _) = read_games(text.as_bytes());
+            clocks_left(&games[0].1)
+        };
+        let moves = "1. e4 {[%clk 0:02:30]} e5 2. Nf3 {[%clk 0:00:15]} Nc6 3. Bb5 *";
+        let full = Some(1.0);
+        assert_eq!(
+            left(&format!("[TimeControl \"300+3\"]\n\n{moves}")),
+            [full, full, Some(0.5), None, Some(0.05)]
+        );
+        assert_eq!(left(moves), [None; 5], "no time control");
     }
 
     #[test]

@@ -109,14 +109,19 @@ impl From<Side> for Option<Color> {
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Example: philidor review games.pgn --quality deep
-         philidor review games.pgn --judge stockfish --time 60")]
+         philidor review games.pgn --judge stockfish --time 60\n  \
+         philidor review games/*.pgn --player \"Tal, Mikhail\" --quality fast --out tal")]
 pub struct ReviewConfig {
-    /// PGN file with any number of games, or - for standard input
-    pub game: PathBuf,
-    /// Path of the results; .pgn and .html are added [default: the game file's, with .review; stdin.review for standard
-    /// input]
+    /// PGN files with any number of games, or - for standard input
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Path of the results; .pgn and .html are added [default: the file's, with .review; stdin.review for standard
+    /// input; needed for several files]
     #[arg(long)]
     pub out: Option<PathBuf>,
+    /// Review this player's games only, and begin with a report on them; the name as in the games, in any case
+    #[arg(long, value_name = "NAME", conflicts_with = "side")]
+    pub player: Option<String>,
     #[command(flatten)]
     pub effort: EffortArgs,
     #[command(flatten)]
@@ -199,6 +204,7 @@ impl ReviewConfig {
     pub fn further_text(&self) -> String {
         let mut text =
             if self.from_ply > 0 { format!(", from ply {}", self.from_ply) } else { String::new() };
+        text += &self.player.as_ref().map_or(String::new(), |name| format!(", games of {name}"));
         if self.judge.is_none() {
             let settings = self.engine.settings();
             text += &format!(", {} MiB a search", (settings.hash / settings.threads).max(1));
@@ -223,25 +229,38 @@ impl ReviewConfig {
         Ok(OwnJudges::new(judges, tables))
     }
 
-    pub fn is_standard_input(&self) -> bool {
-        self.game == Path::new("-")
-    }
-
-    /// The file, or the name that standard input and devices such as `/dev/stdin` have in the results.
-    pub fn input_name(&self) -> &Path {
-        let is_in = |folder: &&str| self.game.starts_with(folder);
-        let is_device =
-            self.game.parent() == Some(Path::new("/dev")) || ["/dev/fd", "/proc"].iter().any(is_in);
-        if self.is_standard_input() || is_device { Path::new("stdin") } else { &self.game }
-    }
-
-    pub fn paths(&self) -> ReviewPaths {
-        let base = self.out.clone().unwrap_or_else(|| self.input_name().with_extension("review"));
+    /// `None` for several files without `--out`.
+    pub fn paths(&self) -> Option<ReviewPaths> {
+        let of_file = || match &self.files[..] {
+            [file] => Some(named(file).with_extension("review")),
+            _ => None,
+        };
+        let base = self.out.clone().or_else(of_file)?;
         let with = |end: &str| {
             let mut path = base.as_os_str().to_owned();
             path.push(end);
             PathBuf::from(path)
         };
-        ReviewPaths { pgn: with(".pgn"), page: with(".html"), journal: with(".part") }
+        Some(ReviewPaths { pgn: with(".pgn"), page: with(".html"), journal: with(".part") })
     }
+
+    /// What the page calls its games.
+    pub fn games_name(&self) -> String {
+        let file = match &self.files[..] {
+            [file] => named(file),
+            _ => self.out.as_deref().unwrap_or(Path::new("games")),
+        };
+        file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+pub fn is_standard_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// The file, or the name that standard input and devices such as `/dev/stdin` have in the results.
+fn named(file: &Path) -> &Path {
+    let is_in = |folder: &&str| file.starts_with(folder);
+    let is_device = file.parent() == Some(Path::new("/dev")) || ["/dev/fd", "/proc"].iter().any(is_in);
+    if is_standard_input(file) || is_device { Path::new("stdin") } else { file }
 }

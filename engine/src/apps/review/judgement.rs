@@ -28,7 +28,7 @@ const SOUND: f64 = 45.0;
 /// A move gains if the mover's expected points rose by more, in points, since before the opponent's move.
 const GAIN: f64 = 5.0;
 /// A win is missed if the expected points fall from `WON` or more to `NOT_WON` or less, in per cent.
-const WON: f64 = 85.0;
+pub const WON: f64 = 85.0;
 const NOT_WON: f64 = 65.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

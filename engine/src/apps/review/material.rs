@@ -79,6 +79,8 @@ pub enum Phase {
 }
 
 impl Phase {
+    pub const ALL: [Phase; 3] = [Phase::Opening, Phase::Middlegame, Phase::Endgame];
+
     pub fn name(self) -> &'static str {
         match self {
             Phase::Opening => "Opening",

@@ -14,6 +14,7 @@ mod game_review;
 mod verify;
 mod annotate;
 mod journal;
+mod player;
 pub mod page;
 mod run;
 
@@ -23,6 +24,7 @@ pub use evidence::Evidence;
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};
 pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, SearchTask, UciJudge, judged_line};
 pub use material::{Phase, balance, settled, value_of};
+pub use player::PlayerReport;
 pub use reasons::{forked, name};
 pub use run::{ReviewError, run};
 pub use verify::{Budget, NewSearch, Reviewer};

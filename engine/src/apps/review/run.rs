@@ -11,12 +11,13 @@ use shakmaty::Color;
 use thiserror::Error;
 
 use super::annotate::annotated;
-use super::config::ReviewConfig;
+use super::config::{ReviewConfig, is_standard_input};
 use super::evidence::Evidence;
 use super::game_review::GameReview;
 use super::journal::{Journal, JournalError, KeptSearches, ReviewKey};
 use super::judge::{Judge, JudgeError};
 use super::page::{self, PageTitle};
+use super::player::{self, PlayerReport};
 use super::verify::Reviewer;
 use crate::base::files::write_aside;
 use crate::chess::pgn::{PgnGame, read_games};
@@ -24,6 +25,9 @@ use crate::chess::pgn::{PgnGame, read_games};
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 /// Between lines of progress where the errors go to no terminal. Below ten seconds, because a line waits for a search.
 const SAY_EVERY: Duration = Duration::from_secs(8);
+
+/// Names in the message about a player who is not there.
+const SUGGESTED: usize = 5;
 
 /// Of the progress bar, per position.
 const TICKS: u64 = 1000;
@@ -36,6 +40,11 @@ pub enum ReviewError {
     NoGames(PathBuf),
     #[error("{0}: this is a binary file, not PGN")]
     Binary(PathBuf),
+    #[error("a name for the results is needed for several files: --out PATH")]
+    NoName,
+    /// The player asked for, and names that the games have.
+    #[error("no game has a player called {0}; the games are by {1}")]
+    NoPlayer(String, String),
     #[error("{0}: the review would replace the file that it reads; name another with --out")]
     ReplacesInput(PathBuf),
     #[error(transparent)]
@@ -56,32 +65,22 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         let path = path.to_owned();
         move |error| ReviewError::File(path, error)
     };
-    let text = if config.is_standard_input() {
-        let mut text = Vec::new();
-        io::stdin().lock().read_to_end(&mut text).map(|_| text)
-    } else {
-        std::fs::read(&config.game)
-    };
-    let text = text.map_err(failed(&config.game))?;
-    // No text has control characters below the tabulator.
-    if text.iter().take(64).any(|byte| *byte < 9) {
-        return Err(ReviewError::Binary(config.game.clone()));
-    }
-    let (games, broken) = read_games(&text);
-    for broken in &broken {
-        eprintln!("{}: {broken}, skipped", config.game.display());
-    }
-    if games.is_empty() {
-        return Err(ReviewError::NoGames(config.game.clone()));
-    }
-    let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).collect();
-    let paths = config.paths();
-    let real = |path: &Path| path.canonicalize().ok();
-    let input = real(if config.is_standard_input() { Path::new("/dev/stdin") } else { &config.game });
-    for output in [&paths.pgn, &paths.page] {
-        if real(output).is_some_and(|output| Some(output) == input) {
-            return Err(ReviewError::ReplacesInput(output.clone()));
+    let paths = config.paths().ok_or(ReviewError::NoName)?;
+    let (mut text, mut games) = (Vec::new(), Vec::new());
+    for file in &config.files {
+        let read = read_file(file)?;
+        games.extend(read_pgn(file, &read)?);
+        text.extend(read);
+        let real = |path: &Path| path.canonicalize().ok();
+        let input = real(if is_standard_input(file) { Path::new("/dev/stdin") } else { file });
+        for output in [&paths.pgn, &paths.page] {
+            if real(output).is_some_and(|output| Some(output) == input) {
+                return Err(ReviewError::ReplacesInput(output.clone()));
+            }
         }
+    }
+    if let Some(name) = &config.player {
+        games = games_of(name, games)?;
     }
     let mut judge = config.judge(stop)?;
     let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
@@ -90,7 +89,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     let results = Results {
         config,
         games: &games,
-        title: PageTitle { file: config.input_name(), judge: &title },
+        title: PageTitle { games: &config.games_name(), judge: &title },
         paths: &paths,
     };
     let mut done: Vec<Vec<Evidence>> = Vec::new();
@@ -112,6 +111,44 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(failed(Path::new("stdout"))),
     }
+}
+
+fn read_file(file: &Path) -> Result<Vec<u8>, ReviewError> {
+    let mut text = Vec::new();
+    let read = match is_standard_input(file) {
+        true => io::stdin().lock().read_to_end(&mut text).map(|_| text),
+        false => std::fs::read(file),
+    };
+    read.map_err(|error| ReviewError::File(file.to_owned(), error))
+}
+
+/// Reports broken games and leaves them out.
+fn read_pgn(file: &Path, text: &[u8]) -> Result<Vec<PgnGame>, ReviewError> {
+    // No text has control characters below the tabulator.
+    if text.iter().take(64).any(|byte| *byte < 9) {
+        return Err(ReviewError::Binary(file.to_owned()));
+    }
+    let (games, broken) = read_games(text);
+    for broken in &broken {
+        eprintln!("{}: {broken}, skipped", file.display());
+    }
+    if games.is_empty() {
+        return Err(ReviewError::NoGames(file.to_owned()));
+    }
+    Ok(games.into_iter().map(|(_, game)| game).collect())
+}
+
+fn games_of(name: &str, games: Vec<PgnGame>) -> Result<Vec<PgnGame>, ReviewError> {
+    let (own, others): (Vec<PgnGame>, Vec<PgnGame>) =
+        games.into_iter().partition(|game| player::side_of(game, name).is_some());
+    if !own.is_empty() {
+        return Ok(own);
+    }
+    let mut names = player::names(&others);
+    let more = names.len().saturating_sub(SUGGESTED);
+    names.truncate(SUGGESTED);
+    let more = if more > 0 { format!(" and {more} others") } else { String::new() };
+    Err(ReviewError::NoPlayer(name.to_owned(), names.join("; ") + &more))
 }
 
 /// Searches in the journal are not repeated. `done` takes the finished games.
@@ -177,16 +214,23 @@ struct Results<'a> {
 impl Results<'_> {
     /// `done` are the first games.
     fn write(&self, done: &[Vec<Evidence>]) -> io::Result<()> {
-        let side: Option<Color> = self.config.side.into();
-        let reviews: Vec<GameReview<'_>> = self
-            .games
-            .iter()
-            .zip(done)
-            .map(|(game, evidence)| GameReview::new(game, evidence, side))
-            .collect();
+        let side = |game: &PgnGame| match &self.config.player {
+            Some(name) => player::side_of(game, name),
+            None => self.config.side.into(),
+        };
+        let reviewed = self.games.iter().zip(done);
+        let reviews: Vec<GameReview<'_>> =
+            reviewed.map(|(game, evidence)| GameReview::new(game, evidence, side(game))).collect();
+        let of_player: Option<Vec<(Color, &GameReview<'_>)>> = self
+            .config
+            .player
+            .as_ref()
+            .map(|_| reviews.iter().filter_map(|review| Some((side(review.game)?, review))).collect());
+        let report = of_player.map(|reviews| PlayerReport::new(&reviews));
+        let report = self.config.player.as_deref().zip(report.as_ref());
         write_aside(&self.paths.pgn, |file| {
             reviews.iter().try_for_each(|review| annotated(review, self.title.judge).write(file))
         })?;
-        write_aside(&self.paths.page, |file| page::write(&self.title, &reviews, file))
+        write_aside(&self.paths.page, |file| page::write(&self.title, report, &reviews, file))
     }
 }

@@ -2,10 +2,10 @@
 
 mod board;
 mod curve;
+mod player;
 
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use shakmaty::{Color, Position};
@@ -16,6 +16,7 @@ use super::annotate::remark;
 use super::game_review::{GameReview, PlayerSummary, ReviewedMove, numbered};
 use super::judgement::{Class, Mark};
 use super::material::Phase;
+use super::player::PlayerReport;
 use crate::chess::pgn::PgnGame;
 
 const STYLE: &str = include_str!("style.css");
@@ -26,14 +27,20 @@ const BOARDS: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PageTitle<'a> {
-    pub file: &'a Path,
+    /// The file's name.
+    pub games: &'a str,
     /// With its limits.
     pub judge: &'a str,
 }
 
-pub fn write(title: &PageTitle<'_>, reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result<()> {
-    let file = title.file.file_name().unwrap_or_default().to_string_lossy();
-    let (file, judge) = (Escaped(&file), Escaped(title.judge));
+/// `report` is on a player, by name.
+pub fn write(
+    title: &PageTitle<'_>,
+    report: Option<(&str, &PlayerReport)>,
+    reviews: &[GameReview<'_>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (file, judge) = (Escaped(title.games), Escaped(title.judge));
     let moves: usize = reviews.iter().map(|review| review.moves.len()).sum();
     write!(
         out,
@@ -45,11 +52,14 @@ pub fn write(title: &PageTitle<'_>, reviews: &[GameReview<'_>], out: &mut dyn Wr
         plural(reviews.len(), "game"),
         plural(moves, "move"),
     )?;
+    if let Some((name, report)) = report {
+        player::write(name, report, out)?;
+    }
     if reviews.len() > 1 {
         write_contents(reviews, out)?;
     }
     for (index, review) in reviews.iter().enumerate() {
-        write_game(index + 1, review, out)?;
+        write_game(index + 1, review, report.is_some(), out)?;
     }
     out.write_all(b"</body>\n</html>\n")
 }
@@ -75,7 +85,13 @@ fn write_contents(reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result
     out.write_all(b"</tbody>\n</table>\n</nav>\n")
 }
 
-fn write_game(number: usize, review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// With `as_exercises`, the page opens with the answers hidden.
+fn write_game(
+    number: usize,
+    review: &GameReview<'_>,
+    as_exercises: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let game = review.game;
     let tags = ["Event", "Site", "Round"].iter().filter_map(|name| game.tag(name));
     let place: Vec<String> = tags.chain(date(game)).collect();
@@ -97,11 +113,16 @@ fn write_game(number: usize, review: &GameReview<'_>, out: &mut dyn Write) -> io
     write_players(review, out)?;
     out.write_all(b"</div>\n")?;
     if !moments.is_empty() {
-        out.write_all(b"<h3>Critical moments</h3>\n<div class=\"moments\">\n")?;
+        let checked = if as_exercises { " checked" } else { "" };
+        writeln!(
+            out,
+            "<h3>Critical moments</h3>\n<div class=\"exercises\">\n<label class=\"hide\"><input type=\"checkbox\"\
+             {checked}> Find the better moves first: hide the answers</label>\n<div class=\"moments\">"
+        )?;
         for played in &moments {
             write_moment(number, played, out)?;
         }
-        out.write_all(b"</div>\n")?;
+        out.write_all(b"</div>\n</div>\n")?;
     }
     write_moves(review, out)?;
     out.write_all(b"</section>\n")
@@ -157,8 +178,11 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
     };
     writeln!(
         out,
-        "<figure id=\"{}\">\n{board}\n<figcaption>\n<p><strong class=\"{}\">{}{}</strong> {}</p>",
+        "<figure id=\"{}\">\n{board}\n<figcaption>\n<p class=\"task\">{} {} <label><input type=\"checkbox\"> Show \
+         the answer</label></p>\n<div class=\"answer\">\n<p><strong class=\"{}\">{}{}</strong> {}</p>",
         anchor(number, played),
+        mover.fold_wb("White", "Black"),
+        task(played, mark),
         class(mark),
         Escaped(&played.san),
         mark.symbol(),
@@ -183,7 +207,15 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
     } else {
         writeln!(out, "<p class=\"faint\">{}</p>", played.phase.name())?;
     }
-    out.write_all(b"</figcaption>\n</figure>\n")
+    out.write_all(b"</div>\n</figcaption>\n</figure>\n")
+}
+
+/// Follows the mover's name.
+fn task(played: &ReviewedMove, mark: Mark) -> String {
+    match mark.is_error() {
+        true => format!("played {}. Find a better move.", Escaped(&played.san)),
+        false => "to move.".to_owned(),
+    }
 }
 
 /// The mover's expected points, and a forced mate.
@@ -357,8 +389,8 @@ mod tests {
         evidence.push(Evidence::default());
         let review = GameReview::new(game, &evidence, None);
         let mut page = Vec::new();
-        let title = PageTitle { file: Path::new("a/<b>.pgn"), judge: "us" };
-        write(&title, &[review.clone(), review], &mut page).unwrap();
+        let title = PageTitle { games: "<b>.pgn", judge: "us" };
+        write(&title, None, &[review.clone(), review], &mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; – A &amp; &quot;B&quot;"), "{page}");
         assert!(page.contains("<h1>Review of &lt;b&gt;.pgn</h1>") && !page.contains("<script"));
