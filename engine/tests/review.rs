@@ -117,6 +117,42 @@ fn only_what_is_asked_for_is_judged() {
 }
 
 #[test]
+fn a_players_games_in_several_files_are_reviewed_with_a_report() {
+    let folder = Folder::new();
+    let (first, second, out) = (folder.path("a.pgn"), folder.path("b.pgn"), folder.path("ann"));
+    let game = |white: &str, black: &str| {
+        format!("[White \"{white}\"]\n[Black \"{black}\"]\n[Result \"0-1\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n")
+    };
+    fs::write(&first, game("Ann", "Bo") + &game("Cy", "Bo")).unwrap();
+    fs::write(&second, game("Cy", "ann")).unwrap();
+    let review = |arguments: &[&str]| {
+        let effort = ["--nodes", "20000", "--threads", "1"];
+        run(&[&["review", first.as_str(), second.as_str()], arguments, &effort].concat())
+    };
+    let output = review(&["--player", "ANN", "--out", &out]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(games(&format!("{out}.pgn")).len(), 2);
+    // 2. g4?? is Ann's in the first game, and Cy's in the other, where it is not marked.
+    let marked = |game: &PgnGame| game.tree.walk().any(|node| game.tree.notes(node).nags.contains(&4));
+    let reviewed: Vec<bool> = games(&format!("{out}.pgn")).iter().map(marked).collect();
+    assert_eq!(reviewed, [true, false]);
+    let page = fs::read_to_string(format!("{out}.html")).unwrap();
+    assert!(page.contains("<h2>ANN</h2>\n<p>2 games: 1 won, 0 drawn, 1 lost.</p>"), "{page}");
+    assert!(page.contains("<input type=\"checkbox\" checked> Find the better moves first"), "{page}");
+    for (arguments, error) in [
+        (&["--player", "Ann"][..], "a name for the results is needed for several files: --out PATH"),
+        (
+            &["--player", "Di", "--out", &out],
+            "no game has a player called Di; the games are by Bo; Cy; Ann; ann",
+        ),
+    ] {
+        let output = review(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(error), "{output:?}");
+    }
+}
+
+#[test]
 fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
     let folder = Folder::new();
     let pgn = folder.path("games.pgn");
