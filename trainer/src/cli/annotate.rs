@@ -1,4 +1,3 @@
-use engine::base::words::counted;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use engine::base::words::counted;
 use serde_json::json;
 
 use super::engine_args::EngineArgs;

@@ -1,10 +1,10 @@
-use engine::base::words::counted;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use engine::base::words::counted;
 
 use engine::base::interrupt;
 

@@ -1,6 +1,6 @@
-use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::fs::Metadata;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use clap::Args;
-use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use engine::base::words::counted;
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::interrupt;
 use crate::base::files::{file_name, stem};
@@ -157,13 +158,22 @@ struct Meter {
 
 impl Meter {
     fn new(files: &[PathBuf]) -> Meter {
-        let total = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.len()).sum();
-        let bar = ProgressBar::new(total);
-        let template = "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left";
+        // A stream does not tell its length.
+        let length =
+            |path: &PathBuf| std::fs::metadata(path).ok().filter(Metadata::is_file).map(|meta| meta.len());
+        let total: Option<u64> = files.iter().map(length).sum();
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+        let template = match total {
+            Some(_) => "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left",
+            None => "{spinner} {bytes}, {msg}",
+        };
         bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
         say_regularly(&bar, |bar| {
-            let (read, total) = (HumanBytes(bar.position()), HumanBytes(bar.length().unwrap_or(0)));
-            format!("{read} of {total}, {}", time_left(bar))
+            let read = HumanBytes(bar.position());
+            match bar.length() {
+                Some(total) => format!("{read} of {}, {}", HumanBytes(total), time_left(bar)),
+                None => read.to_string(),
+            }
         });
         Meter { bar, started: Instant::now(), games: 0, positions: 0 }
     }

@@ -1,12 +1,12 @@
 //! Arguments of the commands that generate games.
 
-use engine::base::words::counted;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use engine::base::words::counted;
 
 use crate::config::bounds::MAX_SECONDS;
 use crate::data::datagen::DatagenSummary;

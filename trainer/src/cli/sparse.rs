@@ -1,10 +1,10 @@
 //! The family `sparse` needs no libtorch.
 
-use engine::base::words::counted;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
+use engine::base::words::counted;
 use engine::nets::eval::Evaluator;
 use engine::nets::onnx::OnnxSparseEvaluator;
 use engine::nets::sparse::SparseNetwork;

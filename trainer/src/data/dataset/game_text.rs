@@ -1,7 +1,7 @@
-use engine::base::words::counted;
 use std::fmt::Write;
 
 use anyhow::{Context, ensure};
+use engine::base::words::counted;
 use engine::chess::position::Game;
 use shakmaty::{Position, Square};
 

@@ -1,9 +1,9 @@
-use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
+use engine::base::words::counted;
 use engine::chess::position::PackedMove;
 
 use super::chunk::Chunk;

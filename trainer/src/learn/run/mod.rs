@@ -10,11 +10,11 @@ mod overfit;
 mod resume;
 pub mod sources;
 
-use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Error, Result};
+use engine::base::words::counted;
 use serde::Serialize;
 
 pub use average::{AverageUpdate, little_averaged};

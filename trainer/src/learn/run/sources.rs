@@ -1,11 +1,11 @@
 //! Selects and splits the games of a configured source, for every learner.
 
-use engine::base::words::counted;
 use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use engine::base::words::counted;
 
 use crate::base::parallel;
 use crate::config::Selection;

@@ -1,11 +1,11 @@
 //! Runs with `sparse` networks, trained in plain Rust.
 
-use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
+use engine::base::words::counted;
 use engine::nets::sparse::SparseNetwork;
 use serde_json::Value;
 

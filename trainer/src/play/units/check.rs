@@ -1,8 +1,8 @@
-use engine::base::words::counted;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use engine::base::words::counted;
 use engine::chess::tables::Tables;
 
 use super::match_result::read_match;

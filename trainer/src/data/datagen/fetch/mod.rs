@@ -6,13 +6,13 @@ mod site;
 #[cfg(test)]
 mod tests;
 
-use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{anyhow, ensure};
+use engine::base::words::counted;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 

@@ -1,6 +1,5 @@
 //! Reports of a training run: `metrics.jsonl`, TensorBoard events, and progress on stderr.
 
-use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -8,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use engine::base::words::counted;
 use serde_json::json;
 
 use super::events::Events;

@@ -1,8 +1,8 @@
-use engine::base::words::counted;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
+use engine::base::words::counted;
 
 use crate::play::rl::buffer;
 use crate::play::rl::networks::RunNetworks;

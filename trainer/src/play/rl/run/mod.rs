@@ -8,13 +8,13 @@ mod decision;
 mod cleanup;
 mod resume;
 
-use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use engine::base::words::counted;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
-use engine::base::words::counted;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use engine::base::words::counted;
 use serde_json::json;
 
 use crate::base::progress::{Counted, progress};

@@ -1,7 +1,7 @@
-use engine::base::words::counted;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use engine::base::words::counted;
 use serde_json::json;
 
 use crate::data::record::RngStream;

@@ -1,9 +1,9 @@
-use engine::base::words::counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use engine::base::words::counted;
 use indicatif::{HumanCount, ProgressBar};
 use serde_json::json;
 
