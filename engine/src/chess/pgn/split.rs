@@ -40,8 +40,10 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             continue;
         }
         if in_comment {
-            // An unclosed comment ends at the next game's tags.
-            if gap && is_tag(line) && !braces.close_first(end) {
+            // A comment ends at its brace, and may quote a tag. An unclosed one ends at the next game's tags.
+            let is_start = || tags_begin_game(text.get(at..).unwrap_or_default(), is_complete);
+            let has_brace = memchr(b'}', line).is_some();
+            if gap && is_tag(line) && !has_brace && is_start() && !braces.close_first(end) {
                 starts_at(start);
                 (before, has_tags, has_ended, in_comment) = (Before::Tags, true, false, false);
             } else if let Some(close) = memchr(b'}', line) {
@@ -67,6 +69,21 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
         }
         gap = false;
     }
+}
+
+/// Whether tags, of which `rest` follows the first, are those of a game: moves, a result, a comment or more tags come
+/// after them.
+fn tags_begin_game(mut rest: &[u8], is_complete: bool) -> bool {
+    let mut is_among_tags = true;
+    while !rest.is_empty() {
+        let line = &rest[..memchr(b'\n', rest).unwrap_or(rest.len())];
+        is_among_tags &= is_tag(line);
+        if !is_among_tags && !is_blank(line) {
+            return matches!(line[0], b'0'..=b'9' | b'*' | b'{' | b'[');
+        }
+        rest = rest.get(line.len() + 1..).unwrap_or_default();
+    }
+    is_complete
 }
 
 struct Braces<'a> {
@@ -158,6 +175,15 @@ mod tests {
         assert_eq!(pieces(&format!("{open}{{x}} *\n")).len(), 2);
         assert_eq!(last_game_start(open.as_bytes()), None, "the comment may still be closed");
         assert_eq!(pieces("1. e4 ; no { brace\n[Event \"a\"]\n\n*").len(), 2);
+        for comment in [
+            "\n\n[Event \"x\"]",
+            "a {\n\n[Event \"x\"]\n\n1. d4 *",
+            "\n\n[Event \"x\"]\nb { c",
+            "[A \"\"]\n\n[B \"{\"]",
+        ] {
+            let text = format!("[Event \"a\"]\n\n1. e4 {{{comment}}} e5 {{z}} *\n\n[Event \"b\"]\n\n*\n");
+            assert_eq!(pieces(&text).len(), 2, "{text}");
+        }
     }
 
     #[test]

@@ -160,6 +160,28 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    /// Comments are chosen so that their lines look like other parts of a file.
+    #[test]
+    fn any_comment_is_read_back() {
+        let parts =
+            ["[Event \"x\"]", "[White \"y\"]", "", "% z", "; w", "1-0", "1. d4 *", "(", "a { b", "} c"];
+        let some = (0..parts.len().pow(3)).map(|n| [n % 10, n / 10 % 10, n / 100].map(|part| parts[part]));
+        for lines in some.map(|[a, b, c]| [b, "", a, c, "", b]) {
+            let (mut games, _) =
+                read_games(b"[Event \"a\"]\n\n1. e4 e5 {z} 1-0\n\n[Event \"b\"]\n\n1. d4 {q} *\n");
+            let (first, comment) = (&mut games[0].1, lines.join("\n"));
+            let node = first.tree.main_line().next().unwrap();
+            first.tree.add_comment(node, &comment);
+            let kept = first.tree.notes(node).comments.clone();
+            let mut text = Vec::new();
+            games.iter().for_each(|(_, game)| game.write(&mut text).unwrap());
+            let (read, broken) = read_games(&text);
+            assert!(broken.is_empty() && read.len() == 2, "{comment}: {broken:?}");
+            let tree = &read[0].1.tree;
+            assert_eq!(tree.notes(tree.main_line().next().unwrap()).comments, kept);
+        }
+    }
+
     #[test]
     fn a_game_is_written_as_it_was() {
         let game = "[Event \"a \\\"b\\\"\"]\n[Result \"1-0\"]\n\n{before} 1. e4 $14 {first} {second} (1. d4 d5 (1... Nf6 \
