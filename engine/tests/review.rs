@@ -114,6 +114,10 @@ fn only_what_is_asked_for_is_judged() {
         output.status.code() == Some(1) && errors.contains("games.h5: this is a binary file"),
         "{errors}"
     );
+    let utf16: Vec<u8> = "1. e4 *\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(&game, [b"\xff\xfe", &utf16[..]].concat()).unwrap();
+    let errors = String::from_utf8(run(&["review", &game, "--nodes", "1"]).stderr).unwrap();
+    assert!(errors.contains("game.pgn: this text is UTF-16: convert it first"), "{errors}");
 }
 
 #[test]
@@ -215,7 +219,39 @@ fn standard_input_is_reviewed_into_the_working_directory() {
         let page = fs::read_to_string(folder.path("stdin.review.html")).unwrap();
         assert!(page.contains("Review of stdin"), "{name}");
         fs::remove_file(&reviewed).unwrap();
+        fs::remove_file(folder.path("stdin.review.html")).unwrap();
     }
+}
+
+#[test]
+fn a_finished_review_is_replaced_only_with_force() {
+    let folder = Folder::new();
+    let (game, page) = (folder.path("game.pgn"), folder.path("game.review.html"));
+    fs::write(&game, "1. e4 e5 *\n").unwrap();
+    let review = |more: &[&str]| {
+        let output = run(&[&["review", &game, "--nodes", "20", "--threads", "1"], more].concat());
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(review(&[]).0, Some(0));
+    let mine = "my own remarks";
+    fs::write(&page, mine).unwrap();
+    let kept = || fs::read_to_string(&page).unwrap();
+    let (status, errors) = review(&[]);
+    assert!(
+        status == Some(1) && errors.contains("game.review.pgn: it exists; choose another --out"),
+        "{errors}"
+    );
+    let (status, errors) = review(&["--resume"]);
+    assert!(status == Some(1) && errors.contains("no unfinished review to continue"), "{errors}");
+    fs::remove_file(folder.path("game.review.pgn")).unwrap();
+    let (status, errors) = review(&[]);
+    assert!(status == Some(1) && errors.contains("game.review.html: it exists"), "{errors}");
+    assert_eq!(kept(), mine);
+    assert_eq!(review(&["--force", "--resume"]).0, Some(2));
+    // An unfinished review is given up, too.
+    fs::write(folder.path("game.review.part"), "of another command").unwrap();
+    assert_eq!(review(&["--force"]).0, Some(0));
+    assert!(kept().contains("<html") && !Path::new(&folder.path("game.review.part")).exists());
 }
 
 #[test]
@@ -239,8 +275,12 @@ fn an_interrupted_review_loses_nothing_and_is_resumed() {
     assert!(String::from_utf8(refused.stderr).unwrap().contains("holds an unfinished review"));
     assert_eq!(fs::read_to_string(&part).unwrap(), kept);
     arguments.push("--resume");
-    let other = run(&[&arguments[..], &["--nodes", "99999"]].concat());
-    assert!(!other.status.success());
+    arguments[7] = "99999";
+    let other = run(&arguments);
+    let errors = String::from_utf8(other.stderr).unwrap();
+    let changed = "begun with 100000 nodes a game, now 99999 nodes a game: repeat the earlier command";
+    assert!(!other.status.success() && errors.contains(changed), "{errors}");
+    arguments[7] = "100000";
     assert!(run(&arguments).status.success());
     assert!(!Path::new(&part).exists());
     let reviewed = games(&format!("{out}.pgn"));
@@ -284,7 +324,7 @@ fn another_engine_judges() {
     let text = |out: &str| fs::read_to_string(format!("{out}.pgn")).unwrap();
     assert_ne!(text(&out), text(&by_centipawns));
     assert!(text(&by_centipawns).contains(", Threads=1, UCI_ShowWDL=false, 4000 nodes a game"));
-    let missing = run(&["review", GAMES, "--out", &out, "--judge", "no-such-engine"]);
+    let missing = run(&["review", GAMES, "--out", &folder.path("none"), "--judge", "no-such-engine"]);
     let errors = String::from_utf8(missing.stderr).unwrap();
     assert!(!missing.status.success() && errors.contains("cannot start the engine"), "{errors}");
 }
@@ -325,7 +365,7 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     assert_eq!(comments(&reviewed[0]), [["[%eval -0.30]"]]);
     // After 1. e4 e5, which is searched first, the engine answers with the illegal e7e5.
     fs::write(&pgn, "1. e4 e5 *\n").unwrap();
-    let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);
+    let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000", "--force"]);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
         errors.contains("bestmove e7e5") && errors.contains("after 0 of 1 games; --resume continues"),

@@ -87,6 +87,9 @@ def shortened(words):
         elif "filters" in settings(words).get("model", {}) and "--resume" not in words:
             keys |= {"model.filters": 8, "model.blocks": 1}
         words += [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
+    elif command == "review":
+        # The pages show alternatives for the same games.
+        words.append("--force")
     elif command == "self-play":
         words += [word for key in PLAY for word in ("--set", key)]
     elif command == "rl":

@@ -145,6 +145,9 @@ pub struct ReviewConfig {
     /// Continue an interrupted review
     #[arg(long)]
     pub resume: bool,
+    /// Replace the results of an earlier review; without it, existing files are refused
+    #[arg(long, conflicts_with = "resume")]
+    pub force: bool,
 }
 
 impl OwnSearchArgs {

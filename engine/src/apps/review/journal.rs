@@ -56,10 +56,19 @@ struct JournalLine {
 
 #[derive(Debug, Error)]
 pub enum JournalError {
-    #[error("{0} holds an unfinished review: continue it with --resume, or delete it")]
+    #[error("{0} holds an unfinished review: continue it with --resume, or start again with --force")]
     Unfinished(PathBuf),
-    #[error("{0} holds a review of {1}, not of this file by {2}: delete it to start again")]
-    Other(PathBuf, String, String),
+    #[error(
+        "{0} holds an unfinished review of other games, or of this file before a change: choose another --out, or \
+         start again with --force"
+    )]
+    OtherGames(PathBuf),
+    /// What only the earlier command had, and what only this one has.
+    #[error(
+        "{path} holds an unfinished review begun {}: repeat the earlier command, or start again with --force",
+        change(begun, now)
+    )]
+    OtherSettings { path: PathBuf, begun: String, now: String },
     /// A half-written last line is no error.
     #[error("{0}, line {1}: damaged")]
     Damaged(PathBuf, usize),
@@ -79,6 +88,31 @@ impl ReviewKey {
     pub fn new(pgn: &[u8], judge: String) -> ReviewKey {
         let pgn = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(pgn));
         ReviewKey { format: FORMAT.to_owned(), pgn, judge }
+    }
+}
+
+impl ReviewKey {
+    fn check(&self, found: &ReviewKey, path: &Path) -> Result<(), JournalError> {
+        if found.pgn != self.pgn {
+            return Err(JournalError::OtherGames(path.to_owned()));
+        }
+        let only_in = |of: &str, other: &str| {
+            let others: Vec<&str> = other.split(", ").collect();
+            of.split(", ").filter(|part| !others.contains(part)).collect::<Vec<_>>().join(", ")
+        };
+        if found != self {
+            let (begun, now) = (only_in(&found.judge, &self.judge), only_in(&self.judge, &found.judge));
+            return Err(JournalError::OtherSettings { path: path.to_owned(), begun, now });
+        }
+        Ok(())
+    }
+}
+
+fn change(begun: &str, now: &str) -> String {
+    match (begun, now) {
+        ("", now) => format!("without {now}"),
+        (begun, "") => format!("with {begun}, now without"),
+        (begun, now) => format!("with {begun}, now {now}"),
     }
 }
 
@@ -109,11 +143,7 @@ impl Journal {
             }
             if number == 0 {
                 let found: ReviewKey = serde_json::from_slice(line).map_err(|_| damaged())?;
-                if found != *key {
-                    let whose = if found.pgn == key.pgn { "this file by " } else { "another file by " };
-                    let found = format!("{whose}{}", found.judge);
-                    return Err(JournalError::Other(path.to_owned(), found, key.judge.clone()));
-                }
+                key.check(&found, path)?;
                 continue;
             }
             let record: JournalRecord = serde_json::from_slice(line).map_err(|_| damaged())?;
@@ -222,7 +252,7 @@ mod tests {
     fn searches_are_read_back_up_to_a_half_written_line() {
         let path = path("read");
         let games = [game()];
-        let key = ReviewKey::new(b"text", "us".to_owned());
+        let key = ReviewKey::new(b"text", "us, 5 nodes, 1 MiB".to_owned());
         let m = Game::new().parse_uci("e2e4").unwrap();
         let mate = Some(JudgedMate { winner: Color::Black, moves: 3 });
         let lines = [JudgedLine { value: PositionValue { white: 12.345, mate }, wdl: None, pv: vec![m] }];
@@ -237,9 +267,16 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, [&whole[..], b"{\"game\":0,\"ply\":1,\"li"].concat()).unwrap();
         assert!(matches!(Journal::open(&path, &key, false, &games), Err(JournalError::Unfinished(_))));
-        let other = ReviewKey::new(b"text", "them".to_owned());
-        let error = Journal::open(&path, &other, true, &games).err().unwrap().to_string();
-        assert!(error.contains("of this file by us, not of this file by them"), "{error}");
+        let refused = |text: &[u8], judge: &str| {
+            let other = ReviewKey::new(text, judge.to_owned());
+            Journal::open(&path, &other, true, &games).err().unwrap().to_string()
+        };
+        let error = refused(b"text", "us, 7 nodes, 1 MiB");
+        assert!(error.contains("begun with 5 nodes, now 7 nodes: repeat"), "{error}");
+        let error = refused(b"text", "us, 5 nodes, 1 MiB, from ply 3");
+        assert!(error.contains("begun without from ply 3: repeat"), "{error}");
+        let error = refused(b"other", "us, 5 nodes, 1 MiB");
+        assert!(error.contains("of other games"), "{error}");
         let (mut journal, kept) = Journal::open(&path, &key, true, &games).unwrap();
         assert_eq!(kept, [vec![first.clone(), Evidence::default()]]);
         let alternative = SearchKey { level: 2, without: Some(m) };

@@ -20,7 +20,7 @@ use super::page::{self, PageTitle};
 use super::player::{self, PlayerReport};
 use super::verify::Reviewer;
 use crate::base::files::write_aside;
-use crate::chess::pgn::{PgnGame, read_games};
+use crate::chess::pgn::{PgnGame, read_games, why_no_text};
 
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 /// Between lines of progress where the errors go to no terminal. Below ten seconds, because a line waits for a search.
@@ -28,6 +28,9 @@ const SAY_EVERY: Duration = Duration::from_secs(8);
 
 /// Names in the message about a player who is not there.
 const SUGGESTED: usize = 5;
+
+/// Bytes that show whether a file is text.
+const HEAD: usize = 64;
 
 /// Of the progress bar, per position.
 const TICKS: u64 = 1000;
@@ -38,8 +41,8 @@ pub enum ReviewError {
     File(PathBuf, io::Error),
     #[error("{0}: no game that can be read")]
     NoGames(PathBuf),
-    #[error("{0}: this is a binary file, not PGN")]
-    Binary(PathBuf),
+    #[error("{0}: {1}")]
+    NoText(PathBuf, &'static str),
     #[error("a name for the results is needed for several files: --out PATH")]
     NoName,
     /// The player asked for, and names that the games have.
@@ -47,6 +50,12 @@ pub enum ReviewError {
     NoPlayer(String, String),
     #[error("{0}: the review would replace the file that it reads; name another with --out")]
     ReplacesInput(PathBuf),
+    #[error("{0}: it exists; choose another --out, or replace it with --force")]
+    Exists(PathBuf),
+    #[error(
+        "there is no unfinished review to continue, and {0} exists: choose another --out, or replace it with --force"
+    )]
+    Finished(PathBuf),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("{0}")]
@@ -82,9 +91,18 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     if let Some(name) = &config.player {
         games = games_of(name, games)?;
     }
+    paths.check(config)?;
     let mut judge = config.judge(stop)?;
     let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
     let key = ReviewKey::new(&text, format!("{title}{}", config.further_text()));
+    if config.force {
+        match std::fs::remove_file(&paths.journal) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&paths.journal)(error));
+            }
+            _ => {}
+        }
+    }
     let (mut journal, kept) = Journal::open(&paths.journal, &key, config.resume, &games)?;
     let results = Results {
         config,
@@ -124,9 +142,8 @@ fn read_file(file: &Path) -> Result<Vec<u8>, ReviewError> {
 
 /// Reports broken games and leaves them out.
 fn read_pgn(file: &Path, text: &[u8]) -> Result<Vec<PgnGame>, ReviewError> {
-    // No text has control characters below the tabulator.
-    if text.iter().take(64).any(|byte| *byte < 9) {
-        return Err(ReviewError::Binary(file.to_owned()));
+    if let Some(why) = why_no_text(&text[..text.len().min(HEAD)]) {
+        return Err(ReviewError::NoText(file.to_owned(), why));
     }
     let (games, broken) = read_games(text);
     for broken in &broken {
@@ -202,6 +219,18 @@ pub struct ReviewPaths {
     pub pgn: PathBuf,
     pub page: PathBuf,
     pub journal: PathBuf,
+}
+
+impl ReviewPaths {
+    /// An unfinished review has written some of its results already. The journal says whether it may be continued.
+    fn check(&self, config: &ReviewConfig) -> Result<(), ReviewError> {
+        let existing = [&self.pgn, &self.page].into_iter().find(|path| path.exists());
+        match existing.filter(|_| !config.force && !self.journal.exists()) {
+            Some(path) if config.resume => Err(ReviewError::Finished(path.clone())),
+            Some(path) => Err(ReviewError::Exists(path.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 struct Results<'a> {

@@ -2,6 +2,18 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter};
 
+/// Why a file that begins so is no text that can be read.
+pub fn why_no_text(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [1..=255, 0, 1..=255, 0, ..] | [0, 1..=255, 0, 1..=255, ..] => {
+            Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")
+        }
+        // No text has control characters below the tabulator.
+        _ if head.iter().any(|byte| *byte < 9) => Some("this is a binary file, not PGN"),
+        _ => None,
+    }
+}
+
 /// Joined Windows files have byte order marks in the middle.
 pub fn without_byte_order_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
@@ -46,6 +58,14 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_text_is_named() {
+        let utf16 = |bytes: &[u8]| why_no_text(bytes).is_some_and(|why| why.contains("iconv"));
+        assert!(utf16(b"\xff\xfe[\0E\0") && utf16(b"[\0E\0v\0") && utf16(b"\0[\0E\0v"));
+        assert_eq!(why_no_text(b"\x89HDF\r\n\x1a\n\0\0\0"), Some("this is a binary file, not PGN"));
+        assert_eq!((why_no_text(b"[Event \"\xfc\"]\r\n\t"), why_no_text(b"")), (None, None));
+    }
 
     #[test]
     fn carriage_returns_alone_end_lines() {

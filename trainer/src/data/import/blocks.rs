@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::chess::pgn::{convert_lines, last_game_start, without_byte_order_mark};
+use engine::chess::pgn::{convert_lines, last_game_start, why_no_text, without_byte_order_mark};
 use engine::chess::puzzles::PuzzleColumns;
 use memchr::{memchr, memchr_iter, memrchr};
 
@@ -55,13 +55,7 @@ fn explained(head: &[u8]) -> Option<&'static str> {
                 "this archive is of a kind that is not read here: unpack it, or compress it with gzip, zstd or bzip2",
             )
         }
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
-            Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")
-        }
-        // No text has control characters below the tabulator.
-        _ if Compression::detect(head) == Compression::None && head.iter().any(|byte| *byte < 9) => {
-            Some("this is a binary file, not PGN")
-        }
+        _ if Compression::detect(head) == Compression::None => why_no_text(head),
         _ => None,
     }
 }
