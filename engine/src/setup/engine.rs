@@ -39,13 +39,20 @@ pub struct Engine {
 #[derive(Debug, Default)]
 struct Refusals {
     values: BTreeMap<&'static str, String>,
-    /// Error of the last attempt to load the network.
-    load: Option<String>,
+    load: Option<LoadRefusal>,
+}
+
+/// Of the last attempt to load the network.
+#[derive(Debug, PartialEq, Eq)]
+struct LoadRefusal {
+    /// The option at which it was said.
+    option: &'static str,
+    why: String,
 }
 
 impl Refusals {
     fn first(&self) -> Option<&String> {
-        self.values.values().next().or(self.load.as_ref())
+        self.values.values().next().or(self.load.as_ref().map(|load| &load.why))
     }
 }
 
@@ -163,7 +170,7 @@ impl Engine {
         let mut notes = match change.effect {
             OptionEffect::Network => {
                 let before = self.refused.values.remove(change.option);
-                self.request_network(settings, before.is_some())?
+                self.request_network(change.option, settings, before.is_some())?
             }
             effect => {
                 let notes = self.apply(effect, &settings)?;
@@ -175,21 +182,34 @@ impl Engine {
         Ok(notes)
     }
 
-    fn request_network(&mut self, settings: Settings, was_refused: bool) -> Result<Vec<String>, String> {
+    /// What was said of a refusal at another option is not repeated.
+    fn request_network(
+        &mut self,
+        option: &'static str,
+        settings: Settings,
+        was_refused: bool,
+    ) -> Result<Vec<String>, String> {
         // A file is loaded again, because it may have been overwritten; the embedded network is not.
         let is_same = settings == self.settings && settings.weights.is_none();
         if is_same && !was_refused && self.refused.first().is_none() {
             return Ok(Vec::new());
         }
         self.settings = settings;
-        (self.pool, self.cache, self.network, self.refused.load) = (None, None, None, None);
-        if self.settings.backend == Backend::Uniform && self.settings.weights.is_none() {
+        (self.pool, self.cache, self.network) = (None, None, None);
+        let said = self.refused.load.take();
+        let needs_none = self.settings.backend == Backend::Uniform && self.settings.weights.is_none();
+        if needs_none {
             return Ok(Vec::new());
         }
-        self.load_missing().map_err(|error| {
-            let text = error.to_string();
-            self.refused.load = Some(text.clone());
-            text
+        self.load_missing().or_else(|error| {
+            if matches!(error, LoadError::Refused(_)) {
+                return Ok(Vec::new());
+            }
+            let why = error.to_string();
+            let is_said = said.as_ref().is_some_and(|said| said.option != option && said.why == why);
+            self.refused.load =
+                said.filter(|_| is_said).or_else(|| Some(LoadRefusal { option, why: why.clone() }));
+            if is_said { Ok(Vec::new()) } else { Err(why) }
         })
     }
 
@@ -400,6 +420,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_refusal_is_said_at_its_option_only() {
+        let mut engine = Engine::default();
+        let nowhere = ("WeightsFile", "no/such.onnx");
+        assert!(!set(&mut engine, nowhere), "said");
+        for other in [("Precision", "int8"), ("ThinkSteps", "2"), ("Backend", "auto")] {
+            assert_eq!(engine.set_option(other.0, Some(other.1)), Ok(Vec::new()), "{other:?}");
+            assert!(engine.prepare().is_err(), "{other:?}");
+        }
+        assert!(!set(&mut engine, nowhere), "said again");
+        assert!(!set(&mut engine, ("WeightsFile", "no/other.onnx")), "another reason");
+        assert!(!set(&mut engine, ("Backend", "gpu")), "no such value");
+        assert!(set(&mut engine, ("ThinkSteps", "3")) && engine.prepare().is_err());
+        assert!(!set(&mut engine, ("Backend", "native")), "the file is still missing");
     }
 
     #[test]

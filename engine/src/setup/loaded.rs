@@ -132,7 +132,10 @@ impl LoadedNetwork {
                  it will apply to the next WeightsFile"
             ))
         } else if thinks && has_no_steps {
-            Some(format!("ThinkSteps and ThinkEpsilon have no effect: {name} is not recurrent"))
+            Some(format!(
+                "ThinkSteps and ThinkEpsilon have no effect on {name}, which is not recurrent; they will apply to the \
+                 next WeightsFile that is"
+            ))
         } else {
             None
         }
