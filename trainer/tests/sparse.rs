@@ -68,6 +68,13 @@ fn a_network_is_trained_exported_judged_and_plays() {
     write_config(at, &config());
     succeeds(at, &["train", "--config", "config.json", "--run", "run"]);
     let checkpoint = "run/checkpoints/last.safetensors";
+    let before = std::fs::read(at.join(checkpoint)).expect("a checkpoint");
+    let said = succeeds(at, &["train", "--run", "run", "--resume"]);
+    let go_on = "640 samples learnt: complete; to go on: philidor-trainer train --run run --resume --set samples=1280\n";
+    assert!(said.starts_with(go_on) && said.contains("so far: run/checkpoints/"), "{said}");
+    let said = fails(at, &["train", "--run", "run", "--resume", "--set", "model.hidden=32"]);
+    assert!(said.contains("model.hidden was 16 and cannot become 32: the model of a run is fixed"), "{said}");
+    assert_eq!(std::fs::read(at.join(checkpoint)).expect("a checkpoint"), before);
     succeeds(at, &["export", "--checkpoint", checkpoint, "--out", "net.onnx"]);
     for net in ["net.onnx", "net.int8.onnx"] {
         let said = succeeds(at, &["verify", net, "--checkpoint", checkpoint, "--positions", "40"]);
@@ -123,6 +130,29 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let games = |name: &str| dataset::read(&at.join(format!("data/{name}-00000.h5"))).expect("a file");
     let moves = |name: &str| (0..4).map(|game| games(name).game(game).moves).collect::<Vec<_>>();
     assert_eq!(moves("one"), moves("two"));
+    let more = |games| {
+        let resume = [
+            "self-play",
+            "--net",
+            "net.onnx",
+            "--out",
+            "data",
+            "--name",
+            "one",
+            "--resume",
+            "--games",
+            games,
+        ];
+        succeeds(at, &[&resume[..], &rules].concat())
+    };
+    let said = more("4");
+    assert!(
+        said.starts_with("complete: all games were played earlier") && !said.contains("evaluation"),
+        "{said}"
+    );
+    let said = more("5");
+    assert!(said.starts_with("now 1 game, White") && said.contains("; earlier 4 games\n"), "{said}");
+    assert!(said.contains("\n5 games in 1 file: "), "{said}");
     let said = succeeds(
         at,
         &["arena", "net.onnx", "random", "--visits", "10", "--games", "4", "--workers", "1", "--plies", "30"],

@@ -10,7 +10,7 @@ use engine::nets::onnx::OnnxSparseEvaluator;
 use engine::nets::sparse::SparseNetwork;
 use serde_json::Value;
 
-use super::train::Trained;
+use super::train::{TrainOutcome, Trained};
 use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
 use crate::base::files::{make_folder_of, write_file};
 use crate::config::SparseTrainConfig;
@@ -55,12 +55,15 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
         }
         SparseRun::start(folder, &config, init)?
     };
+    if let Some(why) = run.complete().filter(|_| args.resume) {
+        return Ok(Trained { outcome: args.complete(why, config.epochs), checkpoint: run.result() });
+    }
     let (count, threads) = (run.learner.parameters(), config.thread_count());
     let threads = counted(threads as u64, "thread");
     log::info!("{count} parameters, {threads}, run {}", args.run.display());
     let mut feed = run.learner.feed(train)?;
     let end = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
-    Ok(Trained { end, checkpoint: run.result() })
+    Ok(Trained { outcome: TrainOutcome::Ended(end), checkpoint: run.result() })
 }
 
 /// Writes fp32 and integer files. Both are loaded as by the engine, which checks weights and golden outputs.

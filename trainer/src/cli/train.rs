@@ -4,15 +4,22 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::Args;
+use engine::base::words::counted;
 
 use super::setting_args::SettingArgs;
 use super::{sparse, stop_file, torch};
 use crate::config::layers;
-use crate::learn::run::{RunFolder, TrainEnd};
+use crate::learn::run::{Complete, RunFolder, TrainEnd};
 
 pub struct Trained {
-    pub end: TrainEnd,
+    pub outcome: TrainOutcome,
     pub checkpoint: Option<PathBuf>,
+}
+
+pub enum TrainOutcome {
+    Ended(TrainEnd),
+    /// The resumed run was complete: why, and how to go on.
+    WasComplete(String),
 }
 
 /// Train a network on files of games
@@ -35,7 +42,7 @@ pub struct TrainArgs {
     /// Folder for a temporary copy of the games, 2 to 4 bytes per position [default: RUN]
     #[arg(long)]
     pub(super) cache: Option<PathBuf>,
-    /// Resume from the run's last checkpoint
+    /// Resume from the run's last checkpoint; a complete run says how to go on
     #[arg(long, conflicts_with = "init")]
     pub(super) resume: bool,
     /// Initialise the weights from this checkpoint
@@ -50,13 +57,42 @@ impl TrainArgs {
     /// Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run. A second signal
     /// kills.
     pub fn run(&self) -> Result<()> {
-        let Trained { end, checkpoint } = match self.settings.sparse(&self.files()?)? {
+        let Trained { outcome, checkpoint } = match self.settings.sparse(&self.files()?)? {
             Some(config) => sparse::train(self, config)?,
             None => torch::train(self)?,
         };
-        let how = if end == TrainEnd::Finished { "finished:" } else { "stopped:" };
-        say!("{how} {}", checkpoint.unwrap_or_default().display());
+        let checkpoint = checkpoint.unwrap_or_default();
+        let checkpoint = checkpoint.display();
+        match outcome {
+            TrainOutcome::Ended(TrainEnd::Finished) => say!("finished: {checkpoint}"),
+            TrainOutcome::Ended(TrainEnd::Stopped) => say!("stopped: {checkpoint}"),
+            TrainOutcome::WasComplete(why) => say!("{why}\nso far: {checkpoint}"),
+        }
         Ok(())
+    }
+
+    /// What to say of a run that is resumed though complete. `epochs` is 0 if the run's length is given in samples.
+    pub(super) fn complete(&self, why: Complete, epochs: f64) -> TrainOutcome {
+        let (done, more) = match why {
+            Complete::Samples(samples) if epochs > 0.0 => (
+                format!("{epochs} epochs ({}) learnt", counted(samples, "sample")),
+                format!("--set epochs={}", 2.0 * epochs),
+            ),
+            Complete::Samples(samples) => {
+                (format!("{} learnt", counted(samples, "sample")), format!("--set samples={}", 2 * samples))
+            }
+            Complete::Minutes(minutes) => {
+                (format!("{minutes} minutes used"), format!("--minutes {}", 2.0 * minutes))
+            }
+            Complete::EarlyStop(validations) => (
+                format!("ended early after {} without improvement", counted(validations, "validation")),
+                format!("--set early_stop={}", 2 * validations),
+            ),
+        };
+        let run = self.run.display();
+        TrainOutcome::WasComplete(format!(
+            "{done}: complete; to go on: philidor-trainer train --run {run} --resume {more}"
+        ))
     }
 
     /// Also watches for the folder's file `stop`.

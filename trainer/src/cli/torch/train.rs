@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Result, ensure};
 
 use crate::base::files::make_folder;
-use crate::cli::train::{TrainArgs, Trained};
+use crate::cli::train::{TrainArgs, TrainOutcome, Trained};
 use crate::config::TrainConfig;
 use crate::learn::run::little_averaged;
 use crate::learn::torch::{Sources, TorchRun, batch_number, earlier_task};
@@ -25,6 +25,9 @@ pub fn train(args: &TrainArgs) -> Result<Trained> {
         }
         TorchRun::start(folder, &config, device, args.init.as_deref())?
     };
+    if let Some(why) = run.complete().filter(|_| args.resume) {
+        return Ok(Trained { outcome: args.complete(why, config.epochs), checkpoint: run.result() });
+    }
     if config.ewc.weight > 0.0 && !args.resume {
         ensure!(
             args.init.is_some(),
@@ -44,7 +47,7 @@ pub fn train(args: &TrainArgs) -> Result<Trained> {
     if feed.damaged() > 0 {
         log::warn!("samples of damaged games, replaced by others: {}", feed.damaged());
     }
-    Ok(Trained { end, checkpoint: run.result() })
+    Ok(Trained { outcome: TrainOutcome::Ended(end), checkpoint: run.result() })
 }
 
 impl TrainArgs {

@@ -23,7 +23,7 @@ pub use folder::RunFolder;
 pub use overfit::{LeastLosses, OverfitKeys, OverfitPoint, OverfitTask, entropy, overfit};
 pub use progress::{Plateau, TrainProgress};
 pub use range_test::{LrSuggestion, RangeTestStep, lr_range_test};
-pub use resume::{same_split, seen_before};
+pub use resume::{same_model, same_split, seen_before};
 
 use crate::config::{RunConfig, Schedule};
 use metrics::{Reporter, TrainReport, Validations};
@@ -81,6 +81,15 @@ pub enum TrainEnd {
     Stopped,
 }
 
+/// Why a run has ended, with the limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Complete {
+    Samples(u64),
+    Minutes(f64),
+    /// In validations without improvement.
+    EarlyStop(u64),
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     /// This number of steps was not finite: training has diverged, or the precision is insufficient.
@@ -119,6 +128,21 @@ impl<L: Learner> Run<L> {
     /// Returns the best checkpoint, or without validations the last.
     pub fn result(&self) -> Option<PathBuf> {
         folder::best_or_last(self.folder.path())
+    }
+
+    /// Whether nothing is left to do, not even the last validation, and why.
+    pub fn complete(&self) -> Option<Complete> {
+        let TrainProgress { step, samples, time_s, validated, since_best, .. } = self.progress;
+        let minutes = self.config.minutes;
+        match self.config.early_stop {
+            _ if step == 0 || validated < step => None,
+            _ if samples >= self.config.samples => Some(Complete::Samples(self.config.samples)),
+            _ if minutes > 0.0 && time_s >= 60.0 * minutes => Some(Complete::Minutes(minutes)),
+            validations if validations > 0 && since_best >= validations => {
+                Some(Complete::EarlyStop(validations))
+            }
+            _ => None,
+        }
     }
 
     /// Begins a part of the run, with an empty summary and a new average, if the present step is `from`; later in the

@@ -1,9 +1,12 @@
 //! The checkpoint from which a run goes on, and which games it must go on to hold out. `learn/torch/resume.rs` and
 //! `learn/sparse/resume.rs` restore what it holds; a run of `rl` goes on in `play/rl/run/resume.rs`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::RunFolder;
 use super::folder::list;
@@ -25,6 +28,26 @@ impl RunFolder {
         Err(newest.unwrap_or_else(none))
             .with_context(|| format!("{} cannot be resumed", self.path().display()))
     }
+}
+
+/// Keys of a model that concern only training, so that a run that is resumed may have others.
+const OF_TRAINING: [&str; 7] =
+    ["dropout", "policy_dropout", "value_dropout", "rounding", "steps", "step_weights", "kept_steps"];
+
+/// Fails if a resumed run would have weights of another structure.
+pub fn same_model(before: &impl Serialize, now: &impl Serialize) -> Result<()> {
+    let (before, now) = (serde_json::to_value(before)?, serde_json::to_value(now)?);
+    let keys = |model: &Value| model.as_object().map(|keys| keys.keys().cloned().collect::<Vec<_>>());
+    let keys: BTreeSet<String> = [&before, &now].into_iter().filter_map(keys).flatten().collect();
+    let is_other = |key: &&String| !OF_TRAINING.contains(&key.as_str()) && before[*key] != now[*key];
+    let text = |key: &String| format!("model.{key} was {} and cannot become {}", before[key], now[key]);
+    let changes: Vec<String> = keys.iter().filter(is_other).map(text).collect();
+    ensure!(
+        changes.is_empty(),
+        "{}: the model of a run is fixed; leave it as it is, or start a new run",
+        changes.join(", ")
+    );
+    Ok(())
 }
 
 /// Fails if a resumed run would split the games differently: it would train on held-out games, or validate on games
@@ -52,4 +75,31 @@ pub fn seen_before(before: u64, now: u64) -> Option<String> {
              games that are held out here, and validations then flatter it"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_changed_keys_of_a_model_are_named() {
+        let before = json!({ "family": "resnet", "filters": 64, "blocks": 5, "value_dropout": 0.0 });
+        let now = json!({ "family": "resnet", "filters": 8, "blocks": 5, "value_dropout": 0.5 });
+        let error = same_model(&before, &now).unwrap_err().to_string();
+        assert!(
+            error.starts_with("model.filters was 64 and cannot become 8: the model of a run is fixed"),
+            "{error}"
+        );
+        let dropout = json!({ "family": "resnet", "filters": 64, "blocks": 5, "value_dropout": 0.5 });
+        assert!(same_model(&before, &dropout).is_ok());
+        let more =
+            json!({ "family": "resnet", "filters": 64, "blocks": 6, "se": true, "value_dropout": 0.0 });
+        let error = same_model(&before, &more).unwrap_err().to_string();
+        assert!(
+            error.starts_with("model.blocks was 5 and cannot become 6, model.se was null and"),
+            "{error}"
+        );
+    }
 }

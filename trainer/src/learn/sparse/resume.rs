@@ -54,7 +54,7 @@ fn read(folder: &RunFolder, config: &SparseTrainConfig) -> Result<(SparseCheckpo
             .with_context(|| format!("{}: the state of the run", path.display()))?;
         Ok((checkpoint, state))
     })?;
-    ensure!(state.config.model == config.model, "model cannot be changed in a run that is resumed");
+    run::same_model(&state.config.model, &config.model)?;
     run::same_split(state.config.validation_percent, config.validation_percent)?;
     Ok((checkpoint, state))
 }

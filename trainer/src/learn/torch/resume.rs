@@ -13,6 +13,7 @@ use crate::learn::run::{self, Run, RunFolder};
 impl TorchRun {
     pub fn resume(folder: RunFolder, config: &TrainConfig, device: Device) -> Result<TorchRun> {
         let checkpoint = folder.resumed(Checkpoint::load)?;
+        run::same_model(&checkpoint.config.model, &config.model)?;
         run::same_split(checkpoint.config.validation_percent, config.validation_percent)?;
         let mut learner = Learner::new(config, device)?;
         checkpoint.restore(&mut learner)?;
