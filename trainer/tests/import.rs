@@ -585,9 +585,13 @@ fn a_full_disk_is_an_error() {
 fn results_that_cannot_be_printed_are_a_failure_and_a_binary_file_is_named_once() {
     let folder = Folder::new();
     let (games, out) = (folder.write("a.pgn", CHESS960.as_bytes()), folder.path("data"));
-    for arguments in
-        [&["import", &games, "--out", &out][..], &["--help"], &["--version"], &["train", "--help"], &["help"]]
-    {
+    for arguments in [
+        &["import", &games, "--unknown-results", "--out", &out][..],
+        &["--help"],
+        &["--version"],
+        &["train", "--help"],
+        &["help"],
+    ] {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
         let done = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"))
             .args(arguments)

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use engine::base::words::counted;
 
 use engine::base::interrupt;
@@ -34,10 +34,29 @@ pub struct ExportPgnArgs {
     /// Only this game of each file, counted from 0
     #[arg(long)]
     game: Option<usize>,
-    /// The position to which the [%eval] after a move belongs: `before` loses nothing and is what `import` expects;
-    /// `after` is what Lichess writes and most programs show
-    #[arg(long = "evals", value_enum, default_value_t = EvalSide::Before)]
-    eval: EvalSide,
+    /// The position whose evaluation is written after a move
+    #[arg(long, value_enum, default_value_t = WrittenEvals::Before)]
+    evals: WrittenEvals,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WrittenEvals {
+    /// The one before the move, for White; `#n` counts plies: all that is stored, and what `import` expects
+    Before,
+    /// The one after the move, for White; `#n` counts moves: as Lichess writes and most programs show
+    After,
+    /// As `before`, but for the side that moves
+    Mover,
+}
+
+impl From<WrittenEvals> for EvalSide {
+    fn from(evals: WrittenEvals) -> EvalSide {
+        match evals {
+            WrittenEvals::Before => EvalSide::Before,
+            WrittenEvals::After => EvalSide::After,
+            WrittenEvals::Mover => EvalSide::Mover,
+        }
+    }
 }
 
 impl ExportPgnArgs {
@@ -73,7 +92,7 @@ impl ExportPgnArgs {
                     None => (index, ["?"; 2]),
                 };
                 let (game, round) = (chunk.game(index), round.to_string());
-                match write_pgn(&game, &chunk.source, &round, players, self.eval, out) {
+                match write_pgn(&game, &chunk.source, &round, players, self.evals.into(), out) {
                     Ok(()) => written += 1,
                     // The reader closed the pipe.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(written),
@@ -114,7 +133,7 @@ mod tests {
             chunk.push(&GameRecord { result, ..GameRecord::default() });
         }
         write(&chunk, &path).unwrap();
-        let args = ExportPgnArgs { files: vec![path], out: None, game: None, eval: EvalSide::Before };
+        let args = ExportPgnArgs { files: vec![path], out: None, game: None, evals: WrittenEvals::Before };
         let mut text = Vec::new();
         assert_eq!(args.write(&mut text, &AtomicBool::new(false)).unwrap(), 4);
         let tournament = Tournament::new(&[read_pgn(&text, "games.pgn").unwrap()]);

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::Metadata;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use clap::Args;
@@ -89,8 +89,10 @@ impl ImportArgs {
             Arc::default()
         });
         let (report, files) = self.import(&stop)?;
-        print_report(&report, files);
         let interrupted = stop.load(Ordering::Relaxed);
+        if report.games > 0 || interrupted {
+            print_report(&report, files);
+        }
         ensure!(report.games > 0 || interrupted, "no games imported: {}", report.reasons());
         let damaged: Vec<String> =
             report.damaged_files.iter().map(|(path, _)| path.display().to_string()).collect();
@@ -134,7 +136,7 @@ impl ImportArgs {
                 }
                 ReadEvent::Broken(path, broken) => meter.broken(&format!(
                     "{}:{}: {} (game at line {}), skipped",
-                    path.display(),
+                    if *path == *Path::new("-") { Path::new("stdin") } else { path }.display(),
                     broken.line,
                     broken.error,
                     broken.game_line
@@ -148,6 +150,9 @@ impl ImportArgs {
         Ok((report, files))
     }
 }
+
+/// Less time gives no rate.
+const WORTH_SAYING: Duration = Duration::from_secs(1);
 
 struct Meter {
     bar: ProgressBar,
@@ -199,8 +204,10 @@ impl Meter {
 
     fn finish(&self) {
         self.bar.finish_and_clear();
-        let (positions, rate) = (HumanCount(self.positions), HumanCount(self.rate()));
-        eprintln!("{positions} positions in {}, {rate} per second", HumanDuration(self.started.elapsed()));
+        let time = self.started.elapsed();
+        if time >= WORTH_SAYING {
+            eprintln!("read in {}, {} positions/s", HumanDuration(time), HumanCount(self.rate()));
+        }
     }
 }
 

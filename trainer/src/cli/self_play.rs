@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use engine::base::words::counted;
 use serde_json::{Map, Value, json};
 
 use super::interrupt;
@@ -56,8 +57,18 @@ impl SelfPlayArgs {
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let SelfPlayReport { stats, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
-        say!("{stats}");
-        say!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
+        let earlier = games.saturating_sub(stats.games);
+        match (stats.games, earlier) {
+            (0, _) if !stopped => {
+                say!("complete: all games were played earlier; a greater --games plays more");
+            }
+            (_, 0) => say!("{stats}"),
+            _ => say!("now {stats}; earlier {}", counted(earlier, "game")),
+        }
+        if evaluated > 0 {
+            let rate = evaluated as f64 / seconds;
+            say!("{} in {seconds:.1} s: {rate:.0} a second", counted(evaluated, "evaluation"));
+        }
         report(DatagenSummary { games, files, stopped }, &self.out.out.join(&self.name));
         Ok(())
     }
