@@ -37,6 +37,7 @@ test('a position is set up by hand, refused while it cannot be, and analysed', a
   await editor().waitFor({ state: 'detached' });
   await page.locator('#status', { hasText: 'Black to move' }).waitFor();
   await type(page, 'Kd8');
+  await moves(page, 1);
   await type(page, 'O-O');
   assert.deepEqual((await moves(page, 2)).map((text) => text.trim()), ['Kd8', 'O-O']);
 });
