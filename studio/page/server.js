@@ -166,6 +166,7 @@ export async function explore(fen) {
 export const puzzleDesk = {
   sources: async () => await get('/api/puzzles') ?? [],
   show: (id) => ask('/api/puzzles/show', id),
+  next: (id, to, low, high) => ask('/api/puzzles/next', { id, to, low, high }),
   attempt: (id, text) => ask('/api/puzzles/try', { id, text }),
   solution: (id) => ask('/api/puzzles/solution', id),
   opinion: (id) => ask('/api/puzzles/opinion', id),

@@ -72,7 +72,7 @@
  * @typedef {{uci: string, san: string, games: number, white: number, draws: number, black: number, book: number | null}} ExploredMove
  * @typedef {{moves: ExploredMove[], games: number, has_book: boolean}} Explored the most played move first
  *
- * @typedef {{source: 'file' | 'review', name: string, count: number, edition: string, notice: string | null}} PuzzleSource
+ * @typedef {{source: 'file' | 'review', name: string, count: number, rated: boolean, edition: string, notice: string | null}} PuzzleSource
  * @typedef {{source: 'file' | 'review', edition: string, number: number, step: number}} PuzzleId `step` is in plies of the solution
  * @typedef {{title: string, fen: string, last: string | null, check: boolean, side: Side, legal: LegalMove[]}} Exercise
  * @typedef {{right: boolean, solved: boolean, word: string, moves: PlayedMove[], step: number, legal: LegalMove[],

@@ -12,6 +12,7 @@ import { onSettings } from '../play/settings.js';
 import { sideName } from '../play/words.js';
 import { loadPuzzles, puzzleDesk } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
+import { ratingFields, recallRatings } from './ratings.js';
 import { result } from './result.js';
 import { Solving } from './solving.js';
 
@@ -39,6 +40,7 @@ export class PuzzleRoom {
     this.#announcement = announcement;
     document.addEventListener('keydown', (event) => this.#key(event));
     onSettings(() => this.#draw());
+    this.#solving.ratings = recallRatings();
   }
 
   /** @param {boolean} isHere */
@@ -76,8 +78,8 @@ export class PuzzleRoom {
   #key(event) {
     if (this.#root.hidden) return;
     press(event, {
-      n: () => this.#solving.go(1),
-      p: () => this.#solving.go(-1),
+      n: () => this.#solving.go('on'),
+      p: () => this.#solving.go('back'),
       a: () => this.#solving.give(),
       f: () => this.#flip(),
       '/': () => this.#root.querySelector('input')?.focus(),
@@ -195,8 +197,8 @@ export class PuzzleRoom {
           <p class="error" role="alert">${solving.error ?? nothing}</p>
           <div class="buttons">
             ${button('Show the answer', () => solving.give(), solving.isOver, 'a')}
-            ${button('Next', () => solving.go(1), solving.number + 1 >= source.count, 'n')}
-            ${button('Previous', () => solving.go(-1), solving.number === 0, 'p')}
+            ${button('Next', () => solving.go('on'), solving.number + 1 >= source.count, 'n')}
+            ${button('Previous', () => solving.go('back'), solving.number === 0, 'p')}
             ${button('Again', () => solving.choose(source, solving.number), solving.word === '' && !solving.isOver, '')}
             ${button('Flip', () => this.#flip(), false, 'f')}
           </div>
@@ -206,6 +208,7 @@ export class PuzzleRoom {
           <label class="inline">From <select @change=${(/** @type {Event} */ event) => this.#choose(event)}>
             ${solving.sources.map((one, index) => html`<option value=${index} ?disabled=${one.count === 0}
               ?selected=${one.source === source.source}>${one.name} (${one.count.toLocaleString('en')})</option>`)}</select></label>
+          ${source.rated ? ratingFields(solving) : nothing}
           ${source.notice ? html`<p class="small">${source.notice}</p>` : nothing}
           <div class="buttons">${this.#loadButton()}</div>
         </div>

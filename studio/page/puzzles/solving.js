@@ -13,6 +13,7 @@
  * @typedef {object} Desk the server's answers
  * @property {() => Promise<PuzzleSource[]>} sources
  * @property {(id: PuzzleId) => Answer<Exercise>} show
+ * @property {(id: PuzzleId, to: 'here' | 'on' | 'back', low: number, high: number) => Answer<{number: number}>} next
  * @property {(id: PuzzleId, text: string) => Answer<Attempt>} attempt
  * @property {(id: PuzzleId) => Answer<Solution>} solution
  * @property {(id: PuzzleId) => Answer<Opinion>} opinion
@@ -47,6 +48,8 @@ export class Solving {
   opinion = null;
   /** @type {string | null} */
   error = null;
+  /** Ratings of the puzzles to go to, in a file that has them. @type {[number, number] | null} */
+  ratings = null;
   /** In this tab. */
   tally = { alone: 0, helped: 0 };
   #step = 0;
@@ -95,10 +98,26 @@ export class Solving {
     this.#changed();
   }
 
-  /** @param {number} by */
-  go(by) {
+  /** @param {'on' | 'back'} to */
+  go(to) {
     const { source, number } = this;
-    if (source && number + by >= 0 && number + by < source.count) return this.choose(source, number + by);
+    const next = number + (to === 'on' ? 1 : -1);
+    if (!source || next < 0 || next >= source.count) return;
+    return this.ratings && source.rated ? this.#seek(source, to) : this.choose(source, next);
+  }
+
+  /** Goes on to a puzzle with such a rating, unless this one has it. @param {[number, number] | null} ratings */
+  want(ratings) {
+    this.ratings = ratings;
+    if (ratings && this.source?.rated) return this.#seek(this.source, 'here');
+  }
+
+  /** @param {PuzzleSource} source @param {'here' | 'on' | 'back'} to */
+  async #seek(source, to) {
+    const [low, high] = this.ratings ?? [0, 0];
+    const found = await this.#ask(this.#desk.next({ ...this.#id, step: 0 }, to, low, high));
+    if (found && (to !== 'here' || found.number !== this.number)) await this.choose(source, found.number);
+    else this.#changed();
   }
 
   /** @param {string} text @returns {Promise<boolean>} whether it was right */

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use engine::chess::book::Book;
 use engine::chess::position::Game;
@@ -10,7 +12,7 @@ use serde::Serialize;
 use shakmaty::san::SanPlus;
 
 use super::index::{GameIndex, MoveCount};
-use crate::play::{ActionError, Library, PgnFile};
+use crate::play::{ActionError, Library, PgnFile, SavedGame};
 
 /// The most of imported files, the earliest of which goes first.
 const MOST_FILES: usize = 10;
@@ -40,8 +42,8 @@ pub struct ExplorerView {
 struct Known {
     /// By the text's hash, so that a file that is loaded again counts once.
     files: Vec<(u64, GameIndex)>,
-    /// By name, with the time of the file.
-    library: HashMap<String, (u64, GameIndex)>,
+    /// By file, with its state when it was read.
+    library: HashMap<PathBuf, ((SystemTime, u64), GameIndex)>,
 }
 
 #[derive(Clone)]
@@ -111,20 +113,27 @@ impl Explorer {
         Ok(ExplorerView { moves, games, has_book: self.book.is_some() })
     }
 
-    fn follow(&self, indexed: &mut HashMap<String, (u64, GameIndex)>) {
-        let listed = self.library.list();
-        indexed.retain(|name, _| listed.iter().any(|game| game.name == *name));
-        for game in listed {
-            let is_known = indexed.get(&game.name).is_some_and(|(modified, _)| *modified == game.modified_s);
-            if is_known && !game.unfinished {
-                continue;
+    fn follow(&self, indexed: &mut HashMap<PathBuf, ((SystemTime, u64), GameIndex)>) {
+        let files = self.library.files();
+        indexed.retain(|path, _| files.iter().any(|(file, _)| file == path));
+        for (path, state) in files {
+            if indexed.get(&path).is_none_or(|(known, _)| *known != state) {
+                let index = read(&path).map(|file| GameIndex::of(file.games())).unwrap_or_default();
+                indexed.insert(path, (state, index));
             }
-            let text = self.library.read(&game.name).ok().and_then(|saved| saved.pgn().map(str::to_owned));
-            let file = text.and_then(|text| PgnFile::read(text.as_bytes()).ok());
-            let index = file.map(|file| GameIndex::of(file.games())).unwrap_or_default();
-            indexed.insert(game.name, (game.modified_s, index));
         }
     }
+}
+
+/// Of the library. What cannot be read has no games.
+fn read(path: &Path) -> Option<PgnFile> {
+    let is_pgn = path.extension().is_some_and(|kind| kind == "pgn");
+    let text = if is_pgn {
+        std::fs::read(path).ok()?
+    } else {
+        SavedGame::read(path).ok()??.pgn()?.as_bytes().to_vec()
+    };
+    PgnFile::read(&text).ok()
 }
 
 #[cfg(test)]
@@ -158,5 +167,13 @@ mod tests {
         assert_eq!((e4.san.as_str(), e4.games, e4.white, e4.black, e4.book), ("e4", 2, 1, 1, Some(0.25)));
         assert_eq!((d4.uci.as_str(), d4.games, d4.book), ("d2d4", 0, Some(0.75)));
         assert!(explorer.look("nonsense").is_err());
+        let own = folder.path().join("games");
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("mine.pgn"), "1. e4 e6 1/2-1/2\n\n1. c4 *\n").unwrap();
+        std::fs::write(own.join("broken.json"), "{").unwrap();
+        let view = explorer.look(START).unwrap();
+        assert_eq!((view.games, view.moves[0].games, view.moves[0].draws), (4, 3, 1));
+        std::fs::remove_file(own.join("mine.pgn")).unwrap();
+        assert_eq!(explorer.look(START).unwrap().games, 2);
     }
 }

@@ -1,6 +1,8 @@
 //! The games of the studio's folder: each is a file from its first move.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::Serialize;
 
@@ -94,6 +96,18 @@ impl Library {
         let mut games: Vec<LibraryGame> = entries.filter_map(|entry| line(&entry.path())).collect();
         games.sort_by(|a, b| b.modified_s.cmp(&a.modified_s).then(b.name.cmp(&a.name)));
         games
+    }
+
+    /// The files of games, saved here (`.json`) or put here by a person (`.pgn`), with what tells another state of each.
+    pub fn files(&self) -> Vec<(PathBuf, (SystemTime, u64))> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let file = |entry: DirEntry| {
+            let (path, about) = (entry.path(), entry.metadata().ok()?);
+            let kind = path.extension()?.to_str()?;
+            (about.is_file() && ["json", "pgn"].contains(&kind)).then_some(())?;
+            Some((path, (about.modified().ok()?, about.len())))
+        };
+        entries.filter_map(file).collect()
     }
 
     pub fn rename(&self, name: &str, to: &str) -> Result<(), ActionError> {

@@ -32,7 +32,7 @@ pub use library::{Library, LibraryGame};
 pub use pgn::{PgnHeader, result as recorded_result, write_pgn};
 pub use played::{EndReason, GameEnd, LegalMove, PlayedGame, PlayedMove, Winner};
 pub use saved::{SavedError, SavedGame};
-pub use seats::{ActionError, NewGame, Seat};
+pub use seats::{ActionError, NewGame, PERSON, Seat};
 pub use session::Session;
 pub use setup::{SetUp, set_up};
 pub use start::{StartChoice, chess960_fen, double_chess960_fen};

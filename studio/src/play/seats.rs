@@ -5,6 +5,9 @@ use super::clock::TimeControl;
 use super::levels::Level;
 use super::start::StartChoice;
 
+/// A person's name in games.
+pub const PERSON: &str = "You";
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Seat {
@@ -23,7 +26,7 @@ pub enum Seat {
 impl Seat {
     pub fn label(&self) -> String {
         match self {
-            Seat::Person => "You".to_owned(),
+            Seat::Person => PERSON.to_owned(),
             Seat::Engine { name, level: Some(level), .. } => level.label(name),
             Seat::Engine { name, elo: None, .. } => name.clone(),
             Seat::Engine { name, elo: Some(elo), .. } => format!("{name} ({elo})"),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exercise::Exercise;
 use super::opinion::Opinion;
-use super::table::PuzzleTable;
+use super::table::{Direction, PuzzleTable};
 use crate::engines::EngineSpec;
 use crate::play::{ActionError, PlayedGame};
 use crate::reviews::{Mistake, ReviewDesk};
@@ -25,6 +25,8 @@ pub struct SourceView {
     pub source: PuzzleSource,
     pub name: String,
     pub count: usize,
+    /// Its puzzles have ratings.
+    pub rated: bool,
     /// Another one is another collection, with other numbers.
     pub edition: String,
     /// What was left out.
@@ -91,6 +93,7 @@ impl PuzzleDesk {
                 source: PuzzleSource::File,
                 name: table.name.clone(),
                 count: table.len(),
+                rated: table.is_rated(),
                 edition: loaded.edition.to_string(),
                 notice: (*count > 0).then_some(notice),
             });
@@ -100,6 +103,7 @@ impl PuzzleDesk {
                 source: PuzzleSource::Review,
                 name: "mistakes of the review".to_owned(),
                 count: mistakes.len(),
+                rated: false,
                 edition,
                 notice: None,
             });
@@ -107,15 +111,24 @@ impl PuzzleDesk {
         sources
     }
 
+    /// The number of the next puzzle of a file that is rated from `low` to `high`.
+    pub fn next(&self, id: &PuzzleId, to: Direction, low: u16, high: u16) -> Result<usize, ActionError> {
+        let table = self.table(id).filter(|_| id.source == PuzzleSource::File).ok_or_else(changed)?;
+        let none = || {
+            let where_to = if to == Direction::Back { "before this one" } else { "from here on" };
+            ActionError::NotNow(format!("There is no puzzle rated {low} to {high} {where_to}."))
+        };
+        table.next(id.number, to, low..=high).ok_or_else(none)
+    }
+
+    fn table(&self, id: &PuzzleId) -> Option<Arc<PuzzleTable>> {
+        let loaded = self.lock();
+        loaded.table.clone().filter(|_| loaded.edition.to_string() == id.edition)
+    }
+
     pub fn exercise(&self, id: &PuzzleId) -> Result<Exercise, ActionError> {
-        let changed =
-            || ActionError::NotNow("There are other puzzles by now: choose one of them.".to_owned());
         let found = match id.source {
-            PuzzleSource::File => {
-                let loaded = self.lock();
-                let table = loaded.table.clone().filter(|_| loaded.edition.to_string() == id.edition);
-                table.ok_or_else(changed)?.exercise(id.number)
-            }
+            PuzzleSource::File => self.table(id).ok_or_else(changed)?.exercise(id.number),
             PuzzleSource::Review => {
                 let known = self.reviews.mistakes().filter(|(edition, _)| *edition == id.edition);
                 let (_, mistakes) = known.ok_or_else(changed)?;
@@ -130,6 +143,10 @@ impl PuzzleDesk {
         let none = || ActionError::NotNow("There is no engine to ask: name one with --engine.".to_owned());
         Opinion::of(self.engine.as_ref().ok_or_else(none)?, &exercise).await
     }
+}
+
+fn changed() -> ActionError {
+    ActionError::NotNow("There are other puzzles by now: choose one of them.".to_owned())
 }
 
 /// Only the best move counts: what follows it in the review's line is no test.

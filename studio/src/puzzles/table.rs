@@ -1,8 +1,11 @@
 //! A file of puzzles: Lichess's CSV, or a table with the columns fen and moves. Its lines are kept, and read again when
 //! a puzzle is asked for.
 
+use std::ops::RangeInclusive;
+
 use engine::chess::pgn::without_byte_order_mark;
 use engine::chess::puzzles::{ByteRecord, Puzzle, PuzzleColumns, PuzzleError};
+use serde::Deserialize;
 use thiserror::Error;
 
 use super::exercise::Exercise;
@@ -14,8 +17,22 @@ pub const LONGEST_TABLE: usize = 64 << 20;
 pub const TOO_LONG: &str =
     "A file of puzzles may have 64 MB: take a part of it, such as its first 300,000 lines (head -n 300000).";
 
-/// Byte offsets in the text.
-type Span = (u32, u32);
+/// A line: its byte offsets in the text, and the puzzle's rating.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    begin: u32,
+    end: u32,
+    rating: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// This one, or a later one.
+    Here,
+    On,
+    Back,
+}
 
 #[derive(Debug, Error)]
 pub enum PuzzleTableError {
@@ -34,7 +51,7 @@ pub struct PuzzleTable {
     pub name: String,
     text: Vec<u8>,
     columns: PuzzleColumns,
-    records: Vec<Span>,
+    records: Vec<Record>,
     /// How many lines are left out, and what is wrong with the first.
     pub broken: (usize, String),
 }
@@ -62,7 +79,11 @@ impl PuzzleTable {
             // The reader skips the first line before the first record.
             let begin = record.position().unwrap_or(&begin);
             match columns.puzzle(&record).and_then(has_moves) {
-                Ok(()) => records.push((begin.byte() as u32, reader.position().byte() as u32)),
+                Ok(()) => records.push(Record {
+                    begin: begin.byte() as u32,
+                    end: reader.position().byte() as u32,
+                    rating: columns.facts(&record).ok().and_then(|facts| facts.rating),
+                }),
                 Err(error) => {
                     if broken.0 == 0 {
                         broken.1 = format!("line {}: {error}", line_at(&text, begin.byte() as usize));
@@ -83,15 +104,28 @@ impl PuzzleTable {
         self.records.len()
     }
 
+    pub fn is_rated(&self) -> bool {
+        self.records.iter().any(|record| record.rating.is_some())
+    }
+
+    /// The next puzzle with such a rating, or the one before.
+    pub fn next(&self, number: usize, to: Direction, ratings: RangeInclusive<u16>) -> Option<usize> {
+        let fits = |number: &usize| self.records[*number].rating.is_some_and(|own| ratings.contains(&own));
+        match to {
+            Direction::Here => (number..self.len()).find(fits),
+            Direction::On => (number + 1..self.len()).find(fits),
+            Direction::Back => (0..number.min(self.len())).rev().find(fits),
+        }
+    }
+
     /// `number` counts from 0.
     pub fn exercise(&self, number: usize) -> Option<Exercise> {
-        let (begin, end) = *self.records.get(number)?;
+        let Record { begin, end, rating } = *self.records.get(number)?;
         let mut reader = self.columns.reader(&self.text[begin as usize..end as usize], false);
         let record = reader.byte_records().next()?.ok()?;
         let puzzle = self.columns.puzzle(&record).ok()?;
-        let facts = self.columns.facts(&record).unwrap_or_default();
         let [id, themes] = self.columns.words(&record);
-        let rating = facts.rating.map_or(String::new(), |rating| format!(", rated {rating}"));
+        let rating = rating.map_or(String::new(), |rating| format!(", rated {rating}"));
         let title = if id.is_empty() { format!("Puzzle {}", number + 1) } else { format!("Puzzle {id}") };
         Some(Exercise {
             start: start_of(&puzzle)?,
@@ -140,6 +174,16 @@ bad,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g4,1500,77,93,3396,
         assert_eq!(first.view().last.as_deref(), Some("h2g1"));
         assert_eq!(table.exercise(1).unwrap().title, "Puzzle 08oBe, rated 1900");
         assert!(table.exercise(2).is_none());
+        let next = |number, to| table.next(number, to, 1600..=2000);
+        assert_eq!(
+            [next(0, Direction::Here), next(1, Direction::Here), next(1, Direction::On)],
+            [Some(1), Some(1), None]
+        );
+        assert_eq!(
+            [next(2, Direction::Back), next(1, Direction::Back), next(9, Direction::On)],
+            [Some(1), None, None]
+        );
+        assert!(table.is_rated());
     }
 
     #[test]

@@ -12,12 +12,12 @@ use engine::apps::review::{
 use engine::apps::uci_client::{EngineCommand, UciEngine};
 use engine::chess::pgn::{MoveTree, NodeId, PgnGame, without_commands};
 use serde::Deserialize;
-use shakmaty::{Move, Position};
+use shakmaty::{Color, Move, Position};
 use tokio::sync::watch;
 
 use super::view::ReviewView;
 use crate::engines::EngineSpec;
-use crate::play::{ActionError, Edit, ReviewedGame, commands_of};
+use crate::play::{ActionError, Edit, PERSON, ReviewedGame, commands_of};
 
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
@@ -196,7 +196,7 @@ impl ReviewDesk {
         Ok(reviewed)
     }
 
-    /// Of a review that has ended, with a text that is another for another review.
+    /// Of a review that has ended, both players' or only the person's, with a text that is another for another review.
     pub fn mistakes(&self) -> Option<(String, Vec<Mistake>)> {
         let latest = lock(&self.latest);
         let Evaluated { game, evidence, view } = latest.as_ref().filter(|latest| !latest.view.running)?;
@@ -205,7 +205,14 @@ impl ReviewDesk {
         let players = format!("{} – {}", player("White"), player("Black"));
         let start = game.tag("FEN").is_some().then(|| game.start().fen());
         let moves = game.moves();
-        let mistakes = review.moves.iter().filter_map(|played| {
+        // Of a game against an engine, the person's.
+        let own = match ["White", "Black"].map(|tag| game.tag(tag).as_deref() == Some(PERSON)) {
+            [true, false] => Some(Color::White),
+            [false, true] => Some(Color::Black),
+            _ => None,
+        };
+        let wanted = review.moves.iter().filter(|played| own.is_none_or(|own| played.position.turn() == own));
+        let mistakes = wanted.filter_map(|played| {
             let mark = played.mark.map(|mark| mark.symbol()).filter(|sign| ["?", "??"].contains(sign))?;
             let side = played.position.turn().fold_wb("White", "Black");
             Some(Mistake {
@@ -366,6 +373,11 @@ mod tests {
         assert_eq!((mistake.place.as_str(), mistake.mark), ("move 2 of White", "??"));
         assert_eq!((mistake.moves.len(), mistake.players.as_str()), (2, "A – Black"));
         assert!(mistake.remark.starts_with("Blunder") && edition.starts_with("k "), "{mistake:?}");
+        let engine = "[White \"Philidor\"]\n[Black \"You\"]\n\n1. f3 e5 2. g4 Qh4# 0-1";
+        let other = ReviewDesk::new(Some(judge(SCRIPT)));
+        other.begin(game(engine), 1000).unwrap();
+        wait_for(&other, |view| view["running"] == false).await;
+        assert_eq!(other.mistakes().unwrap().1.len(), 0, "the mistake was the engine's");
         let pgn = desk.pgn().unwrap();
         assert!(pgn.contains("{odd}") && pgn.contains("2. g4 $4") && pgn.contains("Annotator"), "{pgn}");
         assert!(String::from_utf8(desk.page().unwrap()).unwrap().contains("<html"));

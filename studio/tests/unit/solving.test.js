@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { emptyPage } from './page.js';
 
 emptyPage();
+const { ratingsOf } = await import('../../page/puzzles/ratings.js');
 const { opinionWords } = await import('../../page/puzzles/result.js');
 const { Solving } = await import('../../page/puzzles/solving.js');
 
-const FILE = { source: 'file', name: 'a.csv', count: 3, edition: '1', notice: null };
-const REVIEW = { source: 'review', name: 'mistakes', count: 0, edition: 'k', notice: null };
+const FILE = { source: 'file', name: 'a.csv', count: 3, rated: true, edition: '1', notice: null };
+const REVIEW = { source: 'review', name: 'mistakes', count: 0, rated: false, edition: 'k', notice: null };
 const played = (san, fen) => ({ uci: san, san, fen, check: false });
 const opinion = { engine: 'Philidor', san: 'Rh8+', prior: 0.125, place: 2, legal: 30, first_san: 'Ne3', first_prior: 0.6, wdl: [100, 200, 700] };
 
@@ -29,6 +30,10 @@ function desk(sources = [REVIEW, FILE]) {
       const solved = text === 'b';
       return value({ right: true, solved, word: 'Right.', moves: [played(text, text)], step: id.step + 2, legal: [], afterwards: solved ? 'fork' : '' });
     },
+    next: (id, to, low, high) => {
+      asked.push(['next', id.number, to, low, high]);
+      return to === 'back' ? Promise.resolve({ error: 'There is none' }) : value({ number: 2 });
+    },
     solution: (id) => value({ moves: [played('b', `end from ${id.step}`)], line: '1. a b', afterwards: 'fork' }),
     opinion: () => value(opinion),
   };
@@ -45,8 +50,8 @@ test('a collection with puzzles is begun where it was left, and stays when it is
   const { solving, asked } = await begun(1);
   assert.deepEqual([solving.source, solving.number, solving.shown.fen], [FILE, 1, 'start 1']);
   await solving.refresh(() => 0);
-  await solving.go(1);
-  await solving.go(1);
+  await solving.go('on');
+  await solving.go('on');
   assert.deepEqual(asked, [['show', 1], ['show', 2]], 'there is none after the last');
 });
 
@@ -70,7 +75,7 @@ test('the answer is shown from where the solver is, and the next puzzle begins a
   await solving.move('a');
   await solving.give();
   assert.deepEqual([solving.line, solving.shown.fen, solving.isHelped], ['1. a b', 'end from 2', true]);
-  await solving.go(1);
+  await solving.go('on');
   assert.deepEqual([solving.line, solving.isOver, solving.opinion, solving.isHelped, solving.number], ['', false, null, false, 1]);
   await solving.move('a');
   await solving.move('b');
@@ -85,7 +90,7 @@ test('an answer to an earlier puzzle is not shown', async () => {
   await solving.refresh(() => 0);
   const given = solving.give();
   await new Promise(setImmediate);
-  await solving.go(1);
+  await solving.go('on');
   answers[0]({ value: opinion });
   await given;
   assert.equal(solving.opinion, null);
@@ -95,4 +100,16 @@ test('what the network thinks is told in words', () => {
   assert.equal(opinionWords(opinion), "Without a search, Philidor's network gives Rh8+ a prior of 13 %, number 2 of 30 moves; "
     + 'it would look at Ne3 first (60 %). It values the position at 10 % win, 20 % draw, 70 % loss for the solver.');
   assert.match(opinionWords({ ...opinion, place: 1, wdl: null }), /the first of 30 moves\.$/);
+});
+
+test('only puzzles of the wanted ratings are gone to', async () => {
+  const { solving, asked } = await begun();
+  await solving.want(ratingsOf('1600', ''));
+  assert.equal(solving.number, 2);
+  await solving.go('back');
+  assert.deepEqual([solving.number, solving.error], [2, 'There is none']);
+  assert.deepEqual(asked.filter(([what]) => what === 'next'), [['next', 0, 'here', 1600, 9999], ['next', 2, 'back', 1600, 9999]]);
+  await solving.want(ratingsOf('', ' '));
+  await solving.go('back');
+  assert.equal(solving.number, 1);
 });

@@ -141,6 +141,7 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/puzzles", get(puzzles::sources))
         .route("/api/puzzles/file", post(puzzles::load).layer(DefaultBodyLimit::disable()))
         .route("/api/puzzles/show", post(puzzles::show))
+        .route("/api/puzzles/next", post(puzzles::next))
         .route("/api/puzzles/try", post(puzzles::try_move))
         .route("/api/puzzles/solution", post(puzzles::solution))
         .route("/api/puzzles/opinion", post(puzzles::opinion))

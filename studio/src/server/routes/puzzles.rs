@@ -5,10 +5,11 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::play::read_file;
 use super::{Studio, answer, answer_with, refuse, reject};
-use crate::puzzles::{LONGEST_TABLE, PuzzleId, PuzzleTable, TOO_LONG};
+use crate::puzzles::{Direction, LONGEST_TABLE, PuzzleId, PuzzleTable, TOO_LONG};
 
 pub(super) async fn sources(State(studio): State<Studio>) -> Response {
     Json(studio.puzzles.sources()).into_response()
@@ -44,6 +45,25 @@ type Asked<T> = Result<Json<T>, JsonRejection>;
 pub(super) async fn show(State(studio): State<Studio>, id: Asked<PuzzleId>) -> Response {
     match id {
         Ok(Json(id)) => answer_with(studio.puzzles.exercise(&id).map(|exercise| exercise.view())),
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Next {
+    id: PuzzleId,
+    to: Direction,
+    low: u16,
+    high: u16,
+}
+
+pub(super) async fn next(State(studio): State<Studio>, next: Asked<Next>) -> Response {
+    match next {
+        Ok(Json(Next { id, to, low, high })) => {
+            let number = studio.puzzles.next(&id, to, low, high);
+            answer_with(number.map(|number| json!({ "number": number })))
+        }
         Err(rejection) => reject(&rejection),
     }
 }
