@@ -168,7 +168,12 @@ fn read_puzzles(path: &Path) -> Result<PuzzleTable> {
     if text.len() > LONGEST_TABLE {
         bail!("{}: {TOO_LONG}", path.display());
     }
-    Ok(PuzzleTable::read(&path.display().to_string(), text)?)
+    let mut table = PuzzleTable::read(&path.display().to_string(), text)?;
+    // The page need not know the folder.
+    if let Some(name) = path.file_name() {
+        table.name = name.to_string_lossy().into_owned();
+    }
+    Ok(table)
 }
 
 /// Addresses for a browser. For `0.0.0.0` and `::`, these are loopback and the address by which this machine reaches
