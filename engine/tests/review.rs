@@ -368,7 +368,7 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000", "--force"]);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
-        errors.contains("bestmove e7e5") && errors.contains("after 0 of 1 games; --resume continues"),
+        errors.contains("bestmove e7e5") && errors.contains("after 0 of 1 game; --resume continues"),
         "{errors}"
     );
     assert_eq!(fs::read_to_string(folder.path("game.review.part")).unwrap().lines().count(), 1);

@@ -1,5 +1,6 @@
 //! A PGN file with any number of games.
 
+use engine::base::words::counted;
 use engine::chess::openings::{LONGEST_LINE, opening_of};
 use engine::chess::pgn::{MoveTree, PgnGame, read_games};
 use serde::Serialize;
@@ -17,7 +18,7 @@ pub enum PgnError {
     Empty,
     #[error("The game cannot be read: {0}. Is the PGN complete?")]
     Game(String),
-    #[error("The file has {0} games: choose one of them.")]
+    #[error("The file has {}: choose one of them.", counted(*.0, "game"))]
     Number(usize),
 }
 

@@ -136,7 +136,7 @@ fn damaged(read: &ReadReport) -> String {
     let games = read.broken.get(DAMAGED).map(|count| counted(*count, "stored game"));
     let files = &read.damaged_files;
     let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    let files = (!files.is_empty())
-        .then(|| format!("{} ({})", counted(files.len() as u64, "file"), names.join(", ")));
+    let files =
+        (!files.is_empty()).then(|| format!("{} ({})", counted(files.len(), "file"), names.join(", ")));
     games.into_iter().chain(files).collect::<Vec<_>>().join(", ")
 }

@@ -66,7 +66,7 @@ impl ExportPgnArgs {
         };
         let stop = interrupt::flag()?;
         let games = write_with(path, |file| self.write(&mut BufWriter::new(file), &stop))?;
-        say!("{}: {}", counted(games as u64, "game"), path.display());
+        say!("{}: {}", counted(games, "game"), path.display());
         Ok(())
     }
 

@@ -213,7 +213,7 @@ impl Meter {
 
 fn print_report(report: &ReadReport, files: usize) {
     let (games, positions) = (counted(report.games, "game"), counted(report.positions, "position"));
-    say!("{games}, {positions} in {}", counted(files as u64, "file"));
+    say!("{games}, {positions} in {}", counted(files, "file"));
     if report.evals != EvalCounts::default() {
         say!("evaluations: {} (--evals says otherwise)", report.evals);
     }

@@ -46,7 +46,7 @@ pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
 }
 
 pub(super) fn report(summary: DatagenSummary, path: &Path) {
-    let (games, files) = (counted(summary.games, "game"), counted(summary.files as u64, "file"));
+    let (games, files) = (counted(summary.games, "game"), counted(summary.files, "file"));
     say!("{games} in {files}: {}-*.h5", path.display());
     if summary.stopped {
         say!("stopped before the end; nothing is lost: the same command with --resume continues");

@@ -59,7 +59,7 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
         return Ok(Trained { outcome: args.complete(why, config.epochs), checkpoint: run.result() });
     }
     let (count, threads) = (run.learner.parameters(), config.thread_count());
-    let threads = counted(threads as u64, "thread");
+    let threads = counted(threads, "thread");
     log::info!("{count} parameters, {threads}, run {}", args.run.display());
     let mut feed = run.learner.feed(train)?;
     let end = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
@@ -147,7 +147,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     let bytes = std::fs::read(&args.net).with_context(place)?;
     let mut reference = OnnxSparseEvaluator::open(&bytes, VERIFIED).with_context(place)?;
     let positions = args.positions()?;
-    say!("{}, largest differences of probabilities:", counted(positions.len() as u64, "position"));
+    say!("{}, largest differences of probabilities:", counted(positions.len(), "position"));
     let tolerance = if reference.precision() == "fp32" { TOLERANCE } else { INTEGER_TOLERANCE };
     let runs: [(&str, &mut dyn Evaluator, f32); 2] = [
         ("in ONNX Runtime", &mut reference, tolerance),

@@ -20,6 +20,7 @@ use super::page::{self, PageTitle};
 use super::player::{self, PlayerReport};
 use super::verify::Reviewer;
 use crate::base::files::write_aside;
+use crate::base::words::counted;
 use crate::chess::pgn::{PgnGame, read_games, why_no_text};
 
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
@@ -61,10 +62,10 @@ pub enum ReviewError {
     #[error("{0}")]
     Judge(String),
     /// Games finished, all games, reason.
-    #[error("{2}, after {0} of {1} games; --resume continues")]
+    #[error("{}, after {} of {}; --resume continues", .2, .0, counted(*.1, "game"))]
     Failed(usize, usize, String),
     /// Games finished, all games.
-    #[error("interrupted after {0} of {1} games; --resume continues")]
+    #[error("interrupted after {} of {}; --resume continues", .0, counted(*.1, "game"))]
     Interrupted(usize, usize),
 }
 

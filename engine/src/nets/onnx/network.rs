@@ -9,6 +9,7 @@ use super::recurrence::{StepLimits, TOKENS};
 use super::session::{ANSWER, Device, OnnxSession, SCRATCHPAD};
 use super::tensors::TensorNames;
 use super::timing::PrecisionTiming;
+use crate::base::words::counted;
 use crate::nets::eval::{Card, Evaluator, Schemes, ValueScheme, golden};
 
 /// A network whose tensors fit its card and whose golden answers were reproduced on this machine.
@@ -77,7 +78,7 @@ impl Network {
         let Card { name, family, schemes, precision, .. } = &self.card;
         let (input, policy) = (schemes.input.name(), schemes.policy.name());
         let value = if schemes.value == ValueScheme::None { ", without a value" } else { "" };
-        let steps = self.steps.map_or(String::new(), |steps| format!(", {steps} steps"));
+        let steps = self.steps.map_or(String::new(), |steps| format!(", {}", counted(steps, "step")));
         let size = self.bytes.len() as f64 / 1e6;
         let source = self.source.as_ref().map_or("embedded".to_owned(), |path| path.display().to_string());
         format!("{name} ({precision} {family}, {input} -> {policy}{value}{steps}, {size:.1} MB, {source})")

@@ -20,7 +20,7 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
     };
     say!(
         "{}, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}",
-        counted(positions.len() as u64, "position")
+        counted(positions.len(), "position")
     );
     // `<=`, so that NaN fails too.
     ensure!(

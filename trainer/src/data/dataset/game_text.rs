@@ -60,7 +60,7 @@ fn header(game: &GameRecord, index: usize) -> String {
     let mut text = format!(
         "game {index}: {}, {}, White {white}, Black {black}, {date}, {}\n  opening  {opening}\n",
         game.result.pgn(),
-        counted(game.moves.len() as u64, "ply"),
+        counted(game.moves.len(), "ply"),
         kinds.join(", ")
     );
     if let Some(start) = &game.start {

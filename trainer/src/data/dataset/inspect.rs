@@ -171,8 +171,8 @@ impl fmt::Display for Inspection {
             f,
             "  games       {} ({}, longest {})",
             self.games,
-            counted(self.positions as u64, "position"),
-            counted(self.longest as u64, "ply")
+            counted(self.positions, "position"),
+            counted(self.longest, "ply")
         )?;
         writeln!(f, "  results     White {white}, draw {draws}, Black {black}, unknown {unknown}")?;
         let [train, validation, test] = self.splits;
@@ -181,12 +181,12 @@ impl fmt::Display for Inspection {
         writeln!(
             f,
             "  evaluated   {} ({share:.1} %), {} of them mates",
-            counted(self.evaluated as u64, "position"),
+            counted(self.evaluated, "position"),
             self.mates
         )?;
         if self.searched > 0 {
             let share = percent(self.searched, self.positions);
-            let searched = counted(self.searched as u64, "position");
+            let searched = counted(self.searched, "position");
             writeln!(f, "  searched    {searched} ({share:.1} %) with visit shares")?;
         }
         if self.scored > 0 {

@@ -32,7 +32,7 @@ pub struct GradedAnswer {
 /// `[items][networks]`
 pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
     let bar = progress((items.len() * networks.len()) as u64, 0, Counted::Positions);
-    bar.set_message(counted(networks.len() as u64, "network"));
+    bar.set_message(counted(networks.len(), "network"));
     let alone = networks.iter_mut().map(|network| grade_alone(items, network));
     let mut columns = alone.collect::<Result<Vec<Vec<GradedAnswer>>>>()?;
     // Each position by all networks, so that the time left is right when one is slower than the others.

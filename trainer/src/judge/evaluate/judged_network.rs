@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use engine::base::words::counted;
 use engine::chess::position::Game;
 use engine::nets::encoding::{PolicyIndex, az4672};
 use engine::nets::eval::{Evaluator, Request, Schemes, ValueScheme, Wdl};
@@ -102,7 +103,8 @@ impl JudgedNetwork {
         let limits = StepLimits { steps, ..StepLimits::default() };
         let network = load_network(net)?.onnx("--think-steps")?;
         let evaluator = network.evaluator_with(BATCH, limits)?;
-        let judged = JudgedNetwork::new(&format!("{}, {steps} steps", net.display()), evaluator, None);
+        let judged =
+            JudgedNetwork::new(&format!("{}, {}", net.display(), counted(steps, "step")), evaluator, None);
         let has_value = network.schemes().value == ValueScheme::Wdl;
         Ok(JudgedNetwork { has_value, ..judged })
     }

@@ -119,11 +119,11 @@ impl<S: GameSink> SplitGames<S> {
         log::info!(
             "{}: {} with {}, {}; excluded: {} by the selection, {}",
             filter.name,
-            counted(games.train.games() as u64, "training game"),
-            counted(games.train.positions() as u64, "position"),
-            counted(games.validation.games() as u64, "validation game"),
+            counted(games.train.games(), "training game"),
+            counted(games.train.positions(), "position"),
+            counted(games.validation.games(), "validation game"),
             games.unwanted,
-            counted(games.duplicates as u64, "duplicate")
+            counted(games.duplicates, "duplicate")
         );
         Ok(games)
     }

@@ -156,7 +156,7 @@ impl LoopLearner for SparseLoop {
         let threads = training(config).map_or(1, SparseTrainConfig::thread_count);
         format!(
             "networks of the family sparse are trained on {} and play in integers",
-            counted(threads as u64, "thread")
+            counted(threads, "thread")
         )
     }
 

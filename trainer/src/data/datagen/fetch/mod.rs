@@ -91,7 +91,7 @@ impl Fetch {
                 0
             };
             let so_far = if month.was_over(now) { "" } else { " so far" };
-            report(format!("{}: {}{so_far}", path.display(), counted(games as u64, "game")));
+            report(format!("{}: {}{so_far}", path.display(), counted(games, "game")));
         }
         Ok(())
     }

@@ -55,7 +55,7 @@ impl RlLoop {
             let left = self.state.buffer.positions();
             self.log_event(&format!(
                 "the games of the oldest {} were deleted, as `disk` is exceeded; {} left",
-                counted(removed.len() as u64, "iteration"),
+                counted(removed.len(), "iteration"),
                 counted(left, "position")
             ))?;
         }
