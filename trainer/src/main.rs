@@ -13,7 +13,7 @@ use trainer::cli::{
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
-#[command(version = VERSION, about)]
+#[command(name = "philidor-trainer", version = VERSION, about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

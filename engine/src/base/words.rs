@@ -11,7 +11,7 @@ fn plural(noun: &str) -> String {
     let before = noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
     match before {
         Some(stem) => format!("{stem}ies"),
-        None if ["s", "x", "ch", "sh"].iter().any(|end| noun.ends_with(end)) => format!("{noun}es"),
+        None if ["s", "x", "ch", "sh", "o"].iter().any(|end| noun.ends_with(end)) => format!("{noun}es"),
         None => format!("{noun}s"),
     }
 }
@@ -22,8 +22,8 @@ mod tests {
 
     #[test]
     fn only_one_is_singular() {
-        let nouns = ["game", "ply", "batch", "key"];
-        assert_eq!(nouns.map(|noun| counted(1, noun)), ["1 game", "1 ply", "1 batch", "1 key"]);
-        assert_eq!(nouns.map(|noun| counted(0, noun)), ["0 games", "0 plies", "0 batches", "0 keys"]);
+        let nouns = ["game", "ply", "batch", "veto"];
+        assert_eq!(nouns.map(|noun| counted(1, noun)), ["1 game", "1 ply", "1 batch", "1 veto"]);
+        assert_eq!(nouns.map(|noun| counted(0, noun)), ["0 games", "0 plies", "0 batches", "0 vetoes"]);
     }
 }
