@@ -302,7 +302,7 @@ fn settings_compared_by_others_have_the_same_games_and_false_ones_are_refused() 
             2 => (other.clone(), "it is \"unit match-"),
             3 => {
                 json["games"].as_array_mut().expect("games").pop();
-                (json.to_string().into(), " games, not ")
+                (json.to_string().into(), ", not 2")
             }
             _ => return,
         };
