@@ -105,6 +105,8 @@ def prepare(folder, programs):
     few = games(3, 24, 2)
     (folder / "games.pgn").write_text(few)
     (folder / "games.pgn.zst").write_bytes(zstd(few.encode()))
+    for year in ("1960", "1961"):
+        (folder / f"{year}.pgn").write_text(games(1, 10, int(year), white="Tal, Mikhail"))
     (folder / "runs").mkdir()
 
 

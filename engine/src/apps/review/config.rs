@@ -109,8 +109,8 @@ impl From<Side> for Option<Color> {
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Example: philidor review games.pgn --quality deep
-         philidor review games.pgn --judge stockfish --time 60\n  \
-         philidor review games/*.pgn --player \"Tal, Mikhail\" --quality fast --out tal")]
+         philidor review games.pgn --judge stockfish --time 60
+         philidor review 1960.pgn 1961.pgn --player \"Tal, Mikhail\" --quality fast --out tal")]
 pub struct ReviewConfig {
     /// PGN files with any number of games, or - for standard input
     #[arg(required = true)]

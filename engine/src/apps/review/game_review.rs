@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 use shakmaty::san::SanPlus;
-use shakmaty::{Chess, Color, Move, Position};
+use shakmaty::{Chess, Color, Move, Position, Role};
 
 use super::clocks::times_spent;
 use super::evidence::Evidence;
 use super::judgement::{Class, Mark, MateChange, PositionValue, game_accuracy, move_accuracy};
-use super::material::{Phase, value_of};
+use super::material::Phase;
 use super::reasons::{Motif, reason, words};
 use super::verdict::Verdicts;
 use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
@@ -144,6 +144,7 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
     let is_error = judged.mark.is_some_and(Mark::is_error);
     let mates = after.value.mate.is_some_and(|mate| mate.winner != mover);
     let refutation = if is_error { refutation(position, m, &after.line, mates) } else { None };
+    let refutation = refutation.filter(|(motif, _)| explains(motif, judged.mark, &after.line, &best));
     let (before, after) = (before.value, after.value);
     let (motif, refutation) = refutation.filter(|_| wanted).unzip();
     Some(ReviewedMove {
@@ -171,14 +172,28 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
     })
 }
 
-/// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`. Taking back what `m` took refutes nothing.
+/// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`.
 fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<(Motif, String)> {
     let mut after = position.clone();
     after.play_unchecked(m);
-    let (motif, plies) = reason(&after, line, m.capture().map_or(0, value_of), mates)?;
+    let (motif, plies) = reason(&after, Some(m), line, mates)?;
     let line = sans(&after, &line[..plies]);
     let text = format!("{} {}: {}", line[0], words(&motif), numbered(&after, &line));
     Some((motif, text))
+}
+
+/// Whether the motif may be why the error is one: what the best move allows as well is no reason, nor does a pawn make a
+/// blunder.
+fn explains(motif: &Motif, mark: Option<Mark>, answer: &[Move], best: &[Move]) -> bool {
+    let is_answer_to_best = best.get(1) == answer.first();
+    match motif {
+        Motif::Mate { .. } | Motif::Promotion { .. } | Motif::Fork { .. } => true,
+        _ if is_answer_to_best => false,
+        Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } => {
+            *taken != Role::Pawn || mark != Some(Mark::Blunder)
+        }
+        _ => true,
+    }
 }
 
 /// From the start, with their history.

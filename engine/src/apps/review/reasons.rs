@@ -7,6 +7,8 @@ use super::material::{balance, settled, value_of};
 
 /// Least gain of a line that has a reason, in centipawns.
 const GAIN: i32 = 100;
+/// A promotion after more plies has other causes.
+const PROMOTION_PLIES: usize = 8;
 
 /// What the first move of a line does. Squares are those of the pieces attacked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +56,11 @@ pub enum Motif {
     Promotion {
         by: Square,
     },
+    /// Takes the piece that has just taken a smaller one.
+    TakesBack {
+        lost: Role,
+        gained: Role,
+    },
     Perpetual,
 }
 
@@ -71,15 +78,15 @@ impl Motif {
             Motif::Trapped { .. } => "trapped piece",
             Motif::Overloaded { .. } => "overloaded defender",
             Motif::Promotion { .. } => "promotion",
+            Motif::TakesBack { .. } => "bad exchange",
             Motif::Perpetual => "perpetual check",
         }
     }
 }
 
-/// What the side to move achieves by `line`, and the plies until it is visible. `None` if nothing is proven. `owed` is
-/// what it has just lost, in centipawns: taking that back is no reason. Only with `mates` is a mate at the line's end
-/// forced.
-pub fn reason(position: &Chess, line: &[Move], owed: i32, mates: bool) -> Option<(Motif, usize)> {
+/// What the side to move achieves by `line`, and the plies until it is visible. `None` if nothing is proven. Taking back
+/// what `error`, the move before, has taken is no reason. Only with `mates` is a mate at the line's end forced.
+pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool) -> Option<(Motif, usize)> {
     let us = position.turn();
     let boards = positions(position, line);
     let last = boards.last()?;
@@ -89,14 +96,40 @@ pub fn reason(position: &Chess, line: &[Move], owed: i32, mates: bool) -> Option
     if let Some(plies) = perpetual(&boards) {
         return Some((Motif::Perpetual, plies));
     }
-    let least = GAIN + owed;
-    let plies = won_after(&boards, least)?;
+    let gained = error.and_then(|error| error.capture());
+    let least = GAIN + gained.map_or(0, value_of);
+    let won = won_after(&boards, least)?;
+    // What is taken back at once belongs to the line.
+    let takes_back = |pair: &[Move]| pair[0].is_capture() && pair[1].to() == pair[0].to();
+    let plies = if won == 1 && line.get(..2).is_some_and(takes_back) { 2 } else { won };
     let line = &line[..plies];
-    let motif = promotion(line)
-        .or_else(|| capture(position, line, least))
+    let is_back = error.map(|error| error.to()) == Some(line[0].to());
+    let motif = match (capture(position, line, least), gained) {
+        (Some(Motif::Hanging { taken, .. } | Motif::Takes { taken, .. }), Some(gained)) if is_back => {
+            Some(Motif::TakesBack { lost: taken, gained })
+        }
+        (motif, _) => motif,
+    };
+    let motif = motif
+        .or_else(|| promotion(line))
         .or_else(|| attack(position, &boards, line))
         .or_else(|| pinned(&boards, line))?;
     Some((motif, plies))
+}
+
+/// What the side to move wins by captures on one square, the least valuable piece first; at least 0, in centipawns.
+fn exchange(position: &Chess, on: Square) -> i32 {
+    let captures = position.capture_moves().into_iter().filter(|m| m.to() == on);
+    let cost = |m: &Move| if m.role() == Role::King { i32::MAX } else { value_of(m.role()) };
+    let Some(m) = captures.min_by_key(cost) else { return 0 };
+    let mut next = position.clone();
+    next.play_unchecked(m);
+    (m.capture().map_or(0, value_of) - exchange(&next, on)).max(0)
+}
+
+/// What a capture wins on its square; `after` is the position after it.
+fn won_by(m: &Move, after: &Chess) -> i32 {
+    m.capture().map_or(0, value_of) - exchange(after, m.to())
 }
 
 fn positions(position: &Chess, line: &[Move]) -> Vec<Chess> {
@@ -140,7 +173,7 @@ fn is_back_rank(mated: &Chess) -> bool {
         && (escape & !mated.board().by_color(us)).is_empty()
 }
 
-/// Only checks by the side to move first, until a position returns.
+/// Only checks by the side to move first, to which one move alone answers, until a position returns.
 fn perpetual(boards: &[Chess]) -> Option<usize> {
     let is_same = |a: &Chess, b: &Chess| {
         a.board() == b.board()
@@ -148,21 +181,25 @@ fn perpetual(boards: &[Chess]) -> Option<usize> {
             && a.castles().castling_rights() == b.castles().castling_rights()
     };
     let us = boards[0].turn();
-    let checks = boards.iter().skip(1).take_while(|board| board.turn() == us || board.is_check()).count();
+    let is_forced = |board: &Chess| board.is_check() && board.legal_moves().len() == 1;
+    let checks = boards.iter().skip(1).take_while(|board| board.turn() == us || is_forced(board)).count();
     (1..=checks).find(|last| boards[..*last].iter().any(|earlier| is_same(earlier, &boards[*last])))
 }
 
+/// Soon or by the pawn that moves first, to a piece that stays.
 fn promotion(line: &[Move]) -> Option<Motif> {
-    let own = line.iter().step_by(2);
-    let pawn = own.clone().find(|m| m.promotion().is_some())?;
+    let at = line.iter().step_by(2).position(|m| m.promotion().is_some())?;
+    let pawn = line[2 * at];
+    let is_taken = line.get(2 * at + 1).is_some_and(|answer| answer.to() == pawn.to());
     // Followed back to where the pawn stands now.
     let mut square = pawn.from()?;
-    for m in own.rev().skip_while(|m| *m != pawn).skip(1) {
+    for m in line[..2 * at].iter().step_by(2).rev() {
         if m.to() == square {
             square = m.from()?;
         }
     }
-    Some(Motif::Promotion { by: square })
+    let begins = line[0].from() == Some(square);
+    (!is_taken && (begins || 2 * at < PROMOTION_PLIES)).then_some(Motif::Promotion { by: square })
 }
 
 /// Of a line that begins with a capture.
@@ -179,7 +216,7 @@ fn capture(position: &Chess, line: &[Move], least: i32) -> Option<Motif> {
     let is_pinned = pinned_pieces(board, !us).contains(on);
     match () {
         // The gain comes later in the line.
-        _ if -settled(&after) - balance(position) < least => None,
+        _ if won_by(first, &after) < least => None,
         _ if is_pinned && taken != Role::Pawn => Some(Motif::Pin { taken, on }),
         _ if !defended && !after.is_check() => Some(Motif::Hanging { taken, on }),
         _ => Some(Motif::Takes { taken, on }),
@@ -206,6 +243,9 @@ fn overloaded(board: &Board, us: Color, line: &[Move]) -> Option<Motif> {
 fn attack(position: &Chess, boards: &[Chess], line: &[Move]) -> Option<Motif> {
     let [first, answer, second, ..] = line else { return None };
     second.capture()?;
+    if won_by(second, &boards[3]) < GAIN {
+        return None;
+    }
     let us = position.turn();
     let board = boards[1].board();
     let target = second.to();
@@ -281,20 +321,20 @@ fn discovered(
     (takes_by_line || takes_after_check).then_some(Motif::Discovered { attacked: target })
 }
 
-/// Whether the attacked piece of the side to move loses at least two pawns' worth wherever it goes.
+/// Whether the side to move loses the piece, at least two pawns' worth, where it stands and wherever it goes.
 fn is_trapped(position: &Chess, square: Square) -> bool {
     let board = position.board();
     let us = position.turn();
     let Some(role) = board.role_at(square).filter(|role| value_of(*role) >= 300) else { return false };
-    let attacked = board.attacks_to(square, !us, board.occupied()).any();
     let is_lost = |m: &Move| {
         let mut next = position.clone();
         next.play_unchecked(*m);
-        settled(&next) + balance(position) >= 2 * GAIN
+        exchange(&next, m.to()) - m.capture().map_or(0, value_of) >= 2 * GAIN
     };
     let own: Vec<Move> = position.legal_moves().into_iter().filter(|m| m.from() == Some(square)).collect();
     let is_pinned = pinned_pieces(board, us).contains(square);
-    attacked && !position.is_check() && !is_pinned && role != Role::King && own.iter().all(is_lost)
+    let stays_lost = position.clone().swap_turn().is_ok_and(|theirs| exchange(&theirs, square) >= 2 * GAIN);
+    stays_lost && !is_pinned && role != Role::King && own.iter().all(is_lost)
 }
 
 /// Takes at the third ply a piece that could not move because of its king.
@@ -303,9 +343,11 @@ fn pinned(boards: &[Chess], line: &[Move]) -> Option<Motif> {
     let taken = second.capture().filter(|role| *role != Role::Pawn)?;
     let position = &boards[1];
     let on = second.to();
-    let stays = line[1].from() != Some(on) && line[1].to() != on;
-    (stays && pinned_pieces(position.board(), position.turn()).contains(on))
-        .then_some(Motif::Pin { taken, on })
+    let stays = line[1].from() != Some(on) && line[1].to() != on && !line[1].is_capture();
+    (stays
+        && won_by(second, &boards[3]) >= GAIN
+        && pinned_pieces(position.board(), position.turn()).contains(on))
+    .then_some(Motif::Pin { taken, on })
 }
 
 /// Pieces of `side` that stand alone between their king and a slider.
@@ -349,6 +391,7 @@ pub fn words(motif: &Motif) -> String {
             format!("overloads {}, which alone defends {}, too", piece(defender), piece(left))
         }
         Motif::Promotion { by } => format!("lets the pawn on {by} promote"),
+        Motif::TakesBack { lost, gained } => format!("takes back, a {} for a {}", name(*lost), name(*gained)),
         Motif::Perpetual => "gives perpetual check".to_owned(),
     }
 }
@@ -380,7 +423,7 @@ mod tests {
                 m
             })
             .collect();
-        reason(game.position(), &moves, 0, true)
+        reason(game.position(), None, &moves, true)
     }
 
     fn motif(fen: &str, line: &str) -> Option<Motif> {
@@ -405,15 +448,22 @@ mod tests {
         assert_eq!(by_pawn, Some((Motif::Takes { taken: Role::Knight, on: Square::E5 }, 2)));
     }
 
+    /// The move before, of a rook.
+    fn error(capture: Role, to: Square) -> Option<Move> {
+        let from = Square::A2;
+        Some(Move::Normal { role: Role::Rook, from, capture: Some(capture), to, promotion: None })
+    }
+
     #[test]
     fn what_was_lost_before_is_not_won() {
         let game = Game::from_fen("4k3/8/8/4n3/8/6B1/8/4K3 w - - 0 1").unwrap();
         let line = [game.parse_uci("g3e5").unwrap()];
-        assert_eq!(reason(game.position(), &line, 300, true), None);
-        assert!(reason(game.position(), &line, 100, true).is_some());
+        let after = |error| reason(game.position(), error, &line, true);
+        assert_eq!(after(error(Role::Bishop, Square::A5)), None);
+        assert!(after(error(Role::Pawn, Square::A5)).is_some());
         let game = Game::from_fen("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1").unwrap();
         let line = [game.parse_uci("a1a8").unwrap()];
-        assert_eq!(reason(game.position(), &line, 0, false), None, "the mate is not forced");
+        assert_eq!(reason(game.position(), None, &line, false), None, "the mate is not forced");
     }
 
     #[test]
@@ -489,6 +539,21 @@ mod tests {
         assert_eq!(reason_of(fen, "h5e8 g8h7 e8h5 h7g8"), Some((Motif::Perpetual, 4)));
         assert_eq!(motif(fen, "h5e8 g8h7 e8h5"), None, "nothing returned yet");
         assert_eq!(motif(fen, "h5d1 a2b2 d1h5 b2a2"), None, "no checks");
+    }
+
+    #[test]
+    fn a_piece_that_took_a_smaller_one_is_taken_back() {
+        let game = Game::from_fen("6kR/8/8/8/8/8/8/4K3 b - - 0 1").unwrap();
+        let line = [game.parse_uci("g8h8").unwrap()];
+        let back = Motif::TakesBack { lost: Role::Rook, gained: Role::Knight };
+        assert_eq!(reason(game.position(), error(Role::Knight, Square::H8), &line, true), Some((back, 1)));
+    }
+
+    #[test]
+    fn a_capture_names_what_is_won_on_its_square() {
+        // The knights are exchanged; only then the pawn on h6 falls.
+        let exchange = "4k3/3p4/2n4p/8/3N4/8/7R/4K3 w - - 0 1";
+        assert_eq!(motif(exchange, "d4c6 d7c6 h2h6"), None);
     }
 
     #[test]
