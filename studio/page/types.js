@@ -70,7 +70,7 @@
  * @typedef {{verdict: Verdict, moves: MoveVerdict[]}} Verdicts of the endgame tables, the best move first
  * @typedef {{name: string, moves: string}} OpeningChoice
  * @typedef {{uci: string, san: string, games: number, white: number, draws: number, black: number, book: number | null}} ExploredMove
- * @typedef {{moves: ExploredMove[], games: number, has_book: boolean}} Explored the most played move first
+ * @typedef {{moves: ExploredMove[], games: number, has_book: boolean, left_out: number}} Explored the most played move first
  *
  * @typedef {{source: 'file' | 'review', name: string, count: number, rated: boolean, edition: string, notice: string | null}} PuzzleSource
  * @typedef {{source: 'file' | 'review', edition: string, number: number, step: number}} PuzzleId `step` is in plies of the solution

@@ -32,6 +32,8 @@ export class ExplorerPanel {
   #state = '';
   /** @type {Explored | null} */
   #explored = null;
+  /** The position of `#explored`. */
+  #of = '';
 
   /**
    * @param {(fen: string) => Promise<Explored | null>} ask
@@ -55,7 +57,7 @@ export class ExplorerPanel {
     this.#state = state;
     const explored = await this.#ask(fen);
     if (this.#state !== state) return;
-    this.#explored = explored;
+    [this.#explored, this.#of] = [explored, fen];
     this.#changed();
   }
 
@@ -68,7 +70,8 @@ export class ExplorerPanel {
     if (!this.isOpen) return nothing;
     this.#follow(fen, games);
     const explored = this.#explored;
-    if (!explored) return nothing;
+    if (this.#of !== fen) return html`<p class="small">Looking …</p>`;
+    if (!explored) return html`<p class="small error">The explorer does not answer.</p>`;
     return html`
       <section class="explorer" aria-label="Explorer">
         <div class="found" tabindex="0" role="region" aria-label="Moves that were played"><table class="results">
@@ -80,6 +83,7 @@ export class ExplorerPanel {
               <td>${move.games.toLocaleString('en')}</td><td>${results(move)}</td>${explored.has_book
                 ? html`<td>${move.book === null ? nothing : `${Math.round(100 * move.book)} %`}</td>` : nothing}</tr>`)}</tbody>
         </table></div>
+        ${explored.left_out > 0 ? html`<p class="small error">Files that are too large (64 MB) or cannot be read: ${explored.left_out}.</p>` : nothing}
         <p class="small">${explored.moves.length === 0 ? 'This position is new. ' : nothing}${sourceWords(explored)}.</p>
       </section>`;
   }

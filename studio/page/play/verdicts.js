@@ -96,7 +96,7 @@ export class VerdictPanel {
             <span class="found">${moves.map((move) => {
               const distance = distanceWords(move);
               const isNumber = /^\d/.test(distance);
-              return html`<button type="button" class="link" title=${isNumber ? `${distance} moves to the next capture, pawn move or mate` : distance || nothing}
+              return html`<button type="button" class="link" title=${isNumber ? `Moves to the next capture, pawn move or mate: ${distance}` : distance || nothing}
                 @click=${() => play(move.uci)} @mouseenter=${() => point(move.uci)} @mouseleave=${() => point(null)}
                 @focus=${() => point(move.uci)} @blur=${() => point(null)}>${shownSan(move.san)}<span
                   class="unseen"> ${verdict} </span><span class=${isNumber ? 'distance' : 'unseen'}>${distance}</span></button> `;

@@ -55,6 +55,8 @@ export class Solving {
   #step = 0;
   /** Answers to an earlier puzzle are not shown. */
   #turn = 0;
+  /** Whether an answer to a move, or the solution, is awaited. */
+  #isAsking = false;
   #desk;
   #changed;
 
@@ -122,8 +124,10 @@ export class Solving {
 
   /** @param {string} text @returns {Promise<boolean>} whether it was right */
   async move(text) {
-    if (!this.exercise || this.isOver) return false;
+    if (!this.exercise || this.isOver || this.#isAsking) return false;
+    this.#isAsking = true;
     const attempt = await this.#ask(this.#desk.attempt(this.#id, text));
+    this.#isAsking = false;
     if (!attempt) return false;
     this.#step = attempt.step;
     [this.word, this.isWrong, this.legal] = [attempt.word, !attempt.right, attempt.legal];
@@ -136,8 +140,10 @@ export class Solving {
 
   /** Shows the answer. */
   async give() {
-    if (!this.exercise || this.isOver) return;
+    if (!this.exercise || this.isOver || this.#isAsking) return;
+    this.#isAsking = true;
     const solution = await this.#ask(this.#desk.solution(this.#id));
+    this.#isAsking = false;
     if (!solution) return;
     this.isHelped = true;
     [this.word, this.isWrong, this.line] = ['', false, solution.line];
@@ -175,7 +181,18 @@ export class Solving {
     if (turn !== this.#turn) return null;
     this.error = 'error' in got ? got.error : null;
     if ('value' in got) return got.value;
+    await this.#leave(turn);
     this.#changed();
     return null;
+  }
+
+  /** Goes on with the puzzles that there are, if this one's are gone. @param {number} turn */
+  async #leave(turn) {
+    const now = await this.#desk.sources();
+    const isHere = now.some(({ source, edition }) => source === this.source?.source && edition === this.source.edition);
+    if (turn !== this.#turn || isHere || now.length === 0) return;
+    const { error } = this;
+    await this.refresh(() => 0);
+    this.error = error;
   }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use shakmaty::san::SanPlus;
 
 use super::index::{GameIndex, MoveCount};
-use crate::play::{ActionError, Library, PgnFile, SavedGame};
+use crate::play::{ActionError, LONGEST_PGN, Library, PgnFile, SavedGame};
 
 /// The most of imported files, the earliest of which goes first.
 const MOST_FILES: usize = 10;
@@ -36,14 +36,19 @@ pub struct ExplorerView {
     /// That are looked into.
     pub games: usize,
     pub has_book: bool,
+    /// Files of the library that are too large or cannot be read.
+    pub left_out: usize,
 }
+
+/// With the state of each when it was read; `None` for a file that is too large or cannot be read.
+type IndexedFiles = HashMap<PathBuf, ((SystemTime, u64), Option<GameIndex>)>;
 
 #[derive(Default)]
 struct Known {
     /// By the text's hash, so that a file that is loaded again counts once.
     files: Vec<(u64, GameIndex)>,
     /// By file, with its state when it was read.
-    library: HashMap<PathBuf, ((SystemTime, u64), GameIndex)>,
+    library: IndexedFiles,
 }
 
 #[derive(Clone)]
@@ -83,7 +88,7 @@ impl Explorer {
         self.follow(&mut known.library);
         let indexes = || {
             let files = known.files.iter().map(|(_, index)| index);
-            files.chain(known.library.values().map(|(_, index)| index))
+            files.chain(known.library.values().filter_map(|(_, index)| index.as_ref()))
         };
         let booked = self.book.as_ref().map(|book| book.moves(&game)).unwrap_or_default();
         let weights: f64 = booked.iter().map(|(_, weight)| f64::from(*weight)).sum();
@@ -110,22 +115,25 @@ impl Explorer {
             b.games.cmp(&a.games).then(b.book.partial_cmp(&a.book).expect("shares are numbers"))
         });
         let games = indexes().map(|index| index.games).sum();
-        Ok(ExplorerView { moves, games, has_book: self.book.is_some() })
+        let left_out = known.library.values().filter(|(_, index)| index.is_none()).count();
+        Ok(ExplorerView { moves, games, has_book: self.book.is_some(), left_out })
     }
 
-    fn follow(&self, indexed: &mut HashMap<PathBuf, ((SystemTime, u64), GameIndex)>) {
+    fn follow(&self, indexed: &mut IndexedFiles) {
         let files = self.library.files();
         indexed.retain(|path, _| files.iter().any(|(file, _)| file == path));
         for (path, state) in files {
             if indexed.get(&path).is_none_or(|(known, _)| *known != state) {
-                let index = read(&path).map(|file| GameIndex::of(file.games())).unwrap_or_default();
+                let is_short = state.1 <= LONGEST_PGN as u64;
+                let file = is_short.then(|| read(&path)).flatten();
+                let index = file.map(|file| GameIndex::of(file.games()));
                 indexed.insert(path, (state, index));
             }
         }
     }
 }
 
-/// Of the library. What cannot be read has no games.
+/// Of the library. `None` if it cannot be read.
 fn read(path: &Path) -> Option<PgnFile> {
     let is_pgn = path.extension().is_some_and(|kind| kind == "pgn");
     let text = if is_pgn {

@@ -71,20 +71,21 @@ pub struct GameIndex {
 }
 
 impl GameIndex {
-    /// The main lines. A position that a game repeats counts once for each move there.
+    /// The main lines. A move that a game repeats in the same position counts once.
     pub fn of<'a>(games: impl IntoIterator<Item = &'a PgnGame>) -> GameIndex {
         let mut index = GameIndex::default();
         for game in games {
             let result = GameResult::from(game.outcome());
             let mut board = game.start().clone();
-            let begin = index.played.len();
+            let mut own = Vec::new();
             for m in game.tree.moves().into_iter().take(PLIES) {
-                index.played.push(Played { position: board.hash(), m: PackedMove::new(m).0, result });
+                own.push(Played { position: board.hash(), m: PackedMove::new(m).0, result });
                 board.play(m);
             }
-            let own = &mut index.played[begin..];
             own.sort_unstable();
+            own.dedup();
             index.games += usize::from(!own.is_empty());
+            index.played.extend(own);
         }
         index.played.sort_unstable();
         index

@@ -12,6 +12,9 @@ use super::played::{GameEnd, PlayedGame};
 /// In characters.
 const LONGEST_NAME: usize = 60;
 
+/// In bytes: more than 80,000 games without comments.
+pub const LONGEST_PGN: usize = 64 << 20;
+
 #[derive(Debug, Error)]
 pub enum PgnError {
     #[error("There is no game in this file: is it a PGN?")]

@@ -85,7 +85,10 @@ impl Hint {
 
 /// Whether a comment is a note of an earlier hint of the same engine, which a later one replaces.
 pub fn is_note(comment: &str, engine: &str) -> bool {
-    comment.strip_prefix(NOTED).is_some_and(|rest| rest.starts_with(engine))
+    comment
+        .strip_prefix(NOTED)
+        .and_then(|rest| rest.strip_prefix(engine))
+        .is_some_and(|rest| rest.starts_with(": "))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod table;
 pub use action::{Action, ReviewedGame, TableHandle};
 pub use analysts::{AnalystSettings, SearchLimit};
 pub use clock::{ChessClock, TimeControl};
-pub use file::{Headline, LoadedGame, PgnError, PgnFile};
+pub use file::{Headline, LONGEST_PGN, LoadedGame, PgnError, PgnFile};
 pub use levels::{Level, LevelView};
 pub use library::{Library, LibraryGame};
 pub use pgn::{PgnHeader, result as recorded_result, write_pgn};

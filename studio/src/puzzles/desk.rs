@@ -48,8 +48,6 @@ pub struct PuzzleId {
 #[derive(Default)]
 struct Loaded {
     table: Option<Arc<PuzzleTable>>,
-    /// Grows with every file.
-    edition: u64,
 }
 
 #[derive(Clone)]
@@ -79,7 +77,6 @@ impl PuzzleDesk {
     pub fn load(&self, table: PuzzleTable) {
         let mut loaded = self.lock();
         loaded.table = Some(Arc::new(table));
-        loaded.edition += 1;
     }
 
     pub fn sources(&self) -> Vec<SourceView> {
@@ -94,7 +91,7 @@ impl PuzzleDesk {
                 name: table.name.clone(),
                 count: table.len(),
                 rated: table.is_rated(),
-                edition: loaded.edition.to_string(),
+                edition: table.edition(),
                 notice: (*count > 0).then_some(notice),
             });
         }
@@ -123,7 +120,7 @@ impl PuzzleDesk {
 
     fn table(&self, id: &PuzzleId) -> Option<Arc<PuzzleTable>> {
         let loaded = self.lock();
-        loaded.table.clone().filter(|_| loaded.edition.to_string() == id.edition)
+        loaded.table.clone().filter(|table| table.edition() == id.edition)
     }
 
     pub fn exercise(&self, id: &PuzzleId) -> Result<Exercise, ActionError> {
@@ -135,7 +132,9 @@ impl PuzzleDesk {
                 mistakes.into_iter().nth(id.number).and_then(of_mistake)
             }
         };
-        found.ok_or_else(|| ActionError::Invalid(format!("There is no puzzle {}.", id.number + 1)))
+        found.ok_or_else(|| {
+            ActionError::Invalid(format!("There is no puzzle {}.", id.number.saturating_add(1)))
+        })
     }
 
     pub async fn opinion(&self, id: &PuzzleId) -> Result<Opinion, ActionError> {

@@ -1,6 +1,7 @@
 //! A file of puzzles: Lichess's CSV, or a table with the columns fen and moves. Its lines are kept, and read again when
 //! a puzzle is asked for.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::RangeInclusive;
 
 use engine::chess::pgn::without_byte_order_mark;
@@ -50,6 +51,8 @@ pub enum PuzzleTableError {
 pub struct PuzzleTable {
     pub name: String,
     text: Vec<u8>,
+    /// Of the text.
+    hash: u64,
     columns: PuzzleColumns,
     records: Vec<Record>,
     /// How many lines are left out, and what is wrong with the first.
@@ -96,12 +99,19 @@ impl PuzzleTable {
             let first = if broken.0 > 0 { format!(": {}", broken.1) } else { String::new() };
             return Err(PuzzleTableError::Empty(name.to_owned(), first));
         }
-        Ok(PuzzleTable { name: name.to_owned(), text, columns, records, broken })
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Ok(PuzzleTable { name: name.to_owned(), hash: hasher.finish(), text, columns, records, broken })
     }
 
     #[expect(clippy::len_without_is_empty, reason = "it has at least one")]
     pub fn len(&self) -> usize {
         self.records.len()
+    }
+
+    /// Tells this text from another, also after the server has started again.
+    pub fn edition(&self) -> String {
+        format!("{:016x}", self.hash)
     }
 
     pub fn is_rated(&self) -> bool {
@@ -113,7 +123,7 @@ impl PuzzleTable {
         let fits = |number: &usize| self.records[*number].rating.is_some_and(|own| ratings.contains(&own));
         match to {
             Direction::Here => (number..self.len()).find(fits),
-            Direction::On => (number + 1..self.len()).find(fits),
+            Direction::On => (number.saturating_add(1)..self.len()).find(fits),
             Direction::Back => (0..number.min(self.len())).rev().find(fits),
         }
     }

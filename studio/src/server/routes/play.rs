@@ -10,16 +10,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Studio, answer, answer_with, pgn_file, refuse, reject};
-use crate::play::{Action, ActionError, PgnError, PgnFile, set_up, verdicts};
+use crate::play::{Action, ActionError, LONGEST_PGN, PgnError, PgnFile, set_up, verdicts};
 use crate::reviews::ReviewCommand;
 
 const MOST_OPENINGS: usize = 30;
 
 /// Changes by others may come in between.
 const KEEP_TRIES: usize = 5;
-
-/// In bytes: more than 80,000 games without comments.
-pub(super) const LONGEST_PGN: usize = 64 << 20;
 
 pub(super) async fn play(
     State(studio): State<Studio>,

@@ -190,7 +190,8 @@ async fn a_file_of_many_games_is_loaded_and_listed() {
 async fn a_file_that_is_too_large_is_refused_with_a_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(&folder);
-    let (status, _, body) = ask(&app, "POST", "/api/play/file", &" ".repeat(play::LONGEST_PGN + 1)).await;
+    let (status, _, body) =
+        ask(&app, "POST", "/api/play/file", &" ".repeat(crate::play::LONGEST_PGN + 1)).await;
     assert!(status == StatusCode::PAYLOAD_TOO_LARGE && body.contains("64 MB"), "{body}");
 }
 
