@@ -24,7 +24,8 @@ pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
 /// Before each move, the mover's share of the time control's first period, by `[%clk]` comments.
 pub fn clocks_left(game: &PgnGame) -> Vec<Option<f64>> {
     let control = game.tag("TimeControl").and_then(|control| time_control(&control));
-    let Some((base, _)) = control.filter(|(base, _)| *base > 0.0) else {
+    let has_clocks = game.tree.main_line().any(|node| game.tree.command(node, "clk").is_some());
+    let Some((base, _)) = control.filter(|(base, _)| *base > 0.0 && has_clocks) else {
         return vec![None; game.moves().len()];
     };
     // Seconds of the player to move and of the other.
@@ -37,9 +38,11 @@ pub fn clocks_left(game: &PgnGame) -> Vec<Option<f64>> {
     left
 }
 
-/// In seconds, of a time control such as `300+3`.
+/// In seconds: base and increment of the first period, as in `300+3` or `40/5400+30:1800+30`.
 fn time_control(control: &str) -> Option<(f64, f64)> {
-    let (base, increment) = control.split_once('+').unwrap_or((control, "0"));
+    let first = control.split(':').next()?;
+    let first = first.split_once('/').map_or(first, |(_, time)| time);
+    let (base, increment) = first.split_once('+').unwrap_or((first, "0"));
     Some((base.trim().parse().ok()?, increment.trim().parse().ok()?))
 }
 
@@ -66,6 +69,7 @@ mod tests {
             [full, full, Some(0.5), None, Some(0.05)]
         );
         assert_eq!(left(moves), [None; 5], "no time control");
+        assert_eq!(left("[TimeControl \"300\"]\n\n1. e4 e5 *"), [None; 2], "no clocks");
     }
 
     #[test]

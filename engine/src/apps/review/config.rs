@@ -207,7 +207,10 @@ impl ReviewConfig {
     pub fn further_text(&self) -> String {
         let mut text =
             if self.from_ply > 0 { format!(", from ply {}", self.from_ply) } else { String::new() };
-        text += &self.player.as_ref().map_or(String::new(), |name| format!(", games of {name}"));
+        text += &self
+            .player
+            .as_ref()
+            .map_or(String::new(), |name| format!(", games of {}", name.replace(", ", ",")));
         if self.judge.is_none() {
             let settings = self.engine.settings();
             text += &format!(", {} MiB a search", (settings.hash / settings.threads).max(1));

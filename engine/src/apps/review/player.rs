@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shakmaty::{Color, Position};
+use shakmaty::{Color, KnownOutcome, Outcome, Position};
 
 use super::clocks::clocks_left;
 use super::game_review::{GameReview, ReviewedMove};
@@ -10,14 +10,14 @@ use super::judgement::{Mark, WON};
 use super::material::Phase;
 use crate::chess::pgn::PgnGame;
 
-/// Openings with fewer games are counted together.
+/// Openings with fewer games are left out.
 const OPENING_GAMES: usize = 2;
 const OPENINGS: usize = 10;
 
 /// The side that a player has in a game, by name without regard to case. `None` if the player has neither or both.
 pub fn side_of(game: &PgnGame, name: &str) -> Option<Color> {
     let is =
-        |tag: &str| game.tag(tag).is_some_and(|found| found.trim().to_lowercase() == name.to_lowercase());
+        |tag: &str| game.tag(tag).is_some_and(|found| found.to_lowercase() == name.trim().to_lowercase());
     match (is("White"), is("Black")) {
         (true, false) => Some(Color::White),
         (false, true) => Some(Color::Black),
@@ -109,9 +109,10 @@ impl PlayerReport {
         let mut errors: BTreeMap<&'static str, usize> = BTreeMap::new();
         for (side, review) in reviews {
             report.add_result(*side, review);
-            let family = review.opening.map_or("Others", |opening| opening.family());
-            let opening = openings.entry(family).or_default();
-            opening.0 += 1;
+            let mut opening = review.opening.map(|opening| openings.entry(opening.family()).or_default());
+            if let Some((games, _)) = opening.as_deref_mut() {
+                *games += 1;
+            }
             let clocks = clocks_left(review.game);
             for played in &review.moves {
                 let clock = clocks[played.ply].map(|left| match left {
@@ -121,12 +122,9 @@ impl PlayerReport {
                 });
                 let colour = side.fold_wb(0, 1);
                 let phase = Phase::ALL.iter().position(|phase| *phase == played.phase).expect("one of all");
-                let mut groups = vec![
-                    &mut report.all,
-                    &mut report.colours[colour],
-                    &mut report.phases[phase],
-                    &mut opening.1,
-                ];
+                let mut groups =
+                    vec![&mut report.all, &mut report.colours[colour], &mut report.phases[phase]];
+                groups.extend(opening.as_deref_mut().map(|(_, tally)| tally));
                 groups.extend(clock.map(|clock| &mut report.clocks[clock]));
                 if played.position.turn() != *side {
                     for group in groups {
@@ -149,18 +147,17 @@ impl PlayerReport {
             }
             report.by_game.push(review.players[side.fold_wb(0, 1)].accuracy);
         }
-        report.openings = rare_together(openings);
+        report.openings = frequent(openings);
         report.errors = errors.into_iter().collect();
         report.errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         report
     }
 
     fn add_result(&mut self, side: Color, review: &GameReview<'_>) {
-        let result = match review.game.tag("Result").as_deref() {
-            Some("1-0") => Some(side.fold_wb(0, 2)),
-            Some("0-1") => Some(side.fold_wb(2, 0)),
-            Some("1/2-1/2") => Some(1),
-            _ => None,
+        let result = match review.game.outcome() {
+            Outcome::Known(KnownOutcome::Decisive { winner }) => Some(if winner == side { 0 } else { 2 }),
+            Outcome::Known(KnownOutcome::Draw) => Some(1),
+            Outcome::Unknown => None,
         };
         if let Some(result) = result {
             self.results[result] += 1;
@@ -174,7 +171,7 @@ impl PlayerReport {
     }
 }
 
-fn rare_together(openings: BTreeMap<&str, (usize, Tally)>) -> Vec<(String, usize, Tally)> {
+fn frequent(openings: BTreeMap<&str, (usize, Tally)>) -> Vec<(String, usize, Tally)> {
     let mut all: Vec<(String, usize, Tally)> =
         openings.into_iter().map(|(name, (games, tally))| (name.to_owned(), games, tally)).collect();
     all.sort_by_key(|(_, games, _)| std::cmp::Reverse(*games));

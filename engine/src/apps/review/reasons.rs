@@ -97,7 +97,9 @@ pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool)
         return Some((Motif::Perpetual, plies));
     }
     let gained = error.and_then(|error| error.capture());
-    let least = GAIN + gained.map_or(0, value_of);
+    let promoted = error.and_then(|error| error.promotion());
+    let least =
+        GAIN + gained.map_or(0, value_of) + promoted.map_or(0, |role| value_of(role) - value_of(Role::Pawn));
     let won = won_after(&boards, least)?;
     // What is taken back at once belongs to the line.
     let takes_back = |pair: &[Move]| pair[0].is_capture() && pair[1].to() == pair[0].to();

@@ -83,7 +83,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         text.extend(read);
         let real = |path: &Path| path.canonicalize().ok();
         let input = real(if is_standard_input(file) { Path::new("/dev/stdin") } else { file });
-        for output in [&paths.pgn, &paths.page] {
+        for output in [&paths.pgn, &paths.page, &paths.journal] {
             if real(output).is_some_and(|output| Some(output) == input) {
                 return Err(ReviewError::ReplacesInput(output.clone()));
             }
@@ -165,7 +165,7 @@ fn games_of(name: &str, games: Vec<PgnGame>) -> Result<Vec<PgnGame>, ReviewError
     let mut names = player::names(&others);
     let more = names.len().saturating_sub(SUGGESTED);
     names.truncate(SUGGESTED);
-    let more = if more > 0 { format!(" and {more} others") } else { String::new() };
+    let more = if more > 0 { format!(" and {}", counted(more as u64, "other")) } else { String::new() };
     Err(ReviewError::NoPlayer(name.to_owned(), names.join("; ") + &more))
 }
 

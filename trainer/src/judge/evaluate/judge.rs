@@ -35,6 +35,7 @@ pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<V
     bar.set_message(counted(networks.len(), "network"));
     let alone = networks.iter_mut().map(|network| grade_alone(items, network));
     let mut columns = alone.collect::<Result<Vec<Vec<GradedAnswer>>>>()?;
+    bar.reset_elapsed();
     // Each position by all networks, so that the time left is right when one is slower than the others.
     for (index, item) in items.iter().enumerate() {
         for (network, column) in networks.iter_mut().zip(&mut columns) {

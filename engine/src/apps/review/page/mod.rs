@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
 use std::time::Duration;
 
-use shakmaty::{Color, Position};
+use shakmaty::{Color, KnownOutcome, Outcome, Position};
 
 use self::board::{Arrow, Board};
 use self::curve::Curve;
@@ -174,7 +174,7 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
         position: &played.position,
         last_move: played.last_move,
         arrows: arrows.into_iter().flatten().collect(),
-        label: format!("Position before {}", played.san),
+        label: format!("Position with {} to move", mover.fold_wb("White", "Black")),
     };
     writeln!(
         out,
@@ -283,11 +283,10 @@ fn players(game: &PgnGame) -> String {
 }
 
 fn result(game: &PgnGame) -> String {
-    match game.tag("Result").as_deref() {
-        Some("1/2-1/2") => "½–½".to_owned(),
-        Some("1-0") => "1–0".to_owned(),
-        Some("0-1") => "0–1".to_owned(),
-        _ => "*".to_owned(),
+    match game.outcome() {
+        Outcome::Known(KnownOutcome::Draw) => "½–½".to_owned(),
+        Outcome::Known(KnownOutcome::Decisive { winner }) => winner.fold_wb("1–0", "0–1").to_owned(),
+        Outcome::Unknown => "*".to_owned(),
     }
 }
 
