@@ -125,7 +125,7 @@ impl Session {
         Ok(())
     }
 
-    /// Puts a change on top of those that can be undone.
+    /// Keeps a change so that it can be undone.
     pub(super) fn remember(&mut self, before: Edited) {
         if self.edits.len() >= MOST_UNDONE {
             self.edits.remove(0);

@@ -1,8 +1,9 @@
 //! A hint for the person to move: first the piece, then the move. What was shown is noted in the game.
 
+use engine::apps::review::name as name_of_piece;
 use engine::chess::position::Game;
 use serde::Serialize;
-use shakmaty::{Move, Role};
+use shakmaty::Move;
 
 use super::played::PlayedGame;
 
@@ -32,17 +33,6 @@ pub struct Hint {
     pub san: Option<String>,
 }
 
-fn name(role: Role) -> &'static str {
-    match role {
-        Role::Pawn => "pawn",
-        Role::Knight => "knight",
-        Role::Bishop => "bishop",
-        Role::Rook => "rook",
-        Role::Queen => "queen",
-        Role::King => "king",
-    }
-}
-
 impl Hint {
     pub fn asked(revision: u64, engine: String) -> Hint {
         Hint {
@@ -62,7 +52,7 @@ impl Hint {
     pub fn show(&mut self, game: &PlayedGame) {
         let Some(m) = self.best else { return };
         self.thinking = false;
-        self.piece = Some(name(m.role()));
+        self.piece = Some(name_of_piece(m.role()));
         self.square = m.from().map(|square| square.to_string());
         if self.is_whole {
             let uci = Game::uci(m, game.is_chess960());

@@ -78,7 +78,7 @@ impl Level {
         format!("{engine}, {} ({rating})", name.to_lowercase())
     }
 
-    /// UCI options, and words to add to `go`.
+    /// What limits the strength: UCI options, and arguments of `go`.
     pub fn limits(self) -> (Vec<(String, String)>, &'static str) {
         let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         match self.row().1 {

@@ -203,7 +203,7 @@ impl ReviewConfig {
         self.judge_options.iter().map(|(name, value)| format!(", {name}={value}")).collect()
     }
 
-    /// What the searches depend on besides judge and budget, for the journal.
+    /// Further settings that change the searches, by which the journal knows its review.
     pub fn further_text(&self) -> String {
         let mut text =
             if self.from_ply > 0 { format!(", from ply {}", self.from_ply) } else { String::new() };

@@ -89,7 +89,7 @@ pub struct PlayerReport {
     pub phases: [Tally; 3],
     /// With half of the first clock time or more left, with a tenth or more, with less; empty without clocks.
     pub clocks: [Tally; 3],
-    /// Family of openings, games and moves; the most frequent first.
+    /// Opening family, its number of games, and their moves; the most frequent first.
     pub openings: Vec<(String, usize, Tally)>,
     /// What an opponent's answer to an error proves on the board, and how often; the most frequent first.
     pub errors: Vec<(&'static str, usize)>,
@@ -189,7 +189,7 @@ mod tests {
     use crate::apps::review::judgement::{JudgedMate, PositionValue};
     use crate::chess::pgn::read_games;
 
-    /// Two searches of each position: `lines` are best moves with White's expected points and mates for Black.
+    /// Two searches of each position that agree: its best line, White's expected points and, if Black mates, in how many moves.
     fn evidence(game: &PgnGame, lines: &[(&str, f64, Option<u32>)]) -> Vec<Evidence> {
         let positions = positions_of(game);
         let mut found: Vec<Evidence> = positions

@@ -17,6 +17,7 @@ use super::game_review::{GameReview, PlayerSummary, ReviewedMove, numbered};
 use super::judgement::{Class, Mark};
 use super::material::Phase;
 use super::player::PlayerReport;
+use crate::base::words::counted;
 use crate::chess::pgn::PgnGame;
 
 const STYLE: &str = include_str!("style.css");
@@ -49,8 +50,8 @@ pub fn write(
          <style>\n{STYLE}</style>\n</head>\n<body>\n<svg class=\"pieces\" aria-hidden=\"true\">\n{PIECES}{}</svg>\n\
          <header>\n<h1>Review of {file}</h1>\n<p class=\"faint\">{}, {}, by {judge}</p>\n</header>\n",
         board::squares(),
-        plural(reviews.len(), "game"),
-        plural(moves, "move"),
+        counted(reviews.len() as u64, "game"),
+        counted(moves as u64, "move"),
     )?;
     if let Some((name, report)) = report {
         player::write(name, report, out)?;
@@ -315,10 +316,6 @@ fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Escapes HTML, also in attributes.

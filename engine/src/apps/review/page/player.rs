@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Escaped, percent, plural};
+use super::{Escaped, percent};
 use crate::apps::review::material::Phase;
 use crate::apps::review::player::{Chances, PlayerReport, Tally};
+use crate::base::words::counted;
 
 const CLOCKS: [&str; 3] =
     ["At least half of the time left", "At least a tenth left", "Less than a tenth left"];
@@ -16,17 +17,17 @@ pub fn write(name: &str, report: &PlayerReport, out: &mut dyn Write) -> io::Resu
         out,
         "<section class=\"player\">\n<h2>{}</h2>\n<p>{}: {won} won, {drawn} drawn, {lost} lost.</p>",
         Escaped(name),
-        plural(report.games, "game"),
+        counted(report.games as u64, "game"),
     )?;
     write_tallies(report, out)?;
     out.write_all(b"<ul>\n")?;
     let Chances { had, used } = report.won_positions;
     if had > 0 {
-        writeln!(out, "<li>Winning positions: in {}; {used} won.</li>", plural(had, "game"))?;
+        writeln!(out, "<li>Winning positions: in {}; {used} won.</li>", counted(had as u64, "game"))?;
     }
     let Chances { had, used } = report.mates;
     if had > 0 {
-        writeln!(out, "<li>Forced mates: in {}; kept in {used}.</li>", plural(had, "position"))?;
+        writeln!(out, "<li>Forced mates: in {}; kept in {used}.</li>", counted(had as u64, "position"))?;
     }
     if !report.errors.is_empty() {
         let errors: Vec<String> =
@@ -68,7 +69,7 @@ fn write_tallies(report: &PlayerReport, out: &mut dyn Write) -> io::Result<()> {
         row(name, tally)?;
     }
     for (name, games, tally) in &report.openings {
-        row(&format!("{name}, {}", plural(*games, "game")), tally)?;
+        row(&format!("{name}, {}", counted(*games as u64, "game")), tally)?;
     }
     out.write_all(b"</tbody>\n</table>\n")
 }
