@@ -39,6 +39,9 @@ export class PlayRoom {
   #announcement;
   /** @type {GameView | null} */
   #game = null;
+  /** Ends the wait for the first game message. */
+  #arrive = () => {};
+  #arrival = new Promise((resolve) => { this.#arrive = () => resolve(undefined); });
   /** Time of the last game message, by `performance.now()`. */
   #received = 0;
   /** Of both engines, and the threat. @type {(Thoughts | null)[]} */
@@ -97,6 +100,7 @@ export class PlayRoom {
   receiveGame(game) {
     const before = this.#game;
     this.#game = game;
+    this.#arrive();
     this.#received = performance.now();
     this.#looking.receive(game);
     if (before && before.board !== game.board) this.#menu.close();
@@ -204,6 +208,8 @@ export class PlayRoom {
 
   /** Plays a move of the game, or adds one after another position. @param {string} text */
   async #send(text) {
+    // A move may be typed before the page has received the game.
+    await this.#arrival;
     const game = this.#game;
     this.#view.clear();
     if (!game) return false;

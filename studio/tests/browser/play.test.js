@@ -28,6 +28,23 @@ test('Philidor answers the first move, and the evaluation is shown when it is as
   assert.match(await page.locator('.bar').getAttribute('aria-label'), /Evaluation [+−#]/);
 });
 
+test('a move typed before the page has received the game is made when it comes', async () => {
+  await page.addInitScript(() => {
+    delete window.SharedWorker;
+    const come = new Promise((resolve) => { window.come = resolve; });
+    window.EventSource = class extends EventSource {
+      set onmessage(receive) {
+        this.addEventListener('message', (event) => come.then(() => receive(event)));
+      }
+    };
+  });
+  await page.reload();
+  await type(page, 'e4');
+  assert.equal(await page.locator('#status').textContent(), 'Connecting …');
+  await page.evaluate(() => window.come());
+  await moves(page, 2);
+});
+
 test('a whole game by mouse and keyboard, to mate', async () => {
   await against('Script');
   await drag(page, 'e2', 'e4');
