@@ -85,7 +85,7 @@ impl PuzzleTable {
                 Ok(()) => records.push(Record {
                     begin: begin.byte() as u32,
                     end: reader.position().byte() as u32,
-                    rating: columns.facts(&record).ok().and_then(|facts| facts.rating),
+                    rating: columns.rating(&record),
                 }),
                 Err(error) => {
                     if broken.0 == 0 {

@@ -140,6 +140,11 @@ impl PuzzleColumns {
         })
     }
 
+    /// As [`facts`](Self::facts) has it, whatever the other numbers are.
+    pub fn rating(self, record: &ByteRecord) -> Option<u16> {
+        number(record, self.rating, "rating").ok().flatten()
+    }
+
     /// The puzzle's name in its collection, and its themes, as far as the table has them.
     pub fn words(self, record: &ByteRecord) -> [String; 2] {
         let text = |column: Option<usize>| {
@@ -214,5 +219,12 @@ mod tests {
         let facts = PuzzleFacts { rating: Some(1500), popularity: Some(93), plays: Some(3396) };
         assert_eq!(columns.facts(&record).unwrap(), facts);
         assert_eq!(columns.words(&record), ["00ymq", "crushing short"]);
+        for plays in ["many", "", "4294967296"] {
+            let record = ByteRecord::from(vec!["00ymq", "", "", "1500", "77", "93", plays]);
+            assert_eq!(
+                (columns.rating(&record), columns.facts(&record).is_ok()),
+                (Some(1500), plays.is_empty())
+            );
+        }
     }
 }
