@@ -150,14 +150,19 @@ impl Session {
         }
     }
 
-    /// Comments on the last position. An earlier note of this engine there is replaced; undoing must not remove it.
+    /// Comments on the last position, in place of an earlier note of this engine. Undoing brings back trees that have
+    /// the note too.
     pub fn note_hint(&mut self, note: &str, engine: &str) {
-        let tree = &mut self.record.tree;
-        let mut comments = tree.notes(self.at).comments.clone();
-        comments.retain(|comment| !is_note(comment, engine));
-        comments.push(note.to_owned());
-        tree.set_comments(self.at, &comments);
-        self.edits.clear();
+        self.is_played = true;
+        let earlier = self.edits.iter_mut().map(|edited| &mut edited.tree);
+        for tree in earlier.chain([&mut self.record.tree]) {
+            // A tree from before the position was reached lacks it.
+            let Some(node) = tree.node(self.at.index()) else { continue };
+            let mut comments = tree.notes(node).comments.clone();
+            comments.retain(|comment| !is_note(comment, engine));
+            comments.push(note.to_owned());
+            tree.set_comments(node, &comments);
+        }
     }
 
     pub fn undo_label(&self) -> Option<String> {

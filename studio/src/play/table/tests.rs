@@ -247,6 +247,35 @@ async fn what_a_take_back_removes_comes_back_by_undo() {
 }
 
 #[tokio::test]
+async fn a_hint_leaves_what_can_be_undone_and_comes_back_with_the_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = table(&folder, "g1f3");
+    load(&first, "1. e4 e5 *", true).await.unwrap();
+    let view = wait_for(&first, |view| plies(view) == 2).await;
+    let edit = json!({"do": "edit", "node": view["at"], "change": {"comment": "open"}});
+    do_it(&first, edit).await.unwrap();
+    let hint = async |table: &TableHandle| {
+        do_it(table, json!({"do": "hint"})).await.unwrap();
+        wait_for(table, |view| view["hint"]["piece"] != Value::Null).await
+    };
+    let comment = |view: &Value| view["tree"][2]["comment"].as_str().unwrap().to_owned();
+    let view = hint(&first).await;
+    assert_eq!(comment(&view), "open Hint by shell: the knight on g1");
+    assert_eq!(view["undo"], "comment on 1... e5");
+    do_it(&first, json!({"do": "undo"})).await.unwrap();
+    let view = wait_for(&first, |view| view["undo"] == Value::Null).await;
+    assert_eq!(comment(&view), "Hint by shell: the knight on g1");
+    load(&first, "1. d4 *", true).await.unwrap();
+    let games = first.library.list();
+    assert_eq!(games.len(), 1, "a game with a hint is kept: {games:?}");
+    do_it(&first, json!({"do": "open", "name": games[0].name})).await.unwrap();
+    let second = table(&folder, "g1f3");
+    let view = wait_for(&second, |view| plies(view) == 2).await;
+    assert_eq!(comment(&view), "Hint by shell: the knight on g1");
+    assert_eq!(comment(&hint(&second).await), "Hint by shell: the knight on g1", "once");
+}
+
+#[tokio::test]
 async fn a_hint_names_the_piece_then_the_move_and_is_noted_in_the_game() {
     let folder = tempfile::tempdir().unwrap();
     let table = table(&folder, "g1f3");
