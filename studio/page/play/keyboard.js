@@ -1,5 +1,8 @@
 /** Which keys the board listens to, and when. */
 
+/** A key that is held down goes on walking through the moves; any other acts once. */
+const WALKS = /^Arrow/;
+
 /**
  * Calls the action of a key, except where the key writes text or a dialog is open.
  *
@@ -16,5 +19,6 @@ export function press(event, actions, changesGame) {
   const works = isEmptyField && event.key.length > 1 && !changesGame(event.key);
   if (!(event.key in actions) || (isTyping && !works)) return;
   event.preventDefault();
+  if (event.repeat && !WALKS.test(event.key)) return;
   actions[event.key]();
 }
