@@ -129,7 +129,7 @@ impl PuzzleDesk {
             PuzzleSource::Review => {
                 let known = self.reviews.mistakes().filter(|(edition, _)| *edition == id.edition);
                 let (_, mistakes) = known.ok_or_else(changed)?;
-                mistakes.into_iter().nth(id.number).and_then(of_mistake)
+                mistakes.get(id.number).and_then(of_mistake)
             }
         };
         found.ok_or_else(|| {
@@ -149,9 +149,9 @@ fn changed() -> ActionError {
 }
 
 /// Only the best move counts: what follows it in the review's line is no test.
-fn of_mistake(mistake: Mistake) -> Option<Exercise> {
-    let mut start = PlayedGame::new(mistake.start).ok()?;
-    mistake.moves.into_iter().try_for_each(|m| start.play(m)).ok()?;
+fn of_mistake(mistake: &Mistake) -> Option<Exercise> {
+    let mut start = PlayedGame::new(mistake.start.clone()).ok()?;
+    mistake.moves.iter().try_for_each(|m| start.play(*m)).ok()?;
     Some(Exercise {
         start,
         solution: vec![mistake.best],

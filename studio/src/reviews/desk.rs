@@ -1,7 +1,7 @@
 //! Reviews one game at a time, in a thread with its own engine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
@@ -60,6 +60,8 @@ struct Evaluated {
     game: PgnGame,
     evidence: Vec<Evidence>,
     view: ReviewView,
+    /// Found when they are first asked for after the review has ended.
+    mistakes: OnceLock<Arc<[Mistake]>>,
 }
 
 #[derive(Clone)]
@@ -136,8 +138,9 @@ impl ReviewDesk {
             moves: Vec::new(),
             players: None,
         };
-        *lock(&self.latest) =
-            Some(Evaluated { game: game.clone(), evidence: vec![Evidence::default(); total], view });
+        let evidence = vec![Evidence::default(); total];
+        let mistakes = OnceLock::new();
+        *lock(&self.latest) = Some(Evaluated { game: game.clone(), evidence, view, mistakes });
         self.publish();
         let desk = self.clone();
         // The review blocks on an engine for minutes.
@@ -169,7 +172,7 @@ impl ReviewDesk {
 
     pub fn pgn(&self) -> Option<String> {
         let latest = lock(&self.latest);
-        let Evaluated { game, evidence, view } = latest.as_ref()?;
+        let Evaluated { game, evidence, view, .. } = latest.as_ref()?;
         let review = GameReview::new(game, evidence, None);
         let mut text = Vec::new();
         annotated(&review, &title(view)).write(&mut text).ok()?;
@@ -197,41 +200,17 @@ impl ReviewDesk {
     }
 
     /// Of a review that has ended, both players' or only the person's, with a text that is another for another review.
-    pub fn mistakes(&self) -> Option<(String, Vec<Mistake>)> {
+    pub fn mistakes(&self) -> Option<(String, Arc<[Mistake]>)> {
         let latest = lock(&self.latest);
-        let Evaluated { game, evidence, view } = latest.as_ref().filter(|latest| !latest.view.running)?;
-        let review = GameReview::new(game, evidence, None);
-        let player = |tag| game.tag(tag).filter(|name| name != "?").unwrap_or_else(|| tag.to_owned());
-        let players = format!("{} – {}", player("White"), player("Black"));
-        let start = game.tag("FEN").is_some().then(|| game.start().fen());
-        let moves = game.moves();
-        // Of a game against an engine, the person's.
-        let own = match ["White", "Black"].map(|tag| game.tag(tag).as_deref() == Some(PERSON)) {
-            [true, false] => Some(Color::White),
-            [false, true] => Some(Color::Black),
-            _ => None,
-        };
-        let wanted = review.moves.iter().filter(|played| own.is_none_or(|own| played.position.turn() == own));
-        let mistakes = wanted.filter_map(|played| {
-            let mark = played.mark.map(|mark| mark.symbol()).filter(|sign| ["?", "??"].contains(sign))?;
-            let side = played.position.turn().fold_wb("White", "Black");
-            Some(Mistake {
-                start: start.clone(),
-                moves: moves[..played.ply].to_vec(),
-                best: *played.best.first()?,
-                players: players.clone(),
-                place: format!("move {} of {side}", played.position.fullmoves()),
-                san: played.san.clone(),
-                mark,
-                remark: remark(played).unwrap_or_default(),
-            })
-        });
-        Some((format!("{} {} {}", view.key, view.nodes, view.done), mistakes.collect()))
+        let evaluated = latest.as_ref().filter(|latest| !latest.view.running)?;
+        let mistakes = evaluated.mistakes.get_or_init(|| mistakes(&evaluated.game, &evaluated.evidence));
+        let ReviewView { key, nodes, done, .. } = &evaluated.view;
+        Some((format!("{key} {nodes} {done}"), mistakes.clone()))
     }
 
     pub fn page(&self) -> Option<Vec<u8>> {
         let latest = lock(&self.latest);
-        let Evaluated { game, evidence, view } = latest.as_ref()?;
+        let Evaluated { game, evidence, view, .. } = latest.as_ref()?;
         let review = GameReview::new(game, evidence, None);
         let mut text = Vec::new();
         let title = title(view);
@@ -245,7 +224,10 @@ impl ReviewDesk {
         {
             let mut latest = lock(&self.latest);
             match latest.as_mut() {
-                Some(evaluated) if !stop.load(Ordering::Relaxed) => change(evaluated),
+                Some(evaluated) if !stop.load(Ordering::Relaxed) => {
+                    change(evaluated);
+                    evaluated.mistakes = OnceLock::new();
+                }
                 _ => return,
             }
         }
@@ -305,6 +287,36 @@ impl ReviewDesk {
         });
         Ok(())
     }
+}
+
+fn mistakes(game: &PgnGame, evidence: &[Evidence]) -> Arc<[Mistake]> {
+    let review = GameReview::new(game, evidence, None);
+    let player = |tag| game.tag(tag).filter(|name| name != "?").unwrap_or_else(|| tag.to_owned());
+    let players = format!("{} – {}", player("White"), player("Black"));
+    let start = game.tag("FEN").is_some().then(|| game.start().fen());
+    let moves = game.moves();
+    // Of a game against an engine, the person's.
+    let own = match ["White", "Black"].map(|tag| game.tag(tag).as_deref() == Some(PERSON)) {
+        [true, false] => Some(Color::White),
+        [false, true] => Some(Color::Black),
+        _ => None,
+    };
+    let wanted = review.moves.iter().filter(|played| own.is_none_or(|own| played.position.turn() == own));
+    let mistakes = wanted.filter_map(|played| {
+        let mark = played.mark.map(|mark| mark.symbol()).filter(|sign| ["?", "??"].contains(sign))?;
+        let side = played.position.turn().fold_wb("White", "Black");
+        Some(Mistake {
+            start: start.clone(),
+            moves: moves[..played.ply].to_vec(),
+            best: *played.best.first()?,
+            players: players.clone(),
+            place: format!("move {} of {side}", played.position.fullmoves()),
+            san: played.san.clone(),
+            mark,
+            remark: remark(played).unwrap_or_default(),
+        })
+    });
+    mistakes.collect()
 }
 
 fn title(view: &ReviewView) -> String {
@@ -373,6 +385,7 @@ mod tests {
         assert_eq!((mistake.place.as_str(), mistake.mark), ("move 2 of White", "??"));
         assert_eq!((mistake.moves.len(), mistake.players.as_str()), (2, "A – Black"));
         assert!(mistake.remark.starts_with("Blunder") && edition.starts_with("k "), "{mistake:?}");
+        assert!(Arc::ptr_eq(&mistakes, &desk.mistakes().unwrap().1), "they are kept");
         let engine = "[White \"Philidor\"]\n[Black \"You\"]\n\n1. f3 e5 2. g4 Qh4# 0-1";
         let other = ReviewDesk::new(Some(judge(SCRIPT)));
         other.begin(game(engine), 1000).unwrap();
