@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::exercise::Exercise;
-use super::opinion::Opinion;
+use super::opinion::{Opinion, Oracle};
 use super::table::{Direction, PuzzleTable};
 use crate::engines::EngineSpec;
 use crate::play::{ActionError, PlayedGame};
@@ -52,20 +52,20 @@ struct Loaded {
 
 #[derive(Clone)]
 pub struct PuzzleDesk {
-    engine: Option<EngineSpec>,
+    oracle: Option<Oracle>,
     reviews: ReviewDesk,
     loaded: Arc<Mutex<Loaded>>,
 }
 
 impl std::fmt::Debug for PuzzleDesk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PuzzleDesk").field("engine", &self.engine).finish_non_exhaustive()
+        f.debug_struct("PuzzleDesk").field("oracle", &self.oracle).finish_non_exhaustive()
     }
 }
 
 impl PuzzleDesk {
     pub fn new(engine: Option<EngineSpec>, reviews: ReviewDesk) -> PuzzleDesk {
-        PuzzleDesk { engine, reviews, loaded: Arc::default() }
+        PuzzleDesk { oracle: engine.map(Oracle::new), reviews, loaded: Arc::default() }
     }
 
     /// The data stays valid if a holder of the lock panics.
@@ -140,7 +140,7 @@ impl PuzzleDesk {
     pub async fn opinion(&self, id: &PuzzleId) -> Result<Opinion, ActionError> {
         let exercise = self.exercise(id)?;
         let none = || ActionError::NotNow("There is no engine to ask: name one with --engine.".to_owned());
-        Opinion::of(self.engine.as_ref().ok_or_else(none)?, &exercise).await
+        self.oracle.as_ref().ok_or_else(none)?.ask(exercise).await
     }
 }
 

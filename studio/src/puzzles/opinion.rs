@@ -1,16 +1,20 @@
 //! What the network says of a puzzle without a search: its prior of the solution, and its value.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use shakmaty::san::SanPlus;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use super::exercise::Exercise;
-use crate::engines::{EngineEvent, EngineSpec, MoveNumbers, SearchOrder, start};
+use crate::engines::{EngineEvent, EngineHandle, EngineSpec, MoveNumbers, SearchOrder, start};
 use crate::play::ActionError;
 
 const LONGEST: Duration = Duration::from_secs(20);
+
+/// The engine ends when no puzzle was solved for so long.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// Without these, the priors would be flattened for a search, and the value a proof's or a table's.
 const PURE: [(&str, &str); 5] = [
@@ -37,10 +41,88 @@ pub struct Opinion {
     pub wdl: Option<[u16; 3]>,
 }
 
-impl Opinion {
-    pub async fn of(spec: &EngineSpec, exercise: &Exercise) -> Result<Opinion, ActionError> {
-        let failed = |reason: String| ActionError::NotNow(format!("{} {reason}.", spec.name));
-        let (report, mut events) = mpsc::unbounded_channel();
+/// The engine that is asked. One process answers all tabs, one puzzle after the other, and ends when nobody asks.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    spec: EngineSpec,
+    idle: Duration,
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Puzzles so far.
+    asked: u64,
+    process: Option<Process>,
+}
+
+#[derive(Debug)]
+struct Process {
+    handle: EngineHandle,
+    events: mpsc::UnboundedReceiver<EngineEvent>,
+}
+
+/// Its numbers for each move, and the position's win, draw and loss.
+type Heard = (Vec<MoveNumbers>, Option<[u16; 3]>);
+
+impl Oracle {
+    pub fn new(spec: EngineSpec) -> Oracle {
+        Oracle { spec, idle: IDLE, kept: Arc::default() }
+    }
+
+    pub async fn ask(&self, exercise: Exercise) -> Result<Opinion, ActionError> {
+        let oracle = self.clone();
+        // Goes on when the page that asks has gone, so that the next one finds the engine ready.
+        let asked = tokio::spawn(async move { oracle.answer(&exercise).await });
+        asked.await.unwrap_or_else(|_| Err(self.failed("was asked in vain".to_owned())))
+    }
+
+    fn failed(&self, reason: String) -> ActionError {
+        ActionError::NotNow(format!("{} {reason}.", self.spec.name))
+    }
+
+    async fn answer(&self, exercise: &Exercise) -> Result<Opinion, ActionError> {
+        let mut kept = self.kept.lock().await;
+        kept.asked += 1;
+        let asked = kept.asked;
+        let was_running = kept.process.is_some();
+        let mut heard = kept.ask(&self.spec, exercise).await;
+        // A process that was kept may have ended meanwhile.
+        if heard.is_err() && was_running {
+            heard = kept.ask(&self.spec, exercise).await;
+        }
+        drop(kept);
+        tokio::spawn(self.clone().end_after(asked));
+        let (numbers, wdl) = heard.map_err(|reason| self.failed(reason))?;
+        Opinion::read(&self.spec.name, exercise, numbers, wdl)
+            .ok_or_else(|| self.failed("shows no priors: only Philidor and Leela Chess Zero do".to_owned()))
+    }
+
+    /// Ends the process if nobody asks for another puzzle meanwhile.
+    async fn end_after(self, asked: u64) {
+        tokio::time::sleep(self.idle).await;
+        let mut kept = self.kept.lock().await;
+        if kept.asked == asked {
+            kept.process = None;
+        }
+    }
+}
+
+impl Kept {
+    /// After an error, the process is not kept.
+    async fn ask(&mut self, spec: &EngineSpec, exercise: &Exercise) -> Result<Heard, String> {
+        let process = self.process.get_or_insert_with(|| Process::start(spec));
+        let heard = process.search(self.asked, exercise).await;
+        if heard.is_err() {
+            self.process = None;
+        }
+        heard
+    }
+}
+
+impl Process {
+    fn start(spec: &EngineSpec) -> Process {
+        let (report, events) = mpsc::unbounded_channel();
         let mut pure = spec.clone();
         // Only Philidor has these options, and only with a network they mean something.
         if spec.options.iter().any(|(name, value)| name == "Player" && value == "network") {
@@ -48,10 +130,13 @@ impl Opinion {
             pure.arguments = ["uci", "--tuning"].map(str::to_owned).to_vec();
             pure.options.extend(PURE.map(|(name, value)| (name.to_owned(), value.to_owned())));
         }
-        let handle = start(&pure, move |event| _ = report.send(event));
+        Process { handle: start(&pure, move |event| _ = report.send(event)), events }
+    }
+
+    async fn search(&mut self, id: u64, exercise: &Exercise) -> Result<Heard, String> {
         let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        handle.search(SearchOrder {
-            id: 0,
+        self.handle.search(SearchOrder {
+            id,
             options: vec![
                 option("VerboseMoveStats", "true"),
                 option("UCI_ShowWDL", "true"),
@@ -64,19 +149,19 @@ impl Opinion {
         });
         let (mut numbers, mut wdl) = (Vec::new(), None);
         loop {
-            match events.recv().await {
+            match self.events.recv().await {
                 Some(EngineEvent::Numbers { numbers: heard, .. }) => numbers.push(heard),
                 Some(EngineEvent::Info { info, .. }) => wdl = info.wdl.or(wdl),
-                Some(EngineEvent::Best { .. }) => break,
-                Some(EngineEvent::Failed { reason }) => return Err(failed(reason)),
+                Some(EngineEvent::Best { .. }) => return Ok((numbers, wdl)),
+                Some(EngineEvent::Failed { reason }) => return Err(reason),
                 Some(EngineEvent::Ready { .. } | EngineEvent::Tree(_)) => (),
-                None => return Err(failed("did not answer".to_owned())),
+                None => return Err("did not answer".to_owned()),
             }
         }
-        Opinion::read(&spec.name, exercise, numbers, wdl)
-            .ok_or_else(|| failed("shows no priors: only Philidor and Leela Chess Zero do".to_owned()))
     }
+}
 
+impl Opinion {
     fn read(
         engine: &str,
         exercise: &Exercise,
@@ -128,13 +213,39 @@ mod tests {
             + &stats("h1h8", "12.25")
             + &stats("f1e3", "60.00")
             + "echo info depth 1 score cp -200 wdl 100 200 700 nodes 1 pv f1e3; echo bestmove f1e3";
-        let opinion = Opinion::of(&shell(&go), &fork()).await.unwrap();
+        let opinion = Oracle::new(shell(&go)).ask(fork()).await.unwrap();
         assert_eq!((opinion.san.as_str(), opinion.place, opinion.legal), ("Rh8+", 2, 2));
         assert!((opinion.prior - 0.1225).abs() < 1e-6, "{opinion:?}");
         assert_eq!((opinion.first_san.as_str(), opinion.wdl), ("Ne3", Some([100, 200, 700])));
-        let silent = Opinion::of(&shell("echo bestmove f1e3"), &fork()).await.unwrap_err();
+        let silent = Oracle::new(shell("echo bestmove f1e3")).ask(fork()).await.unwrap_err();
         assert!(silent.to_string().contains("shell shows no priors"), "{silent}");
-        let dead = Opinion::of(&shell("exit 3"), &fork()).await.unwrap_err();
+        let dead = Oracle::new(shell("exit 3")).ask(fork()).await.unwrap_err();
         assert!(dead.to_string().contains("ended (exit status: 3)"), "{dead}");
+    }
+
+    /// Its prior of the move is the number of puzzles that this process was asked.
+    const COUNTS: &str = "n=$((n+1)); echo \"info string h1h8 (1 ) N: 0 (+ 0) (P: $n%) (Q: 0.1) (V: -.----)\"; echo bestmove f1e3";
+
+    async fn prior(oracle: &Oracle) -> f32 {
+        (oracle.ask(fork()).await.unwrap().prior * 100.0).round()
+    }
+
+    #[tokio::test]
+    async fn one_process_answers_until_nobody_asks() {
+        let mut oracle = Oracle::new(shell(COUNTS));
+        let (first, second) = tokio::join!(prior(&oracle), prior(&oracle));
+        assert_eq!(first + second, 3.0, "one after the other");
+        oracle.idle = Duration::ZERO;
+        assert_eq!(prior(&oracle).await, 3.0);
+        while oracle.kept.lock().await.process.is_some() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(prior(&oracle).await, 1.0, "another process");
+    }
+
+    #[tokio::test]
+    async fn a_process_that_has_ended_is_started_again() {
+        let dies = Oracle::new(shell(&format!("[ -z \"$n\" ] || exit 3; {COUNTS}")));
+        assert_eq!([prior(&dies).await, prior(&dies).await], [1.0, 1.0]);
     }
 }
