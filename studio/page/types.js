@@ -6,8 +6,8 @@
  * @typedef {{uci: string, san: string, fen: string, check: boolean}} PlayedMove
  * @typedef {{uci: string, san: string}} LegalMove
  * @typedef {{kind: 'person', label: string} | {kind: 'engine', label: string, name: string, elo: number | null, level: string | null}} Seat
- * @typedef {{name: string, elo: [number, number] | null, levels: boolean, threads: [number, number] | null, hash: [number, number] | null,
- *   error: string | null}} Engine the ranges are those of its UCI options
+ * @typedef {{name: string, known: boolean, elo: [number, number] | null, levels: boolean, threads: [number, number] | null,
+ *   hash: [number, number] | null, error: string | null}} Engine the ranges are those of its UCI options; `known` once it has told them
  * @typedef {'infinite' | {ms: number} | {depth: number} | {nodes: number}} SearchLimit
  * @typedef {{on: boolean, paused: boolean, engine: string | null, limit: SearchLimit, lines: number, threads: number | null,
  *   hash: number | null}} AnalystSettings `engine` is `null` for the first one
@@ -74,8 +74,9 @@
  *
  * @typedef {{source: 'file' | 'review', name: string, count: number, rated: boolean, edition: string, notice: string | null}} PuzzleSource
  * @typedef {{source: 'file' | 'review', edition: string, number: number, step: number}} PuzzleId `step` is in plies of the solution
- * @typedef {{title: string, fen: string, last: string | null, check: boolean, side: Side, legal: LegalMove[]}} Exercise
- * @typedef {{right: boolean, solved: boolean, word: string, moves: PlayedMove[], step: number, legal: LegalMove[],
+ * @typedef {{title: string, fen: string, last: string | null, last_san: string | null, check: boolean, side: Side,
+ *   legal: LegalMove[]}} Exercise
+ * @typedef {{right: boolean, solved: boolean, san: string, word: string, moves: PlayedMove[], step: number, legal: LegalMove[],
  *   afterwards: string}} Attempt
  * @typedef {{moves: PlayedMove[], line: string, afterwards: string}} Solution
  * @typedef {{engine: string, san: string, prior: number, place: number, legal: number, first_san: string, first_prior: number,

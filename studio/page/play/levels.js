@@ -11,6 +11,7 @@ import { html, nothing } from '../vendor/lit-html.js';
  * @param {(name: string) => string} value of a field
  */
 export function strengthFields(engine, levels, value) {
+  if (engine && !engine.known) return html`<p class="small">Asking ${engine.name} how strong it can play …</p>`;
   if (!engine?.levels) return ratingField(engine, value);
   const chosen = value('level');
   const level = levels.find((one) => one.key === chosen);

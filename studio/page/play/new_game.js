@@ -31,6 +31,18 @@ function engineSeat(form, engines) {
 }
 
 /**
+ * The engine that is to play at less than full strength, but has not said yet how it can.
+ *
+ * @param {Values} form
+ * @param {Engine[]} engines
+ */
+export function awaited(form, engines) {
+  const engine = engines.find(({ name }) => name === text(form, 'engine'));
+  const isLimited = text(form, 'level') !== 'full' || text(form, 'elo') !== '';
+  return engine && !engine.known && isLimited && text(form, 'side') !== 'both' ? engine : undefined;
+}
+
+/**
  * The action that the form describes.
  *
  * @param {Values} form
@@ -163,7 +175,7 @@ export function newGameDialog(chosen, engines, levels, { changed, search, begin,
         ${broken.map((engine) => html`<p class="small">${engine.error}.</p>`)}
         <p class="error" role="alert">${chosen.error ?? nothing}</p>
         <div class="buttons">
-          <button class="first" type="submit">Begin</button>
+          <button class="first" type="submit" ?disabled=${awaited(chosen.values, engines) !== undefined}>Begin</button>
           <button type="button" @click=${close}>Cancel</button>
         </div>
       </form>

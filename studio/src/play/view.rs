@@ -20,6 +20,8 @@ use super::variations::{NodeView, nodes};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EngineView {
     pub name: String,
+    /// Whether it was started once and has said what follows.
+    pub known: bool,
     /// Range of `UCI_Elo`, if there is one.
     pub elo: Option<(i64, i64)>,
     /// It plays the named levels.
@@ -34,7 +36,15 @@ pub struct EngineView {
 impl EngineView {
     /// Before the engine was started.
     pub fn unknown(name: &str) -> EngineView {
-        EngineView { name: name.to_owned(), elo: None, levels: false, threads: None, hash: None, error: None }
+        EngineView {
+            name: name.to_owned(),
+            known: false,
+            elo: None,
+            levels: false,
+            threads: None,
+            hash: None,
+            error: None,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export const PATIENCE_MS = 60_000;
 
 /** Path of a built program: named by the environment, or else the debug or the release build. */
-function program(name, variable) {
+export function program(name, variable) {
   const paths = process.env[variable] ? [process.env[variable]] : ['debug', 'release'].map((kind) => join(TARGET, kind, name));
   const found = paths.find((path) => existsSync(path));
   if (!found) throw new Error(`${name} is not built: run 'cargo build -p engine -p studio' (looked for ${paths.join(', ')})`);
@@ -37,7 +37,7 @@ export class Server {
   static async start(options = {}) {
     const server = new Server();
     server.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'philidor-studio-'));
-    const philidor = program('philidor', 'PHILIDOR');
+    const philidor = options.philidor ?? program('philidor', 'PHILIDOR');
     const engines = (options.engines ?? []).flatMap((engine) => ['--engine', engine]);
     const runs = (options.runs ?? []).flatMap((run) => ['--run', run]);
     const more = options.flags ?? [];

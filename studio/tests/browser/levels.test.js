@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame, type } from './harness.js';
+import { Server, accessible, eachTest, moves, newGame, openTab, program, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -35,4 +37,26 @@ test('a beginner is played, with hints by key and button that the game keeps', a
   assert.equal(await page.locator('.hint').count(), 0);
   const [download] = await Promise.all([page.waitForEvent('download'), button('Save PGN').click()]);
   assert.match(readFileSync(await download.path(), 'utf8').replace(/\s+/g, ' '), /\{Hint by Philidor: [^}]+\}/);
+});
+
+test('a level that was remembered waits until the engine has said that it plays it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'philidor-studio-'));
+  const [late, sign] = [join(folder, 'late'), join(folder, 'sign')];
+  const script = `#!/bin/sh\nwhile [ ! -e '${sign}' ]; do sleep 0.02; done\nexec '${program('philidor', 'PHILIDOR')}' "$@"\n`;
+  writeFileSync(late, script, { mode: 0o755 });
+  const server = await Server.start({ folder, philidor: late });
+  const tab = await openTab(studio.browser, server.url);
+  const values = { side: 'white', engine: 'Philidor', level: 'beginner' };
+  await tab.evaluate((form) => localStorage.setItem('form new game', JSON.stringify(form)), values);
+  await tab.getByRole('button', { name: 'New game', exact: true }).click();
+  await tab.locator('#new-game', { hasText: 'Asking Philidor how strong it can play' }).waitFor();
+  const begin = tab.locator('#new-game').getByRole('button', { name: 'Begin' });
+  assert.ok(await begin.isDisabled());
+  writeFileSync(sign, '');
+  await tab.locator('#level-words', { hasText: 'Never looks ahead' }).waitFor();
+  await begin.click();
+  await tab.getByText('Philidor, beginner (500)').waitFor();
+  await tab.context().close();
+  await server.remove();
+  assert.deepEqual(tab.faults, []);
 });

@@ -4,7 +4,7 @@ import { clockShows } from '../../page/play/clock.js';
 import { emptyPage } from './page.js';
 
 emptyPage();
-const { newGameAction } = await import('../../page/play/new_game.js');
+const { awaited, newGameAction } = await import('../../page/play/new_game.js');
 const { levelWords } = await import('../../page/play/levels.js');
 const { hintArrows, hintWords, mayHint } = await import('../../page/play/hint.js');
 
@@ -22,6 +22,13 @@ test('an engine plays at a level, at a rating or at full strength', () => {
   assert.deepEqual(seat({ engine: 'Stockfish', level: 'beginner', elo: '1400' }), { kind: 'engine', name: 'Stockfish', elo: 1400 });
   assert.deepEqual(seat({ engine: 'Minimax', level: 'beginner', elo: '1400' }), { kind: 'engine', name: 'Minimax' });
   assert.match(levelWords({ words: 'sees short combinations' }, 'club'), /^Sees short combinations/);
+});
+
+test('a remembered strength waits for an engine that has not said how it can play', () => {
+  const name = (form, known) => awaited({ engine: 'Philidor', ...form }, [{ name: 'Philidor', known }])?.name;
+  assert.deepEqual([{ level: 'beginner' }, { elo: '1500' }].map((form) => name(form, false)), ['Philidor', 'Philidor']);
+  assert.equal(name({ level: 'beginner' }, true), undefined);
+  assert.deepEqual([{}, { level: 'full' }, { level: 'beginner', side: 'both' }].map((form) => name(form, false)), [undefined, undefined, undefined]);
 });
 
 test('a clock has an increment and a delay, during which it stands still', () => {

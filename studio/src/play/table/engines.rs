@@ -24,6 +24,7 @@ impl Table {
         let spec = self.roster.find(name);
         let limits = spec.is_some_and(|spec| plays_with_a_network(&spec.options));
         if let Some(view) = self.probed.iter_mut().find(|view| view.name == name) {
+            view.known = true;
             match answer {
                 Ok(options) => {
                     view.elo = elo_range(&options).filter(|_| limits);
