@@ -157,9 +157,15 @@ export async function verdicts(fen) {
   return await get(`/api/verdicts?fen=${encodeURIComponent(fen)}`);
 }
 
-/** What was played in a position. @param {string} fen @returns {Promise<Explored | null>} null after an error */
-export async function explore(fen) {
-  return await get(`/api/explorer?fen=${encodeURIComponent(fen)}`);
+/**
+ * What was played in a position.
+ *
+ * @param {string} fen
+ * @param {string} rating of the games from which on they are counted; empty for all
+ * @returns {Promise<Explored | null>} null after an error
+ */
+export async function explore(fen, rating) {
+  return await get(`/api/explorer?fen=${encodeURIComponent(fen)}${rating && `&rating=${rating}`}`);
 }
 
 /** The puzzles, and the answers to what a tab does with one. @type {Desk} */

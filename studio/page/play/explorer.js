@@ -10,6 +10,9 @@ import { shownSan } from './settings.js';
 /** Moves that are listed. */
 const SHOWN = 12;
 
+/** Means of both players' ratings from which on games are counted. */
+const RATINGS = ['1600', '2000', '2200', '2500'];
+
 /** Shares of White's wins, draws and Black's wins in per cent, which sum to 100; `null` if no result is known. @param {ExploredMove} move */
 export function shares({ white, draws, black }) {
   const known = white + draws + black;
@@ -18,25 +21,29 @@ export function shares({ white, draws, black }) {
   return [whites, Math.min(drawn, 100 - whites), Math.max(0, 100 - whites - drawn)];
 }
 
-/** What is looked into, in words. @param {Explored} explored */
-export function sourceWords({ games, has_book }) {
-  const counted = `${games.toLocaleString('en')} ${games === 1 ? 'game' : 'games'} of the library and of loaded PGNs`;
+/** What is looked into, in words. @param {Explored} explored @param {string} rating */
+export function sourceWords({ games, has_book }, rating) {
+  const kind = rating ? `rated ${rating} or more ` : '';
+  const counted = `${games.toLocaleString('en')} ${games === 1 ? 'game' : 'games'} ${kind}of the library and of loaded PGNs`;
   return has_book ? `${counted}, and the book` : counted;
 }
 
 export class ExplorerPanel {
   isOpen = recall('explorer').open === 'on';
+  #rating = RATINGS.find((rating) => rating === recall('explorer').rating) ?? '';
   #ask;
   #changed;
-  /** What was asked for last: the position, and a number that grows with the games. */
+  /** What was asked for last: the position, the rating, and a number that grows with the games. */
   #state = '';
+  /** The position that was asked for last. */
+  #fen = '';
   /** @type {Explored | null} */
   #explored = null;
-  /** The position of `#explored`. */
+  /** The position and the rating of `#explored`. */
   #of = '';
 
   /**
-   * @param {(fen: string) => Promise<Explored | null>} ask
+   * @param {(fen: string, rating: string) => Promise<Explored | null>} ask
    * @param {() => void} changed
    */
   constructor(ask, changed) {
@@ -46,19 +53,45 @@ export class ExplorerPanel {
 
   toggle() {
     this.isOpen = !this.isOpen;
-    remember('explorer', { open: this.isOpen ? 'on' : '' });
+    this.#keep();
+  }
+
+  #keep() {
+    remember('explorer', { open: this.isOpen ? 'on' : '', rating: this.#rating });
     this.#changed();
   }
 
   /** @param {string} fen @param {string} games other games may be known after it has changed */
   async #follow(fen, games) {
-    const state = `${fen} ${games}`;
+    const state = `${fen} ${this.#rating} ${games}`;
     if (state === this.#state) return;
-    this.#state = state;
-    const explored = await this.#ask(fen);
-    if (this.#state !== state) return;
-    [this.#explored, this.#of] = [explored, fen];
+    [this.#state, this.#fen] = [state, fen];
+    await this.refresh();
+  }
+
+  /** Asks once more about the position: files may have come into the library's folder. */
+  async refresh() {
+    if (!this.isOpen || this.#fen === '') return;
+    const [state, fen, rating] = [this.#state, this.#fen, this.#rating];
+    const explored = await this.#ask(fen, rating);
+    const of = `${fen} ${rating}`;
+    const isKnown = this.#of === of && JSON.stringify(explored) === JSON.stringify(this.#explored);
+    if (this.#state !== state || isKnown) return;
+    [this.#explored, this.#of] = [explored, of];
     this.#changed();
+  }
+
+  /** @param {Event} event */
+  #rate(event) {
+    this.#rating = /** @type {HTMLSelectElement} */ (event.target).value;
+    this.#keep();
+  }
+
+  #choice() {
+    return html`<label class="inline">Games <select name="explored" @change=${(/** @type {Event} */ event) => this.#rate(event)}>
+      <option value="" ?selected=${this.#rating === ''}>all</option>
+      ${RATINGS.map((rating) => html`<option value=${rating} ?selected=${rating === this.#rating}>rated ${rating} or more</option>`)}
+    </select></label>`;
   }
 
   /**
@@ -70,10 +103,14 @@ export class ExplorerPanel {
     if (!this.isOpen) return nothing;
     this.#follow(fen, games);
     const explored = this.#explored;
-    if (this.#of !== fen) return html`<p class="small">Looking …</p>`;
-    if (!explored) return html`<p class="small error">The explorer does not answer.</p>`;
+    const isHere = this.#of === `${fen} ${this.#rating}`;
+    if (!isHere || !explored) {
+      return html`<section class="explorer" aria-label="Explorer">${this.#choice()}
+        <p class=${`small ${isHere ? 'error' : ''}`}>${isHere ? 'The explorer does not answer.' : 'Looking …'}</p></section>`;
+    }
     return html`
       <section class="explorer" aria-label="Explorer">
+        ${this.#choice()}
         <div class="found" tabindex="0" role="region" aria-label="Moves that were played"><table class="results">
           <thead><tr><th scope="col">Move</th><th scope="col">Games</th><th scope="col">White, draw, Black</th>${explored.has_book
             ? html`<th scope="col">Book</th>` : nothing}</tr></thead>
@@ -84,7 +121,7 @@ export class ExplorerPanel {
                 ? html`<td>${move.book === null ? nothing : `${Math.round(100 * move.book)} %`}</td>` : nothing}</tr>`)}</tbody>
         </table></div>
         ${explored.left_out > 0 ? html`<p class="small error">Files that are too large (64 MB) or cannot be read: ${explored.left_out}.</p>` : nothing}
-        <p class="small">${explored.moves.length === 0 ? 'This position is new. ' : nothing}${sourceWords(explored)}.</p>
+        <p class="small">${explored.moves.length === 0 ? `This position is ${this.#rating ? 'in none of them' : 'new'}: ` : nothing}${sourceWords(explored, this.#rating)}.</p>
       </section>`;
   }
 }

@@ -34,6 +34,9 @@ import { spoken } from './words.js';
 /** Between two drawings of running clocks. */
 const CLOCK_MS = 100;
 
+/** Between two questions whether the explorer knows other games. */
+const EXPLORE_MS = 3000;
+
 export class PlayRoom {
   #root;
   #announcement;
@@ -93,6 +96,9 @@ export class PlayRoom {
     document.addEventListener('keydown', (event) => this.#key(event));
     onSettings(() => this.#draw());
     setInterval(() => this.#tick(), CLOCK_MS);
+    setInterval(() => {
+      if (!this.#root.hidden && !document.hidden) this.#explorer.refresh();
+    }, EXPLORE_MS);
     this.#draw();
   }
 

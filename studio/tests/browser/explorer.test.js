@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { accessible, eachTest, moves } from './harness.js';
+import { accessible, eachTest, moves, newGame, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
 
-const GAMES = ['1. e4 e5 2. Nf3 1-0', '1. e4 c5 0-1', '1. d4 d5 1/2-1/2'].map((text, index) => `[White "A${index}"]\n\n${text}\n`).join('\n');
+const RATED = '[WhiteElo "2100"]\n[BlackElo "2300"]\n';
+const GAMES = [['', '1. e4 e5 2. Nf3 1-0'], [RATED, '1. e4 c5 0-1'], ['', '1. d4 d5 1/2-1/2']]
+  .map(([tags, text], index) => `[White "A${index}"]\n${tags}\n${text}\n`).join('\n');
 
 test('the explorer counts the games of a loaded file, and plays a move by click or key', async () => {
   await page.locator('#play input[type=file]').setInputFiles({ name: 'g.pgn', mimeType: 'text/plain', buffer: Buffer.from(GAMES) });
@@ -22,6 +26,28 @@ test('the explorer counts the games of a loaded file, and plays a move by click 
   await row('d4').getByRole('button').press('Enter');
   await page.locator('.move[aria-current]', { hasText: 'd4' }).waitFor();
   await row('d5').waitFor();
+  await page.keyboard.press('Home');
+  await page.locator('[name=explored]').selectOption('2200');
+  await page.locator('.explorer', { hasText: '1 game rated 2200 or more' }).waitFor();
+  assert.match(await row('e4').textContent(), /e4\s*1[^]*White 0 %, draw 0 %, Black 100 %/);
+  await accessible(page);
   await page.reload();
-  await page.locator('.explorer').waitFor();
+  await page.locator('.explorer', { hasText: '1 game rated 2200 or more' }).waitFor();
+  await page.locator('[name=explored]').selectOption('2500');
+  await page.locator('.explorer', { hasText: 'This position is in none of them: 0 games' }).waitFor();
+});
+
+test('a game that is saved and loaded again counts once, and files that come are seen', async () => {
+  await newGame(page, { side: 'both' });
+  await type(page, 'e4');
+  await moves(page, 1);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save PGN' }).click()]);
+  const text = readFileSync(await download.path(), 'utf8');
+  await page.locator('#play input[type=file]').setInputFiles({ name: 'g.pgn', mimeType: 'text/plain', buffer: Buffer.from(text) });
+  await page.getByRole('button', { name: 'Put it aside' }).click();
+  await page.keyboard.press('Home');
+  await page.getByRole('button', { name: 'Explorer' }).click();
+  await page.locator('.explorer', { hasText: '1 game of the library' }).waitFor();
+  writeFileSync(join(studio.server.folder, 'games', 'more.pgn'), GAMES);
+  await page.locator('.explorer', { hasText: '4 games of the library' }).waitFor();
 });

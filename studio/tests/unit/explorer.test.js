@@ -9,7 +9,8 @@ const move = (white, draws, black) => ({ uci: 'e2e4', san: 'e4', games: white + 
 
 test('shares of results sum to a hundred, and games without a result have none', () => {
   assert.deepEqual([move(1, 1, 1), move(2, 0, 1), move(0, 1, 1), move(0, 0, 0)].map(shares), [[33, 33, 34], [67, 0, 33], [0, 50, 50], null]);
-  assert.equal(sourceWords({ games: 1, has_book: true }), '1 game of the library and of loaded PGNs, and the book');
+  assert.equal(sourceWords({ games: 1, has_book: true }, ''), '1 game of the library and of loaded PGNs, and the book');
+  assert.equal(sourceWords({ games: 0, has_book: false }, '2000'), '0 games rated 2000 or more of the library and of loaded PGNs');
 });
 
 test('a position is asked about once while it is open, and again when there are other games', async () => {
@@ -25,4 +26,21 @@ test('a position is asked about once while it is open, and again when there are 
   for (const [fen, games] of [['a', '1'], ['a', '1'], ['b', '1'], ['b', '2']]) panel.view(fen, games, on);
   await new Promise(setImmediate);
   assert.deepEqual(asked, ['a', 'b', 'b']);
+});
+
+test('an open explorer sees games that come while the position stays', async () => {
+  let games = 1;
+  let drawn = 0;
+  const panel = new ExplorerPanel(async () => ({ moves: [move(games, 0, 0)], games, has_book: false }), () => { drawn += 1; });
+  await panel.refresh();
+  assert.equal(drawn, 0, 'it is closed');
+  panel.isOpen = true;
+  panel.view('a', '1', { play: () => {}, point: () => {} });
+  await new Promise(setImmediate);
+  assert.equal(drawn, 1);
+  await panel.refresh();
+  assert.equal(drawn, 1, 'nothing is new');
+  games = 2;
+  await panel.refresh();
+  assert.equal(drawn, 2);
 });

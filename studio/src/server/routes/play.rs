@@ -166,8 +166,15 @@ pub(super) async fn tree(
     }
 }
 
-pub(super) async fn explore(State(studio): State<Studio>, Query(query): Query<VerdictQuery>) -> Response {
-    let looked = tokio::task::spawn_blocking(move || studio.explorer.look(&query.fen)).await;
+#[derive(Deserialize)]
+pub(super) struct ExplorerQuery {
+    fen: String,
+    #[serde(default)]
+    rating: Option<u16>,
+}
+
+pub(super) async fn explore(State(studio): State<Studio>, Query(query): Query<ExplorerQuery>) -> Response {
+    let looked = tokio::task::spawn_blocking(move || studio.explorer.look(&query.fen, query.rating)).await;
     answer_with(looked.unwrap_or_else(|_| Err(ActionError::NotNow("The games cannot be read.".to_owned()))))
 }
 
