@@ -5,10 +5,11 @@
  */
 import { recall, remember } from '../memory.js';
 import { Board } from '../play/board.js';
+import { boardAsText } from '../play/controls.js';
 import { press } from '../play/keyboard.js';
 import { showKeys } from '../play/keys.js';
 import { promotionDialog } from '../play/promotion.js';
-import { onSettings } from '../play/settings.js';
+import { onSettings, shownSan } from '../play/settings.js';
 import { sideName } from '../play/words.js';
 import { loadPuzzles, puzzleDesk } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
@@ -32,7 +33,8 @@ export class PuzzleRoom {
   #promotions = [];
   /** Whether a review was running. */
   #wasRunning = false;
-  #said = '';
+  /** The news that was said last. */
+  #said = 0;
 
   /** @param {HTMLElement} root @param {HTMLElement} announcement */
   constructor(root, announcement) {
@@ -61,11 +63,13 @@ export class PuzzleRoom {
   }
 
   #changed() {
-    const { source, number, word, exercise, error } = this.#solving;
+    const { source, number, news, newsNumber } = this.#solving;
     if (source) remember('puzzles', { ...recall('puzzles'), [source.name]: String(number) });
-    const words = error ? '' : word || (exercise ? this.#task(exercise.side) : '');
-    if (words !== this.#said) this.#announcement.textContent = words;
-    this.#said = words;
+    if (newsNumber !== this.#said) {
+      // The same words once more are read only if the text is another.
+      this.#announcement.textContent = this.#announcement.textContent === news ? `${news}\u00a0` : news;
+    }
+    this.#said = newsNumber;
     this.#draw();
   }
 
@@ -137,7 +141,11 @@ export class PuzzleRoom {
 
   #draw() {
     const solving = this.#solving;
+    const wasTyping = document.activeElement?.id === 'puzzle-move';
     render(solving.exercise ? this.#page() : this.#empty(), this.#root);
+    // A field that is switched off would leave the keyboard nowhere.
+    const next = this.#root.querySelector('.panel .on:enabled') ?? this.#root.querySelector('.panel .again');
+    if (wasTyping && solving.isOver && next instanceof HTMLElement) next.focus();
     const square = this.#root.querySelector('.board');
     if (!(square instanceof HTMLElement)) {
       this.#board = null;
@@ -176,9 +184,9 @@ export class PuzzleRoom {
     const solving = this.#solving;
     const { exercise, source } = solving;
     if (!exercise || !source) return nothing;
-    /** @param {string} label @param {() => void} action @param {boolean} disabled @param {string} key */
-    const button = (label, action, disabled, key) => html`<button type="button" ?disabled=${disabled} aria-keyshortcuts=${key}
-      @click=${action}>${label}</button>`;
+    /** @param {string} label @param {() => void} action @param {boolean} disabled @param {string} key @param {string} name */
+    const button = (label, action, disabled, key, name = '') => html`<button type="button" class=${name} ?disabled=${disabled}
+      aria-keyshortcuts=${key || nothing} @click=${action}>${label}</button>`;
     return html`
       <div class="table">
         <div class="sides">
@@ -194,12 +202,13 @@ export class PuzzleRoom {
             <button type="submit" ?disabled=${solving.isOver}>Try</button>
           </form>
           <p class="word ${solving.isWrong ? 'wrong' : ''}">${solving.isOver ? nothing : solving.word}</p>
+          ${solving.found.length > 0 && !solving.isOver ? html`<p class="small">Found: ${solving.found.map(shownSan).join(', ')}</p>` : nothing}
           <p class="error" role="alert">${solving.error ?? nothing}</p>
           <div class="buttons">
             ${button('Show the answer', () => solving.give(), solving.isOver, 'a')}
-            ${button('Next', () => solving.go('on'), solving.number + 1 >= source.count, 'n')}
+            ${button('Next', () => solving.go('on'), solving.number + 1 >= source.count, 'n', 'on')}
             ${button('Previous', () => solving.go('back'), solving.number === 0, 'p')}
-            ${button('Again', () => solving.choose(source, solving.number), solving.word === '' && !solving.isOver, '')}
+            ${button('Again', () => solving.choose(source, solving.number), solving.word === '' && !solving.isOver, '', 'again')}
             ${button('Flip', () => this.#flip(), false, 'f')}
           </div>
           ${result(solving)}
@@ -211,6 +220,7 @@ export class PuzzleRoom {
           ${source.rated ? ratingFields(solving) : nothing}
           ${source.notice ? html`<p class="small">${source.notice}</p>` : nothing}
           <div class="buttons">${this.#loadButton()}</div>
+          ${solving.shown ? boardAsText(solving.shown.fen) : nothing}
         </div>
       </div>
       ${this.#promotions.length > 0 ? promotionDialog(exercise.side, (piece) => {

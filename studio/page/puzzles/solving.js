@@ -3,6 +3,7 @@
  *
  * @import {Attempt, Exercise, LegalMove, Opinion, PlayedMove, PuzzleId, PuzzleSource, Solution} from '../types.js'
  */
+import { answered, opened, told } from './announcer.js';
 
 /**
  * @template T
@@ -46,6 +47,11 @@ export class Solving {
   afterwards = '';
   /** @type {Opinion | null} */
   opinion = null;
+  /** What a screen reader says, and how often there was something to say. */
+  news = '';
+  newsNumber = 0;
+  /** The moves of the solution that were found, and the answers to them. @type {string[]} */
+  found = [];
   /** @type {string | null} */
   error = null;
   /** Ratings of the puzzles to go to, in a file that has them. @type {[number, number] | null} */
@@ -91,13 +97,20 @@ export class Solving {
     this.#turn += 1;
     this.#step = 0;
     [this.word, this.isWrong, this.isOver, this.isHelped] = ['', false, false, false];
-    [this.line, this.afterwards, this.opinion, this.error] = ['', '', null, null];
+    [this.line, this.afterwards, this.opinion, this.error, this.found] = ['', '', null, null, []];
     const exercise = await this.#ask(this.#desk.show(this.#id));
     if (!exercise) return;
     this.exercise = exercise;
     this.shown = { fen: exercise.fen, last: exercise.last, check: exercise.check };
     this.legal = exercise.legal;
+    this.#say(opened(exercise));
     this.#changed();
+  }
+
+  /** @param {string} words */
+  #say(words) {
+    this.news = words;
+    this.newsNumber += 1;
   }
 
   /** @param {'on' | 'back'} to */
@@ -133,6 +146,7 @@ export class Solving {
     [this.word, this.isWrong, this.legal] = [attempt.word, !attempt.right, attempt.legal];
     if (attempt.right) this.#put(attempt.moves);
     else this.isHelped = true;
+    this.#say(answered(attempt, this.exercise.side));
     if (attempt.solved) await this.#end(attempt.afterwards);
     else this.#changed();
     return attempt.right;
@@ -148,11 +162,13 @@ export class Solving {
     this.isHelped = true;
     [this.word, this.isWrong, this.line] = ['', false, solution.line];
     this.#put(solution.moves);
+    this.#say(told(solution));
     await this.#end(solution.afterwards);
   }
 
   /** @param {PlayedMove[]} moves */
   #put(moves) {
+    this.found.push(...moves.map(({ san }) => san));
     const last = moves.at(-1);
     if (last) this.shown = { fen: last.fen, last: last.uci, check: last.check };
   }

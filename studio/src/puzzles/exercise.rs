@@ -24,8 +24,9 @@ pub struct Exercise {
 pub struct ExerciseView {
     pub title: String,
     pub fen: String,
-    /// The move that led there.
+    /// The move that led there, in UCI notation and in SAN.
     pub last: Option<String>,
+    pub last_san: Option<String>,
     pub check: bool,
     pub side: &'static str,
     pub legal: Vec<LegalMove>,
@@ -36,6 +37,8 @@ pub struct ExerciseView {
 pub struct Attempt {
     pub right: bool,
     pub solved: bool,
+    /// The move that was tried.
+    pub san: String,
     /// To the solver.
     pub word: String,
     /// The solver's move and the answer; empty after a wrong move.
@@ -69,6 +72,7 @@ impl Exercise {
             title: self.title.clone(),
             fen: game.game().fen(),
             last: game.moves().last().map(|played| played.uci.clone()),
+            last_san: game.moves().last().map(|played| played.san.clone()),
             check: game.game().position().is_check(),
             side: side(game.turn()),
             legal: game.legal(),
@@ -91,12 +95,12 @@ impl Exercise {
         let m = game.parse(text).map_err(ActionError::Invalid)?;
         let position = game.game().position();
         let mates = is_mate(position, m);
+        let san = sans(position, &[m]).concat();
         if m != self.solution[step] && !mates {
-            let [san] = &sans(position, &[m])[..] else { unreachable!("it is one move") };
             let word = format!("{san} is not it: look again.");
             let legal = game.legal();
             let (moves, afterwards) = (Vec::new(), String::new());
-            return Ok(Attempt { right: false, solved: false, word, moves, step, legal, afterwards });
+            return Ok(Attempt { right: false, solved: false, san, word, moves, step, legal, afterwards });
         }
         let before = game.ply();
         let answer = self.solution.get(step + 1).filter(|_| !mates && step + 2 < self.solution.len());
@@ -108,6 +112,7 @@ impl Exercise {
         Ok(Attempt {
             right: true,
             solved,
+            san,
             word: word.to_owned(),
             moves: game.moves()[before..].to_vec(),
             step: step + game.ply() - before,
@@ -155,8 +160,10 @@ pub mod tests {
         let puzzle = fork();
         let view = puzzle.view();
         assert_eq!((view.side, view.last.as_deref()), ("white", Some("d4d5")));
+        assert_eq!(view.last_san.as_deref(), Some("Qd5"));
         let wrong = puzzle.attempt(0, "Ne3").unwrap();
         assert_eq!((wrong.right, wrong.word.as_str(), wrong.step), (false, "Ne3 is not it: look again.", 0));
+        assert_eq!(wrong.san, "Ne3");
         assert!(puzzle.attempt(0, "Nd5").is_err(), "no legal move");
         let first = puzzle.attempt(0, "h1h8").unwrap();
         let sans: Vec<_> = first.moves.iter().map(|m| m.san.as_str()).collect();

@@ -99,3 +99,34 @@ test('the mistakes of a review become puzzles', async () => {
   await button('Show the answer').click();
   await room().getByText(/In the game: 2\. g4\?\? Blunder/).waitFor();
 });
+
+test('puzzles are solved by ear and by keys alone', async () => {
+  const heard = (text) => page.locator('#announcement', { hasText: text }).waitFor({ state: 'attached' });
+  await page.getByRole('link', { name: 'Puzzles' }).click();
+  await load('some.csv', CSV);
+  await heard('Puzzle 00ymq, rated 1500. White has played king g1. Black to move: find the best move.');
+  await room().getByText('The board as text').click();
+  const pieces = room().getByRole('table', { name: 'The pieces on the board' });
+  assert.match(await pieces.textContent(), /white queen/);
+  await accessible(page);
+  await page.keyboard.press('/');
+  const answers = [];
+  for (const move of ['Qxh3', 'Qxh3', 'Nxg3']) {
+    await page.keyboard.type(move);
+    const before = await page.locator('#announcement').textContent();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction((old) => document.getElementById('announcement').textContent !== old, before);
+    answers.push((await page.locator('#announcement').textContent()).trim());
+  }
+  assert.deepEqual(answers, ['Wrong: queen takes h3 is not it. Look again.', 'Wrong: queen takes h3 is not it. Look again.',
+    'Right: knight takes g3. White answers f takes g3. Go on.']);
+  await room().getByText('Found: Nxg3, fxg3').waitFor();
+  await page.keyboard.type('Qc2');
+  await page.keyboard.press('Enter');
+  await heard('Right: queen c2. Solved. Themes: crushing short.');
+  await page.locator('#puzzles button.on:focus').waitFor();
+  await page.keyboard.press('Enter');
+  await heard('Puzzle 00mate, rated 900. Black has played king g8. White to move: find the best move.');
+  await page.keyboard.press('a');
+  await heard('The answer: rook a8, checkmate. Themes: mateIn1.');
+});

@@ -21,14 +21,14 @@ function desk(sources = [REVIEW, FILE]) {
     sources: async () => sources,
     show: (id) => {
       asked.push(['show', id.number]);
-      return value({ title: `Puzzle ${id.number}`, fen: `start ${id.number}`, last: null, check: false, side: 'white', legal: [] });
+      return value({ title: `Puzzle ${id.number}`, fen: `start ${id.number}`, last: 'd4d5', last_san: 'Qd5', check: false, side: 'white', legal: [] });
     },
     attempt: (id, text) => {
       asked.push(['try', id.step, text]);
       if (text === 'x') return Promise.resolve({ error: 'x is not a legal move' });
-      if (text !== ['a', '', 'b'][id.step]) return value({ right: false, solved: false, word: `${text} is not it`, moves: [], step: id.step, legal: [] });
+      if (text !== ['a', '', 'b'][id.step]) return value({ right: false, solved: false, san: text, word: `${text} is not it`, moves: [], step: id.step, legal: [] });
       const solved = text === 'b';
-      return value({ right: true, solved, word: 'Right.', moves: [played(text, text)], step: id.step + 2, legal: [], afterwards: solved ? 'fork' : '' });
+      return value({ right: true, solved, san: text, word: 'Right.', moves: solved ? [played(text, text)] : [played(text, text), played('Kxh8', text)], step: id.step + 2, legal: [], afterwards: solved ? 'fork' : '' });
     },
     next: (id, to, low, high) => {
       asked.push(['next', id.number, to, low, high]);
@@ -112,4 +112,20 @@ test('only puzzles of the wanted ratings are gone to', async () => {
   await solving.want(ratingsOf('', ' '));
   await solving.go('back');
   assert.equal(solving.number, 1);
+});
+
+test('a screen reader says the puzzle, the answer to each move, and the same words again', async () => {
+  const { solving } = await begun();
+  const heard = [solving.news];
+  for (const move of ['c', 'c', 'a', 'b']) {
+    await solving.move(move);
+    heard.push(solving.news);
+  }
+  assert.deepEqual(heard, ['Puzzle 0. Black has played queen d5. White to move: find the best move.', 'Wrong: c is not it. Look again.',
+    'Wrong: c is not it. Look again.', 'Right: a. Black answers king takes h8. Go on.', 'Right: b. Solved. fork.']);
+  assert.equal(solving.newsNumber, 5);
+  assert.deepEqual(solving.found, ['a', 'Kxh8', 'b']);
+  await solving.choose(FILE, 1);
+  await solving.give();
+  assert.equal(solving.news, 'The answer: b. fork.');
 });
