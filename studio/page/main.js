@@ -48,6 +48,7 @@ function receive(message) {
     play.receiveReview(message.review);
     puzzles.receiveReview(message.review);
   }
+  if (message.puzzles !== undefined) puzzles.receiveReading(message.puzzles);
   if (message.match !== undefined) watch.receive(message.match);
   if (message.followed) watch.receiveFollowed(message.followed);
   if (message.runs) train.receive(message.runs);

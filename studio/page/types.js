@@ -74,6 +74,7 @@
  *
  * @typedef {{source: 'file' | 'review', name: string, count: number, rated: boolean, edition: string, notice: string | null}} PuzzleSource
  * @typedef {{source: 'file' | 'review', edition: string, number: number, step: number}} PuzzleId `step` is in plies of the solution
+ * @typedef {{name: string, part: number | null, puzzles: number}} PuzzleReading a file that is being read; `part` from 0 to 1
  * @typedef {{title: string, fen: string, last: string | null, last_san: string | null, check: boolean, side: Side,
  *   legal: LegalMove[]}} Exercise
  * @typedef {{right: boolean, solved: boolean, san: string, word: string, moves: PlayedMove[], step: number, legal: LegalMove[],
@@ -184,6 +185,6 @@
  *
  * @typedef {{reliability: Record<string, Reliability> | null, rl: RlDetails | null}} RunDetails
  * @typedef {{game?: GameView, thoughts?: (Thoughts | null)[], review?: Review | null, match?: Match | null,
- *   followed?: Followed[], runs?: Run[], boards?: Record<string, LiveBoard>}} Message
+ *   followed?: Followed[], runs?: Run[], puzzles?: PuzzleReading | null, boards?: Record<string, LiveBoard>}} Message
  */
 export {};

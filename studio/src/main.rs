@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,11 +14,14 @@ use studio::engines::{EngineSpec, Roster};
 use studio::explorer::Explorer;
 use studio::matches::{FollowedMatches, OpeningBook, start_matches};
 use studio::play::Table;
-use studio::puzzles::{LONGEST_TABLE, PuzzleDesk, PuzzleTable, TOO_LONG};
+use studio::puzzles::{PuzzleDesk, PuzzleTable};
 use studio::reviews::ReviewDesk;
 use studio::runs::{RunBoard, Trainers};
 use studio::server::{Access, PublicOrigin, Rooms, Studio, router};
 use tokio::net::TcpListener;
+
+/// In bytes: a file of puzzles that takes seconds to read.
+const LARGE_PUZZLES: u64 = 32 << 20;
 
 /// Play against Philidor and other UCI engines, watch matches and follow training runs, in a browser on this machine.
 #[derive(Parser)]
@@ -60,7 +64,7 @@ struct Arguments {
     /// Opening book in Polyglot format, for the explorer
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
-    /// Puzzles: Lichess's CSV, or a table with the columns fen and moves
+    /// Puzzles: Lichess's CSV, or a table with the columns fen and moves; also packed (.zst)
     #[arg(long, value_name = "FILE")]
     puzzles: Option<PathBuf>,
     /// PGNs of matches to follow, written by fastchess, cutechess or philidor-trainer
@@ -131,9 +135,9 @@ async fn run(arguments: Arguments) -> Result<()> {
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
     let boards = Boards::default();
     let reviews = ReviewDesk::new(roster.engines().first().cloned());
-    let puzzles = PuzzleDesk::new(roster.engines().first().cloned(), reviews.clone());
+    let puzzles = PuzzleDesk::new(roster.engines().first().cloned(), reviews.clone(), folder.clone());
     if let Some(path) = &arguments.puzzles {
-        puzzles.load(read_puzzles(path)?);
+        puzzles.load(read_puzzles(path, &folder)?);
     }
     let state = folder.join(format!("match-{}.json", arguments.port));
     let matches = start_matches(roster.clone(), books, boards.clone(), state);
@@ -163,12 +167,12 @@ async fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-fn read_puzzles(path: &Path) -> Result<PuzzleTable> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read the puzzles {}", path.display()))?;
-    if text.len() > LONGEST_TABLE {
-        bail!("{}: {TOO_LONG}", path.display());
+fn read_puzzles(path: &Path, folder: &Path) -> Result<PuzzleTable> {
+    let file = File::open(path).with_context(|| format!("cannot read the puzzles {}", path.display()))?;
+    if file.metadata().is_ok_and(|about| about.len() > LARGE_PUZZLES) {
+        eprintln!("philidor-studio: reading the puzzles {} …", path.display());
     }
-    let mut table = PuzzleTable::read(&path.display().to_string(), text)?;
+    let mut table = PuzzleTable::open(&path.display().to_string(), file, folder)?;
     // The page need not know the folder.
     if let Some(name) = path.file_name() {
         table.name = name.to_string_lossy().into_owned();

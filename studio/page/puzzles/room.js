@@ -1,7 +1,7 @@
 /**
  * The room for puzzles.
  *
- * @import {PuzzleSource, Review, Side} from '../types.js'
+ * @import {PuzzleReading, PuzzleSource, Review, Side} from '../types.js'
  */
 import { recall, remember } from '../memory.js';
 import { Board } from '../play/board.js';
@@ -31,6 +31,8 @@ export class PuzzleRoom {
   #isTurned = false;
   /** Promotions to choose from, in UCI notation. @type {string[]} */
   #promotions = [];
+  /** A file that this tab or another one loads. @type {PuzzleReading | null} */
+  #reading = null;
   /** Whether a review was running. */
   #wasRunning = false;
   /** The news that was said last. */
@@ -55,6 +57,15 @@ export class PuzzleRoom {
     const isRunning = review?.running ?? false;
     if (!this.#root.hidden && this.#wasRunning && !isRunning) this.#refresh();
     this.#wasRunning = isRunning;
+  }
+
+  /** @param {PuzzleReading | null} reading */
+  receiveReading(reading) {
+    const hasEnded = this.#reading !== null && reading === null;
+    this.#reading = reading;
+    if (this.#root.hidden) return;
+    if (hasEnded && !this.#solving.exercise) this.#refresh();
+    else this.#draw();
   }
 
   #refresh() {
@@ -166,18 +177,25 @@ export class PuzzleRoom {
     return (side === 'black') !== this.#isTurned ? 'black' : 'white';
   }
 
-  #loadButton() {
-    return html`<label class="file">Load puzzles<input type="file" accept=".csv,.tsv,text/csv,text/plain"
-      @change=${(/** @type {Event} */ event) => this.#picked(event)}></label>`;
+  #loading() {
+    const reading = this.#reading;
+    if (!reading) {
+      return html`<div class="buttons"><label class="file">Load puzzles<input type="file" accept=".csv,.tsv,.zst,text/csv,text/plain"
+        @change=${(/** @type {Event} */ event) => this.#picked(event)}></label></div>`;
+    }
+    const { name, part, puzzles } = reading;
+    const share = part === null ? '' : `, ${Math.floor(100 * part)} %`;
+    return html`<div class="reading"><progress aria-label=${`Puzzles of ${name}`} max="1" value=${part ?? nothing}></progress>
+      <p class="small">Reading ${name}: ${puzzles.toLocaleString('en')} puzzles${share}</p></div>`;
   }
 
   #empty() {
     return html`
       <h2>Puzzles</h2>
-      <p>Load Lichess's puzzles (<code>lichess_db_puzzle.csv</code>, unpacked, at most 64 MB of it) or a table with the columns
+      <p>Load Lichess's puzzles (<code>lichess_db_puzzle.csv.zst</code>, packed or unpacked) or a table with the columns
         <code>fen</code> and <code>moves</code>. Or review a game: its mistakes become puzzles.</p>
       <p class="error" role="alert">${this.#solving.error ?? nothing}</p>
-      <div class="buttons">${this.#loadButton()}</div>`;
+      ${this.#loading()}`;
   }
 
   #page() {
@@ -219,7 +237,7 @@ export class PuzzleRoom {
               ?selected=${one.source === source.source}>${one.name} (${one.count.toLocaleString('en')})</option>`)}</select></label>
           ${source.rated ? ratingFields(solving) : nothing}
           ${source.notice ? html`<p class="small">${source.notice}</p>` : nothing}
-          <div class="buttons">${this.#loadButton()}</div>
+          ${this.#loading()}
           ${solving.shown ? boardAsText(solving.shown.fen) : nothing}
         </div>
       </div>

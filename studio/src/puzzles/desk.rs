@@ -1,12 +1,17 @@
 //! Which puzzles there are. Every tab solves its own: it says which puzzle it means.
 
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use super::exercise::Exercise;
 use super::opinion::{Opinion, Oracle};
-use super::table::{Direction, PuzzleTable};
+use super::table::{Direction, PuzzleTable, PuzzleTableError, Text};
 use crate::engines::EngineSpec;
 use crate::play::{ActionError, PlayedGame};
 use crate::reviews::{Mistake, ReviewDesk};
@@ -45,16 +50,58 @@ pub struct PuzzleId {
     pub step: usize,
 }
 
+/// Between two reports on a file that is being read.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+/// A file that is being read, as the page shows it.
+#[derive(Serialize)]
+struct ReadingView<'a> {
+    name: &'a str,
+    /// Of the file, 0 to 1, if its size is known.
+    part: Option<f64>,
+    puzzles: usize,
+}
+
 #[derive(Default)]
 struct Loaded {
     table: Option<Arc<PuzzleTable>>,
+    /// The name of the file that is being read.
+    reading: Option<String>,
+}
+
+/// Ends the reading of a file when dropped.
+struct Reading<'a>(&'a PuzzleDesk);
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.lock().reading = None;
+        self.0.out.send_replace(Arc::from("null"));
+    }
+}
+
+struct Counted<'a, R> {
+    from: R,
+    bytes: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(out)?;
+        self.bytes.set(self.bytes.get() + read as u64);
+        Ok(read)
+    }
 }
 
 #[derive(Clone)]
 pub struct PuzzleDesk {
     oracle: Option<Oracle>,
     reviews: ReviewDesk,
+    /// For the texts of loaded files.
+    folder: PathBuf,
     loaded: Arc<Mutex<Loaded>>,
+    out: Arc<watch::Sender<Arc<str>>>,
+    /// A [`ReadingView`] as JSON, or `null`.
+    pub state: watch::Receiver<Arc<str>>,
 }
 
 impl std::fmt::Debug for PuzzleDesk {
@@ -64,13 +111,40 @@ impl std::fmt::Debug for PuzzleDesk {
 }
 
 impl PuzzleDesk {
-    pub fn new(engine: Option<EngineSpec>, reviews: ReviewDesk) -> PuzzleDesk {
-        PuzzleDesk { oracle: engine.map(Oracle::new), reviews, loaded: Arc::default() }
+    pub fn new(engine: Option<EngineSpec>, reviews: ReviewDesk, folder: PathBuf) -> PuzzleDesk {
+        let (out, state) = watch::channel(Arc::from("null"));
+        let (oracle, out) = (engine.map(Oracle::new), Arc::new(out));
+        PuzzleDesk { oracle, reviews, folder, loaded: Arc::default(), out, state }
     }
 
     /// The data stays valid if a holder of the lock panics.
     fn lock(&self) -> MutexGuard<'_, Loaded> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a file of `size` bytes that arrives, one at a time. Blocks until it has ended.
+    pub fn read(&self, name: &str, from: impl Read, size: Option<u64>) -> Result<(), PuzzleTableError> {
+        match &mut self.lock().reading {
+            Some(other) => return Err(PuzzleTableError::Busy(other.clone())),
+            none => *none = Some(name.to_owned()),
+        }
+        let reading = Reading(self);
+        let bytes = Cell::new(0);
+        let mut told_at = None::<Instant>;
+        let mut tell = |puzzles| {
+            if told_at.is_none_or(|at| at.elapsed() >= TOLD_EVERY) {
+                told_at = Some(Instant::now());
+                let part = size.filter(|size| *size > 0).map(|size| bytes.get() as f64 / size as f64);
+                let view = ReadingView { name, part, puzzles };
+                self.out
+                    .send_replace(serde_json::to_string(&view).expect("it can be written as JSON").into());
+            }
+        };
+        tell(0);
+        let from = Counted { from, bytes: &bytes };
+        self.load(PuzzleTable::read(name, from, Text::copy(name, &self.folder)?, &mut tell)?);
+        drop(reading);
+        Ok(())
     }
 
     /// In place of an earlier file.
@@ -83,7 +157,7 @@ impl PuzzleDesk {
         let mut sources = Vec::new();
         let loaded = self.lock();
         if let Some(table) = &loaded.table {
-            let (count, why) = &table.broken;
+            let (count, why) = table.broken();
             let notice =
                 format!("Lines that cannot be read are left out, {count} in all; the first is {why}.");
             sources.push(SourceView {

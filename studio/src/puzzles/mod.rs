@@ -8,4 +8,4 @@ mod desk;
 pub use desk::{PuzzleDesk, PuzzleId, PuzzleSource, SourceView};
 pub use exercise::{Attempt, Exercise, ExerciseView, Solution};
 pub use opinion::Opinion;
-pub use table::{Direction, LONGEST_TABLE, PuzzleTable, PuzzleTableError, TOO_LONG};
+pub use table::{Direction, PuzzleTable, PuzzleTableError};

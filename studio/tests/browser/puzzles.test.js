@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { accessible, eachTest, moves, newGame, type } from './harness.js';
 
@@ -16,6 +18,20 @@ const CSV = `PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes
 
 function load(name, text) {
   return room().locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+}
+
+/** A zstd frame whose blocks are not compressed. */
+function stored(bytes) {
+  const LONGEST = 1 << 17;
+  // The magic number, no flags, a window of 2 MB.
+  const parts = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58])];
+  for (let at = 0; at < bytes.length; at += LONGEST) {
+    const block = bytes.subarray(at, at + LONGEST);
+    const head = Buffer.alloc(3);
+    head.writeUIntLE((at + LONGEST >= bytes.length ? 1 : 0) | block.length << 3, 0, 3);
+    parts.push(head, block);
+  }
+  return Buffer.concat(parts);
 }
 
 /** The middle of a square of the puzzle's board, with Black at the bottom. */
@@ -79,6 +95,32 @@ test('puzzles of a file are solved on the board and by keys, refused, shown, and
   await page.waitForFunction(() => document.documentElement.scrollWidth <= 360);
   await page.reload();
   await room().getByText('Puzzle 1 of 2').waitFor();
+});
+
+test('a file beyond 64 MB is read with its progress, packed or not', async () => {
+  const [header, line] = CSV.split('\n');
+  // Long themes make it large with few puzzles.
+  const themes = 'crushing '.repeat(4000);
+  const lines = Array.from({ length: 2000 }, (_, number) => line.replace('00ymq', `n${number}`).replace('crushing short', themes));
+  const file = join(studio.server.folder, 'big.csv');
+  writeFileSync(file, `${header}\n${lines.join('\n')}\n`);
+  assert.ok(statSync(file).size > 64 << 20);
+  writeFileSync(`${file}.zst`, stored(readFileSync(file)));
+  await page.evaluate(() => {
+    window.seen = new Set();
+    new MutationObserver(() => document.querySelectorAll('#puzzles .reading p').forEach((words) => window.seen.add(words.textContent)))
+      .observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  await page.getByRole('link', { name: 'Puzzles' }).click();
+  for (const path of [file, `${file}.zst`]) {
+    await room().locator('input[type=file]').setInputFiles(path);
+    await room().getByText(`Puzzle 1 of 2,000`).waitFor();
+    await room().locator('option', { hasText: `${path.split('/').at(-1)} (2,000)` }).waitFor({ state: 'attached' });
+    await button('Next').click();
+    await room().getByText('Puzzle n1, rated 1500').waitFor();
+  }
+  const seen = await page.evaluate(() => [...window.seen]);
+  assert.ok(seen.some((words) => /^Reading big\.csv: [\d,]+ puzzles, \d+ %$/.test(words)), seen.join('; '));
 });
 
 test('the mistakes of a review become puzzles', async () => {

@@ -109,6 +109,7 @@ impl Studio {
             ("match", matches.state.clone()),
             ("followed", followed.list.clone()),
             ("runs", runs.list.clone()),
+            ("puzzles", puzzles.state.clone()),
         ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
         let (events, access) = (EventSource::new(topics, boards), Arc::new(access));

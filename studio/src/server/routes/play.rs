@@ -79,20 +79,23 @@ pub(super) struct LoadQuery {
     replace: bool,
 }
 
-/// The file in a request's body, or the refusal, which is `told` for one of more than `most` bytes.
-pub(super) async fn read_file(body: Body, most: usize, told: &str) -> Result<Vec<u8>, Response> {
+/// The file in a request's body, or the refusal, which is `told` for one of more than `most` bytes. That one is heard to
+/// its end, because a browser that cannot send it hears no answer.
+async fn read_file(body: Body, most: usize, told: &str) -> Result<Vec<u8>, Response> {
     let mut text = Vec::new();
+    let mut length = 0;
     let mut parts = body.into_data_stream();
     while let Some(part) = parts.next().await {
         let Ok(part) = part else {
             return Err(refuse(StatusCode::BAD_REQUEST, "The file did not arrive whole: load it again."));
         };
-        if text.len() + part.len() > most {
-            return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, told));
+        length += part.len();
+        match length <= most {
+            true => text.extend_from_slice(&part),
+            false => text = Vec::new(),
         }
-        text.extend_from_slice(&part);
     }
-    Ok(text)
+    if length <= most { Ok(text) } else { Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, told)) }
 }
 
 /// The PGN arrives in parts and is parsed outside the server's thread.

@@ -1,15 +1,21 @@
+use std::io::{self, Read};
+
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::mpsc;
 
-use super::play::read_file;
 use super::{Studio, answer, answer_with, refuse, reject};
-use crate::puzzles::{Direction, LONGEST_TABLE, PuzzleId, PuzzleTable, TOO_LONG};
+use crate::puzzles::{Direction, PuzzleId, PuzzleTableError};
+
+/// Of a file, which wait to be read.
+const PARTS_AT_ONCE: usize = 16;
 
 pub(super) async fn sources(State(studio): State<Studio>) -> Response {
     Json(studio.puzzles.sources()).into_response()
@@ -21,20 +27,56 @@ pub(super) struct TableQuery {
     name: String,
 }
 
+/// The parts of a request's body, read outside the server's thread. The last one is `None`: without it, the sender has
+/// gone.
+struct Parts {
+    parts: mpsc::Receiver<Option<Bytes>>,
+    rest: Bytes,
+    has_ended: bool,
+}
+
+impl Read for Parts {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() && !self.has_ended {
+            match self.parts.blocking_recv() {
+                Some(Some(part)) => self.rest = part,
+                Some(None) => self.has_ended = true,
+                None => return Err(io::Error::other("the file did not arrive whole")),
+            }
+        }
+        let count = self.rest.len().min(out.len());
+        out[..count].copy_from_slice(&self.rest.split_to(count));
+        Ok(count)
+    }
+}
+
+/// The file is read while it arrives.
 pub(super) async fn load(
     State(studio): State<Studio>,
     Query(query): Query<TableQuery>,
+    headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let text = match read_file(body, LONGEST_TABLE, TOO_LONG).await {
-        Ok(text) => text,
-        Err(refused) => return refused,
-    };
-    match tokio::task::spawn_blocking(move || PuzzleTable::read(&query.name, text)).await {
-        Ok(Ok(table)) => {
-            studio.puzzles.load(table);
-            answer(Ok(()))
+    let size = headers.get(header::CONTENT_LENGTH).and_then(|size| size.to_str().ok()?.parse().ok());
+    let (sender, parts) = mpsc::channel(PARTS_AT_ONCE);
+    let from = Parts { parts, rest: Bytes::new(), has_ended: false };
+    let reading = tokio::task::spawn_blocking(move || studio.puzzles.read(&query.name, from, size));
+    // After a refusal the rest comes too: a browser that cannot send a file to its end hears no answer.
+    let mut body = body.into_data_stream();
+    loop {
+        match body.next().await {
+            Some(Ok(part)) => _ = sender.send(Some(part)).await,
+            Some(Err(_)) => break,
+            None => {
+                let _ = sender.send(None).await;
+                break;
+            }
         }
+    }
+    drop(sender);
+    match reading.await {
+        Ok(Ok(())) => answer(Ok(())),
+        Ok(Err(error @ PuzzleTableError::Busy(_))) => refuse(StatusCode::CONFLICT, &format!("{error}.")),
         Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &format!("{error}.")),
         Err(_) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be read."),
     }

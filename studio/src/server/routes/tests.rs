@@ -6,6 +6,7 @@ use crate::runs::Trainers;
 use axum::body::Body;
 use axum::body::to_bytes;
 use engine::chess::tables::ProbeRules;
+use futures_util::StreamExt;
 use tower::ServiceExt;
 
 fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) {
@@ -14,7 +15,7 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
     let followed = FollowedMatches::start(Vec::new(), boards.clone());
     let runs = RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
-    let puzzles = PuzzleDesk::new(None, reviews.clone());
+    let puzzles = PuzzleDesk::new(None, reviews.clone(), folder.path().to_owned());
     let explorer = Explorer::new(table.library.clone(), None);
     let rooms = Rooms {
         table,
@@ -212,4 +213,43 @@ async fn the_explorer_knows_a_loaded_file() {
     let (status, _, body) = look().await;
     assert!(status == StatusCode::OK && body.contains("\"san\":\"e4\",\"games\":1,\"white\":1"), "{body}");
     assert_eq!(ask(&app, "GET", "/api/explorer?fen=nonsense", "").await.0, StatusCode::BAD_REQUEST);
+}
+
+/// The answer to a file that arrives in parts, and how many of them were heard.
+async fn send_puzzles(app: &Router, parts: Vec<std::io::Result<Vec<u8>>>) -> (StatusCode, String, usize) {
+    let heard = Arc::new(Mutex::new(0));
+    let count = heard.clone();
+    let parts = futures_util::stream::iter(parts).inspect(move |_| *count.lock().unwrap() += 1);
+    let request = Request::builder().method("POST").uri("/api/puzzles/file?name=p.csv");
+    let request = request.header("host", "localhost:8645").body(Body::from_stream(parts)).unwrap();
+    let response = app.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let heard = *heard.lock().unwrap();
+    (status, String::from_utf8_lossy(&body).into_owned(), heard)
+}
+
+#[tokio::test]
+async fn puzzles_are_read_as_they_arrive_and_refused_after_the_whole_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = app(&folder);
+    let table = "fen,moves,rating\n7k/8/6K1/8/8/8/8/R7 w - -,a1a8,900\n";
+    let packed = zstd::encode_all(table.as_bytes(), 1).unwrap();
+    for file in [table.as_bytes(), &packed] {
+        let parts = file.chunks(3).map(|part| Ok(part.to_vec())).collect();
+        let (status, body, _) = send_puzzles(&app, parts).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let (_, _, sources) = ask(&app, "GET", "/api/puzzles", "").await;
+        assert!(sources.contains("\"name\":\"p.csv\",\"count\":1,\"rated\":true"), "{sources}");
+    }
+    let games = std::iter::repeat_with(|| Ok(b"1. e4 e5 *\n".repeat(100_000))).take(100).collect();
+    let (status, body, heard) = send_puzzles(&app, games).await;
+    assert_eq!((status, heard), (StatusCode::BAD_REQUEST, 100), "{body}");
+    assert!(body.contains("p.csv, line 1: this is no table of puzzles"), "{body}");
+    let lost = vec![Ok(table.as_bytes().to_vec()), Err(std::io::Error::other("the browser has gone"))];
+    let (status, body, _) = send_puzzles(&app, lost).await;
+    assert!(status == StatusCode::BAD_REQUEST && body.contains("did not arrive whole"), "{body}");
+    assert!(ask(&app, "GET", "/api/puzzles", "").await.2.contains("p.csv"), "the earlier file stays");
+    let left = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().contains("tmp")));
 }
