@@ -100,7 +100,7 @@ impl AnnotateArgs {
         let read = task.each_game(stop, true, &mut |number, game| {
             games += 1;
             all += game.moves.len() as u64;
-            done += if number < store.games() { game.moves.len() as u64 } else { 0 };
+            done += if store.has(number) { game.moves.len() as u64 } else { 0 };
             true
         })?;
         let interrupted = stop.load(Ordering::Relaxed);

@@ -48,6 +48,10 @@ pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
 pub(super) fn report(summary: DatagenSummary, path: &Path) {
     let (games, files) = (counted(summary.games, "game"), counted(summary.files, "file"));
     say!("{games} in {files}: {}-*.h5", path.display());
+    if summary.waiting > 0 {
+        let games = counted(summary.waiting, "finished game");
+        say!("{games} more in {}.json, until all earlier ones are finished", path.display());
+    }
     if summary.stopped {
         say!("stopped before the end; nothing is lost: the same command with --resume continues");
     }

@@ -56,8 +56,9 @@ pub struct SelfPlayArgs {
 impl SelfPlayArgs {
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
-        let SelfPlayReport { stats, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
-        let earlier = games.saturating_sub(stats.games);
+        let SelfPlayReport { stats, evaluated, seconds, games, waiting, files, stopped, .. } =
+            self.play(&stop)?;
+        let earlier = (games + waiting).saturating_sub(stats.games);
         match (stats.games, earlier) {
             (0, _) if !stopped => {
                 say!("complete: all games were played earlier; a greater --games plays more");
@@ -69,7 +70,7 @@ impl SelfPlayArgs {
             let rate = evaluated as f64 / seconds;
             say!("{} in {seconds:.1} s: {rate:.0} a second", counted(evaluated, "evaluation"));
         }
-        report(DatagenSummary { games, files, stopped }, &self.out.out.join(&self.name));
+        report(DatagenSummary { games, waiting, files, stopped }, &self.out.out.join(&self.name));
         Ok(())
     }
 
@@ -83,7 +84,7 @@ impl SelfPlayArgs {
             "net": format!("{} {:016x}", network.name(), network.fingerprint()), "rules": same, "seed": self.seed,
         });
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
-        let bar = progress(self.games, store.games(), Counted::Games);
+        let bar = progress(self.games, store.finished().min(self.games), Counted::Games);
         let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
         play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)
     }

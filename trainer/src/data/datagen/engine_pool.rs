@@ -52,7 +52,10 @@ pub trait EngineTask: Sync {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagenSummary {
+    /// In the files.
     pub games: u64,
+    /// Finished, but not in the files until earlier games are finished.
+    pub waiting: u64,
     pub files: usize,
     pub stopped: bool,
 }
@@ -88,10 +91,10 @@ pub fn run_tasks(
         (collected, producer.join().expect("queueing does not panic"))
     });
     bar.finish_and_clear();
-    let games = store.games();
+    let (games, waiting) = (store.games(), store.waiting().count() as u64);
     let closed = store.close();
     collected.and(all_queued)?;
-    Ok(DatagenSummary { games, files: closed?, stopped: stop.load(Ordering::Relaxed) })
+    Ok(DatagenSummary { games, waiting, files: closed?, stopped: stop.load(Ordering::Relaxed) })
 }
 
 type WorkerReport = (PendingGame, Option<anyhow::Error>);

@@ -135,6 +135,11 @@ impl Store {
         self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
 
+    /// Games that are finished, in the files or waiting.
+    pub fn finished(&self) -> u64 {
+        self.games() + self.waiting().count() as u64
+    }
+
     /// Whether a game is finished, in the files or not.
     pub fn has(&self, number: u64) -> bool {
         (self.numbers.start..self.next).contains(&number)
@@ -262,6 +267,7 @@ mod tests {
         }
         let mut store = open(true).unwrap();
         assert_eq!((store.begun(), store.held()), (vec![pending(0, false)], BTreeSet::from([0, 1])));
+        assert_eq!((store.games(), store.finished()), (0, 1));
         store.push(pending(0, true)).unwrap();
         assert_eq!((store.games(), store.close().unwrap()), (2, 1));
         assert!(open(false).is_err());

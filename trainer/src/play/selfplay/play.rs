@@ -37,7 +37,7 @@ pub struct SelfPlayPlan {
     pub games: u64,
 }
 
-/// Counts of one call of [`play`]; only `games` and `files` include earlier calls.
+/// Counts of one call of [`play`]; only `games`, `waiting` and `files` include earlier calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfPlayReport {
     pub stats: SelfPlayStats,
@@ -46,7 +46,10 @@ pub struct SelfPlayReport {
     /// Mean batch size, without cache hits.
     pub batch: f64,
     pub seconds: f64,
+    /// In the files.
     pub games: u64,
+    /// Finished, but not in the files until earlier games are finished.
+    pub waiting: u64,
     pub files: usize,
     pub stopped: bool,
 }
@@ -337,7 +340,7 @@ pub fn play(
         collected
     });
     bar.finish_and_clear();
-    let games = store.games();
+    let (games, waiting) = (store.games(), store.waiting().count() as u64);
     let files = store.close();
     collected?;
     Ok(SelfPlayReport {
@@ -346,6 +349,7 @@ pub fn play(
         batch: context.mean_batch(),
         seconds: begin.elapsed().as_secs_f64(),
         games,
+        waiting,
         files: files?,
         stopped: games < plan.games,
     })

@@ -16,7 +16,7 @@ use super::play::{SelfPlayNetworks, SelfPlayPlan, play};
 use crate::base::network::Backend;
 use crate::base::network::search_alone;
 use crate::config::{GumbelRules, ResignRules, SelfPlayRules};
-use crate::data::dataset::{Chunk, Store, StoreOptions, inspect};
+use crate::data::dataset::{Chunk, PendingGame, Store, StoreOptions, inspect};
 use crate::data::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, RngStream, SearchRecord, stream_rng,
 };
@@ -171,6 +171,34 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
     let full = sizes.iter().take_while(|size| **size == 256).count();
     let many = sizes[..full].iter().sum::<usize>();
     assert!(many as u64 * 2 > session.evaluated, "{full} of {} batches are full", sizes.len());
+}
+
+#[test]
+fn a_finished_game_that_waits_for_earlier_ones_is_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = StoreOptions {
+        folder: folder.path().into(),
+        chunk_size: 1 << 20,
+        save_every: std::time::Duration::from_secs(600),
+        resume: true,
+        numbers: 0..u64::MAX,
+    };
+    let open = || Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
+    let mut store = open();
+    let rules = SelfPlayRules { workers: 1, ..short() };
+    let game = played(&rules, 1).remove(2);
+    store.push(PendingGame { number: 2, done: game.moves.len(), game, finished: true }).unwrap();
+    store.close().unwrap();
+    let plan = SelfPlayPlan { rules, seed: 1, games: 4 };
+    let report = |stop: bool| {
+        let networks = SelfPlayNetworks { network: Arc::new(RecordingBackend::default()), other: None };
+        play(&plan, &networks, open(), &ProgressBar::hidden(), &AtomicBool::new(stop)).unwrap()
+    };
+    // Some games may end before the signal is seen.
+    let stopped = report(true);
+    assert_eq!(stopped.games + stopped.waiting, stopped.stats.games + 1);
+    let done = report(false);
+    assert_eq!((done.games, done.waiting, stopped.stats.games + done.stats.games), (4, 0, 3));
 }
 
 #[test]

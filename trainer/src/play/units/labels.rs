@@ -83,8 +83,8 @@ pub fn label_by_units(
     if !stopped {
         inbox.publish(std::iter::empty(), &json!({ "finished": true }))?;
     }
-    let games = store.games();
-    Ok(DatagenSummary { games, files: store.close()?, stopped })
+    let (games, waiting) = (store.games(), store.waiting().count() as u64);
+    Ok(DatagenSummary { games, waiting, files: store.close()?, stopped })
 }
 
 /// The blocks of games without stored labels.
