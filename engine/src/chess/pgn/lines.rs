@@ -51,6 +51,16 @@ pub fn convert_lines(text: &mut [u8], is_complete: bool) -> usize {
     text.len()
 }
 
+/// What follows a byte order mark and blanks.
+pub(super) fn indented(line: &[u8]) -> &[u8] {
+    without_byte_order_mark(line).trim_ascii_start()
+}
+
+/// Whether a line that is not blank is escaped or a comment: it may stand anywhere, even among tags.
+pub(super) fn is_aside(line: &[u8]) -> bool {
+    line[0] == b'%' || indented(line).starts_with(b";")
+}
+
 pub(super) fn is_blank(line: &[u8]) -> bool {
     line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty()
 }

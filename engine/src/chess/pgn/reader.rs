@@ -5,7 +5,7 @@ use shakmaty::{Chess, Color, KnownOutcome, Move, Outcome, Position};
 use thiserror::Error;
 
 use super::lexer::{Lexeme, Lexer, Part, line_end};
-use super::lines::{is_blank, without_byte_order_mark};
+use super::lines::{is_aside, is_blank, without_byte_order_mark};
 use super::moves::{Language, NoMove, read_san};
 use super::split::{game_starts, resembles_tag};
 use super::tags::{Tags, read_tags, text_of};
@@ -317,7 +317,7 @@ fn tag_section(lexer: &mut Lexer<'_>) -> TagSection {
             if length < line.len() {
                 break;
             }
-        } else if !is_blank(line) && !matches!(line[0], b'%' | b';') {
+        } else if !is_blank(line) && !is_aside(line) {
             break;
         }
         at = end + 1;

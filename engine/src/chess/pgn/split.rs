@@ -1,6 +1,8 @@
 use memchr::{memchr, memchr2};
 
-use super::lines::{is_blank, without_byte_order_mark};
+use shakmaty::san::SanPlus;
+
+use super::lines::{indented, is_aside, is_blank};
 
 /// Returns the offsets where games start, first 0. A part may be several games without tags.
 pub fn game_starts(text: &[u8]) -> Vec<usize> {
@@ -40,6 +42,9 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             continue;
         }
         if in_comment {
+            if is_aside(line) && memchr(b'}', line).is_none() {
+                continue;
+            }
             // A comment ends at its brace, and may quote a tag. An unclosed one ends at the next game's tags.
             let is_start = || tags_begin_game(text.get(at..).unwrap_or_default(), is_complete);
             let has_brace = memchr(b'}', line).is_some();
@@ -55,7 +60,7 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             (before, has_tags, has_ended) = (Before::Tags, true, false);
         } else if resembles_tag(line) && before != Before::Moves {
             (before, has_tags) = (Before::Tags, true);
-        } else if !matches!(line[0], b'%' | b';') {
+        } else if !is_aside(line) {
             if before == Before::Moves && gap && (!has_tags || has_ended) && begins_with_move_one(line) {
                 starts_at(start);
                 has_tags = false;
@@ -64,26 +69,35 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             in_comment = opens_comment(line);
             has_ended = !in_comment && ends_with_result(line);
         } else {
-            // Escaped lines and comment lines may stand anywhere, even among tags.
             continue;
         }
         gap = false;
     }
 }
 
-/// Whether tags, of which `rest` follows the first, are those of a game: moves, a result, a comment or more tags come
-/// after them.
+/// Whether tags, of which `rest` follows the first, are those of a game: moves, a result, a comment, a variation or more
+/// tags come after them.
 fn tags_begin_game(mut rest: &[u8], is_complete: bool) -> bool {
     let mut is_among_tags = true;
     while !rest.is_empty() {
         let line = &rest[..memchr(b'\n', rest).unwrap_or(rest.len())];
+        rest = rest.get(line.len() + 1..).unwrap_or_default();
+        if !is_blank(line) && is_aside(line) {
+            continue;
+        }
         is_among_tags &= is_tag(line);
         if !is_among_tags && !is_blank(line) {
-            return matches!(line[0], b'0'..=b'9' | b'*' | b'{' | b'[');
+            let line = indented(line);
+            return matches!(line[0], b'0'..=b'9' | b'*' | b'{' | b'[' | b'(' | b'$')
+                || begins_with_move(line);
         }
-        rest = rest.get(line.len() + 1..).unwrap_or_default();
     }
     is_complete
+}
+
+fn begins_with_move(line: &[u8]) -> bool {
+    let word = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    SanPlus::from_ascii(word).is_ok()
 }
 
 struct Braces<'a> {
@@ -116,20 +130,20 @@ fn opens_comment(mut line: &[u8]) -> bool {
 
 /// Whether a line is a tag pair that can start a game; lines of comments can begin with a bracket too.
 fn is_tag(line: &[u8]) -> bool {
-    let Some(name) = without_byte_order_mark(line).strip_prefix(b"[") else { return false };
+    let Some(name) = indented(line).strip_prefix(b"[") else { return false };
     let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     length > 0 && name[length..].trim_ascii_start().starts_with(b"\"")
 }
 
 /// Whether a line belongs to a tag section, even if malformed: a bad tag does not start a game.
 pub(super) fn resembles_tag(line: &[u8]) -> bool {
-    matches!(without_byte_order_mark(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
+    matches!(indented(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
 }
 
 /// Whether the tag pair `line` starts a game; `gap`: an empty line precedes. ChessBase leaves empty lines among tags,
 /// but an Event tag after one starts the next game, and the previous game has no moves.
 fn starts_game(before: Before, gap: bool, line: &[u8]) -> bool {
-    before == Before::Moves || gap && without_byte_order_mark(line).starts_with(b"[Event ")
+    before == Before::Moves || gap && indented(line).starts_with(b"[Event ")
 }
 
 fn ends_with_result(line: &[u8]) -> bool {
@@ -183,6 +197,32 @@ mod tests {
         ] {
             let text = format!("[Event \"a\"]\n\n1. e4 {{{comment}}} e5 {{z}} *\n\n[Event \"b\"]\n\n*\n");
             assert_eq!(pieces(&text).len(), 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_game_after_an_unclosed_comment_is_found_whatever_it_begins_with() {
+        for game in [
+            " [Event \"b\"]\n[Site \"c\"]\n\n1. d4 *",
+            "\t[Event \"b\"]\n \t[Site \"c\"]\n\n1. d4 *",
+            "; c\n[Event \"b\"]\n\n1. d4 *",
+            "% c\n ; c\n[Event \"b\"]\n\n1. d4 *",
+            "[Event \"b\"]\n; c\n% c\n[Site \"c\"]\n\n1. d4 *",
+            "[Event \"b\"]\n\n; c\n1. d4 *",
+            "[Event \"b\"]\n\n% c\n1. d4 *",
+            "[Event \"b\"]\n\n(1. c4) 1. d4 *",
+            "[Event \"b\"]\n\n$1 1. d4 *",
+            "[Event \"b\"]\n\n  1. d4 *",
+            "[Event \"b\"]\n\nd4 *",
+            "[Event \"b\"]\n\nO-O *",
+        ] {
+            let text =
+                format!("[Event \"a\"]\n\n1. e4 {{open\n e5 *\n\n{game}\n\n[Event \"c\"]\n\n1. c4 *\n");
+            let found = pieces(&text);
+            assert!(
+                found.len() == 3 && found[1].trim_start().starts_with("[Event \"b\"]"),
+                "{text}\n{found:?}"
+            );
         }
     }
 

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2, memrchr};
 
-use super::lines::without_byte_order_mark;
+use super::lines::indented;
 use super::split::resembles_tag;
 
 /// Names and values as in the file, with escapes.
@@ -36,7 +36,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Reads the tag pairs of a line that begins with a bracket, without malformed ones. Returns the bytes read.
 pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
-    let mut at = line.len() - without_byte_order_mark(line).len();
+    let mut at = line.len() - indented(line).len();
     while line[at..].starts_with(b"[") && resembles_tag(&line[at..]) {
         let (name, value, length) = match pair(&line[at..]) {
             Some(pair) => pair,

@@ -102,6 +102,17 @@ fn lines_among_tags_and_tags_in_comments_change_nothing() {
 }
 
 #[test]
+fn indented_tags_are_tags() {
+    let (games, broken) = read_games(
+        b"[White \"a\"]\n\n1. e4 *\n\n [White \"b\"]\n\t[Result \"0-1\"]\n ; c\n  1. d4 0-1\n[White \"c\"]\n\n1. c4 *",
+    );
+    let white: Vec<_> = games.iter().map(|(_, game)| (game.tag("White").unwrap(), moves(game))).collect();
+    let expected = [("a", "e2e4"), ("b", "d2d4"), ("c", "c2c4")];
+    assert_eq!(white, expected.map(|(white, moves)| (white.to_owned(), moves.to_owned())));
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+#[test]
 fn null_moves_end_what_is_played_and_stay_in_the_text() {
     let text = "1. e4 e5 (1... -- 2. d4 Z0 3. xyz) 2. -- {a plan} Nf6 3. foo Nc3 *\n\n";
     let (games, broken) = read_games(text.as_bytes());
