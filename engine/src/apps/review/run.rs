@@ -30,9 +30,6 @@ const SAY_EVERY: Duration = Duration::from_secs(8);
 /// Names in the message about a player who is not there.
 const SUGGESTED: usize = 5;
 
-/// Bytes that show whether a file is text.
-const HEAD: usize = 64;
-
 /// Of the progress bar, per position.
 const TICKS: u64 = 1000;
 
@@ -143,7 +140,7 @@ fn read_file(file: &Path) -> Result<Vec<u8>, ReviewError> {
 
 /// Reports broken games and leaves them out.
 fn read_pgn(file: &Path, text: &[u8]) -> Result<Vec<PgnGame>, ReviewError> {
-    if let Some(why) = why_no_text(&text[..text.len().min(HEAD)]) {
+    if let Some(why) = why_no_text(text) {
         return Err(ReviewError::NoText(file.to_owned(), why));
     }
     let (games, broken) = read_games(text);

@@ -2,16 +2,44 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter};
 
-/// Why a file that begins so is no text that can be read.
-pub fn why_no_text(head: &[u8]) -> Option<&'static str> {
+/// Bytes that show whether a file is text.
+const HEAD: usize = 64;
+
+/// Why a file is no text that can be read, by its first bytes.
+pub fn why_no_text(text: &[u8]) -> Option<&'static str> {
+    let head = &text[..text.len().min(HEAD)];
     match head {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [1..=255, 0, 1..=255, 0, ..] | [0, 1..=255, 0, 1..=255, ..] => {
+        [0xff, 0xfe, rest @ ..] if has_text(units(rest, u16::from_le_bytes)) => {
             Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")
         }
-        // No text has control characters below the tabulator.
-        _ if head.iter().any(|byte| *byte < 9) => Some("this is a binary file, not PGN"),
+        [0xfe, 0xff, rest @ ..] if has_text(units(rest, u16::from_be_bytes)) => {
+            Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")
+        }
+        _ if is_mostly_ascii(units(head, u16::from_le_bytes)) => {
+            Some("this text is UTF-16: convert it first, as by `iconv -f utf-16le -t utf-8`")
+        }
+        _ if is_mostly_ascii(units(head, u16::from_be_bytes)) => {
+            Some("this text is UTF-16: convert it first, as by `iconv -f utf-16be -t utf-8`")
+        }
+        _ if !has_text(head.iter().map(|byte| u16::from(*byte))) => Some("this is a binary file, not PGN"),
         _ => None,
     }
+}
+
+fn units(bytes: &[u8], order: fn([u8; 2]) -> u16) -> impl Iterator<Item = u16> + Clone {
+    bytes.as_chunks::<2>().0.iter().map(move |pair| order(*pair))
+}
+
+/// No text has control characters below the tabulator.
+fn has_text(mut units: impl Iterator<Item = u16>) -> bool {
+    units.all(|unit| unit >= 9)
+}
+
+/// Whether this is UTF-16 without a byte order mark: in PGN, at least half of the characters are ASCII.
+fn is_mostly_ascii(units: impl Iterator<Item = u16> + Clone) -> bool {
+    let all = units.clone().count();
+    let ascii = units.clone().filter(|unit| *unit < 0x7f).count();
+    all >= 2 && 2 * ascii >= all && has_text(units)
 }
 
 /// Joined Windows files have byte order marks in the middle.
@@ -73,7 +101,19 @@ mod tests {
     fn what_is_no_text_is_named() {
         let utf16 = |bytes: &[u8]| why_no_text(bytes).is_some_and(|why| why.contains("iconv"));
         assert!(utf16(b"\xff\xfe[\0E\0") && utf16(b"[\0E\0v\0") && utf16(b"\0[\0E\0v"));
-        assert_eq!(why_no_text(b"\x89HDF\r\n\x1a\n\0\0\0"), Some("this is a binary file, not PGN"));
+        let latin_and_cyrillic: Vec<u8> =
+            "Жизнь\r\n[Event \"Ж\"]".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert!(utf16(&latin_and_cyrillic));
+        // 16-bit numbers, also behind what may be a byte order mark, and UTF-32.
+        for binary in [
+            &b"\x89HDF\r\n\x1a\n\0\0\0"[..],
+            b"\x01\0\x02\0\x03\0\x04\0",
+            b"A\0\0\0B\0\x20\x4e",
+            b"\xff\xfe\x01\0\x02\0",
+            b"\xff\xfe\0\0[\0\0\0",
+        ] {
+            assert_eq!(why_no_text(binary), Some("this is a binary file, not PGN"), "{binary:?}");
+        }
         assert_eq!((why_no_text(b"[Event \"\xfc\"]\r\n\t"), why_no_text(b"")), (None, None));
     }
 
