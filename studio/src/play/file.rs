@@ -2,7 +2,7 @@
 
 use engine::base::words::counted;
 use engine::chess::openings::{LONGEST_LINE, opening_of};
-use engine::chess::pgn::{MoveTree, PgnGame, read_games};
+use engine::chess::pgn::{MoveTree, PgnGame, read_games, why_no_text};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -19,6 +19,8 @@ pub const LONGEST_PGN: usize = 64 << 20;
 pub enum PgnError {
     #[error("There is no game in this file: is it a PGN?")]
     Empty,
+    #[error("No game can be read: {0}.")]
+    NoText(&'static str),
     #[error("The game cannot be read: {0}. Is the PGN complete?")]
     Game(String),
     #[error("The file has {}: choose one of them.", counted(*.0, "game"))]
@@ -57,6 +59,9 @@ pub struct LoadedGame {
 impl PgnFile {
     /// Keeps the errors of broken games; fails only if no game can be read.
     pub fn read(text: &[u8]) -> Result<PgnFile, PgnError> {
+        if let Some(why) = why_no_text(text) {
+            return Err(PgnError::NoText(why));
+        }
         let (games, broken) = read_games(text);
         let has_content =
             |game: &PgnGame| !(game.tree.first_child(MoveTree::ROOT).is_none() && game.tags.is_empty());
@@ -130,7 +135,11 @@ mod tests {
         let error = PgnFile::read(b"1. e4 e5 2. Ke3 *").unwrap_err().to_string();
         assert!(error.contains("2.Ke3"), "{error}");
         assert!(PgnFile::read(b"[FEN \"nonsense\"]\n\n*").is_err());
-        assert!(matches!(PgnFile::read(b"\x89PNG\r\n\x1a\n\0\0"), Err(PgnError::Empty)));
+        let error = |text: &[u8]| PgnFile::read(text).unwrap_err().to_string();
+        assert_eq!(error(b"\x89PNG\r\n\x1a\n\0\0"), "No game can be read: this is a binary file, not PGN.");
+        let utf16 =
+            "No game can be read: this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`.";
+        assert_eq!(error(b"\xff\xfe[\0E\0"), utf16);
         let text =
             format!("{PGN}\n[Event \"2\"]\n\n1. e4 Ke3 *\n\n[White \"X\"]\n[Result \"0-1\"]\n\n1. d4 *\n");
         let file = PgnFile::read(text.as_bytes()).unwrap();
