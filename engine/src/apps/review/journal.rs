@@ -63,6 +63,8 @@ pub enum JournalError {
          start again with --force"
     )]
     OtherGames(PathBuf),
+    #[error("{0} holds an unfinished review by another version of Philidor: start again with --force")]
+    OtherVersion(PathBuf),
     /// What only the earlier command had, and what only this one has.
     #[error(
         "{path} holds an unfinished review begun {}: repeat the earlier command, or start again with --force",
@@ -93,6 +95,9 @@ impl ReviewKey {
 
 impl ReviewKey {
     fn check(&self, found: &ReviewKey, path: &Path) -> Result<(), JournalError> {
+        if found.format != self.format {
+            return Err(JournalError::OtherVersion(path.to_owned()));
+        }
         if found.pgn != self.pgn {
             return Err(JournalError::OtherGames(path.to_owned()));
         }
@@ -110,6 +115,7 @@ impl ReviewKey {
 
 fn change(begun: &str, now: &str) -> String {
     match (begun, now) {
+        ("", "") => "with the same settings in another order".to_owned(),
         ("", now) => format!("without {now}"),
         (begun, "") => format!("with {begun}, now without"),
         (begun, now) => format!("with {begun}, now {now}"),
@@ -275,6 +281,8 @@ mod tests {
         assert!(error.contains("begun with 5 nodes, now 7 nodes: repeat"), "{error}");
         let error = refused(b"text", "us, 5 nodes, 1 MiB, from ply 3");
         assert!(error.contains("begun without from ply 3: repeat"), "{error}");
+        let error = refused(b"text", "5 nodes, us, 1 MiB");
+        assert!(error.contains("begun with the same settings in another order: repeat"), "{error}");
         let error = refused(b"other", "us, 5 nodes, 1 MiB");
         assert!(error.contains("of other games"), "{error}");
         let (mut journal, kept) = Journal::open(&path, &key, true, &games).unwrap();
@@ -302,6 +310,7 @@ mod tests {
             (format!("{head}\n{}\nx\n", line("e2e4")), 3),
             (format!("{head}\n{}\n", line("e2e5")), 2),
             (format!("{head}\n{}\n", line("").replace("\"ply\":0", "\"ply\":7")), 2),
+            (format!("\n{head}\n"), 2),
         ] {
             std::fs::write(&path, &text).unwrap();
             let error = Journal::open(&path, &key, true, &[game()]).err();
