@@ -31,8 +31,8 @@ impl RunFolder {
 }
 
 /// Keys of a model that concern only training, so that a run that is resumed may have others.
-const OF_TRAINING: [&str; 7] =
-    ["dropout", "policy_dropout", "value_dropout", "rounding", "steps", "step_weights", "kept_steps"];
+const OF_TRAINING: [&str; 6] =
+    ["dropout", "policy_dropout", "value_dropout", "rounding", "step_weights", "kept_steps"];
 
 /// Fails if a resumed run would have weights of another structure.
 pub fn same_model(before: &impl Serialize, now: &impl Serialize) -> Result<()> {
@@ -94,6 +94,11 @@ mod tests {
         );
         let dropout = json!({ "family": "resnet", "filters": 64, "blocks": 5, "value_dropout": 0.5 });
         assert!(same_model(&before, &dropout).is_ok());
+        // Other steps: another network, whose losses do not compare with those of `best`.
+        let steps = |steps: u32, kept: u32| json!({ "family": "trm", "steps": steps, "kept_steps": kept });
+        assert!(same_model(&steps(16, 1), &steps(16, 4)).is_ok());
+        let error = same_model(&steps(16, 1), &steps(8, 1)).unwrap_err().to_string();
+        assert!(error.starts_with("model.steps was 16 and cannot become 8: "), "{error}");
         let more =
             json!({ "family": "resnet", "filters": 64, "blocks": 6, "se": true, "value_dropout": 0.0 });
         let error = same_model(&before, &more).unwrap_err().to_string();
