@@ -31,6 +31,8 @@ pub struct Engine {
 
     refused: Refusals,
     network: Option<LoadedNetwork>,
+    /// Notes of the last loading, which the same network with other settings need not repeat.
+    noted: Vec<String>,
     pool: Option<Pool>,
     cache: Option<Arc<EvalCache>>,
     player: PlayerThread,
@@ -271,6 +273,8 @@ impl Engine {
         }
         if self.network.is_none() && self.refused.load.is_none() {
             self.network = Some(LoadedNetwork::load(&self.settings, &mut notes)?);
+            let noted = std::mem::replace(&mut self.noted, notes.clone());
+            notes.retain(|note| !noted.contains(note));
         }
         Ok(notes)
     }
@@ -436,6 +440,25 @@ mod tests {
         assert!(!set(&mut engine, ("Backend", "gpu")), "no such value");
         assert!(set(&mut engine, ("ThinkSteps", "3")) && engine.prepare().is_err());
         assert!(!set(&mut engine, ("Backend", "native")), "the file is still missing");
+    }
+
+    #[test]
+    fn a_setting_without_effect_is_said_once_until_it_is_withdrawn() {
+        let mut engine = Engine::default();
+        let mut notes = |name, value| engine.set_option(name, Some(value)).unwrap();
+        let said = notes("ThinkSteps", "8");
+        assert!(said.len() == 1 && said[0].contains("does not think in steps"), "{said:?}");
+        for (name, value) in
+            [("Backend", "native"), ("Precision", "int8"), ("ThinkSteps", "9"), ("Hash", "9")]
+        {
+            assert_eq!(notes(name, value), Vec::<String>::new(), "{name}");
+        }
+        let precision = notes("Precision", "fp32");
+        assert!(
+            precision.len() == 1 && precision[0].starts_with("Precision fp32 has no effect"),
+            "{precision:?}"
+        );
+        assert_eq!((notes("ThinkSteps", "0"), notes("ThinkSteps", "8")), (Vec::new(), said));
     }
 
     #[test]

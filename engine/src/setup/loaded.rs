@@ -117,8 +117,8 @@ impl LoadedNetwork {
         }
     }
 
-    /// A note about settings without effect on this network.
-    fn ignored(&self, settings: &Settings) -> Option<String> {
+    /// Notes about settings without effect on this network.
+    fn ignored(&self, settings: &Settings) -> Vec<String> {
         let is_sparse = !matches!(self, LoadedNetwork::Onnx(_));
         let thinks = settings.step_limits != StepLimits::default();
         let has_no_steps = match self {
@@ -126,19 +126,19 @@ impl LoadedNetwork {
             LoadedNetwork::Native(_) | LoadedNetwork::OnnxSparse(..) => true,
         };
         let name = self.name();
-        if is_sparse && settings.precision == Some(Precision::Fp32) {
-            Some(format!(
+        let precision = (is_sparse && settings.precision == Some(Precision::Fp32)).then(|| {
+            format!(
                 "Precision fp32 has no effect on {name}: networks of the family sparse play in int8; \
                  it will apply to the next WeightsFile"
-            ))
-        } else if thinks && has_no_steps {
-            Some(format!(
-                "ThinkSteps and ThinkEpsilon have no effect on {name}, which is not recurrent; they will apply to the \
-                 next WeightsFile that is"
-            ))
-        } else {
-            None
-        }
+            )
+        });
+        let steps = (thinks && has_no_steps).then(|| {
+            format!(
+                "ThinkSteps and ThinkEpsilon have no effect on {name}, which does not think in steps; they will apply \
+                 to the next WeightsFile that does"
+            )
+        });
+        precision.into_iter().chain(steps).collect()
     }
 
     pub fn batch(&self, settings: &Settings) -> usize {
