@@ -318,6 +318,11 @@ impl Engine {
         self.pool.as_mut().filter(|_| self.settings.player.is_none())
     }
 
+    /// Whether our own kernels run the network.
+    pub fn is_native(&self) -> bool {
+        matches!(self.network, Some(LoadedNetwork::Native(_)))
+    }
+
     pub fn network_name(&self) -> &str {
         self.network.as_ref().map_or("none", LoadedNetwork::name)
     }

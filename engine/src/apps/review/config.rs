@@ -13,9 +13,8 @@ use super::verify::Budget;
 use crate::apps::uci_client::{
     EngineCommand, EngineError, Limit, UciEngine, command_words, find_program, name_and_value,
 };
-use crate::chess::tables::Tables;
 use crate::setup::settings::Settings;
-use crate::setup::{EngineArgs, EngineBuilder};
+use crate::setup::{Engine, EngineArgs, EngineBuilder};
 
 /// Of an external engine, beyond its search time.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -165,15 +164,17 @@ impl OwnSearchArgs {
 }
 
 pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> {
-    own_judge_and_tables(settings, limit).map(|(judge, _)| judge)
+    judge_by(built(settings)?, limit)
 }
 
-fn own_judge_and_tables(settings: &Settings, limit: Limit) -> Result<(OwnJudge, Tables), String> {
-    let engine = EngineBuilder::new(settings.clone()).build().map_err(|error| error.to_string())?;
+fn built(settings: &Settings) -> Result<Engine, String> {
+    EngineBuilder::new(settings.clone()).build().map_err(|error| error.to_string())
+}
+
+fn judge_by(engine: Engine, limit: Limit) -> Result<OwnJudge, String> {
     let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), engine.network_name());
-    let tables = engine.book_and_tables().tables().clone();
     let pool = engine.into_pool().map_err(|error| error.to_string())?;
-    Ok((OwnJudge::new(name, pool, limit), tables))
+    Ok(OwnJudge::new(name, pool, limit))
 }
 
 impl ReviewConfig {
@@ -223,14 +224,18 @@ impl ReviewConfig {
         let all = Settings { tables: self.syzygy.clone(), analyse: true, ..self.engine.settings() };
         // Each search sets its own limit.
         let limit = Limit::Nodes(1);
-        let hash = (all.hash / all.threads).max(1);
-        let (first, tables) = own_judge_and_tables(&Settings { threads: 1, hash, ..all.clone() }, limit)?;
+        let (threads, hash) = (all.threads, all.hash);
+        let alone = Settings { threads: 1, hash: (hash / threads).max(1), ..all };
+        let mut first = built(&alone)?;
+        let tables = first.book_and_tables().tables().clone();
         if !first.is_native() {
-            return Ok(OwnJudges::new(vec![own_judge(&all, limit)?], tables));
+            first.set_option("Threads", Some(&threads.to_string()))?;
+            first.set_option("Hash", Some(&hash.to_string()))?;
+            return Ok(OwnJudges::new(vec![judge_by(first, limit)?], tables));
         }
-        let mut judges = vec![first];
-        for _ in 1..all.threads {
-            judges.push(own_judge(&Settings { threads: 1, hash, ..all.clone() }, limit)?);
+        let mut judges = vec![judge_by(first, limit)?];
+        for _ in 1..threads {
+            judges.push(own_judge(&alone, limit)?);
         }
         Ok(OwnJudges::new(judges, tables))
     }

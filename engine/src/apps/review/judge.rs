@@ -136,10 +136,6 @@ impl OwnJudges {
 }
 
 impl OwnJudge {
-    pub fn is_native(&self) -> bool {
-        self.pool.is_native()
-    }
-
     /// Begins with an empty tree, so that earlier searches change nothing.
     fn judge(&mut self, task: &SearchTask<'_>, stop: &Arc<AtomicBool>) -> Judged {
         let game = &task.position.game;
