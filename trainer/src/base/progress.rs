@@ -110,7 +110,7 @@ fn left_text(left: Option<Duration>) -> String {
         .map_or_else(|| "time left not known yet".to_owned(), |left| format!("{} left", HumanDuration(left)))
 }
 
-/// How fast things were done, as in "2.5 layers/s" or, if they are slow, "a layer in 40 s".
+/// "2.5 layers/s", below one a second "a layer in 40.0 s", before the first "layers/s not known yet".
 pub fn rate_of(done: u64, time: Duration, [one, many]: [&str; 2]) -> String {
     let seconds = time.as_secs_f64().max(1e-3);
     match done as f64 / seconds {
