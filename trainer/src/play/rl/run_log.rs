@@ -31,9 +31,7 @@ impl RunLog {
             .flat_map(|line| [line, "\n"])
             .collect();
         write_file(&path, kept.as_bytes())?;
-        let events = folder.join("tensorboard");
-        let events = Events::open(&events, iteration.saturating_sub(1))
-            .with_context(|| format!("cannot write {}", events.display()))?;
+        let events = Events::open(&folder.join("tensorboard"), iteration.saturating_sub(1));
         Ok(RunLog { folder: folder.to_owned(), events: Mutex::new(events) })
     }
 
@@ -47,7 +45,7 @@ impl RunLog {
     pub fn metrics(&self, line: &Value) -> Result<()> {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let step = line["iteration"].as_u64().unwrap_or_default();
-        events.line(step, &scalars(line)).context("cannot write tensorboard/")?;
+        events.line(step, &scalars(line));
         self.append("metrics.jsonl", &line.to_string())
     }
 

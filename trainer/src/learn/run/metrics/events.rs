@@ -5,8 +5,8 @@
 
 use prost::Message;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `tensorflow.Event` (event.proto).
@@ -51,28 +51,35 @@ struct SessionLog {
 /// `tensorflow.SessionLog.START` discards events of this and later steps in earlier files.
 const START: i32 = 1;
 
-pub struct Events(File);
+/// A file of events; after a failure it is left alone, since `metrics.jsonl` has the same numbers.
+pub struct Events {
+    path: PathBuf,
+    file: Option<File>,
+}
 
 impl Events {
     /// Creates a file for events after `step`, and discards later events in the folder's other files.
-    pub fn open(folder: &Path, step: u64) -> std::io::Result<Events> {
-        std::fs::create_dir_all(folder)?;
+    pub fn open(folder: &Path, step: u64) -> Events {
         // TensorBoard reads the files in the order of their names. A clock that was set back, or a restart within the
         // same second, must not put a file before an earlier one.
         let after = numbers(folder).max().map_or(0, |last| last + 1);
         let name = format!("events.out.tfevents.{:010}.{}", after.max(seconds() as u64), std::process::id());
-        let mut events = Events(OpenOptions::new().create(true).append(true).open(folder.join(name))?);
-        events.write(Event { file_version: Some("brain.Event:2".into()), ..Event::default() })?;
+        let path = folder.join(name);
+        let create = || OpenOptions::new().create(true).append(true).open(&path);
+        let created = std::fs::create_dir_all(folder).and_then(|()| create());
+        let file = created.map_err(|error| warn(&path, &error)).ok();
+        let mut events = Events { path, file };
+        events.write(Event { file_version: Some("brain.Event:2".into()), ..Event::default() });
         if step > 0 {
             let session_log = Some(SessionLog { status: START });
-            events.write(Event { step: step as i64 + 1, session_log, ..Event::default() })?;
+            events.write(Event { step: step as i64 + 1, session_log, ..Event::default() });
         }
-        Ok(events)
+        events
     }
 
     /// Writes a line of `metrics.jsonl` as scalars. The tag of a nested number begins with its object's key, that of a
     /// top-level number with `train`.
-    pub fn line(&mut self, step: u64, line: &serde_json::Value) -> std::io::Result<()> {
+    pub fn line(&mut self, step: u64, line: &serde_json::Value) {
         let mut value = Vec::new();
         for (key, inner) in line.as_object().into_iter().flatten() {
             if !["step", "samples", "time_s"].contains(&key.as_str()) {
@@ -83,16 +90,34 @@ impl Events {
                 );
             }
         }
-        self.write(Event { step: step as i64, summary: Some(Summary { value }), ..Event::default() })
+        self.write(Event { step: step as i64, summary: Some(Summary { value }), ..Event::default() });
     }
 
-    /// Writes a TFRecord: length, its checksum, the event, its checksum.
-    fn write(&mut self, event: Event) -> std::io::Result<()> {
-        let event = Event { wall_time: seconds(), ..event }.encode_to_vec();
-        let length = (event.len() as u64).to_le_bytes();
-        let record = [&length[..], &masked(&length), &event, &masked(&event)].concat();
-        self.0.write_all(&record)
+    /// Warns of the first failure.
+    fn write(&mut self, event: Event) {
+        let Some(file) = &mut self.file else { return };
+        // Writes to a file whose folder was removed do not fail.
+        let is_there = self.path.exists().then_some(()).ok_or_else(|| ErrorKind::NotFound.into());
+        if let Err(error) = is_there.and_then(|()| write(file, event)) {
+            warn(&self.path, &error);
+            self.file = None;
+        }
     }
+}
+
+fn warn(path: &Path, error: &io::Error) {
+    log::warn!(
+        "cannot write {}: {error}; nothing more is written for TensorBoard, metrics.jsonl goes on",
+        path.display()
+    );
+}
+
+/// Writes a TFRecord: length, its checksum, the event, its checksum.
+fn write(file: &mut File, event: Event) -> io::Result<()> {
+    let event = Event { wall_time: seconds(), ..event }.encode_to_vec();
+    let length = (event.len() as u64).to_le_bytes();
+    let record = [&length[..], &masked(&length), &event, &masked(&event)].concat();
+    file.write_all(&record)
 }
 
 /// Returns the seconds in the names of event files.
@@ -157,10 +182,32 @@ mod tests {
         // A file from a clock that was ahead.
         std::fs::write(folder.path().join("events.out.tfevents.9999999990.77"), "").unwrap();
         let ours = format!("events.out.tfevents.9999999991.{}", std::process::id());
-        Events::open(folder.path(), 5).unwrap();
+        Events::open(folder.path(), 5);
         assert!(folder.path().join(&ours).exists());
-        Events::open(folder.path(), 9).unwrap();
+        Events::open(folder.path(), 9);
         assert!(folder.path().join(ours.replace("91.", "92.")).exists());
+    }
+
+    #[test]
+    fn what_cannot_be_written_ends_the_events_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = json!({"step": 7, "lr": 0.5});
+        // No folder can be made below a file; a folder is removed; a disk is full.
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let gone = folder.path().join("gone");
+        let mut removed = Events::open(&gone, 0);
+        removed.line(7, &line);
+        assert!(removed.file.is_some() && read(&gone).len() == 2);
+        std::fs::remove_dir_all(&gone).unwrap();
+        let path = PathBuf::from("/dev/full");
+        let full = OpenOptions::new().append(true).open(&path).ok();
+        for mut events in [Events::open(&file, 0), removed, Events { path, file: full }] {
+            events.line(8, &line);
+            events.line(9, &line);
+            assert!(events.file.is_none());
+        }
+        assert!(!gone.exists());
     }
 
     #[test]
@@ -168,8 +215,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = json!({"step": 7, "samples": 70, "lr": 0.5, "sources": {"engine": {"top1": 0.25}},
             "reliability": {"win": {"error": 0.125, "bins": [[0.1, 0.2, 3]]}}});
-        Events::open(folder.path(), 0).unwrap().line(7, &line).unwrap();
-        Events::open(folder.path(), 6).unwrap().line(7, &line).unwrap();
+        Events::open(folder.path(), 0).line(7, &line);
+        Events::open(folder.path(), 6).line(7, &line);
         let events = read(folder.path());
         assert_eq!(events.len(), 5);
         assert_eq!(events[0].file_version.as_deref(), Some("brain.Event:2"));
