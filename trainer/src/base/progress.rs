@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use engine::base::words::counted;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 /// Below ten seconds, because a line may be late.
@@ -120,6 +121,11 @@ pub fn rate_of(done: u64, time: Duration, [one, many]: [&str; 2]) -> String {
     }
 }
 
+/// As in "12,800 samples".
+pub fn grouped(count: u64, noun: &str) -> String {
+    counted(count, noun).replacen(&count.to_string(), &HumanCount(count).to_string(), 1)
+}
+
 struct Status {
     counted: Counted,
     total: u64,
@@ -208,6 +214,7 @@ mod tests {
         let time = Duration::from_secs(80);
         assert_eq!(games_per_hour(0, time), "games/h not known yet");
         assert_eq!(games_per_hour(40, time), "1,800 games/h");
+        assert_eq!([1, 12_800].map(|count| grouped(count, "sample")), ["1 sample", "12,800 samples"]);
         let layers = |done| rate_of(done, time, ["layer", "layers"]);
         assert_eq!(layers(0), "layers/s not known yet");
         assert_eq!(layers(2), "a layer in 40.0 s");

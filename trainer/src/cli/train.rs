@@ -8,6 +8,7 @@ use engine::base::words::counted;
 
 use super::setting_args::SettingArgs;
 use super::{sparse, stop_file, torch};
+use crate::base::progress::grouped;
 use crate::config::layers;
 use crate::learn::run::{Complete, RunFolder, TrainEnd};
 
@@ -73,22 +74,7 @@ impl TrainArgs {
 
     /// What to say of a run that is resumed though complete. `epochs` is 0 if the run's length is given in samples.
     pub(super) fn complete(&self, why: Complete, epochs: f64) -> TrainOutcome {
-        let (done, more) = match why {
-            Complete::Samples(samples) if epochs > 0.0 => (
-                format!("{epochs} epochs ({}) learnt", counted(samples, "sample")),
-                format!("--set epochs={}", 2.0 * epochs),
-            ),
-            Complete::Samples(samples) => {
-                (format!("{} learnt", counted(samples, "sample")), format!("--set samples={}", 2 * samples))
-            }
-            Complete::Minutes(minutes) => {
-                (format!("{minutes} minutes used"), format!("--minutes {}", 2.0 * minutes))
-            }
-            Complete::EarlyStop(validations) => (
-                format!("ended early after {} without improvement", counted(validations, "validation")),
-                format!("--set early_stop={}", 2 * validations),
-            ),
-        };
+        let (done, more) = done_and_more(why, epochs);
         let run = self.run.display();
         TrainOutcome::WasComplete(format!(
             "{done}: complete; to go on: philidor-trainer train --run {run} --resume {more}"
@@ -106,5 +92,40 @@ impl TrainArgs {
     pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
         let of_run = self.resume.then_some(&*self.run);
         layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())
+    }
+}
+
+/// What a complete run has done, and the arguments with which it goes on.
+fn done_and_more(why: Complete, epochs: f64) -> (String, String) {
+    match why {
+        Complete::Samples(samples) if epochs > 0.0 => (
+            format!("{} ({}) learnt", counted(epochs, "epoch"), grouped(samples, "sample")),
+            format!("--set epochs={}", 2.0 * epochs),
+        ),
+        Complete::Samples(samples) => {
+            (format!("{} learnt", grouped(samples, "sample")), format!("--set samples={}", 2 * samples))
+        }
+        Complete::Minutes(minutes) => {
+            (format!("{} used", counted(minutes, "minute")), format!("--minutes {}", 2.0 * minutes))
+        }
+        Complete::EarlyStop(validations) => (
+            format!("ended early after {} without improvement", counted(validations, "validation")),
+            format!("--set early_stop={}", 2 * validations),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_is_in_the_singular_only_for_one() {
+        let done = |why, epochs| done_and_more(why, epochs).0;
+        assert_eq!(done(Complete::Samples(1), 1.0), "1 epoch (1 sample) learnt");
+        assert_eq!(done(Complete::Samples(12_800), 0.5), "0.5 epochs (12,800 samples) learnt");
+        assert_eq!(done(Complete::Samples(12_800), 0.0), "12,800 samples learnt");
+        assert_eq!(done(Complete::Minutes(1.0), 0.0), "1 minute used");
+        assert_eq!(done(Complete::Minutes(1.5), 0.0), "1.5 minutes used");
     }
 }

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use engine::base::words::counted;
+use indicatif::{HumanCount, HumanDuration};
 use serde_json::json;
 
 use super::events::Events;
 use super::measures::{Measures, StepMeasures, TrainReport, Validation, Validations};
 use super::pulse::{Bounds, Pulse};
 use crate::base::files::write_file;
-use crate::base::progress::until_end;
+use crate::base::progress::{grouped, until_end};
 use crate::config::RunConfig;
 use crate::data::samples::Phase;
 use crate::learn::run::TrainProgress;
@@ -41,7 +41,7 @@ fn bounds(config: RunConfig, start: TrainProgress) -> Bounds {
         let rate = config.step_samples as f64 / seconds;
         let now = TrainProgress { time_s: start.time_s + seconds, ..start.clone() };
         let left = until_end(Duration::from_secs_f64(now.seconds_left(&config, rate).min(1e9)));
-        format!("below {rate:.1} samples/s, at least {} left", indicatif::HumanDuration(left))
+        format!("below {rate:.1} samples/s, at least {} left", HumanDuration(left))
     })
 }
 
@@ -80,11 +80,11 @@ impl Reporter {
 
     fn line(&self, progress: &TrainProgress, rate: f64) -> String {
         let left = until_end(Duration::from_secs_f64(progress.seconds_left(&self.config, rate).min(1e9)));
-        let left = indicatif::HumanDuration(left);
-        let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
-        let done = self.config.progress(progress.samples, progress.time_s);
-        let (percent, samples) = (100.0 * done, progress.samples);
-        format!("{percent:3.0}% {samples} samples · {rate}/s{} · {left} left", self.losses)
+        let left = HumanDuration(left);
+        let rate = if rate < 10.0 { format!("{rate:.1}") } else { HumanCount(rate as u64).to_string() };
+        let percent = 100.0 * self.config.progress(progress.samples, progress.time_s);
+        let samples = grouped(progress.samples, "sample");
+        format!("{percent:3.0}% {samples} · {rate}/s{} · {left} left", self.losses)
     }
 
     /// Returns the samples per second since the last report.
@@ -141,13 +141,13 @@ impl Reporter {
                 raw(v.raw_top1),
                 shown(100.0 * v.measures.top5, 2),
                 raw(v.raw_top5),
-                counted(v.samples, "sample")
+                grouped(v.samples, "sample")
             ));
         };
         self.print(&format!(
             "step {}, {}, {:.0} s",
             progress.step,
-            counted(progress.samples, "sample"),
+            grouped(progress.samples, "sample"),
             progress.time_s
         ));
         for (name, part) in sources().chain(phases()).chain([("all", &validations.all)]) {
@@ -252,6 +252,8 @@ mod tests {
         let reporter = Reporter::open(folder.path(), &config, &TrainProgress::default()).unwrap();
         let now = within(0.25, &TrainProgress { time_s: 10.0, ..TrainProgress::default() }, &config);
         assert_eq!(reporter.line(&now, reporter.rate(&now)), " 12% 125 samples · 12/s · 70 seconds left");
+        let many = TrainProgress { samples: 1_234_567, time_s: 100.0, ..TrainProgress::default() };
+        assert!(reporter.line(&many, 11_968.7).starts_with("100% 1,234,567 samples · 11,968/s · "));
     }
 
     #[test]
