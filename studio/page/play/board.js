@@ -7,7 +7,7 @@
  * @import {GameView, LegalMove, Side, TreeNode} from '../types.js'
  */
 import { Chessground } from '../vendor/chessground.min.js';
-import { shapesOf, wordsOf } from './drawings.js';
+import { shapesOf, toggled, wordsOf } from './drawings.js';
 import { moveDuration } from './settings.js';
 
 /** @typedef {{uci: string, brush: string, width?: number}} Arrow a square alone is a circle */
@@ -68,6 +68,10 @@ export class Board {
   #own = [];
   /** The last press on the board draws. */
   #isDrawing = false;
+  /** The letter of a brush, with which every press draws; empty: presses move pieces. */
+  brush = '';
+  /** Where a press with the brush began. @type {Key | undefined} */
+  #from;
 
   /**
    * @param {HTMLElement} element
@@ -81,7 +85,45 @@ export class Board {
     // Before the board hears of it.
     element.addEventListener('pointerdown', (event) => {
       this.#isDrawing = event.button === 2 || event.shiftKey;
+      this.#from = this.brush && event.isPrimary ? this.#square(event) : undefined;
+      this.#stroke(event);
     }, { capture: true });
+    element.addEventListener('pointermove', (event) => this.#stroke(event));
+    element.addEventListener('pointercancel', () => this.#lift(undefined));
+    element.addEventListener('pointerup', (event) => this.#lift(this.#wordTo(event)));
+    for (const kind of /** @type {const} */ (['touchstart', 'mousedown'])) {
+      element.addEventListener(kind, (event) => {
+        if (!this.brush) return;
+        // Neither a piece nor the page moves.
+        event.preventDefault();
+        event.stopPropagation();
+      }, { capture: true, passive: false });
+    }
+  }
+
+  /** @param {PointerEvent} event */
+  #square(event) {
+    return this.#ground?.getKeyAtDomPos([event.clientX, event.clientY]);
+  }
+
+  /** What the brush draws to this place. @param {PointerEvent} event */
+  #wordTo(event) {
+    const to = this.#square(event);
+    return this.#from && to ? `${this.brush}${this.#from}${to === this.#from ? '' : to}` : undefined;
+  }
+
+  /** @param {PointerEvent} event */
+  #stroke(event) {
+    const word = this.#wordTo(event);
+    if (word) this.#ground?.setShapes(shapesOf(toggled(this.#own, word)));
+  }
+
+  /** @param {string | undefined} word what was drawn */
+  #lift(word) {
+    if (!this.#from) return;
+    this.#from = undefined;
+    if (word) this.#drawn(toggled(this.#own, word));
+    else this.#ground?.setShapes(shapesOf(this.#own));
   }
 
   /** @param {DrawShape[]} shapes */

@@ -31,6 +31,8 @@ export class BoardView {
   heat = false;
   /** Whether the first moves of the engines' lines are drawn. */
   arrows = recall('board').arrows === 'on';
+  /** The letter of the brush with which presses on the board draw; empty if they move pieces. */
+  brush = '';
   /** Move under the mouse or the focus. @type {string | null} */
   #arrow = null;
   #preview;
@@ -104,6 +106,7 @@ export class BoardView {
   show(element, game, looking, node, thoughts) {
     this.#board ??= new Board(element, (from, to, premove) => this.#moved(looking.legal, from, to, premove),
       (words) => this.#drawings.draw(looking.node, words));
+    this.#board.brush = this.#preview.now ? '' : this.brush;
     const known = this.heat && game.analysis ? thoughts[0]?.moves ?? [] : [];
     const threat = thoughts[2]?.lines[0]?.uci[0];
     const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : [

@@ -7,6 +7,7 @@
 import { html, nothing } from '../vendor/lit-html.js';
 import { captured } from './captured.js';
 import { clockShows } from './clock.js';
+import { COLOURS } from './drawings.js';
 import { mayHint } from './hint.js';
 import { showSettings } from './settings.js';
 import { boardRows, sideName } from './words.js';
@@ -115,6 +116,8 @@ export function thoughtButtons(game, on) {
  * @param {() => void} on.menu
  * @param {() => void} on.undo
  * @param {() => void} on.follow
+ * @param {string} on.brush with which presses on the board draw; empty if they move pieces
+ * @param {(brush: string) => void} on.draw
  */
 export function browseButtons({ tree, node, follows }, undo, on) {
   /** @param {string} sign @param {string} label @param {number | undefined} to */
@@ -131,6 +134,11 @@ export function browseButtons({ tree, node, follows }, undo, on) {
       ${undo ? html`<button type="button" title="Undo: ${undo}" @click=${on.undo}>Undo</button>` : nothing}
       <button type="button" aria-pressed=${follows ? 'true' : 'false'} title="The game's next move takes the board along"
         @click=${on.follow}>Follow</button>
+      <button type="button" class="by-touch" aria-pressed=${on.brush ? 'true' : 'false'}
+        title="Presses on the board draw arrows and squares" @click=${() => on.draw(on.brush ? '' : COLOURS[0][0])}>Draw</button>
+      ${on.brush ? html`<select aria-label="Colour to draw with"
+        @change=${(/** @type {Event} */ event) => on.draw(/** @type {HTMLSelectElement} */ (event.target).value)}>
+        ${COLOURS.map(([letter, name]) => html`<option value=${letter} ?selected=${letter === on.brush}>${name}</option>`)}</select>` : nothing}
     </div>`;
 }
 

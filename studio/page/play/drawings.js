@@ -26,6 +26,15 @@ export function wordsOf(shapes) {
   });
 }
 
+/** The brushes by their letters, the first one first. */
+export const COLOURS = Object.entries(BRUSHES);
+
+/** Draws a word, in place of another colour there, or erases it. @param {string[]} words @param {string} word */
+export function toggled(words, word) {
+  const others = words.filter((other) => other.slice(1) !== word.slice(1));
+  return words.includes(word) ? others : [...others, word];
+}
+
 /** What is drawn at each node, with what the server has not sent back yet. */
 export class Drawings {
   /** @type {{node: number, words: string[]} | null} */

@@ -17,7 +17,7 @@ const KEYS = /** @type {const} */ ([
   ['x', 'show the threat'],
   ['s', 'settings'],
   ['n, p, a', 'in Puzzles: the next one, the one before, the answer'],
-  ['Esc', 'keep playing instead of resigning'],
+  ['Esc', 'keep playing instead of resigning; move pieces instead of drawing'],
 ]);
 
 export function showKeys() {

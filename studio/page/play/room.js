@@ -198,6 +198,7 @@ export class PlayRoom {
       End: () => this.#go(tree.after(node).at(-1)?.id),
       Escape: () => {
         this.#resigning = false;
+        this.#view.brush = '';
         this.#draw();
       },
       c: () => this.#openMenu(node),
@@ -397,6 +398,8 @@ export class PlayRoom {
         menu: () => this.#openMenu(node),
         undo: () => this.#undo(),
         follow: redraw(() => this.#looking.follow(!this.#looking.follows)),
+        brush: this.#view.brush,
+        draw: (brush) => redraw(() => { this.#view.brush = brush; })(),
       })}
       ${this.#files.list(game)}
       ${gameButtons(game, {

@@ -62,6 +62,38 @@ test('arrows and squares are drawn with the right button, kept in the game, and 
   await drawnNow(2);
 });
 
+test('arrows and squares are drawn by touch, in a colour, and pieces stay where they are', async () => {
+  const tab = await openTab(studio.browser, studio.server.url, { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
+  await tab.locator('#play input[type=file]').setInputFiles({ name: 'g.pgn', mimeType: 'text/plain', buffer: Buffer.from(PGN) });
+  await moves(tab, 3);
+  const fingers = await tab.context().newCDPSession(tab);
+  const touch = (type, points) => fingers.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+  const stroke = async (from, to) => {
+    await tab.locator('.board').first().scrollIntoViewIfNeeded();
+    await touch('touchStart', [await at(tab, from)]);
+    await touch('touchMove', [await at(tab, to)]);
+    await touch('touchEnd', []);
+  };
+  const drawn = (count) => tab.waitForFunction((n) => document.querySelectorAll('.cg-shapes > g > g').length === n, count);
+  await tab.getByRole('button', { name: 'Draw', exact: true }).click();
+  await accessible(tab);
+  await stroke('b8', 'c6');
+  await drawn(1);
+  await tab.getByLabel('Colour to draw with').selectOption('red');
+  await stroke('e5', 'e5');
+  await drawn(2);
+  const text = async () => (await tab.request.get(new URL('/api/play/pgn', studio.server.url).href)).text();
+  assert.match(await text(), /Nf3 \{.*\[%cal Gb8c6\].*\[%csl Re5\]|Nf3 \{.*\[%csl Re5\].*\[%cal Gb8c6\]/s);
+  await stroke('e5', 'e5');
+  await drawn(1);
+  await tab.getByRole('button', { name: 'Draw', exact: true }).click();
+  await stroke('b8', 'c6');
+  await moves(tab, 4);
+  await tab.context().close();
+  assert.deepEqual(tab.faults, []);
+  assert.equal(await page.getByRole('button', { name: 'Draw', exact: true }).count(), 0, 'a mouse has a right button');
+});
+
 test('clocks and evaluations of a file stand beside the moves, and the clocks by the players', async () => {
   await load();
   await page.locator('.move', { hasText: 'e4' }).locator('.numbers', { hasText: '+0.31' }).waitFor();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedClock } from '../../page/play/clock.js';
-import { Drawings, shapesOf, wordsOf } from '../../page/play/drawings.js';
+import { Drawings, shapesOf, toggled, wordsOf } from '../../page/play/drawings.js';
 import { MoveTree, losesNotes } from '../../page/play/move_tree.js';
 
 test('drawings are written as a file has them, and read back', () => {
@@ -9,6 +9,13 @@ test('drawings are written as a file has them, and read back', () => {
   assert.deepEqual(wordsOf(shapesOf(words)), words);
   assert.deepEqual(shapesOf(['Rd5']), [{ orig: 'd5', brush: 'red' }]);
   assert.deepEqual(wordsOf([{ orig: 'a1', brush: 'paleBlue' }]), [], 'what the page itself draws is not kept');
+});
+
+test('drawing again erases, and another colour replaces', () => {
+  assert.deepEqual(toggled(['Rd5'], 'Ge2e4'), ['Rd5', 'Ge2e4']);
+  assert.deepEqual(toggled(['Rd5', 'Ge2e4'], 'Ge2e4'), ['Rd5']);
+  assert.deepEqual(toggled(['Rd5', 'Ge2e4'], 'Be2e4'), ['Rd5', 'Be2e4']);
+  assert.deepEqual(toggled(['Ge2e4'], 'Ge2'), ['Ge2e4', 'Ge2'], 'a square is no arrow');
 });
 
 test('a drawing is shown until the server has it, or refuses it', async () => {
