@@ -1,7 +1,8 @@
-//! Writes a temporary file, then renames it: readers never see half a file, and a failed write keeps the old one.
+//! Writes a temporary file, then renames it: readers never see half a file, and a failed write keeps the old one. A
+//! link stays, and the file that it names is replaced.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use tempfile::NamedTempFile;
 
@@ -19,8 +20,13 @@ pub fn can_write_aside(path: &Path) -> io::Result<()> {
     temporary(path).map(drop)
 }
 
-/// Creates an empty `NAME.RANDOM.tmp` beside `path`, removed on drop.
+/// Creates an empty `NAME.RANDOM.tmp` beside `path`, removed on drop. Fails if `path` is a device or a pipe, which a
+/// renamed file would replace.
 pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(io::Error::other("it is a device or a pipe: name a file"));
+    }
+    let path = target(path);
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
     let mut builder = tempfile::Builder::new();
@@ -43,8 +49,13 @@ fn without_path(error: io::Error) -> io::Error {
 /// Flushes the file to disk and renames it to `path`; removes it if that fails.
 pub fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
-    file.persist(path)?;
+    file.persist(target(path))?;
     Ok(())
+}
+
+/// Follows links.
+fn target(path: &Path) -> PathBuf {
+    path.canonicalize().ok().filter(|_| path.is_symlink()).unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]
@@ -68,6 +79,25 @@ mod tests {
         let error = write_aside(&folder.path().join("nowhere/a.json"), |_| Ok(())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(!error.to_string().contains("a.json"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_links_are_not_replaced() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let [link, other, file] = ["link", "other", "file"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "old").unwrap();
+        symlink("file", &other).unwrap();
+        write_aside(&other, |out| out.write_all(b"new")).unwrap();
+        assert!(other.is_symlink() && !file.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        symlink("/dev/null", &link).unwrap();
+        for path in [&link, Path::new("/dev/null")] {
+            let error = write_aside(path, |out| out.write_all(b"x")).unwrap_err();
+            assert_eq!(error.to_string(), "it is a device or a pipe: name a file");
+            assert!(path.metadata().unwrap().file_type().is_char_device());
+        }
     }
 
     #[cfg(unix)]
