@@ -114,6 +114,12 @@ fn only_what_is_asked_for_is_judged() {
         output.status.code() == Some(1) && errors.contains("games.h5: this is a binary file"),
         "{errors}"
     );
+    #[cfg(unix)]
+    {
+        let output = run(&["review", "/dev/zero", "--nodes", "1"]);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains("/dev/zero: this is a binary file"), "it has no end: {errors}");
+    }
     let utf16: Vec<u8> = "1. e4 *\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     fs::write(&game, [b"\xff\xfe", &utf16[..]].concat()).unwrap();
     let errors = String::from_utf8(run(&["review", &game, "--nodes", "1"]).stderr).unwrap();

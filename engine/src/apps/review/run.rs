@@ -1,5 +1,6 @@
 //! The `review` command.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use super::player::{self, PlayerReport};
 use super::verify::Reviewer;
 use crate::base::files::write_aside;
 use crate::base::words::counted;
-use crate::chess::pgn::{PgnGame, read_games, why_no_text};
+use crate::chess::pgn::{PgnGame, TEXT_HEAD, read_games, why_no_text};
 
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 /// Between lines of progress where the errors go to no terminal. Below ten seconds, because a line waits for a search.
@@ -75,7 +76,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     let paths = config.paths().ok_or(ReviewError::NoName)?;
     let (mut text, mut games) = (Vec::new(), Vec::new());
     for file in &config.files {
-        let read = read_file(file)?;
+        let read = read_text(file)?;
         games.extend(read_pgn(file, &read)?);
         text.extend(read);
         let real = |path: &Path| path.canonicalize().ok();
@@ -129,20 +130,24 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     }
 }
 
-fn read_file(file: &Path) -> Result<Vec<u8>, ReviewError> {
-    let mut text = Vec::new();
-    let read = match is_standard_input(file) {
-        true => io::stdin().lock().read_to_end(&mut text).map(|_| text),
-        false => std::fs::read(file),
+/// Refuses what is no text by its first bytes: a device such as `/dev/zero` has no end.
+fn read_text(file: &Path) -> Result<Vec<u8>, ReviewError> {
+    let failed = |error| ReviewError::File(file.to_owned(), error);
+    let mut reader: Box<dyn Read> = match is_standard_input(file) {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(File::open(file).map_err(failed)?),
     };
-    read.map_err(|error| ReviewError::File(file.to_owned(), error))
+    let mut text = Vec::new();
+    reader.by_ref().take(TEXT_HEAD).read_to_end(&mut text).map_err(failed)?;
+    if let Some(why) = why_no_text(&text) {
+        return Err(ReviewError::NoText(file.to_owned(), why));
+    }
+    reader.read_to_end(&mut text).map_err(failed)?;
+    Ok(text)
 }
 
 /// Reports broken games and leaves them out.
 fn read_pgn(file: &Path, text: &[u8]) -> Result<Vec<PgnGame>, ReviewError> {
-    if let Some(why) = why_no_text(text) {
-        return Err(ReviewError::NoText(file.to_owned(), why));
-    }
     let (games, broken) = read_games(text);
     for broken in &broken {
         eprintln!("{}: {broken}, skipped", file.display());

@@ -3,11 +3,11 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr_iter};
 
 /// Bytes that show whether a file is text.
-const HEAD: usize = 64;
+pub const TEXT_HEAD: u64 = 64;
 
 /// Why a file is no text that can be read, by its first bytes.
 pub fn why_no_text(text: &[u8]) -> Option<&'static str> {
-    let head = &text[..text.len().min(HEAD)];
+    let head = &text[..text.len().min(TEXT_HEAD as usize)];
     match head {
         [0xff, 0xfe, rest @ ..] if has_text(units(rest, u16::from_le_bytes)) => {
             Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")

@@ -23,7 +23,7 @@ mod tests;
 
 pub use comments::{Shape, seconds, without_commands};
 pub use game::{BrokenPgn, PgnGame, read_games};
-pub use lines::{convert_lines, unix_lines, why_no_text, without_byte_order_mark};
+pub use lines::{TEXT_HEAD, convert_lines, unix_lines, why_no_text, without_byte_order_mark};
 pub use moves::{is_chess960, read_move, san_to_move};
 pub use reader::{GameVisitor, PgnError, ReadGame, Token, each_game};
 pub use split::{game_starts, last_game_start};

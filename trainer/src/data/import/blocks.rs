@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::chess::pgn::{convert_lines, last_game_start, why_no_text, without_byte_order_mark};
+use engine::chess::pgn::{TEXT_HEAD, convert_lines, last_game_start, why_no_text, without_byte_order_mark};
 use engine::chess::puzzles::PuzzleColumns;
 use memchr::{memchr, memchr_iter, memrchr};
 
@@ -16,7 +16,6 @@ const BLOCK_BYTES: usize = 1 << 20;
 const LONGEST_HEADER: u64 = 1 << 16;
 /// Most bytes of a game, so that a non-PGN file does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
-const HEAD: u64 = 64;
 const STANDARD_INPUT: &str = "-";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +81,7 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
     let mut counted = CountingReader { inner, bytes: bytes_read };
     // A pipe may deliver single bytes.
     let mut head = Vec::new();
-    counted.by_ref().take(HEAD).read_to_end(&mut head)?;
+    counted.by_ref().take(TEXT_HEAD).read_to_end(&mut head)?;
     if let Some(why) = explained(&head) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
