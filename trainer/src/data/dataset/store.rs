@@ -224,15 +224,28 @@ fn parse(path: &Path, text: &str) -> anyhow::Result<RunFile> {
 }
 
 fn differences(then: &Value, now: &Value) -> String {
+    let mut changes = Vec::new();
+    find_changes("", then, now, &mut changes);
+    changes.join("; ")
+}
+
+/// `of` are the keys of the outer objects, each with a point.
+fn find_changes(of: &str, then: &Value, now: &Value, changes: &mut Vec<String>) {
     let empty = serde_json::Map::new();
     let (then, now) = (then.as_object().unwrap_or(&empty), now.as_object().unwrap_or(&empty));
     let keys: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
     let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
-    let differing = keys.into_iter().filter(|key| then.get(*key) != now.get(*key));
-    let changes: Vec<String> = differing
-        .map(|key| format!("{key} was {}, is now {}", text(then.get(key)), text(now.get(key))))
-        .collect();
-    changes.join("; ")
+    for key in keys {
+        match (then.get(key), now.get(key)) {
+            (before, after) if before == after => {}
+            (Some(before @ Value::Object(_)), Some(after @ Value::Object(_))) => {
+                find_changes(&format!("{of}{key}."), before, after, changes);
+            }
+            (before, after) => {
+                changes.push(format!("{of}{key} was {}, is now {}", text(before), text(after)));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -279,6 +292,16 @@ mod tests {
             assert!(refused.contains("x-00000.h5: ") && refused.contains("it exists"), "{refused}");
         }
     }
+
+    #[test]
+    fn only_the_keys_that_differ_are_named() {
+        let then =
+            json!({ "seed": 1, "rules": { "visits": 100, "noise": { "alpha": 0.5, "epsilon": 0.25 } } });
+        let now = json!({ "rules": { "visits": 101, "noise": { "alpha": 0.25, "epsilon": 0.25 } } });
+        let expected = "rules.noise.alpha was 0.5, is now 0.25; rules.visits was 100, is now 101; seed was 1, is now nothing";
+        assert_eq!(differences(&then, &now), expected);
+    }
+
     fn finished(number: u64, plies: usize) -> PendingGame {
         let moves = vec![PackedMove(12 | 28 << 6); plies];
         let game = GameRecord { white_elo: number as u16, moves, ..GameRecord::default() };
