@@ -10,16 +10,13 @@ pub fn count(position: &Chess, depth: u32) -> u64 {
 }
 
 /// Counts by first move, in generation order; empty for depth 0.
-pub fn divide(position: &Chess, depth: u32) -> Vec<(Move, u64)> {
-    if depth == 0 {
-        return Vec::new();
-    }
-    let after = |m: Move| {
+pub fn divide(position: &Chess, depth: u32) -> impl Iterator<Item = (Move, u64)> {
+    let moves = if depth == 0 { Vec::new() } else { position.legal_moves().to_vec() };
+    moves.into_iter().map(move |m| {
         let mut next = position.clone();
         next.play_unchecked(m);
         (m, count(&next, depth - 1))
-    };
-    position.legal_moves().into_iter().map(after).collect()
+    })
 }
 
 pub fn print(game: &Game, depth: u32, chess960: bool, out: &mut impl Write) -> io::Result<()> {
@@ -27,6 +24,8 @@ pub fn print(game: &Game, depth: u32, chess960: bool, out: &mut impl Write) -> i
     let mut total = u64::from(depth == 0);
     for (m, nodes) in divide(game.position(), depth) {
         writeln!(out, "{}: {nodes}", Game::uci(m, chess960))?;
+        // Seen at once, because the next may take a while.
+        out.flush()?;
         total += nodes;
     }
     let seconds = start.elapsed().as_secs_f64().max(1e-6);
@@ -47,10 +46,10 @@ mod tests {
     #[test]
     fn the_parts_sum_to_the_whole() {
         let game = Game::from_fen(super::super::POSITIONS[1]).unwrap();
-        let parts = divide(game.position(), 3);
+        let parts: Vec<_> = divide(game.position(), 3).collect();
         assert_eq!(parts.len(), 48);
         assert_eq!(parts.iter().map(|(_, nodes)| nodes).sum::<u64>(), 97_862);
-        assert!(divide(game.position(), 0).is_empty());
+        assert_eq!(divide(game.position(), 0).count(), 0);
     }
 
     #[test]
