@@ -32,6 +32,8 @@ pub enum LoadError {
     /// Network file, folders searched.
     #[error("network {name}: no such file{looked}", looked = looked_in(.1), name = .0.display())]
     Missing(PathBuf, Vec<PathBuf>),
+    #[error("network {0}: it is a folder: name a file in it")]
+    Folder(PathBuf),
     #[error(transparent)]
     Onnx(#[from] NetError),
     #[error("network {0}: {1}")]
@@ -53,6 +55,9 @@ fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
     let missing = |looked| LoadError::Missing(weights.to_owned(), looked);
     if weights.is_file() {
         return Ok(weights.to_owned());
+    }
+    if weights.is_dir() {
+        return Err(LoadError::Folder(weights.to_owned()));
     }
     if weights.is_absolute() {
         return Err(missing(Vec::new()));
@@ -219,6 +224,8 @@ mod tests {
         let here = std::env::current_dir().unwrap();
         assert!(missing.starts_with("network no/such.onnx: no such file, looked in"), "{missing}");
         assert!(missing.contains(here.to_str().unwrap()) && missing.contains("nets"), "{missing}");
+        let folder = load(Some(Path::new("/")), Backend::Auto).err().expect("refused").to_string();
+        assert_eq!(folder, "network /: it is a folder: name a file in it");
         for name in ["philidor.int8.onnx", "nets/philidor.int8.onnx"] {
             assert!(load(Some(Path::new(name)), Backend::Auto).is_ok(), "{name}");
         }

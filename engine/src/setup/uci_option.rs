@@ -70,8 +70,12 @@ pub enum OptionError {
     Unknown(String),
     #[error("option {0} needs a value")]
     NoValue(&'static str),
-    #[error("option {name} needs {expected}, not {found}")]
+    #[error("option {name} needs {expected}, not {}", or_nothing(.found))]
     Value { name: &'static str, expected: String, found: String },
+}
+
+fn or_nothing(found: &str) -> &str {
+    if found.is_empty() { "nothing" } else { found }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

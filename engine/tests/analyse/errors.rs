@@ -105,6 +105,7 @@ fn options_that_cannot_be_used_end_the_program_with_a_message() {
     for (option, expected) in [
         ("Nonsense=1", "no such option: Nonsense"),
         ("Threads=many", "option Threads needs a whole number, not many"),
+        ("Threads=", "option Threads needs a whole number, not nothing"),
         ("Threads", "an option is NAME=VALUE"),
         ("WeightsFile=/nowhere.onnx", "nowhere.onnx"),
         ("Player=uct", "option Player: only the network's search analyses"),
