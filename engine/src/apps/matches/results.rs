@@ -149,6 +149,9 @@ impl fmt::Display for EloEstimate {
 
 impl fmt::Display for MatchResults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.total() == 0 {
+            return write!(f, "no finished games");
+        }
         let [wins, draws, losses] = self.games;
         let estimate = self.estimate();
         let pairs = self.pairs.map(|n| n.to_string()).join(" ");
@@ -232,5 +235,6 @@ mod tests {
             "{even:?}"
         );
         assert_eq!(MatchResults::default().estimate().to_string(), "unknown");
+        assert_eq!(MatchResults::default().to_string(), "no finished games");
     }
 }
