@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame, type } from './harness.js';
+import { accessible, downloaded, eachTest, moves, newGame, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -41,8 +41,8 @@ test('a game that is saved and loaded again counts once, and files that come are
   await newGame(page, { side: 'both' });
   await type(page, 'e4');
   await moves(page, 1);
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save PGN' }).click()]);
-  const text = readFileSync(await download.path(), 'utf8');
+  const file = await downloaded(page, () => page.getByRole('button', { name: 'Save PGN' }).click());
+  const text = file.toString();
   await page.locator('#play input[type=file]').setInputFiles({ name: 'g.pgn', mimeType: 'text/plain', buffer: Buffer.from(text) });
   await page.getByRole('button', { name: 'Put it aside' }).click();
   await page.keyboard.press('Home');

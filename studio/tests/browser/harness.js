@@ -1,14 +1,14 @@
 /** A studio on a free port and a browser in front of it, for the tests. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach, before, beforeEach } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import playwright from 'playwright-core';
 
 const TARGET = fileURLToPath(new URL('../../../target/', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -76,10 +76,36 @@ export class Server {
   }
 }
 
+/** The browser is a Firefox, which Playwright drives by WebDriver BiDi. */
+export const IS_FIREFOX = /firefox/.test(process.env.BROWSER ?? '');
+
+/** Where this Firefox puts what it downloads. */
+const downloads = IS_FIREFOX ? mkdtempSync(join(tmpdir(), 'philidor-downloads-')) : '';
+process.once('exit', () => IS_FIREFOX && rmSync(downloads, { recursive: true, force: true }));
+
+/** The browser that `BROWSER` names, such as chromium or firefox-esr. */
 export function launch() {
   const name = process.env.BROWSER ?? 'chromium';
   const executablePath = execFileSync('/bin/sh', ['-c', 'command -v "$0"', name], { encoding: 'utf8' }).trim();
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  if (!IS_FIREFOX) return playwright.chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  const firefoxUserPrefs = {
+    'browser.download.dir': downloads,
+    'browser.download.folderList': 2,
+    'dom.events.testing.asyncClipboard': true,
+  };
+  return playwright._bidiFirefox.launch({ executablePath, firefoxUserPrefs });
+}
+
+/** The content of the file that the page saves when something is done. */
+export async function downloaded(page, act) {
+  const [download] = await Promise.all([page.waitForEvent('download'), act()]);
+  const path = await download.path();
+  if (!IS_FIREFOX) return readFileSync(path);
+  // Playwright knows when this file is complete, but not where it is.
+  const [name] = readdirSync(downloads);
+  const bytes = readFileSync(join(downloads, name));
+  rmSync(join(downloads, name));
+  return bytes;
 }
 
 /** A tab that records errors and requests to other servers as faults. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Server, accessible, eachTest, moves, newGame, openTab, program, type } from './harness.js';
+import { Server, accessible, downloaded, eachTest, moves, newGame, openTab, program, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -35,8 +35,8 @@ test('a beginner is played, with hints by key and button that the game keeps', a
   await type(page, san);
   await moves(page, 4);
   assert.equal(await page.locator('.hint').count(), 0);
-  const [download] = await Promise.all([page.waitForEvent('download'), button('Save PGN').click()]);
-  assert.match(readFileSync(await download.path(), 'utf8').replace(/\s+/g, ' '), /\{Hint by Philidor: [^}]+\}/);
+  const file = await downloaded(page, () => button('Save PGN').click());
+  assert.match(file.toString().replace(/\s+/g, ' '), /\{Hint by Philidor: [^}]+\}/);
 });
 
 test('a level that was remembered waits until the engine has said that it plays it', async () => {

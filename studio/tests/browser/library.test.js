@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame, type } from './harness.js';
+import { accessible, downloaded, eachTest, moves, newGame, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -30,8 +29,8 @@ test('games are kept from their first move, played on, renamed, exported, delete
   await library().getByRole('alert').filter({ hasText: 'A name has 1 to 80 characters' }).waitFor();
   await library().locator('[name=to]').fill('My game with Philidor');
   await library().locator('[name=to]').press('Enter');
-  const [download] = await Promise.all([page.waitForEvent('download'), library().getByLabel('Export My game with Philidor').click()]);
-  assert.match(readFileSync(await download.path(), 'utf8'), /\[Date "2[\s\S]*\[Black "Philidor"\][\s\S]*1\. e4 /);
+  const file = await downloaded(page, () => library().getByLabel('Export My game with Philidor').click());
+  assert.match(file.toString(), /\[Date "2[\s\S]*\[Black "Philidor"\][\s\S]*1\. e4 /);
   await mine('Delete').click();
   await library().getByText('My game with Philidor is deleted.').waitFor();
   assert.equal(await rows().count(), 1);

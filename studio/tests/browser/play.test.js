@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import {
-  Server, accessible, answersDone, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted, type,
+  Server, accessible, answersDone, downloaded, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted, type,
 } from './harness.js';
 
 let page;
@@ -65,8 +64,8 @@ test('a whole game by mouse and keyboard, to mate', async () => {
   await status('Looking at move 0');
   await page.keyboard.press('End');
   await status('White wins');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save PGN' }).click()]);
-  const pgn = readFileSync(await download.path(), 'utf8');
+  const file = await downloaded(page, () => page.getByRole('button', { name: 'Save PGN' }).click());
+  const pgn = file.toString();
   assert.match(pgn, /1\. e4 e5 2\. Bc4 Nc6 3\. Qh5 Nf6 4\. Qxf7# 1-0/);
   await newGame(page, { side: 'both' });
   await status('White to move: your move');

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame, type } from './harness.js';
+import { IS_FIREFOX, accessible, downloaded, eachTest, moves, newGame, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -44,7 +43,7 @@ test('a position is set up by hand, refused while it cannot be, and analysed', a
 
 test('the position is copied and saved as a picture', async () => {
   await newGame(page, { side: 'both', start: 'double', number: '518', second: '0' });
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  if (!IS_FIREFOX) await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await button('Copy FEN').click();
   await page.getByText('The FEN is copied.').waitFor();
   const fen = await page.evaluate(() => navigator.clipboard.readText());
@@ -54,9 +53,10 @@ test('the position is copied and saved as a picture', async () => {
   await button('Copy PGN').click();
   await page.getByText('The PGN is copied.').waitFor();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /1\. e4 \*/);
+  // BiDi does not tell of files that the page itself makes.
+  if (IS_FIREFOX) return;
   for (const [name, begins] of [['Save SVG', '<svg '], ['Save PNG', '\x89PNG']]) {
-    const [download] = await Promise.all([page.waitForEvent('download'), button(name).click()]);
-    const bytes = readFileSync(await download.path());
+    const bytes = await downloaded(page, () => button(name).click());
     assert.equal(bytes.subarray(0, begins.length).toString('latin1'), begins);
     assert.ok(bytes.length > 10_000, `${name}: ${bytes.length} bytes`);
   }

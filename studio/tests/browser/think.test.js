@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accessible, answersDone, eachTest, moves, newGame, scripted, type } from './harness.js';
+import { accessible, answersDone, downloaded, eachTest, moves, newGame, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -78,8 +77,8 @@ test('a PGN that is dropped on the page is reviewed, moves are coloured, the cur
   assert.match(await slider.getAttribute('aria-valuetext'), /Move 2, g4: White \d+ %/);
   await page.getByRole('row', { name: /^Mate / }).waitFor();
   await accessible(page);
-  const [download] = await Promise.all([page.waitForEvent('download'), button('Save reviewed PGN').click()]);
-  const pgn = readFileSync(await download.path(), 'utf8');
+  const file = await downloaded(page, () => button('Save reviewed PGN').click());
+  const pgn = file.toString();
   assert.match(pgn, /\[Annotator "Philidor/);
   assert.match(pgn, /2\. g4 \$4/);
   assert.match(pgn, /\{odd\}/);

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Server, accessible, launch, loadsInPlace, openTab } from './harness.js';
+import { Server, accessible, downloaded, launch, loadsInPlace, openTab } from './harness.js';
 
 let browser;
 let server;
@@ -136,8 +136,8 @@ test('runs are compared, and their data downloaded', async () => {
   await run('later').getByLabel('compare').check();
   await page.locator('.chart[data-chart="Policy loss"] canvas[aria-label*="later: training 3"]').waitFor();
   await run('later').getByLabel('compare').uncheck();
-  const [download] = await Promise.all([page.waitForEvent('download'), run('growing').getByRole('link', { name: 'Download' }).click()]);
-  assert.equal(readFileSync(await download.path(), 'utf8'), readFileSync(metrics, 'utf8'));
+  const file = await downloaded(page, () => run('growing').getByRole('link', { name: 'Download' }).click());
+  assert.equal(file.toString(), readFileSync(metrics, 'utf8'));
 });
 
 test('calibration is drawn', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accessible, drag, eachTest, moves, newGame, openTab, scripted, type } from './harness.js';
+import { accessible, downloaded, drag, eachTest, moves, newGame, openTab, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -19,8 +18,8 @@ async function load(text) {
 }
 
 async function saved() {
-  const [download] = await Promise.all([page.waitForEvent('download'), button('Save PGN').click()]);
-  return readFileSync(await download.path(), 'utf8');
+  const file = await downloaded(page, () => button('Save PGN').click());
+  return file.toString();
 }
 
 /** The movetext without its line breaks. */

@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Server, accessible, launch, loadsInPlace, openTab, scripted } from './harness.js';
+import { Server, accessible, downloaded, launch, loadsInPlace, openTab, scripted } from './harness.js';
 
 let browser;
 let server;
@@ -58,8 +58,8 @@ test('a match of four games, two at once, is watched to its end', async () => {
   assert.equal(await page.locator('.results tbody tr').count(), 4);
   const [won, drawn, lost] = (await page.getByText(/\d won, /).first().textContent()).match(/\d+/g).map(Number);
   assert.equal(won + drawn + lost, 4);
-  const [download] = await Promise.all([page.waitForEvent('download'), button('Save PGN').last().click()]);
-  assert.equal(readFileSync(await download.path(), 'utf8').match(/\[Result /g).length, 4);
+  const file = await downloaded(page, () => button('Save PGN').last().click());
+  assert.equal(file.toString().match(/\[Result /g).length, 4);
   await accessible(page);
   await page.setViewportSize({ width: 390, height: 844 });
   // The board follows the window's size in the next frame.
@@ -131,8 +131,8 @@ test('the running games are finished, and a match with an engine that dies is su
   await page.locator('.earlier [name=to]').fill('Luck of the draw');
   await page.keyboard.press('Enter');
   await row.locator('.players', { hasText: 'Luck of the draw' }).waitFor();
-  const [download] = await Promise.all([page.waitForEvent('download'), row.getByText('Export').click()]);
-  assert.equal(readFileSync(await download.path(), 'utf8').match(/\[Result /g).length, 2);
+  const file = await downloaded(page, () => row.getByText('Export').click());
+  assert.equal(file.toString().match(/\[Result /g).length, 2);
   await accessible(page);
   await row.getByRole('button', { name: 'Delete' }).click();
   await row.waitFor({ state: 'detached' });
