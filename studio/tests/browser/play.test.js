@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  Server, accessible, answersDone, downloaded, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted, type,
+  IS_FIREFOX, Server, accessible, answersDone, downloaded, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted,
+  type,
 } from './harness.js';
 
 let page;
@@ -152,7 +153,7 @@ test('the twentieth tab loads, and a move made there is seen in the first', asyn
   assert.deepEqual(tabs.flatMap((tab) => tab.faults), []);
 });
 
-test('what is typed before the last move is answered stays in its field', async () => {
+test('what is typed before the last move is answered stays in its field', { skip: IS_FIREFOX && 'BiDi holds no body of a request' }, async () => {
   await newGame(page, { side: 'both' });
   let isAnswered;
   const held = new Promise((resolve) => { isAnswered = resolve; });
