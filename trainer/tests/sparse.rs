@@ -177,7 +177,8 @@ fn difference(a: &Path, b: &Path) -> f32 {
 }
 
 /// Priors and expected result of a network in two positions.
-fn answers(file: &Path) -> [(Vec<f32>, f32); 2] {
+/// Priors, and win, draw and loss.
+fn answers(file: &Path) -> [(Vec<f32>, [f32; 3]); 2] {
     let mut evaluator = SparseNetwork::load(file).expect("a network").evaluator();
     let fens = [
         "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -187,7 +188,7 @@ fn answers(file: &Path) -> [(Vec<f32>, f32); 2] {
         let game = Game::from_fen(fen).expect("a legal FEN");
         let mut priors = vec![0.0; game.legal_moves().len()];
         let wdl = evaluator.evaluate_into(&game, &game.legal_moves(), &mut priors);
-        (priors, wdl.q())
+        (priors, [wdl.win, wdl.draw, wdl.loss])
     })
 }
 
@@ -227,7 +228,7 @@ fn a_teacher_keeps_what_the_first_weights_know() {
 }
 
 #[test]
-fn the_policy_of_one_network_goes_with_the_value_of_another() {
+fn networks_are_put_together_from_two() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write_games(at, 80);
@@ -258,10 +259,33 @@ fn the_policy_of_one_network_goes_with_the_value_of_another() {
         assert_eq!((&both.0, both.1), (&other.0, one.1));
         assert!(one.0 != other.0 && one.1 != other.1);
     }
+    let mean = |share: &str| exported(&first, &format!("--mean-with {second}={share}"));
+    assert_eq!(mean("0"), one);
+    for (mean, other) in mean("1").iter().zip(&other) {
+        let numbers = mean.0.iter().chain(&mean.1).zip(other.0.iter().chain(&other.1));
+        numbers.for_each(|(mean, other)| assert!((mean - other).abs() < 1e-4, "{mean} {other}"));
+    }
+    let (half, sharp) = (mean("0.5"), exported(&first, "--value-scale 2"));
+    for (((half, sharp), one), other) in half.iter().zip(&sharp).zip(&one).zip(&other) {
+        assert!(half != one && half != other);
+        assert_eq!(sharp.0, one.0, "the same policy");
+        let squares = one.1.map(|share| share * share);
+        let expected = squares.map(|square| square / squares.iter().sum::<f32>());
+        let is_near = |(found, wanted): (&f32, f32)| (found - wanted).abs() < 0.02;
+        assert!(sharp.1.iter().zip(expected).all(is_near), "{:?}, {expected:?}", sharp.1);
+        assert!(sharp.1 != one.1);
+    }
     let wide = train("wide", 1, 256);
-    let args = export(&first, &format!("--policy {wide}"));
-    let error = fails(at, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    let refused = |more: &str| {
+        let args = export(&first, more);
+        fails(at, &args.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let error = refused(&format!("--policy {wide}"));
     assert!(error.contains("last.safetensors: a policy of other sizes"), "{error}");
+    let error = refused(&format!("--mean-with {wide}=0.5"));
+    assert!(error.contains("wide/checkpoints/last.safetensors: its layers have other sizes"), "{error}");
+    let error = refused("--mean-with nets/other.onnx=3");
+    assert!(error.contains("a number from 0 to 1"), "{error}");
 }
 
 #[test]

@@ -31,9 +31,28 @@ pub struct ExportArgs {
     /// --checkpoint
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
+    /// Average the weights with those of another network of the family sparse and of the same shape (network file or
+    /// checkpoint), which get this share: `FILE=0.3` keeps seven tenths of --checkpoint
+    #[arg(long, value_name = "FILE=SHARE", value_parser = file_and_share)]
+    pub(super) mean_with: Option<(PathBuf, f32)>,
+    /// Multiply the value's last layer (family sparse): below 1 flattens win, draw and loss, above 1 sharpens them
+    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    pub(super) value_scale: Option<f32>,
     /// Also write the exported weights to this file, as a small checkpoint for `train --init`
     #[arg(long)]
     pub(super) weights: Option<PathBuf>,
+}
+
+fn file_and_share(text: &str) -> Result<(PathBuf, f32), String> {
+    let parts = text.rsplit_once('=').filter(|(file, _)| !file.is_empty());
+    let (file, share) = parts.ok_or("write FILE=SHARE, for example other.int8.onnx=0.3")?;
+    let share = share.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    Ok((file.into(), share.ok_or("the share must be a number from 0 to 1")?))
+}
+
+fn positive(text: &str) -> Result<f32, String> {
+    let factor = text.parse().ok().filter(|factor: &f32| factor.is_finite() && *factor > 0.0);
+    factor.ok_or_else(|| "a factor is a number above 0".to_owned())
 }
 
 impl ExportArgs {

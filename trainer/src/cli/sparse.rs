@@ -73,6 +73,15 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     let (config, progress) = run_of(&checkpoint)?;
     let config = serde_json::to_string(&config.without_folders())?;
     let mut network = if args.averaged { checkpoint.average.clone() } else { checkpoint.network.clone() };
+    if let Some((file, share)) = &args.mean_with {
+        let other = SparseModel::load(file)?;
+        let fits = other.shape == network.shape;
+        ensure!(fits, "--mean-with {}: its layers have other sizes than those of --checkpoint", file.display());
+        network.approach(&other, *share);
+    }
+    if let Some(factor) = args.value_scale {
+        network.scale_value(factor);
+    }
     if let Some(file) = &args.policy {
         let with_policy = network.with_policy_of(SparseModel::load(file)?);
         network =

@@ -1,4 +1,4 @@
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 use engine::base::words::counted;
 
 use crate::base::files::make_folder_of;
@@ -7,7 +7,14 @@ use crate::judge::export::{network, onnx, unrolled, write_network};
 use crate::learn::torch::{Checkpoint, checkpoint};
 
 pub fn export(args: &ExportArgs) -> Result<()> {
-    ensure!(args.policy.is_none(), "--policy is for networks of the family sparse");
+    let given = [
+        (args.policy.is_some(), "--policy"),
+        (args.mean_with.is_some(), "--mean-with"),
+        (args.value_scale.is_some(), "--value-scale"),
+    ];
+    if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
+        bail!("{option} is for networks of the family sparse");
+    }
     let loaded = Checkpoint::load(&args.checkpoint)?;
     let (net, weights) = network(&loaded, args.averaged, args.unroll)?;
     let network = write_network(&args.out, args.name.as_deref(), |name| {

@@ -187,6 +187,13 @@ impl SparseModel {
         })
     }
 
+    /// Raises win, draw and loss to the power `factor`, up to their sum.
+    pub fn scale_value(&mut self, factor: f32) {
+        for tensor in [&mut self.value_out_weight, &mut self.value_out_bias] {
+            tensor.w.iter_mut().for_each(|weight| *weight *= factor);
+        }
+    }
+
     /// In the order of files.
     pub fn tensors(&self) -> [&SparseTensor; 12] {
         [
