@@ -35,7 +35,20 @@ pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
 pub fn merged(mut below: Value, files: &[PathBuf], overrides: &[String]) -> Result<Value> {
     lay_files(&mut below, files)?;
     set(&mut below, overrides)?;
+    refuse_hidden(&below, overrides)?;
     Ok(below)
+}
+
+/// Refuses to set a key whose value another key replaces.
+fn refuse_hidden(json: &Value, overrides: &[String]) -> Result<()> {
+    for (key, stronger) in [("samples", "epochs"), ("validate_every", "validate_epochs")] {
+        let value = json[stronger].as_f64().unwrap_or(0.0);
+        let given = overrides.iter().find(|entry| entry.split('=').next() == Some(key));
+        if let Some(entry) = given.filter(|_| value > 0.0) {
+            bail!("--set {entry}: no effect, because {stronger} {value} sets {key}; add --set {stronger}=0");
+        }
+    }
+    Ok(())
 }
 
 /// Merges every source over the object `source_defaults` and removes that key.
@@ -128,6 +141,23 @@ mod tests {
             { "name": "c" }, { "name": "a", "weight": 5, "select": { "min_elo": 2200 } }
         ], "list": [3] });
         assert_eq!(below, expected);
+    }
+
+    #[test]
+    fn a_key_that_another_one_replaces_is_not_set_in_silence() {
+        let set = |overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(|entry| (*entry).to_owned()).collect();
+            merged(json!({ "epochs": 2.5, "samples": 10, "validate_every": 5 }), &[], &overrides)
+        };
+        let error = set(&["samples=40"]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "--set samples=40: no effect, because epochs 2.5 sets samples; add --set epochs=0"
+        );
+        assert_eq!(set(&["samples=40", "epochs=0"]).unwrap()["samples"], 40);
+        assert_eq!(set(&["validate_every=7"]).unwrap()["validate_every"], 7);
+        let error = set(&["validate_every=7", "validate_epochs=1"]).unwrap_err().to_string();
+        assert!(error.contains("validate_epochs 1 sets validate_every"), "{error}");
     }
 
     #[test]
