@@ -76,7 +76,11 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     if let Some((file, share)) = &args.mean_with {
         let other = SparseModel::load(file)?;
         let fits = other.shape == network.shape;
-        ensure!(fits, "--mean-with {}: its layers have other sizes than those of --checkpoint", file.display());
+        ensure!(
+            fits,
+            "--mean-with {}: its layers have other sizes than those of --checkpoint",
+            file.display()
+        );
         network.approach(&other, *share);
     }
     if let Some(factor) = args.value_scale {

@@ -150,10 +150,7 @@ mod tests {
             merged(json!({ "epochs": 2.5, "samples": 10, "validate_every": 5 }), &[], &overrides)
         };
         let error = set(&["samples=40"]).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "--set samples=40: no effect, because epochs 2.5 sets samples; add --set epochs=0"
-        );
+        assert_eq!(error, "--set samples=40: no effect, because epochs 2.5 sets samples; add --set epochs=0");
         assert_eq!(set(&["samples=40", "epochs=0"]).unwrap()["samples"], 40);
         assert_eq!(set(&["validate_every=7"]).unwrap()["validate_every"], 7);
         let error = set(&["validate_every=7", "validate_epochs=1"]).unwrap_err().to_string();
