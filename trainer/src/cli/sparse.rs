@@ -334,6 +334,8 @@ mod tests {
             checkpoint: parts.join("checkpoints/last.safetensors"),
             out: at("nets/mine.onnx"),
             policy: None,
+            mean_with: None,
+            value_scale: None,
             name: None,
             averaged: true,
             unroll: None,
