@@ -85,6 +85,8 @@ export class Board {
     // Before the board hears of it.
     element.addEventListener('pointerdown', (event) => {
       this.#isDrawing = event.button === 2 || event.shiftKey;
+      // A second finger ends what the first one draws.
+      if (!event.isPrimary) this.#lift(undefined);
       this.#from = this.brush && event.isPrimary ? this.#square(event) : undefined;
       this.#stroke(event);
     }, { capture: true });

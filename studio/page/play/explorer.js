@@ -22,10 +22,11 @@ export function shares({ white, draws, black }) {
 }
 
 /** What is looked into, in words. @param {Explored} explored @param {string} rating */
-export function sourceWords({ games, has_book }, rating) {
-  const kind = rating ? `rated ${rating} or more ` : '';
-  const counted = `${games.toLocaleString('en')} ${games === 1 ? 'game' : 'games'} ${kind}of the library and of loaded PGNs`;
-  return has_book ? `${counted}, and the book` : counted;
+export function sourceWords({ games, has_book, moves }, rating) {
+  const kind = rating ? `with a mean rating of ${rating} or more ` : '';
+  const source = `${games.toLocaleString('en')} ${games === 1 ? 'game' : 'games'} ${kind}of the library and of loaded PGNs`;
+  if (moves.length === 0 && games > 0) return `This position is in none of the ${source}${has_book ? ', nor in the book' : ''}`;
+  return has_book ? `${source}, and the book` : source;
 }
 
 export class ExplorerPanel {
@@ -37,6 +38,8 @@ export class ExplorerPanel {
   #state = '';
   /** The position that was asked for last. */
   #fen = '';
+  /** Questions without an answer yet. */
+  #asked = 0;
   /** @type {Explored | null} */
   #explored = null;
   /** The position and the rating of `#explored`. */
@@ -66,14 +69,19 @@ export class ExplorerPanel {
     const state = `${fen} ${this.#rating} ${games}`;
     if (state === this.#state) return;
     [this.#state, this.#fen] = [state, fen];
-    await this.refresh();
+    await this.#explore();
   }
 
-  /** Asks once more about the position: files may have come into the library's folder. */
+  /** Asks once more about the position, as files may have come into the library's folder, unless an answer is awaited. */
   async refresh() {
-    if (!this.isOpen || this.#fen === '') return;
+    if (this.isOpen && this.#fen !== '' && this.#asked === 0) await this.#explore();
+  }
+
+  async #explore() {
     const [state, fen, rating] = [this.#state, this.#fen, this.#rating];
+    this.#asked += 1;
     const explored = await this.#ask(fen, rating);
+    this.#asked -= 1;
     const of = `${fen} ${rating}`;
     const isKnown = this.#of === of && JSON.stringify(explored) === JSON.stringify(this.#explored);
     if (this.#state !== state || isKnown) return;
@@ -88,9 +96,9 @@ export class ExplorerPanel {
   }
 
   #choice() {
-    return html`<label class="inline">Games <select name="explored" @change=${(/** @type {Event} */ event) => this.#rate(event)}>
+    return html`<label class="inline">Games <select name="explored" title="By the mean of both players' ratings; games without them count only in all" @change=${(/** @type {Event} */ event) => this.#rate(event)}>
       <option value="" ?selected=${this.#rating === ''}>all</option>
-      ${RATINGS.map((rating) => html`<option value=${rating} ?selected=${rating === this.#rating}>rated ${rating} or more</option>`)}
+      ${RATINGS.map((rating) => html`<option value=${rating} ?selected=${rating === this.#rating}>mean rating ${rating} or more</option>`)}
     </select></label>`;
   }
 
@@ -104,25 +112,28 @@ export class ExplorerPanel {
     this.#follow(fen, games);
     const explored = this.#explored;
     const isHere = this.#of === `${fen} ${this.#rating}`;
-    if (!isHere || !explored) {
-      return html`<section class="explorer" aria-label="Explorer">${this.#choice()}
-        <p class=${`small ${isHere ? 'error' : ''}`}>${isHere ? 'The explorer does not answer.' : 'Looking …'}</p></section>`;
-    }
     return html`
       <section class="explorer" aria-label="Explorer">
         ${this.#choice()}
-        <div class="found" tabindex="0" role="region" aria-label="Moves that were played"><table class="results">
-          <thead><tr><th scope="col">Move</th><th scope="col">Games</th><th scope="col">White, draw, Black</th>${explored.has_book
-            ? html`<th scope="col">Book</th>` : nothing}</tr></thead>
-          <tbody>${explored.moves.slice(0, SHOWN).map((move) => html`
-            <tr><td><button type="button" class="link" @click=${() => play(move.uci)} @mouseenter=${() => point(move.uci)}
-              @mouseleave=${() => point(null)} @focus=${() => point(move.uci)} @blur=${() => point(null)}>${shownSan(move.san)}</button></td>
-              <td>${move.games.toLocaleString('en')}</td><td>${results(move)}</td>${explored.has_book
-                ? html`<td>${move.book === null ? nothing : `${Math.round(100 * move.book)} %`}</td>` : nothing}</tr>`)}</tbody>
-        </table></div>
-        ${explored.left_out > 0 ? html`<p class="small error">Files that are too large (64 MB) or cannot be read: ${explored.left_out}.</p>` : nothing}
-        <p class="small">${explored.moves.length === 0 ? `This position is ${this.#rating ? 'in none of them' : 'new'}: ` : nothing}${sourceWords(explored, this.#rating)}.</p>
+        ${isHere && explored ? this.#found(explored, { play, point })
+          : html`<p class=${`small ${isHere ? 'error' : ''}`}>${isHere ? 'The explorer does not answer.' : 'Looking …'}</p>`}
       </section>`;
+  }
+
+  /** @param {Explored} explored @param {{play: (uci: string) => void, point: (uci: string | null) => void}} on */
+  #found(explored, { play, point }) {
+    return html`
+      <div class="found" tabindex="0" role="region" aria-label="Moves that were played"><table class="results">
+        <thead><tr><th scope="col">Move</th><th scope="col">Games</th><th scope="col">White, draw, Black</th>${explored.has_book
+          ? html`<th scope="col">Book</th>` : nothing}</tr></thead>
+        <tbody>${explored.moves.slice(0, SHOWN).map((move) => html`
+          <tr><td><button type="button" class="link" @click=${() => play(move.uci)} @mouseenter=${() => point(move.uci)}
+            @mouseleave=${() => point(null)} @focus=${() => point(move.uci)} @blur=${() => point(null)}>${shownSan(move.san)}</button></td>
+            <td>${move.games.toLocaleString('en')}</td><td>${results(move)}</td>${explored.has_book
+              ? html`<td>${move.book === null ? nothing : `${Math.round(100 * move.book)} %`}</td>` : nothing}</tr>`)}</tbody>
+      </table></div>
+      ${explored.left_out > 0 ? html`<p class="small error">Files that are too large (64 MB) or cannot be read: ${explored.left_out}.</p>` : nothing}
+      <p class="small">${sourceWords(explored, this.#rating)}.</p>`;
   }
 }
 

@@ -215,8 +215,6 @@ export class PlayRoom {
 
   /** Plays a move of the game, or adds one after another position. @param {string} text */
   async #send(text) {
-    // A move may be typed before the page has received the game.
-    await this.#arrival;
     const game = this.#game;
     this.#view.clear();
     if (!game) return false;
@@ -253,6 +251,8 @@ export class PlayRoom {
   async #typed(event) {
     event.preventDefault();
     const input = this.#root.querySelector('input');
+    // A move may be typed before the page has received the game.
+    await this.#arrival;
     const text = input?.value.trim();
     if (!input || !text) return;
     // The next move may be typed before the answer comes.

@@ -139,6 +139,9 @@ export class Solving {
   async move(text) {
     if (!this.exercise || this.isOver || this.#isAsking) return false;
     this.#isAsking = true;
+    // An error that is shown again is read again.
+    this.error = null;
+    this.#changed();
     const attempt = await this.#ask(this.#desk.attempt(this.#id, text));
     this.#isAsking = false;
     if (!attempt) return false;

@@ -101,7 +101,7 @@ fn key_of(game: &PgnGame, moves: &[Move]) -> u64 {
 }
 
 fn class_of(game: &PgnGame) -> u8 {
-    let rating = |tag| game.tag(tag).and_then(|text| text.trim().parse::<u32>().ok());
+    let rating = |tag| game.tag(tag).and_then(|text| text.trim().parse::<u16>().ok().map(u32::from));
     let (Some(white), Some(black)) = (rating("WhiteElo"), rating("BlackElo")) else { return 0 };
     RATINGS.iter().filter(|least| white + black >= 2 * u32::from(**least)).count() as u8
 }
@@ -194,8 +194,8 @@ mod tests {
                 "[White \"{white}{black}\"]\n[WhiteElo \"{white}\"]\n[BlackElo \"{black}\"]\n\n1. e4 1-0\n\n"
             )
         };
-        let text =
-            [("1500", "1699"), ("1500", "1700"), ("2600", "2400"), ("2600", "?")].map(|(w, b)| rated(w, b));
+        let text = [("1500", "1699"), ("1500", "1700"), ("2600", "2400"), ("4294967295", "2600")]
+            .map(|(w, b)| rated(w, b));
         let text = text.concat() + "1. e4 *\n";
         let games: Vec<PgnGame> = read_games(text.as_bytes()).0.into_iter().map(|(_, game)| game).collect();
         let index = GameIndex::of(&games);

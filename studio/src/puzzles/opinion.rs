@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use shakmaty::san::SanPlus;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, OwnedMutexGuard, mpsc};
 
 use super::exercise::Exercise;
 use crate::engines::{EngineEvent, EngineHandle, EngineSpec, MoveNumbers, SearchOrder, start};
@@ -71,9 +71,11 @@ impl Oracle {
     }
 
     pub async fn ask(&self, exercise: Exercise) -> Result<Opinion, ActionError> {
+        // Who leaves before the turn comes is not answered.
+        let kept = Arc::clone(&self.kept).lock_owned().await;
         let oracle = self.clone();
         // Goes on when the page that asks has gone, so that the next one finds the engine ready.
-        let asked = tokio::spawn(async move { oracle.answer(&exercise).await });
+        let asked = tokio::spawn(async move { oracle.answer(kept, &exercise).await });
         asked.await.unwrap_or_else(|_| Err(self.failed("was asked in vain".to_owned())))
     }
 
@@ -81,8 +83,11 @@ impl Oracle {
         ActionError::NotNow(format!("{} {reason}.", self.spec.name))
     }
 
-    async fn answer(&self, exercise: &Exercise) -> Result<Opinion, ActionError> {
-        let mut kept = self.kept.lock().await;
+    async fn answer(
+        &self,
+        mut kept: OwnedMutexGuard<Kept>,
+        exercise: &Exercise,
+    ) -> Result<Opinion, ActionError> {
         kept.asked += 1;
         let asked = kept.asked;
         let was_running = kept.process.is_some();

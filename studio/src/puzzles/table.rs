@@ -26,7 +26,8 @@ const LONGEST_LINE: u64 = 1 << 20;
 /// In characters: of a line that is no header, in an error.
 const SHOWN: usize = 60;
 
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Of the bytes that tell whether a file is packed.
+const HEAD: u64 = 4;
 
 /// The decoder's default is 27, but archives may have larger windows.
 const LARGEST_WINDOW_LOG: u32 = 31;
@@ -55,7 +56,7 @@ pub enum PuzzleTableError {
     Line(String, usize),
     #[error("{0}: a file of puzzles may have 8 GB, unpacked: take a part of it (head -n 10000000)")]
     Long(String),
-    #[error("{0}, after line {1}: {2}: load it again")]
+    #[error("{0}, after line {1}: {2}: is the file complete?")]
     Read(String, usize, io::Error),
     #[error("{0} cannot be kept on disk ({1}): is there space left?")]
     Keep(String, io::Error),
@@ -161,8 +162,8 @@ impl PuzzleTable {
     pub fn open(name: &str, file: File, folder: &Path) -> Result<PuzzleTable, PuzzleTableError> {
         let unread = |error| PuzzleTableError::Read(name.to_owned(), 0, error);
         let mut head = Vec::new();
-        (&file).take(ZSTD.len() as u64).read_to_end(&mut head).map_err(unread)?;
-        let is_there = head != ZSTD && file.metadata().map_err(unread)?.is_file();
+        (&file).take(HEAD).read_to_end(&mut head).map_err(unread)?;
+        let is_there = !is_packed(&head) && file.metadata().map_err(unread)?.is_file();
         let text = match is_there {
             true => Text::There(file.try_clone().map_err(unread)?),
             false => Text::copy(name, folder)?,
@@ -263,10 +264,15 @@ fn newlines(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count()
 }
 
+/// A frame of zstd, or one to skip, with which pzstd begins.
+fn is_packed(head: &[u8]) -> bool {
+    matches!(head, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
 fn unpacked<'a>(mut from: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut head = Vec::new();
-    from.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
-    let is_packed = head == ZSTD;
+    from.by_ref().take(HEAD).read_to_end(&mut head)?;
+    let is_packed = is_packed(&head);
     let whole = BufReader::with_capacity(BLOCK as usize, io::Cursor::new(head).chain(from));
     if !is_packed {
         return Ok(Box::new(whole));
@@ -360,7 +366,9 @@ bad,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g4,1500,77,93,3396,
         let text = format!("{header}\n{lines}{}\n", line.replace("f5c2", "f5c9"));
         assert!(text.len() as u64 > BLOCK);
         let mut told = Vec::new();
-        let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+        // pzstd begins with a frame to skip.
+        let mut packed = vec![0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7];
+        packed.extend(zstd::encode_all(text.as_bytes(), 1).unwrap());
         let copy = Text::Copied(tempfile::tempfile().unwrap());
         let unpacked = PuzzleTable::read("a.zst", &packed[..], copy, &mut |count| told.push(count)).unwrap();
         assert!(told.len() == 2 && told[0] > 1000 && told[1] == 9000, "{told:?}");
@@ -375,7 +383,10 @@ bad,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g4,1500,77,93,3396,
             }
         }
         let broken = read("a.zst", &packed[..packed.len() / 2]).unwrap_err().to_string();
-        assert!(broken.starts_with("a.zst, after line ") && broken.contains("load it again"), "{broken}");
+        assert!(
+            broken.starts_with("a.zst, after line ") && broken.contains("is the file complete?"),
+            "{broken}"
+        );
     }
 
     #[test]

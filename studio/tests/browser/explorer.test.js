@@ -27,14 +27,16 @@ test('the explorer counts the games of a loaded file, and plays a move by click 
   await page.locator('.move[aria-current]', { hasText: 'd4' }).waitFor();
   await row('d5').waitFor();
   await page.keyboard.press('Home');
+  await page.locator('[name=explored]').focus();
   await page.locator('[name=explored]').selectOption('2200');
-  await page.locator('.explorer', { hasText: '1 game rated 2200 or more' }).waitFor();
+  await page.locator('.explorer', { hasText: '1 game with a mean rating of 2200 or more' }).waitFor();
   assert.match(await row('e4').textContent(), /e4\s*1[^]*White 0 %, draw 0 %, Black 100 %/);
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('name')), 'explored', 'the keyboard stays there');
   await accessible(page);
   await page.reload();
-  await page.locator('.explorer', { hasText: '1 game rated 2200 or more' }).waitFor();
+  await page.locator('.explorer', { hasText: '1 game with a mean rating of 2200 or more' }).waitFor();
   await page.locator('[name=explored]').selectOption('2500');
-  await page.locator('.explorer', { hasText: 'This position is in none of them: 0 games' }).waitFor();
+  await page.locator('.explorer', { hasText: '0 games with a mean rating of 2500 or more' }).waitFor();
 });
 
 test('a game that is saved and loaded again counts once, and files that come are seen', async () => {

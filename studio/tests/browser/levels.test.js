@@ -39,12 +39,13 @@ test('a beginner is played, with hints by key and button that the game keeps', a
   assert.match(file.toString().replace(/\s+/g, ' '), /\{Hint by Philidor: [^}]+\}/);
 });
 
-test('a level that was remembered waits until the engine has said that it plays it', async () => {
+test('a level that was remembered waits until the engine has said that it plays it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'philidor-studio-'));
   const [late, sign] = [join(folder, 'late'), join(folder, 'sign')];
-  const script = `#!/bin/sh\nwhile [ ! -e '${sign}' ]; do sleep 0.02; done\nexec '${program('philidor', 'PHILIDOR')}' "$@"\n`;
+  const script = `#!/bin/sh\nwhile [ ! -e '${sign}' ]; do sleep 0.2; done\nexec '${program('philidor', 'PHILIDOR')}' "$@"\n`;
   writeFileSync(late, script, { mode: 0o755 });
   const server = await Server.start({ folder, philidor: late });
+  t.after(() => server.remove());
   const tab = await openTab(studio.browser, server.url);
   const values = { side: 'white', engine: 'Philidor', level: 'beginner' };
   await tab.evaluate((form) => localStorage.setItem('form new game', JSON.stringify(form)), values);
@@ -57,6 +58,5 @@ test('a level that was remembered waits until the engine has said that it plays 
   await begin.click();
   await tab.getByText('Philidor, beginner (500)').waitFor();
   await tab.context().close();
-  await server.remove();
   assert.deepEqual(tab.faults, []);
 });

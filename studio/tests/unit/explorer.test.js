@@ -9,8 +9,10 @@ const move = (white, draws, black) => ({ uci: 'e2e4', san: 'e4', games: white + 
 
 test('shares of results sum to a hundred, and games without a result have none', () => {
   assert.deepEqual([move(1, 1, 1), move(2, 0, 1), move(0, 1, 1), move(0, 0, 0)].map(shares), [[33, 33, 34], [67, 0, 33], [0, 50, 50], null]);
-  assert.equal(sourceWords({ games: 1, has_book: true }, ''), '1 game of the library and of loaded PGNs, and the book');
-  assert.equal(sourceWords({ games: 0, has_book: false }, '2000'), '0 games rated 2000 or more of the library and of loaded PGNs');
+  assert.equal(sourceWords({ games: 1, has_book: true, moves: [move(1, 0, 0)] }, ''), '1 game of the library and of loaded PGNs, and the book');
+  assert.equal(sourceWords({ games: 7, has_book: true, moves: [] }, '2000'),
+    'This position is in none of the 7 games with a mean rating of 2000 or more of the library and of loaded PGNs, nor in the book');
+  assert.equal(sourceWords({ games: 0, has_book: false, moves: [] }, ''), '0 games of the library and of loaded PGNs');
 });
 
 test('a position is asked about once while it is open, and again when there are other games', async () => {
@@ -43,4 +45,21 @@ test('an open explorer sees games that come while the position stays', async () 
   games = 2;
   await panel.refresh();
   assert.equal(drawn, 2);
+});
+
+test('an explorer that awaits an answer does not ask again by itself', async () => {
+  let asked = 0;
+  let answer = () => {};
+  const panel = new ExplorerPanel(() => {
+    asked += 1;
+    return new Promise((resolve) => { answer = () => resolve(null); });
+  }, () => {});
+  panel.isOpen = true;
+  panel.view('a', '1', { play: () => {}, point: () => {} });
+  await panel.refresh();
+  assert.equal(asked, 1);
+  answer();
+  await new Promise(setImmediate);
+  panel.refresh();
+  assert.equal(asked, 2);
 });

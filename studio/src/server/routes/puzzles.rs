@@ -1,4 +1,5 @@
 use std::io::{self, Read};
+use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -13,6 +14,9 @@ use tokio::sync::mpsc;
 
 use super::{Studio, answer, answer_with, refuse, reject};
 use crate::puzzles::{Direction, PuzzleId, PuzzleTableError};
+
+/// A file whose next part takes longer is given up: its sender may be asleep.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Of a file, which wait to be read.
 const PARTS_AT_ONCE: usize = 16;
@@ -64,10 +68,10 @@ pub(super) async fn load(
     // After a refusal the rest comes too: a browser that cannot send a file to its end hears no answer.
     let mut body = body.into_data_stream();
     loop {
-        match body.next().await {
-            Some(Ok(part)) => _ = sender.send(Some(part)).await,
-            Some(Err(_)) => break,
-            None => {
+        match tokio::time::timeout(LONGEST_PAUSE, body.next()).await {
+            Ok(Some(Ok(part))) => _ = sender.send(Some(part)).await,
+            Ok(Some(Err(_))) | Err(_) => break,
+            Ok(None) => {
                 let _ = sender.send(None).await;
                 break;
             }
