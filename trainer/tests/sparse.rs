@@ -176,8 +176,7 @@ fn difference(a: &Path, b: &Path) -> f32 {
     differences.iter().sum::<f32>() / differences.len() as f32
 }
 
-/// Priors and expected result of a network in two positions.
-/// Priors, and win, draw and loss.
+/// Priors, and win, draw and loss, of a network in two positions.
 fn answers(file: &Path) -> [(Vec<f32>, [f32; 3]); 2] {
     let mut evaluator = SparseNetwork::load(file).expect("a network").evaluator();
     let fens = [
@@ -205,7 +204,7 @@ fn a_teacher_keeps_what_the_first_weights_know() {
         let sources = if teacher.is_empty() { json!([games]) } else { json!([games, kept]) };
         let mut config = config();
         config["model"] = json!({ "family": "sparse", "policy": 640, "value": 512, "hidden": 64 });
-        (config["sources"], config["lr"], config["average_samples"]) = (sources, 0.001.into(), 64.into());
+        (config["sources"], config["lr"], config["average_samples"]) = (sources, 0.0005.into(), 64.into());
         write_config(at, &config);
         let init = first.to_str().expect("text");
         succeeds(at, &["train", "--config", "config.json", "--run", run, "--init", init]);
@@ -215,7 +214,7 @@ fn a_teacher_keeps_what_the_first_weights_know() {
     };
     let (without, with) = (train("without", ""), train("with", "embedded"));
     let [without, with] = [without, with].map(|net| difference(first, &net));
-    assert!(with < 0.5 * without && without > 0.02, "{with} {without}");
+    assert!(with < 0.7 * without && without > 0.02, "{with} {without}");
     // Both sources have the same games. They are held out only for the source that learns from them.
     let validations = metrics(&at.join("with")).into_iter().filter_map(|line| {
         line.get("sources").map(|sources| sources.as_object().expect("an object").keys().cloned().collect())
@@ -280,6 +279,10 @@ fn networks_are_put_together_from_two() {
         let args = export(&first, more);
         fails(at, &args.iter().map(String::as_str).collect::<Vec<_>>())
     };
+    for scale in ["0.05", "11", "NaN"] {
+        let error = refused(&format!("--value-scale {scale}"));
+        assert!(error.contains("a factor from 0.1 to 10"), "{error}");
+    }
     let error = refused(&format!("--policy {wide}"));
     assert!(error.contains("last.safetensors: a policy of other sizes"), "{error}");
     let error = refused(&format!("--mean-with {wide}=0.5"));

@@ -222,7 +222,13 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
         std::fs::read_to_string(at.join("match.json")).expect("a result")
     };
     let first = done();
+    #[cfg(unix)]
+    {
+        std::fs::rename(at.join("match.json"), at.join("kept.json")).expect("a file");
+        std::os::unix::fs::symlink("kept.json", at.join("match.json")).expect("a link");
+    }
     assert_eq!(first, done());
+    assert_eq!(at.join("match.json").is_symlink(), cfg!(unix), "a link stays");
     let result: Value = serde_json::from_str(&first).expect("JSON");
     let games = result["games"].as_array().expect("games");
     assert_eq!((games.len(), &games[0]["start"]), (4, &games[1]["start"]));

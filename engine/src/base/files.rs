@@ -20,11 +20,15 @@ pub fn can_write_aside(path: &Path) -> io::Result<()> {
     temporary(path).map(drop)
 }
 
-/// Creates an empty `NAME.RANDOM.tmp` beside `path`, removed on drop. Fails if `path` is a device or a pipe, which a
-/// renamed file would replace.
+/// Creates an empty `NAME.RANDOM.tmp` beside `path`, removed on drop. Fails if `path` is a device, a pipe or a link to a
+/// missing file, which a renamed file would replace.
 pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Err(io::Error::other("it is a device or a pipe: name a file"));
+    match path.metadata() {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            return Err(io::Error::other("it is a device or a pipe: name a file"));
+        }
+        Err(_) if path.is_symlink() => return Err(io::Error::other("it is a link to a missing file")),
+        _ => {}
     }
     let path = target(path);
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
@@ -86,18 +90,25 @@ mod tests {
     fn devices_and_links_are_not_replaced() {
         use std::os::unix::fs::{FileTypeExt, symlink};
         let folder = tempfile::tempdir().unwrap();
-        let [link, other, file] = ["link", "other", "file"].map(|name| folder.path().join(name));
+        let [link, other, file, socket, dangling] =
+            ["link", "other", "file", "socket", "dangling"].map(|name| folder.path().join(name));
         std::fs::write(&file, "old").unwrap();
         symlink("file", &other).unwrap();
         write_aside(&other, |out| out.write_all(b"new")).unwrap();
         assert!(other.is_symlink() && !file.is_symlink());
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
-        symlink("/dev/null", &link).unwrap();
-        for path in [&link, Path::new("/dev/null")] {
+        // Not a real device, which a broken guard would destroy.
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        symlink("socket", &link).unwrap();
+        for path in [&link, &socket] {
             let error = write_aside(path, |out| out.write_all(b"x")).unwrap_err();
             assert_eq!(error.to_string(), "it is a device or a pipe: name a file");
-            assert!(path.metadata().unwrap().file_type().is_char_device());
+            assert!(path.metadata().unwrap().file_type().is_socket());
         }
+        symlink("missing", &dangling).unwrap();
+        let error = write_aside(&dangling, |out| out.write_all(b"x")).unwrap_err();
+        assert_eq!(error.to_string(), "it is a link to a missing file");
+        assert!(dangling.is_symlink() && !dangling.exists());
     }
 
     #[cfg(unix)]

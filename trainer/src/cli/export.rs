@@ -36,7 +36,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FILE=SHARE", value_parser = file_and_share)]
     pub(super) mean_with: Option<(PathBuf, f32)>,
     /// Multiply the value's last layer (family sparse): below 1 flattens win, draw and loss, above 1 sharpens them
-    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    #[arg(long, value_name = "FACTOR", value_parser = scale)]
     pub(super) value_scale: Option<f32>,
     /// Also write the exported weights to this file, as a small checkpoint for `train --init`
     #[arg(long)]
@@ -50,9 +50,9 @@ fn file_and_share(text: &str) -> Result<(PathBuf, f32), String> {
     Ok((file.into(), share.ok_or("the share must be a number from 0 to 1")?))
 }
 
-fn positive(text: &str) -> Result<f32, String> {
-    let factor = text.parse().ok().filter(|factor: &f32| factor.is_finite() && *factor > 0.0);
-    factor.ok_or_else(|| "a factor is a number above 0".to_owned())
+fn scale(text: &str) -> Result<f32, String> {
+    let factor = text.parse().ok().filter(|factor| (0.1..=10.0).contains(factor));
+    factor.ok_or_else(|| "a factor from 0.1 to 10".to_owned())
 }
 
 impl ExportArgs {

@@ -166,7 +166,7 @@ impl MineArgs {
             record_best: self.best_move,
         };
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
-        let bar = progress(self.games, store.finished().min(self.games), Counted::Games);
+        let bar = progress(self.games, store.finished_of(self.games), Counted::Games);
         run_tasks(&task, (&self.engines.command(), self.engines.count()), store, &bar, stop)
     }
 }

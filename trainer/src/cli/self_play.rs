@@ -84,7 +84,7 @@ impl SelfPlayArgs {
             "net": format!("{} {:016x}", network.name(), network.fingerprint()), "rules": same, "seed": self.seed,
         });
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
-        let bar = progress(self.games, store.finished().min(self.games), Counted::Games);
+        let bar = progress(self.games, store.finished_of(self.games), Counted::Games);
         let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
         play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)
     }

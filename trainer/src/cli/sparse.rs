@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::train::{TrainOutcome, Trained};
 use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
 use crate::base::files::{make_folder_of, write_file};
+use crate::base::progress::grouped;
 use crate::config::SparseTrainConfig;
 use crate::judge::export::{
     INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
@@ -66,7 +67,7 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<T
     Ok(Trained { outcome: TrainOutcome::Ended(end), checkpoint: run.result() })
 }
 
-/// Writes fp32 and integer files. Both are loaded as by the engine, which checks weights and golden outputs.
+/// Writes fp32 and integer files, after both are read as by the engine, which checks weights and golden outputs.
 pub(super) fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
@@ -94,13 +95,21 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     let stem = args.out.file_stem();
     let stem = stem.with_context(|| format!("{} does not name a file", args.out.display()))?;
     let name = args.name.clone().unwrap_or_else(|| stem.to_string_lossy().into_owned());
-    make_folder_of(&args.out)?;
     let integers = args.out.with_extension("int8.onnx");
+    let mut files = Vec::new();
     for (storage, path) in [(OnnxStorage::Float, &args.out), (OnnxStorage::Integer, &integers)] {
-        write_file(path, &sparse_onnx(&name, &network, &config, storage))?;
-        let samples = progress.samples;
-        let learnt = if samples > 0 { format!(", {}", counted(samples, "sample")) } else { String::new() };
-        say!("{}{learnt}", written(path)?);
+        let bytes = sparse_onnx(&name, &network, &config, storage);
+        let scaled = || args.value_scale.map_or(String::new(), |factor| format!(", --value-scale {factor}"));
+        SparseNetwork::read(&bytes).with_context(|| format!("{}{}", path.display(), scaled()))?;
+        files.push((path, bytes));
+    }
+    make_folder_of(&args.out)?;
+    let samples = progress.samples;
+    let learnt = if samples > 0 { format!(", {}", grouped(samples, "sample")) } else { String::new() };
+    for (path, bytes) in files {
+        write_file(path, &bytes)?;
+        let size = bytes.len() as f64 / 1e6;
+        say!("{}: {name}, family sparse, {size:.1} MB{learnt}", path.display());
     }
     if let Some(path) = &args.weights {
         make_folder_of(path)?;
@@ -142,12 +151,6 @@ fn validation_percent(path: &Path) -> Option<u64> {
         SparseCheckpoint::recognises(path).then(|| SparseCheckpoint::read(path).ok()).flatten()?;
     let state: Value = serde_json::from_str(&checkpoint.state).ok()?;
     state["config"]["validation_percent"].as_u64()
-}
-
-fn written(path: &Path) -> Result<String> {
-    let network = SparseNetwork::load(path).with_context(|| path.display().to_string())?;
-    let size = path.metadata()?.len() as f64 / 1e6;
-    Ok(format!("{}: {}, family sparse, {size:.1} MB", path.display(), network.name()))
 }
 
 /// Compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32.
@@ -342,6 +345,21 @@ mod tests {
             weights: Some(at("nets/mine.safetensors")),
         };
         args.run().unwrap();
+        // A refused export leaves what is there.
+        let mut unfit = read(&parts);
+        unfit.average.rows_a.w[0] = 5.0;
+        unfit.write(&at("unfit.safetensors")).unwrap();
+        let both = || ["nets/mine.onnx", "nets/mine.int8.onnx"].map(|name| std::fs::read(at(name)).unwrap());
+        let before = both();
+        let refused = ExportArgs {
+            checkpoint: at("unfit.safetensors"),
+            value_scale: Some(4.0),
+            weights: None,
+            ..args.clone()
+        };
+        let error = format!("{:#}", refused.run().unwrap_err());
+        assert!(error.contains("mine.onnx, --value-scale 4: rows_a is too large"), "{error}");
+        assert!(both() == before);
         // A file with only weights, as `rl` writes, can be exported too.
         let weights = SparseCheckpoint {
             state: String::new(),

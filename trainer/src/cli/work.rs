@@ -1,10 +1,11 @@
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::interrupt;
-use crate::base::files::{file_name, make_folder_of};
+use crate::base::files::{file_name, make_folder_of, temporary, write_with};
 use crate::play::units::{HashedFiles, Unit, UnitTask};
 
 /// Do one unit of work of `rl --inbox`, `annotate --inbox` or `compare --inbox`: games of self-play, pairs of a match,
@@ -35,7 +36,9 @@ impl WorkArgs {
         let files = HashedFiles::new(self.files.clone().unwrap_or_else(beside), false);
         let task = UnitTask::load(&unit, &files).with_context(|| unit.name())?;
         make_folder_of(&self.out)?;
-        // In the result's folder, because a rename needs the same file system.
+        // Known before the work is done.
+        temporary(&self.out).with_context(|| format!("cannot write {}", self.out.display()))?;
+        // In the result's folder, which has room for the games.
         let folder =
             self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let aside =
@@ -44,7 +47,7 @@ impl WorkArgs {
         let Some(file) = task.finish(&unit, aside.path(), &bar, &stop).with_context(|| unit.name())? else {
             bail!("stopped; there is no result");
         };
-        std::fs::rename(&file, &self.out).with_context(|| format!("cannot write {}", self.out.display()))?;
+        write_with(&self.out, |out| Ok(std::io::copy(&mut File::open(&file)?, out)?))?;
         say!("{}", unit.name());
         Ok(())
     }

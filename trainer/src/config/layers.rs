@@ -33,19 +33,34 @@ pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
 }
 
 pub fn merged(mut below: Value, files: &[PathBuf], overrides: &[String]) -> Result<Value> {
-    lay_files(&mut below, files)?;
+    let layers: Vec<Value> = files.iter().map(|path| read(path)).collect::<Result<_>>()?;
+    layers.iter().for_each(|layer| lay_over(&mut below, layer.clone()));
     set(&mut below, overrides)?;
-    refuse_hidden(&below, overrides)?;
+    refuse_hidden(&below, (files, &layers), overrides)?;
     Ok(below)
 }
 
-/// Refuses to set a key whose value another key replaces.
-fn refuse_hidden(json: &Value, overrides: &[String]) -> Result<()> {
+/// Refuses to set a key whose value another key of a lower layer replaces.
+fn refuse_hidden(json: &Value, (files, layers): (&[PathBuf], &[Value]), overrides: &[String]) -> Result<()> {
+    let set = |key| overrides.iter().find(|entry| entry.split('=').next() == Some(key));
     for (key, stronger) in [("samples", "epochs"), ("validate_every", "validate_epochs")] {
         let value = json[stronger].as_f64().unwrap_or(0.0);
-        let given = overrides.iter().find(|entry| entry.split('=').next() == Some(key));
-        if let Some(entry) = given.filter(|_| value > 0.0) {
+        if value <= 0.0 {
+            continue;
+        }
+        if let Some(entry) = set(key) {
             bail!("--set {entry}: no effect, because {stronger} {value} sets {key}; add --set {stronger}=0");
+        }
+        // The highest file with one of the two keys decides. A run's own configuration has both.
+        let has = |layer: &Value, key| layer.get(key).is_some();
+        let highest = layers.iter().rposition(|layer| has(layer, key) || has(layer, stronger));
+        if let Some(index) =
+            highest.filter(|index| !has(&layers[*index], stronger) && set(stronger).is_none())
+        {
+            bail!(
+                "{}: {key} has no effect, because {stronger} {value} sets it; add \"{stronger}\": 0",
+                files[index].display()
+            );
         }
     }
     Ok(())
@@ -155,6 +170,30 @@ mod tests {
         assert_eq!(set(&["validate_every=7"]).unwrap()["validate_every"], 7);
         let error = set(&["validate_every=7", "validate_epochs=1"]).unwrap_err().to_string();
         assert!(error.contains("validate_epochs 1 sets validate_every"), "{error}");
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("own.json"), r#"{ "epochs": 2.5, "samples": 10 }"#).unwrap();
+        std::fs::write(at("more.json"), r#"{ "samples": 40 }"#).unwrap();
+        std::fs::write(at("none.json"), r#"{ "samples": 40, "epochs": 0 }"#).unwrap();
+        let laid = |names: &[&str], overrides: &[String]| {
+            let files: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();
+            merged(json!({ "epochs": 1 }), &files, overrides)
+        };
+        for names in [&["more.json"][..], &["own.json", "more.json"]] {
+            let error = laid(names, &[]).unwrap_err().to_string();
+            let why = error.strip_prefix(&at("more.json").display().to_string());
+            assert!(
+                why.is_some_and(|why| why.starts_with(": samples has no effect, because epochs")),
+                "{error}"
+            );
+        }
+        for names in [&["own.json"][..], &["none.json"], &["more.json", "own.json"]] {
+            laid(names, &[]).unwrap();
+        }
+        for epochs in ["epochs=0", "epochs=3"] {
+            laid(&["more.json"], &[epochs.to_owned()]).unwrap();
+        }
     }
 
     #[test]

@@ -106,7 +106,14 @@ impl ReviewKey {
             of.split(", ").filter(|part| !others.contains(part)).collect::<Vec<_>>().join(", ")
         };
         if found != self {
-            let (begun, now) = (only_in(&found.judge, &self.judge), only_in(&self.judge, &found.judge));
+            let changed = (only_in(&found.judge, &self.judge), only_in(&self.judge, &found.judge));
+            let (begun, now) = match changed {
+                // In another order.
+                (begun, now) if begun.is_empty() && now.is_empty() => {
+                    (found.judge.clone(), self.judge.clone())
+                }
+                changed => changed,
+            };
             return Err(JournalError::OtherSettings { path: path.to_owned(), begun, now });
         }
         Ok(())
@@ -115,7 +122,6 @@ impl ReviewKey {
 
 fn change(begun: &str, now: &str) -> String {
     match (begun, now) {
-        ("", "") => "with the same settings in another order".to_owned(),
         ("", now) => format!("without {now}"),
         (begun, "") => format!("with {begun}, now without"),
         (begun, now) => format!("with {begun}, now {now}"),
@@ -282,7 +288,7 @@ mod tests {
         let error = refused(b"text", "us, 5 nodes, 1 MiB, from ply 3");
         assert!(error.contains("begun without from ply 3: repeat"), "{error}");
         let error = refused(b"text", "5 nodes, us, 1 MiB");
-        assert!(error.contains("begun with the same settings in another order: repeat"), "{error}");
+        assert!(error.contains("begun with us, 5 nodes, 1 MiB, now 5 nodes, us, 1 MiB: repeat"), "{error}");
         let error = refused(b"other", "us, 5 nodes, 1 MiB");
         assert!(error.contains("of other games"), "{error}");
         let (mut journal, kept) = Journal::open(&path, &key, true, &games).unwrap();

@@ -15,10 +15,10 @@ pub fn why_no_text(text: &[u8]) -> Option<&'static str> {
         [0xfe, 0xff, rest @ ..] if has_text(units(rest, u16::from_be_bytes)) => {
             Some("this text is UTF-16: convert it first, as by `iconv -f utf-16 -t utf-8`")
         }
-        _ if is_mostly_ascii(units(head, u16::from_le_bytes)) => {
+        _ if is_utf16(units(head, u16::from_le_bytes)) => {
             Some("this text is UTF-16: convert it first, as by `iconv -f utf-16le -t utf-8`")
         }
-        _ if is_mostly_ascii(units(head, u16::from_be_bytes)) => {
+        _ if is_utf16(units(head, u16::from_be_bytes)) => {
             Some("this text is UTF-16: convert it first, as by `iconv -f utf-16be -t utf-8`")
         }
         _ if !has_text(head.iter().map(|byte| u16::from(*byte))) => Some("this is a binary file, not PGN"),
@@ -35,11 +35,14 @@ fn has_text(mut units: impl Iterator<Item = u16>) -> bool {
     units.all(|unit| unit >= 9)
 }
 
-/// Whether this is UTF-16 without a byte order mark: in PGN, at least half of the characters are ASCII.
-fn is_mostly_ascii(units: impl Iterator<Item = u16> + Clone) -> bool {
+/// Whether this is the head of a PGN in UTF-16 without a byte order mark: at least half of the characters are ASCII, or a
+/// fifth if the first two are. A tag of a name in another script begins with seven or more.
+fn is_utf16(units: impl Iterator<Item = u16> + Clone) -> bool {
     let all = units.clone().count();
-    let ascii = units.clone().filter(|unit| *unit < 0x7f).count();
-    all >= 2 && 2 * ascii >= all && has_text(units)
+    let is_ascii = |unit: &u16| *unit < 0x7f;
+    let ascii = units.clone().filter(is_ascii).count();
+    let least = if units.clone().take(2).all(|unit| is_ascii(&unit)) { 5 } else { 2 };
+    all >= 2 && least * ascii >= all && has_text(units)
 }
 
 /// Joined Windows files have byte order marks in the middle.
@@ -104,11 +107,22 @@ mod tests {
         let latin_and_cyrillic: Vec<u8> =
             "Жизнь\r\n[Event \"Ж\"]".encode_utf16().flat_map(u16::to_be_bytes).collect();
         assert!(utf16(&latin_and_cyrillic));
+        for tag in [
+            "[Event \"Чемпионат Москвы по шахматам 2020, финал\"]",
+            "[White \"Шахматист\"]\n[Black \"Чемпионка\"]",
+            "[Site \"中国国际象棋甲级联赛中国国际象棋甲级联赛中国国际象棋甲级联赛\"]",
+        ] {
+            for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+                assert!(utf16(&tag.encode_utf16().flat_map(bytes).collect::<Vec<u8>>()), "{tag}");
+            }
+        }
         // 16-bit numbers, also behind what may be a byte order mark, and UTF-32.
         for binary in [
             &b"\x89HDF\r\n\x1a\n\0\0\0"[..],
             b"\x01\0\x02\0\x03\0\x04\0",
             b"A\0\0\0B\0\x20\x4e",
+            b"A\0\x20\x4e\x21\x4e\x22\x4e\x23\x4e",
+            b"A\0B\0\x07\0\x20\x4e",
             b"\xff\xfe\x01\0\x02\0",
             b"\xff\xfe\0\0[\0\0\0",
         ] {

@@ -2,7 +2,7 @@ use memchr::{memchr, memchr2};
 
 use shakmaty::san::SanPlus;
 
-use super::lines::{indented, is_aside, is_blank};
+use super::lines::{indented, is_aside, is_blank, without_byte_order_mark};
 
 /// Returns the offsets where games start, first 0. A part may be several games without tags.
 pub fn game_starts(text: &[u8]) -> Vec<usize> {
@@ -55,7 +55,7 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
                 in_comment = opens_comment(&line[close + 1..]);
                 has_ended = !in_comment && ends_with_result(line);
             }
-        } else if is_tag(line) && before != Before::Nothing && starts_game(before, gap, line) {
+        } else if is_tag(line) && before != Before::Nothing && starts_game(before, gap, has_ended, line) {
             starts_at(start);
             (before, has_tags, has_ended) = (Before::Tags, true, false);
         } else if resembles_tag(line) && before != Before::Moves {
@@ -141,9 +141,13 @@ pub(super) fn resembles_tag(line: &[u8]) -> bool {
 }
 
 /// Whether the tag pair `line` starts a game; `gap`: an empty line precedes. ChessBase leaves empty lines among tags,
-/// but an Event tag after one starts the next game, and the previous game has no moves.
-fn starts_game(before: Before, gap: bool, line: &[u8]) -> bool {
-    before == Before::Moves || gap && indented(line).starts_with(b"[Event ")
+/// but an Event tag after one starts the next game, and the previous game has no moves. An indented tag within moves is
+/// part of a nested comment.
+fn starts_game(before: Before, gap: bool, has_ended: bool, line: &[u8]) -> bool {
+    match before {
+        Before::Moves => gap || has_ended || without_byte_order_mark(line).starts_with(b"["),
+        _ => gap && indented(line).starts_with(b"[Event "),
+    }
 }
 
 fn ends_with_result(line: &[u8]) -> bool {
@@ -188,6 +192,8 @@ mod tests {
         assert_eq!(pieces(&format!("{open}*\n")).len(), 2);
         assert_eq!(pieces(&format!("{open}{{x}} *\n")).len(), 2);
         assert_eq!(last_game_start(open.as_bytes()), None, "the comment may still be closed");
+        let nested = "1. e4 {first {inner} rest\n [White \"x\"]\n end} e5 2. Nf3 Nc6 *\n";
+        assert_eq!(pieces(&format!("{nested} [White \"y\"]\n\n*\n\n [White \"z\"]\n\n*\n")).len(), 3);
         assert_eq!(pieces("1. e4 ; no { brace\n[Event \"a\"]\n\n*").len(), 2);
         for comment in [
             "\n\n[Event \"x\"]",

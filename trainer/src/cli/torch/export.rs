@@ -1,7 +1,7 @@
 use anyhow::{Result, bail};
-use engine::base::words::counted;
 
 use crate::base::files::make_folder_of;
+use crate::base::progress::grouped;
 use crate::cli::export::ExportArgs;
 use crate::judge::export::{network, onnx, unrolled, write_network};
 use crate::learn::torch::{Checkpoint, checkpoint};
@@ -25,6 +25,6 @@ pub fn export(args: &ExportArgs) -> Result<()> {
         make_folder_of(path)?;
         checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
     }
-    say!("{}, {}", network.describe(), counted(loaded.progress.samples, "sample"));
+    say!("{}, {}", network.describe(), grouped(loaded.progress.samples, "sample"));
     Ok(())
 }

@@ -135,9 +135,10 @@ impl Store {
         self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
 
-    /// Games that are finished, in the files or waiting.
-    pub fn finished(&self) -> u64 {
-        self.games() + self.waiting().count() as u64
+    /// How many of the first `games` games are finished, in the files or waiting.
+    pub fn finished_of(&self, games: u64) -> u64 {
+        let end = self.numbers.start.saturating_add(games);
+        self.games().min(games) + self.waiting().filter(|number| *number < end).count() as u64
     }
 
     /// Whether a game is finished, in the files or not.
@@ -280,7 +281,7 @@ mod tests {
         }
         let mut store = open(true).unwrap();
         assert_eq!((store.begun(), store.held()), (vec![pending(0, false)], BTreeSet::from([0, 1])));
-        assert_eq!((store.games(), store.finished()), (0, 1));
+        assert_eq!((store.games(), store.finished_of(2), store.finished_of(1)), (0, 1, 0));
         store.push(pending(0, true)).unwrap();
         assert_eq!((store.games(), store.close().unwrap()), (2, 1));
         assert!(open(false).is_err());

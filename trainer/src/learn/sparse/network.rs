@@ -187,7 +187,7 @@ impl SparseModel {
         })
     }
 
-    /// Raises win, draw and loss to the power `factor`, up to their sum.
+    /// Raises win, draw and loss to the power `factor` and scales them to the sum 1.
     pub fn scale_value(&mut self, factor: f32) {
         for tensor in [&mut self.value_out_weight, &mut self.value_out_bias] {
             tensor.w.iter_mut().for_each(|weight| *weight *= factor);

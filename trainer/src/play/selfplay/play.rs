@@ -235,11 +235,12 @@ pub struct GameQueue {
 }
 
 impl GameQueue {
-    /// Deals the first `games` games of the store.
+    /// Deals the first `games` games of the store, which keeps begun games after them.
     pub fn of(store: &Store, games: u64) -> GameQueue {
         let first = store.numbers().start;
         let (next, end) = (first + store.games(), first.saturating_add(games));
-        GameQueue { unfinished: store.begun().into(), held: store.held(), next, end }
+        let unfinished = store.begun().into_iter().filter(|game| game.number < end).collect();
+        GameQueue { unfinished, held: store.held(), next, end }
     }
 
     /// Games already begun come first.
@@ -309,9 +310,7 @@ pub fn play(
     stop: &AtomicBool,
 ) -> Result<SelfPlayReport> {
     let context = SelfPlayContext::new(&plan.rules, plan.seed, networks)?;
-    let end = store.numbers().start.saturating_add(plan.games);
-    let waiting = store.waiting().filter(|number| *number < end).count() as u64;
-    let left = plan.games.saturating_sub(store.games()) - waiting;
+    let left = plan.games - store.finished_of(plan.games);
     let (sender, messages) = unbounded();
     let queue = Mutex::new(GameQueue::of(&store, plan.games));
     let (left, halt) = (AtomicU64::new(left), AtomicBool::new(left == 0));

@@ -202,6 +202,34 @@ fn a_finished_game_that_waits_for_earlier_ones_is_counted_once() {
 }
 
 #[test]
+fn fewer_games_leave_later_ones_that_were_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = StoreOptions {
+        folder: folder.path().into(),
+        chunk_size: 1 << 20,
+        save_every: std::time::Duration::from_secs(600),
+        resume: true,
+        numbers: 0..u64::MAX,
+    };
+    let open = || Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
+    let rules = SelfPlayRules { workers: 1, ..short() };
+    let mut store = open();
+    let begun = [1, 4, 5].map(|number| PendingGame { number, ..PendingGame::default() });
+    begun.iter().for_each(|game| store.push(game.clone()).unwrap());
+    store.close().unwrap();
+    let play = |games: u64| {
+        let plan = SelfPlayPlan { rules: rules.clone(), seed: 1, games };
+        let networks = SelfPlayNetworks { network: Arc::new(RecordingBackend::default()), other: None };
+        play(&plan, &networks, open(), &ProgressBar::hidden(), &AtomicBool::new(false)).unwrap()
+    };
+    let fewer = play(3);
+    assert_eq!((fewer.games, fewer.waiting, fewer.stopped, fewer.stats.games), (3, 0, false, 3));
+    assert_eq!(open().begun(), begun[1..]);
+    let all = play(6);
+    assert_eq!((all.games, all.waiting, all.stopped, all.stats.games), (6, 0, false, 3));
+}
+
+#[test]
 fn a_part_of_the_games_is_the_same_alone_as_among_all() {
     let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
     let rules = SelfPlayRules {

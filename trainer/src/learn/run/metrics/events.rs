@@ -5,7 +5,7 @@
 
 use prost::Message;
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -97,8 +97,7 @@ impl Events {
     fn write(&mut self, event: Event) {
         let Some(file) = &mut self.file else { return };
         // Writes to a file whose folder was removed do not fail.
-        let is_there = self.path.exists().then_some(()).ok_or_else(|| ErrorKind::NotFound.into());
-        if let Err(error) = is_there.and_then(|()| write(file, event)) {
+        if let Err(error) = self.path.metadata().and_then(|_| write(file, event)) {
             warn(&self.path, &error);
             self.file = None;
         }
