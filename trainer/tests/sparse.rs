@@ -204,7 +204,7 @@ fn a_teacher_keeps_what_the_first_weights_know() {
         let sources = if teacher.is_empty() { json!([games]) } else { json!([games, kept]) };
         let mut config = config();
         config["model"] = json!({ "family": "sparse", "policy": 640, "value": 512, "hidden": 64 });
-        (config["sources"], config["lr"], config["average_samples"]) = (sources, 0.0005.into(), 64.into());
+        (config["sources"], config["lr"], config["average_samples"]) = (sources, 0.0007.into(), 64.into());
         write_config(at, &config);
         let init = first.to_str().expect("text");
         succeeds(at, &["train", "--config", "config.json", "--run", run, "--init", init]);
