@@ -1,5 +1,6 @@
 //! With hashed evaluations.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -173,17 +174,21 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
     assert!(many as u64 * 2 > session.evaluated, "{full} of {} batches are full", sizes.len());
 }
 
-#[test]
-fn a_finished_game_that_waits_for_earlier_ones_is_counted_once() {
-    let folder = tempfile::tempdir().unwrap();
+fn resumed(folder: &Path) -> Store {
     let out = StoreOptions {
-        folder: folder.path().into(),
+        folder: folder.into(),
         chunk_size: 1 << 20,
         save_every: std::time::Duration::from_secs(600),
         resume: true,
         numbers: 0..u64::MAX,
     };
-    let open = || Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
+    Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap()
+}
+
+#[test]
+fn a_finished_game_that_waits_for_earlier_ones_is_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || resumed(folder.path());
     let mut store = open();
     let rules = SelfPlayRules { workers: 1, ..short() };
     let game = played(&rules, 1).remove(2);
@@ -204,14 +209,7 @@ fn a_finished_game_that_waits_for_earlier_ones_is_counted_once() {
 #[test]
 fn fewer_games_leave_later_ones_that_were_begun() {
     let folder = tempfile::tempdir().unwrap();
-    let out = StoreOptions {
-        folder: folder.path().into(),
-        chunk_size: 1 << 20,
-        save_every: std::time::Duration::from_secs(600),
-        resume: true,
-        numbers: 0..u64::MAX,
-    };
-    let open = || Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
+    let open = || resumed(folder.path());
     let rules = SelfPlayRules { workers: 1, ..short() };
     let mut store = open();
     let begun = [1, 4, 5].map(|number| PendingGame { number, ..PendingGame::default() });
