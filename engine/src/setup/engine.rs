@@ -31,7 +31,7 @@ pub struct Engine {
 
     refused: Refusals,
     network: Option<LoadedNetwork>,
-    /// Notes of the last loading, which the same network with other settings need not repeat.
+    /// Notes that the last loading of a network gave. Those that the next one gives again are not repeated.
     noted: Vec<String>,
     pool: Option<Pool>,
     cache: Option<Arc<EvalCache>>,

@@ -150,8 +150,8 @@ impl Session {
         }
     }
 
-    /// Comments on the last position, in place of an earlier note of this engine. Undoing brings back trees that have
-    /// the note too.
+    /// Writes a hint as a comment on the last position, over an earlier hint of this engine. It is no edit to undo, so
+    /// the earlier trees, which undo brings back, get it too.
     pub fn note_hint(&mut self, note: &str, engine: &str) {
         self.is_played = true;
         let earlier = self.edits.iter_mut().map(|edited| &mut edited.tree);

@@ -114,7 +114,7 @@ impl Oracle {
 }
 
 impl Kept {
-    /// After an error, the process is not kept.
+    /// An error ends the process.
     async fn ask(&mut self, spec: &EngineSpec, exercise: &Exercise) -> Result<Heard, String> {
         let process = self.process.get_or_insert_with(|| Process::start(spec));
         let heard = process.search(self.asked, exercise).await;

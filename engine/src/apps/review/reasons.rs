@@ -56,7 +56,7 @@ pub enum Motif {
     Promotion {
         by: Square,
     },
-    /// Takes the piece that has just taken a smaller one.
+    /// The opponent takes back a piece that took one of less value.
     TakesBack {
         lost: Role,
         gained: Role,

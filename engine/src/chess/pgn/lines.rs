@@ -87,7 +87,7 @@ pub(super) fn indented(line: &[u8]) -> &[u8] {
     without_byte_order_mark(line).trim_ascii_start()
 }
 
-/// Whether a line that is not blank is escaped or a comment: it may stand anywhere, even among tags.
+/// Whether a line is an escape (`%`) or a comment (`;`), which may stand anywhere, even among tags. It must not be blank.
 pub(super) fn is_aside(line: &[u8]) -> bool {
     line[0] == b'%' || indented(line).starts_with(b";")
 }
