@@ -3,12 +3,16 @@
 use std::process::Command;
 
 fn main() {
-    let commit = git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
-        .or_else(|| std::env::var("PHILIDOR_COMMIT").ok())
-        .unwrap_or_else(|| "unknown".to_owned());
-    println!("cargo::rustc-env=PHILIDOR_COMMIT={commit}");
+    // A given commit wins: packages are built from sources without git.
     println!("cargo::rerun-if-env-changed=PHILIDOR_COMMIT");
     println!("cargo::rerun-if-changed=src");
+    if let Ok(commit) = std::env::var("PHILIDOR_COMMIT") {
+        println!("cargo::rustc-env=PHILIDOR_COMMIT={commit}");
+        return;
+    }
+    let commit = git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+        .unwrap_or_else(|| "unknown".to_owned());
+    println!("cargo::rustc-env=PHILIDOR_COMMIT={commit}");
     // HEAD says which branch, the log of HEAD changes with every commit; without git there is
     // nothing to watch.
     for file in ["HEAD", "logs/HEAD"] {
