@@ -1,7 +1,7 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, EarlierMatch, Explored, Headline, LibraryGame, Message, OpeningChoice, PositionView, RunDetails, TreeView,
+ * @import {Curves, EarlierMatch, Explored, Headline, LibraryGame, Load, Message, OpeningChoice, PositionView, RunDetails, TreeView,
  *   Verdicts} from './types.js'
  * @import {Desk} from './puzzles/solving.js'
  */
@@ -213,10 +213,16 @@ export async function books() {
 /**
  * @param {number} run
  * @param {number} points at most, per curve
+ * @param {number} [smoothing] time constant as a share of the run; 0 for none
  * @returns {Promise<Curves | null>} null after an error
  */
-export function curves(run, points) {
-  return get(`/api/runs/${run}/curves?points=${points}`);
+export function curves(run, points, smoothing = 0) {
+  return get(`/api/runs/${run}/curves?points=${points}&smoothing=${smoothing}`);
+}
+
+/** How busy the server's machine is. @returns {Promise<Load | null>} null after an error */
+export function machineLoad() {
+  return get('/api/load');
 }
 
 /** @param {number} run @returns {Promise<RunDetails | null>} */

@@ -161,8 +161,10 @@
  * @property {string[]} boards
  * @property {'free' | 'stopping' | 'started'} control
  * @property {boolean} finished
+ * @property {boolean} quiet no report for long
  * @property {boolean} can_resume
  *
+ * @typedef {{cores: number, busy: number, used: number, memory: number}} Load `busy` is a share of all cores; bytes
  * @typedef {Record<string, [number[], (number | null)[]]>} Curves x and y of every curve, by name; null is a gap
  * @typedef {{against: string, games: [number, number, number], score: number, elo: string}} ArenaRow
  * @typedef {{iteration: number, verdict: string, worse: string | null, rows: ArenaRow[]}} ArenaIteration

@@ -64,7 +64,9 @@ export function runCard(run, isChosen, isCompared, on) {
           ${run.kl === null ? nothing : row('KL', html`${number(run.kl)}${run.kl_state
             ? html` <b class=${run.kl_state}>${run.kl_state}</b>` : nothing}`)}
           ${run.time_s === null ? nothing : row('Time', duration(run.time_s))}
-          ${run.finished ? row('State', 'finished') : run.seconds_left === null ? nothing : row('Time left', run.seconds_left < 1 ? 'done' : duration(run.seconds_left))}
+          ${run.finished ? row('State', 'finished') : run.quiet ? row('State', 'paused or ended: no reports') : nothing}
+          ${run.finished || run.seconds_left === null ? nothing
+            : row(run.quiet ? 'Left when it goes on' : 'Time left', run.seconds_left < 1 ? 'done' : duration(run.seconds_left))}
           ${age === null ? nothing : row('Last report', `${duration(age)} ago`)}
         </dl>
         ${run.samples !== null && run.total_samples ? html`

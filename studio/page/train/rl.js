@@ -8,6 +8,9 @@ import { html, nothing, svg } from '../vendor/lit-html.js';
 /** Networks in the plot. */
 const PLOTTED = 40;
 
+/** Iterations in the table. */
+const LISTED = 60;
+
 /** A network's name in words. @param {string} name `start`, or the number of an iteration */
 function networkName(name) {
   if (name === 'start') return 'first network';
@@ -15,7 +18,7 @@ function networkName(name) {
 }
 
 /** @type {Record<string, string>} */
-const OPPONENTS = { best: 'best network so far', older: 'older networks', start: 'first network' };
+export const OPPONENTS = { best: 'best network so far', older: 'older networks', start: 'first network' };
 
 /** @param {number} value with a sign */
 function signed(value) {
@@ -86,7 +89,7 @@ export function rlDetails(rl) {
         <div class="scrolled" tabindex="0" role="region" aria-label="Arena results">
           <table class="results arena">
             <thead><tr><th>Iteration</th><th>Verdict</th><th>Against</th><th>Games</th><th>Score</th><th>Elo</th></tr></thead>
-            <tbody>${[...rl.iterations].reverse().map(({ iteration, verdict, rows }) => rows.map((row, index) => html`
+            <tbody>${rl.iterations.slice(-LISTED).reverse().map(({ iteration, verdict, rows }) => rows.map((row, index) => html`
               <tr>${index === 0 ? html`<th scope="rowgroup" rowspan=${rows.length}>${iteration}</th>
                 <td rowspan=${rows.length} class=${verdict}>${verdict}</td>` : nothing}${matchWords(row)}</tr>`))}</tbody>
           </table>

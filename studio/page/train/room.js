@@ -1,15 +1,18 @@
 /**
  * The room of training runs.
  *
- * @import {Curves, LiveBoard, Run, RunDetails} from '../types.js'
- * @import {NamedRun} from './charts.js'
+ * @import {Values} from '../memory.js'
+ * @import {Curves, LiveBoard, Load, Run, RunDetails} from '../types.js'
+ * @import {Axis, NamedRun} from './charts.js'
  */
 import { BoardGrid } from '../boards.js';
-import { act, curves as getCurves, runDetails } from '../server.js';
+import { recall, remember, valuesOf } from '../memory.js';
+import { act, curves as getCurves, machineLoad, runDetails } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { calibration } from './calibration.js';
 import { runCard } from './card.js';
-import { boundKey, drawChart, loadPlot, merged, plan } from './charts.js';
+import { ChartBoard, arenaCurves, boundKey, drawn, gatesOf, loadPlot, merged, placeOn, plan } from './charts.js';
+import { loadView } from './load.js';
 import { rlDetails } from './rl.js';
 
 /** Per curve: about one per pixel. */
@@ -17,6 +20,12 @@ const POINTS = 500;
 
 /** Between two readings of the curves. */
 const REFRESH_MS = 2000;
+
+/** Time constants of the smoothing, as shares of the run. */
+const SMOOTHINGS = [0, 0.005, 0.01, 0.02, 0.05, 0.1];
+
+/** Names of the axes; a step of `rl` is an iteration. @type {Record<Axis, string>} */
+const AXES = { step: 'step', time_s: 'hours', samples: 'samples' };
 
 const QUESTIONS = {
   pause: {
@@ -42,8 +51,15 @@ export class TrainRoom {
   #compared = new Set();
   /** Curves of the chosen and the compared runs. @type {NamedRun[]} */
   #curves = [];
+  /** The same, smoothed. @type {NamedRun[] | null} */
+  #smoothed = null;
+  #charts = new ChartBoard();
+  /** How the charts are drawn. @type {Values} */
+  #settings = recall('charts');
   /** @type {RunDetails | null} */
   #details = null;
+  /** @type {Load | null} */
+  #load = null;
   /** The command that waits for confirmation. @type {{run: Run, command: 'pause' | 'resume'} | null} */
   #question = null;
   /** @type {string | null} */
@@ -58,7 +74,10 @@ export class TrainRoom {
   /** @param {HTMLElement} root */
   constructor(root) {
     this.#root = root;
-    setInterval(() => this.#refresh(), REFRESH_MS);
+    setInterval(() => {
+      this.#refresh();
+      this.#measure();
+    }, REFRESH_MS);
     addEventListener('resize', () => this.#drawCharts());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#drawCharts());
   }
@@ -82,15 +101,41 @@ export class TrainRoom {
     this.#draw();
     this.#read = '';
     this.#refresh();
+    this.#measure();
+  }
+
+  async #measure() {
+    if (!this.#isShown || document.hidden) return;
+    this.#load = await machineLoad();
+    this.#draw();
   }
 
   /** @param {number} id */
   #choose(id) {
     this.#chosen = id;
     this.#curves = [];
+    this.#smoothed = null;
     this.#details = null;
     this.#draw();
     this.#refresh();
+  }
+
+  /** @param {HTMLFormElement} form */
+  #set(form) {
+    this.#settings = valuesOf(form, this.#settings);
+    remember('charts', this.#settings);
+    this.#draw();
+    this.#drawCharts();
+    this.#refresh();
+  }
+
+  get #smoothing() {
+    return SMOOTHINGS.find((share) => String(share) === this.#settings.smoothing) ?? 0;
+  }
+
+  /** @returns {Axis} */
+  get #axis() {
+    return this.#settings.axis === 'time_s' || this.#settings.axis === 'samples' ? this.#settings.axis : 'step';
   }
 
   /** @param {number} id @param {boolean} isCompared */
@@ -113,42 +158,60 @@ export class TrainRoom {
     const run = this.#runs[this.#chosen];
     if (!run || !this.#isShown || this.#isReading) return;
     const wanted = [run, ...this.#runs.filter((other) => this.#compared.has(other.id) && other.id !== run.id)];
-    const state = wanted.map(({ id, lines, stage }) => `${id} ${lines} ${stage}`).join();
+    const smoothing = this.#smoothing;
+    const state = wanted.map(({ id, lines, stage }) => `${id} ${lines} ${stage}`).join() + smoothing;
     if (state === this.#read) return;
     this.#isReading = true;
-    const [details, ...curves] = await Promise.all([runDetails(run.id), ...wanted.map(({ id }) => getCurves(id, POINTS))]);
+    const curvesOf = (/** @type {number} */ share) => Promise.all(wanted.map(({ id }) => getCurves(id, POINTS, share)));
+    const [details, curves, smoothed] = await Promise.all([runDetails(run.id), curvesOf(0), smoothing > 0 ? curvesOf(smoothing) : null]);
     this.#isReading = false;
     if (this.#chosen !== run.id || curves.some((read) => !read)) return;
     this.#details = details;
-    this.#curves = wanted.map(({ name }, index) => ({ name, curves: this.#withBounds(/** @type {Curves} */ (curves[index]), index) }));
+    const named = (/** @type {(Curves | null)[]} */ read) => wanted.map(({ name }, index) => ({ name, curves: read[index] ?? {} }));
+    this.#curves = named(curves.map((read, index) => this.#withOwn(read ?? {}, index)));
+    this.#smoothed = smoothed && named(smoothed);
     this.#read = state;
     this.#draw();
     await this.#drawCharts();
   }
 
-  /** Adds the bounds of the KL divergence as curves. @param {Curves} curves @param {number} index @returns {Curves} */
-  #withBounds(curves, index) {
+  /** Adds the arena, and the bounds of the KL divergence, as curves of the chosen run. @param {Curves} curves @param {number} index @returns {Curves} */
+  #withOwn(curves, index) {
     const rl = this.#details?.rl;
-    const kl = curves.kl?.[0];
-    if (!rl || !kl || index > 0) return curves;
+    if (!rl || index > 0) return curves;
+    const kl = curves.kl?.[0] ?? [];
     const ends = [kl[0], kl[kl.length - 1]];
     /** @type {Curves} */
     const bounds = {};
     for (const [which, bound] of Object.entries({ warn: rl.kl_warn, alarm: rl.kl_alarm })) {
       // A huge bound stands for none.
-      if (bound !== null && bound < 1000) bounds[boundKey(which)] = [ends, [bound, bound]];
+      if (kl.length > 0 && bound !== null && bound < 1000) bounds[boundKey(which)] = [ends, [bound, bound]];
     }
-    return { ...curves, ...bounds };
+    return { ...curves, ...bounds, ...arenaCurves(rl) };
   }
 
   async #drawCharts() {
     if (this.#curves.length === 0 || !this.#isShown) return;
-    const x = this.#runs[this.#chosen]?.kind === 'rl' ? 'iteration' : 'step';
+    const isRl = this.#runs[this.#chosen]?.kind === 'rl';
     const Plot = await loadPlot();
-    const curves = merged(this.#curves);
+    const axis = this.#axis;
+    const settings = { axis, logX: Boolean(this.#settings.log_x), logY: Boolean(this.#settings.log_y) };
+    const ready = (/** @type {NamedRun[]} */ runs) => merged(runs.map(({ name, curves }, index) => (
+      { name, curves: drawn(curves, placeOn(this.#curves[index].curves, axis), settings) })));
+    const rl = this.#details?.rl;
+    const place = placeOn(this.#curves[0].curves, axis);
+    const drawing = {
+      curves: ready(this.#curves),
+      smoothed: this.#smoothed && ready(this.#smoothed),
+      gates: rl ? gatesOf(rl).map(({ x, verdict }) => ({ x: place(x), verdict })) : [],
+      x: axis === 'step' && isRl ? 'iteration' : AXES[axis],
+      settings,
+    };
+    const elements = /** @type {HTMLElement[]} */ ([...this.#root.querySelectorAll('.chart')]);
+    this.#charts.keep(elements);
     for (const chart of plan(this.#curves)) {
-      const element = this.#root.querySelector(`[data-chart="${chart.title}"]`);
-      if (element instanceof HTMLElement) drawChart(Plot, element, chart, curves, x);
+      const element = elements.find((figure) => figure.dataset.chart === chart.title);
+      if (element) this.#charts.draw(Plot, element, chart, drawing);
     }
   }
 
@@ -159,6 +222,7 @@ export class TrainRoom {
     const boards = this.#runs[this.#chosen]?.boards ?? [];
     render(html`
       <h2>Training runs</h2>
+      ${this.#load ? loadView(this.#load) : html`<p class="small load">This machine: …</p>`}
       ${this.#runs.length === 0 ? help : nothing}
       <p class="error" role="alert">${this.#error ?? nothing}</p>
       <div class="runs">${this.#runs.map((run) => runCard(run, run.id === this.#chosen, this.#compared.has(run.id), {
@@ -170,6 +234,7 @@ export class TrainRoom {
           this.#draw();
         },
       }))}</div>
+      ${this.#curves.length > 0 ? this.#chartSettings() : nothing}
       <div class="charts">
         ${plan(this.#curves).map((chart) => html`
           <figure class="chart" data-chart=${chart.title}>
@@ -186,6 +251,23 @@ export class TrainRoom {
     this.#grid?.show(boards);
     const dialog = this.#root.querySelector('dialog');
     if (dialog && !dialog.open) dialog.showModal();
+  }
+
+  #chartSettings() {
+    const settings = this.#settings;
+    const percent = (/** @type {number} */ share) => `over ${100 * share} % of the run`;
+    return html`
+      <form class="buttons settings" aria-label="Charts" @change=${(/** @type {Event} */ event) =>
+        this.#set(/** @type {HTMLFormElement} */ (event.currentTarget))}>
+        <label class="inline">Smoothing
+          <select name="smoothing">${SMOOTHINGS.map((share) => html`
+            <option value=${share} ?selected=${share === this.#smoothing}>${share === 0 ? 'none' : percent(share)}</option>`)}</select></label>
+        <label class="inline">Against
+          <select name="axis">${Object.entries(AXES).map(([axis, name]) => html`
+            <option value=${axis} ?selected=${axis === this.#axis}>${axis === 'step' ? 'steps' : name}</option>`)}</select></label>
+        <label class="inline"><input type="checkbox" name="log_x" .checked=${Boolean(settings.log_x)}> logarithmic across</label>
+        <label class="inline"><input type="checkbox" name="log_y" .checked=${Boolean(settings.log_y)}> logarithmic values</label>
+      </form>`;
   }
 
   /** @param {{run: Run, command: 'pause' | 'resume'}} question */

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::control::{RunCommand, RunControl, Trainers};
 use super::follow::{RunFollower, RunKind};
 use super::series::Point;
+use super::smooth::smoothed;
 use super::thin::thinned;
 use crate::boards::{Boards, LiveBoard};
 use crate::play::ActionError;
@@ -49,6 +50,8 @@ pub struct RunView {
     pub boards: Vec<String>,
     pub control: RunControl,
     pub finished: bool,
+    /// It has probably been paused, or was killed.
+    pub quiet: bool,
     pub can_resume: bool,
 }
 
@@ -121,11 +124,16 @@ impl RunBoard {
         (runs.iter().enumerate().map(|(id, run)| self.view(id, run)).collect(), more)
     }
 
-    /// Thins each curve to `points`; `None` if there is no such run.
-    pub fn curves(&self, id: usize, points: usize) -> Option<Vec<NamedCurve>> {
+    /// Smooths each curve over a share of the run (0 for not), and thins it to `points`; `None` if there is no such
+    /// run.
+    pub fn curves(&self, id: usize, points: usize, smoothing: f64) -> Option<Vec<NamedCurve>> {
         let runs = self.lock();
         let curves = runs.get(id)?.series().curves();
-        Some(curves.map(|(name, curve)| (name.to_owned(), thinned(curve, points))).collect())
+        let shown = |curve: &[Point]| match smoothing > 0.0 {
+            true => thinned(&smoothed(curve, smoothing), points),
+            false => thinned(curve, points),
+        };
+        Some(curves.map(|(name, curve)| (name.to_owned(), shown(curve))).collect())
     }
 
     /// `None` if there is no such run.
@@ -199,6 +207,7 @@ impl RunBoard {
             boards: run.live().boards.iter().map(|(game, _)| format!("run/{id}/{game}")).collect(),
             control: self.trainers.control(folder),
             finished: is_finished(run),
+            quiet: run.is_quiet(),
             can_resume: self.trainers.can_resume(),
         }
     }
@@ -222,9 +231,11 @@ mod tests {
             (&list[0]["name"], &list[0]["lr"], &list[0]["done"]),
             (&"first".into(), &0.25.into(), &2.0.into())
         );
-        let curves = board.curves(0, 100).unwrap();
+        let curves = board.curves(0, 100, 0.0).unwrap();
         assert_eq!(curves[0], ("lr".to_owned(), vec![(1.0, 0.5), (2.0, 0.25)]));
-        assert!(board.curves(1, 100).is_none());
+        assert_eq!(board.curves(0, 100, 0.001).unwrap()[0].1, [(1.0, 0.5), (2.0, 0.25)]);
+        assert!(board.curves(0, 100, 1.0).unwrap()[0].1[1].1 > 0.3);
+        assert!(board.curves(1, 100, 0.0).is_none());
     }
 
     #[tokio::test]

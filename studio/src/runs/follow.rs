@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::live::LiveFollower;
 use super::rl::RlFacts;
-use super::series::RunSeries;
+use super::series::{Point, RunSeries};
 
 /// Bytes per poll; between two polls, others can get the lock of the runs.
 const CHUNK: usize = 4 << 20;
@@ -20,6 +20,10 @@ const LONGEST_LINE: usize = 1 << 20;
 
 /// Bytes compared to notice that the file was rewritten.
 const TAIL: usize = 64;
+
+/// A run is quiet after this many seconds, and this many times the interval of its last two reports.
+const QUIET_S: f64 = 60.0;
+const QUIET_INTERVALS: f64 = 5.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -51,6 +55,8 @@ pub struct RunFollower {
     modified: Option<SystemTime>,
     problem: Option<String>,
     total_samples: Option<f64>,
+    /// Limit of the training time.
+    minutes: Option<f64>,
     kind: Option<RunKind>,
 }
 
@@ -71,6 +77,7 @@ impl RunFollower {
             modified: None,
             problem: None,
             total_samples: None,
+            minutes: None,
             kind: None,
         }
     }
@@ -121,15 +128,46 @@ impl RunFollower {
         self.kind
     }
 
-    /// Estimates the time to the configured samples of a `train` run, or to the iterations or the time limit of an `rl`
-    /// run.
+    /// Estimates the time to the configured samples or minutes of a `train` run, or to the iterations or the time limit
+    /// of an `rl` run.
     pub fn seconds_left(&self) -> Option<f64> {
         if self.kind == Some(RunKind::Rl) {
             return self.rl_seconds_left();
         }
-        let left = self.total_samples? - self.series.last("samples")?;
-        let speed = self.series.last("samples_per_s").filter(|speed| *speed > 0.0)?;
-        Some((left / speed).max(0.0))
+        let by_samples = || {
+            let left = self.total_samples? - self.series.last("samples")?;
+            Some(left / self.recent_speed()?)
+        };
+        let by_clock = || Some(60.0 * self.minutes? - self.series.last("time_s")?);
+        let left = by_samples().into_iter().chain(by_clock()).reduce(f64::min)?;
+        Some(left.max(0.0))
+    }
+
+    /// Samples per second over the last tenth of the reports, with the validations between them.
+    fn recent_speed(&self) -> Option<f64> {
+        let measured = || {
+            let (samples, times) = (self.series.curve("samples")?, self.series.curve("time_s")?);
+            let back = (samples.len() / 10).max(1);
+            let since = |curve: &[Point]| {
+                let last = curve.last()?;
+                Some(last.1 - curve.get(curve.len().checked_sub(1 + back)?)?.1)
+            };
+            let speed = since(samples)? / since(times)?;
+            (samples.len() == times.len() && speed.is_finite() && speed > 0.0).then_some(speed)
+        };
+        measured().or_else(|| self.series.last("samples_per_s").filter(|speed| *speed > 0.0))
+    }
+
+    /// Whether no report has come for so long that the trainer has probably ended.
+    pub fn is_quiet(&self) -> bool {
+        let since = |time: SystemTime| SystemTime::now().duration_since(time).unwrap_or_default();
+        let active = self.modified.max(self.live.modified());
+        let times = self.series.curve("time_s").unwrap_or_default();
+        let interval = match times {
+            [.., before, last] => (last.1 - before.1).max(0.0),
+            _ => 0.0,
+        };
+        active.is_some_and(|time| since(time).as_secs_f64() > QUIET_S.max(QUIET_INTERVALS * interval))
     }
 
     fn rl_seconds_left(&self) -> Option<f64> {
@@ -137,7 +175,7 @@ impl RunFollower {
         let each = self.series.last("time_s")? / done.max(1.0);
         let by_count = self.live.iterations.map(|count| (count as f64 - done).max(0.0) * each);
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64();
-        let by_clock = self.live.until_s.map(|until| (until - now).max(0.0));
+        let by_clock = self.live.until_s.filter(|_| !self.is_quiet()).map(|until| (until - now).max(0.0));
         by_count.into_iter().chain(by_clock).reduce(f64::min)
     }
 
@@ -238,7 +276,8 @@ impl RunFollower {
         self.kind = Some(if exists("state.json") { RunKind::Rl } else { RunKind::Train });
         let text = std::fs::read(self.folder.join("config.json")).unwrap_or_default();
         let config: Value = serde_json::from_slice(&text).unwrap_or_default();
-        self.total_samples = config["samples"].as_f64().filter(|samples| *samples > 0.0);
+        let limit = |key: &str| config[key].as_f64().filter(|limit| *limit > 0.0);
+        (self.total_samples, self.minutes) = (limit("samples"), limit("minutes"));
         self.rl.configure(&config);
     }
 }
@@ -284,6 +323,33 @@ mod tests {
             (run.lines(), run.series().last("samples"), run.seconds_left()),
             (2, Some(400.0), Some(6.0))
         );
+    }
+
+    #[test]
+    fn the_time_left_knows_validations_and_the_limit_of_minutes() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("config.json"), "{\"samples\": 4000, \"minutes\": 1}").unwrap();
+        // A hundred samples take a second, and the validations between them another.
+        let report = |n: u32| {
+            format!("{{\"step\":{n},\"samples\":{},\"time_s\":{},\"samples_per_s\":100}}\n", 100 * n, 2 * n)
+        };
+        let mut run = RunFollower::new(folder.path().to_owned());
+        append(folder.path(), &report(1));
+        run.poll();
+        assert_eq!(run.seconds_left(), Some(39.0));
+        (2..=20).for_each(|n| append(folder.path(), &report(n)));
+        run.poll();
+        assert_eq!(run.seconds_left(), Some(20.0), "by the minutes; by the samples it would be 40");
+        fs::write(folder.path().join("config.json"), "{\"samples\": 2200}").unwrap();
+        fs::write(folder.path().join("metrics.jsonl"), report(9) + &report(10)).unwrap();
+        run.poll();
+        assert_eq!(run.seconds_left(), Some(24.0));
+        assert!(!run.is_quiet());
+        let earlier = SystemTime::now() - std::time::Duration::from_secs(3600);
+        let file = fs::File::options().append(true).open(folder.path().join("metrics.jsonl")).unwrap();
+        file.set_modified(earlier).unwrap();
+        run.poll();
+        assert!(run.is_quiet());
     }
 
     #[test]

@@ -2,16 +2,19 @@
 
 mod thin;
 mod series;
+mod smooth;
 mod rl;
 mod live;
 mod follow;
 mod control;
+mod load;
 mod board;
 
 pub use board::{RunBoard, RunView};
 pub use control::{RunCommand, RunControl, Trainers};
 pub use follow::{Looked, RunFollower, RunKind};
 pub use live::LiveFollower;
+pub use load::{LoadView, MachineLoad};
 pub use rl::{ArenaIteration, ArenaRow, RatedNetwork, RlBounds, RlFacts, RlView};
 pub use series::{Point, RunSeries};
 pub use thin::thinned;

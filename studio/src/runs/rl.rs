@@ -9,7 +9,7 @@ use engine::apps::matches::MatchResults;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-const SHOWN_ITERATIONS: usize = 60;
+const SHOWN_ITERATIONS: usize = 1000;
 
 /// In bytes; a larger file is not read.
 const LARGEST_STATE: u64 = 64 << 20;

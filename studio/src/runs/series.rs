@@ -82,6 +82,10 @@ impl RunSeries {
         named.into_iter()
     }
 
+    pub fn curve(&self, name: &str) -> Option<&[Point]> {
+        Some(&self.curves[*self.places.get(name)?].1.points)
+    }
+
     pub fn last(&self, name: &str) -> Option<f64> {
         let (_, curve) = &self.curves[*self.places.get(name)?];
         (!curve.points.is_empty()).then_some(curve.last)

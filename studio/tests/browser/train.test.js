@@ -91,6 +91,7 @@ const run = (name) => page.getByRole('region', { name: `Run ${name}` });
 test('a run is shown with its curves, and grows while it is watched', async () => {
   await run('growing').getByText('2,000 of 10,000').waitFor();
   await run('growing').getByText('3 min').waitFor();
+  await page.getByText(/processor\s+\d+ % of \d+ cores?, memory\s+[\d.]+ of [\d.]+ GiB/).waitFor();
   await page.locator('.chart[data-chart="Policy loss"] canvas[aria-label*="training 0.6708"]').waitFor();
   await page.locator('.chart[data-chart="Policy loss"] canvas[aria-label*="validation 0.6932"]').waitFor();
   const next = `${report(21)}\n`;
@@ -119,6 +120,7 @@ test('a run of reinforcement learning shows ratings, arena, vetoes, alarms and t
   await page.getByText('Iteration 2: worse in first choice in the endgame 30.1 % of 900.').waitFor();
   await page.getByRole('cell', { name: '3 won, 0 drawn, 1 lost' }).first().waitFor();
   await page.getByText('measures of level 1 are in').waitFor();
+  await page.locator('.chart[data-chart="Score in the arena"] canvas[aria-label$="vetoed at 2"]').waitFor();
   await page.locator('.chart[data-chart="KL from the first network"] canvas[aria-label*="warn 0.4, alarm 0.9"]').waitFor();
   playOn('e2e4', 1);
   // Only boards in view are sent.
@@ -138,6 +140,35 @@ test('runs are compared, and their data downloaded', async () => {
   await run('later').getByLabel('compare').uncheck();
   const file = await downloaded(page, () => run('growing').getByRole('link', { name: 'Download' }).click());
   assert.equal(file.toString(), readFileSync(metrics, 'utf8'));
+});
+
+test('charts are smoothed, logarithmic and against hours, as chosen before, and pointing at one points at all', async () => {
+  const settings = page.getByRole('form', { name: 'Charts' });
+  const loss = page.locator('.chart[data-chart="Policy loss"]');
+  const legend = (chart) => page.locator(`.chart[data-chart="${chart}"] .u-series:not(.raw) .u-value`);
+  await loss.locator('.u-over').scrollIntoViewIfNeeded();
+  await loss.locator('.u-over').hover({ position: { x: 2, y: 50 } });
+  await page.waitForFunction(() => document.querySelector('[data-chart="Learning rate"] .u-value').textContent === '1');
+  assert.deepEqual(await legend('Learning rate').allTextContents(), ['1', '0.01']);
+  const canvas = loss.locator('canvas');
+  const words = async () => Number((await canvas.getAttribute('aria-label')).match(/training ([\d.]+)/)[1]);
+  const last = await words();
+  await settings.getByLabel('Smoothing').selectOption('0.1');
+  await loss.locator('.u-series.raw').first().waitFor({ state: 'attached' });
+  assert.ok(await words() > last, 'a falling curve is above its end in the mean');
+  await settings.getByLabel('logarithmic across').check();
+  await settings.getByLabel('logarithmic values').check();
+  await settings.getByLabel('Against').selectOption('time_s');
+  await loss.locator('.u-legend th', { hasText: 'hours' }).waitFor();
+  await page.reload();
+  await loss.locator('.u-legend th', { hasText: 'hours' }).waitFor();
+  await loss.locator('.u-series.raw').first().waitFor({ state: 'attached' });
+  await settings.getByLabel('Smoothing').selectOption('0');
+  await settings.getByLabel('logarithmic across').uncheck();
+  await settings.getByLabel('logarithmic values').uncheck();
+  await settings.getByLabel('Against').selectOption('step');
+  await loss.locator('.u-series.raw').first().waitFor({ state: 'detached' });
+  assert.deepEqual(page.faults, []);
 });
 
 test('calibration is drawn', async () => {
@@ -178,6 +209,7 @@ test('a run is paused and gone on with, after a question', async () => {
   const earlier = Date.now() / 1000 - 3600;
   for (const name of ['metrics.jsonl', 'live.json']) utimesSync(join(loop, name), earlier, earlier);
   await run('loop').getByText(/60 min ago|1 h/).waitFor();
+  await run('loop').getByText('paused or ended: no reports').waitFor();
   await run('loop').getByRole('button', { name: 'Go on …' }).click();
   await page.getByRole('button', { name: 'Go on', exact: true }).click();
   await page.locator('dialog').waitFor({ state: 'detached' });

@@ -31,7 +31,7 @@ use crate::matches::{FollowedMatches, MatchHandle};
 use crate::play::{ActionError, TableHandle};
 use crate::puzzles::PuzzleDesk;
 use crate::reviews::ReviewDesk;
-use crate::runs::RunBoard;
+use crate::runs::{MachineLoad, RunBoard};
 
 /// In bytes; a PGN may be larger.
 const LONGEST_BODY: usize = 1 << 20;
@@ -61,6 +61,7 @@ pub struct Studio {
     reviews: ReviewDesk,
     matches: MatchHandle,
     runs: RunBoard,
+    load: MachineLoad,
     puzzles: PuzzleDesk,
     explorer: Explorer,
     tables: Tables,
@@ -113,7 +114,8 @@ impl Studio {
         ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
         let (events, access) = (EventSource::new(topics, boards), Arc::new(access));
-        Studio { table, reviews, matches, runs, tables, puzzles, explorer, events, access, budget }
+        let load = MachineLoad::default();
+        Studio { table, reviews, matches, runs, load, tables, puzzles, explorer, events, access, budget }
     }
 }
 
@@ -151,6 +153,7 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/match/pgn", get(matches::match_pgn))
         .route("/api/match/books", get(matches::match_books))
         .route("/api/view", post(show_boards))
+        .route("/api/load", get(runs::machine_load))
         .route("/api/runs/{id}", get(runs::run_details).post(runs::act_run))
         .route("/api/runs/{id}/curves", get(runs::curves))
         .route("/api/runs/{id}/metrics", get(runs::run_metrics))

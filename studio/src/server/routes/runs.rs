@@ -21,6 +21,9 @@ const POINTS: std::ops::RangeInclusive<usize> = 3..=5000;
 pub(super) struct CurvesQuery {
     #[serde(default = "default_points")]
     points: usize,
+    /// Share of the run that a point is the mean over; 0 for no smoothing.
+    #[serde(default)]
+    smoothing: f64,
 }
 
 fn default_points() -> usize {
@@ -34,7 +37,9 @@ pub(super) async fn curves(
 ) -> Response {
     let points = query.points.clamp(*POINTS.start(), *POINTS.end());
     // Thinning a long run is slow and may wait for the reader's lock.
-    let curves = tokio::task::spawn_blocking(move || studio.runs.curves(id, points)).await;
+    let curves =
+        tokio::task::spawn_blocking(move || studio.runs.curves(id, points, query.smoothing.clamp(0.0, 1.0)))
+            .await;
     match curves {
         Ok(Some(curves)) => {
             let object: serde_json::Map<String, serde_json::Value> = curves
@@ -59,6 +64,10 @@ pub(super) async fn run_details(State(studio): State<Studio>, Path(id): Path<usi
         Ok(Some(details)) => Json(details).into_response(),
         _ => no_run(),
     }
+}
+
+pub(super) async fn machine_load(State(studio): State<Studio>) -> Response {
+    Json(studio.load.measure()).into_response()
 }
 
 #[derive(Deserialize)]
