@@ -1,7 +1,7 @@
 use memchr::{memchr, memchr_iter};
 
 /// Bytes in which to look for the end of a comment with nested braces.
-const LONGEST_NESTED_COMMENT: usize = 1 << 16;
+pub(super) const LONGEST_NESTED_COMMENT: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
@@ -133,7 +133,8 @@ fn comment(text: &[u8], at: usize) -> (Part<'_>, usize) {
     (Part::Comment(&text[at + 1..close]), close + 1)
 }
 
-fn balanced_close(text: &[u8], at: usize) -> Option<usize> {
+/// The brace that closes the comment at `at` if all braces between them are pairs.
+pub(super) fn balanced_close(text: &[u8], at: usize) -> Option<usize> {
     let end = text.len().min(at + LONGEST_NESTED_COMMENT);
     let mut depth = 0_usize;
     memchr::memchr2_iter(b'{', b'}', &text[at..end]).map(|found| at + found).find(|brace| {

@@ -26,6 +26,6 @@ pub use game::{BrokenPgn, PgnGame, read_games};
 pub use lines::{TEXT_HEAD, convert_lines, unix_lines, why_no_text, without_byte_order_mark};
 pub use moves::{is_chess960, read_move, san_to_move};
 pub use reader::{GameVisitor, PgnError, ReadGame, Token, each_game};
-pub use split::{game_starts, last_game_start};
+pub use split::{ends_with_result, game_starts, last_game_start};
 pub use tags::{Tags, decoded, encoded};
 pub use tree::{MoveTree, NodeId, Notes, Step};

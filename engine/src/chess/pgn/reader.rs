@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::lexer::{Lexeme, Lexer, Part, line_end};
 use super::lines::{is_aside, is_blank, without_byte_order_mark};
 use super::moves::{Language, NoMove, read_san};
-use super::split::{game_starts, resembles_tag};
+use super::split::{game_starts, quoted_game, resembles_tag};
 use super::tags::{Tags, read_tags, text_of};
 
 const SHOWN: usize = 20;
@@ -169,8 +169,11 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
         self.has_text |= !matches!(lexeme.part, Part::Comment(_) | Part::Nag(_));
         match lexeme.part {
             Part::Word(word) => self.word(word, lexeme, lexer),
-            Part::Comment(comment) => self.token(Token::Comment(comment), lexeme, lexer),
-            Part::OpenComment => self.fail(PgnError::Text("a comment is not closed".into()), lexeme, lexer),
+            Part::Comment(comment) => match quoted_game(comment) {
+                None => self.token(Token::Comment(comment), lexeme, lexer),
+                Some(at) => self.doubtful_comment(at, lexeme, lexer),
+            },
+            Part::OpenComment => self.open_comment(lexeme, lexer),
             Part::Nag(nag) => self.token(Token::Nag(nag), lexeme, lexer),
             Part::Begin => {
                 self.variations.push(lexer.line_at(lexeme.at));
@@ -183,6 +186,26 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
                 self.variations.pop();
             }
         }
+    }
+
+    fn open_comment(&mut self, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        let line = lexer.line_at(lexeme.at);
+        let last = lexer.line_at(lexer.text.trim_ascii_end().len());
+        let skipped =
+            if last > line { format!(": lines {line} to {last} are not read") } else { String::new() };
+        self.fail_at(PgnError::Text(format!("a comment is not closed{skipped}")), line);
+    }
+
+    /// `at` is where the comment has what may be another game.
+    fn doubtful_comment(&mut self, at: usize, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        let line = lexer.line_at(lexeme.at);
+        let game = lexer.line_at(lexeme.at + 1 + at);
+        let last = lexer.line_at(lexeme.end);
+        let why = format!(
+            "a comment has another opening brace, and line {game} in it may begin a game: is its end brace missing? \
+             Lines {line} to {last} are not read"
+        );
+        self.fail_at(PgnError::Text(why), line);
     }
 
     fn word(&mut self, word: &[u8], lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
@@ -268,8 +291,12 @@ impl<'v, V: GameVisitor> GameReader<'v, V> {
     }
 
     fn fail(&mut self, error: PgnError, lexeme: &Lexeme<'_>, lexer: &mut Lexer<'_>) {
+        self.fail_at(error, lexer.line_at(lexeme.at));
+    }
+
+    fn fail_at(&mut self, error: PgnError, line: u64) {
         if self.decided.is_none() {
-            self.decided = Some((Err(error), lexer.line_at(lexeme.at)));
+            self.decided = Some((Err(error), line));
         }
     }
 

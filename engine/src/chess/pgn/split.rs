@@ -1,7 +1,8 @@
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr2_iter};
 
 use shakmaty::san::SanPlus;
 
+use super::lexer::{LONGEST_NESTED_COMMENT, balanced_close};
 use super::lines::{indented, is_aside, is_blank, without_byte_order_mark};
 
 /// Returns the offsets where games start, first 0. A part may be several games without tags.
@@ -30,7 +31,8 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
     let mut before = Before::Nothing;
     let (mut has_tags, mut has_ended, mut gap) = (false, false, false);
     let mut braces = Braces { text, is_complete, next: 0 };
-    let mut in_comment = false;
+    // Where the comment begins that is open at the line's start.
+    let mut comment = None;
     let mut at = 0;
     while at < text.len() {
         let end = memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);
@@ -41,19 +43,26 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
             gap = true;
             continue;
         }
-        if in_comment {
-            if is_aside(line) && memchr(b'}', line).is_none() {
+        if let Some(opened) = comment {
+            let close = memchr(b'}', line);
+            if is_aside(line) && close.is_none() {
                 continue;
             }
-            // A comment ends at its brace, and may quote a tag. An unclosed one ends at the next game's tags.
-            let is_start = || tags_begin_game(text.get(at..).unwrap_or_default(), is_complete);
-            let has_brace = memchr(b'}', line).is_some();
-            if gap && is_tag(line) && !has_brace && is_start() && !braces.close_first(end) {
+            // A comment ends at its brace, and may quote a tag. One without an end brace ends where a game begins.
+            let rest = text.get(at..).unwrap_or_default();
+            let begun = may_begin_game(line, gap, has_ended, (rest, is_complete));
+            // The value of a tag may have braces.
+            let from = if begun == Some(Before::Tags) { end } else { start };
+            if let Some(begun) = begun.filter(|_| !braces.close(opened, from)) {
                 starts_at(start);
-                (before, has_tags, has_ended, in_comment) = (Before::Tags, true, false, false);
-            } else if let Some(close) = memchr(b'}', line) {
-                in_comment = opens_comment(&line[close + 1..]);
-                has_ended = !in_comment && ends_with_result(line);
+                (before, has_tags) = (begun, begun == Before::Tags);
+                comment = if has_tags { None } else { opens_comment(line).map(|open| start + open) };
+                has_ended = !has_tags && comment.is_none() && ends_with_result(line);
+            } else if let Some(close) = close {
+                comment = opens_comment(&line[close + 1..]).map(|open| start + close + 1 + open);
+                has_ended = comment.is_none() && ends_with_result(line);
+            } else {
+                has_ended = ends_with_result(line);
             }
         } else if is_tag(line) && before != Before::Nothing && starts_game(before, gap, has_ended, line) {
             starts_at(start);
@@ -66,13 +75,55 @@ fn scan(text: &[u8], is_complete: bool, mut starts_at: impl FnMut(usize)) {
                 has_tags = false;
             }
             before = Before::Moves;
-            in_comment = opens_comment(line);
-            has_ended = !in_comment && ends_with_result(line);
+            comment = opens_comment(line).map(|open| start + open);
+            has_ended = ends_with_result(line);
         } else {
             continue;
         }
         gap = false;
     }
+}
+
+/// What a line within a comment may begin, if the comment lacks its end brace. `gap`: an empty line precedes;
+/// `has_ended`: the text before it ends with a result.
+fn may_begin_game(
+    line: &[u8],
+    gap: bool,
+    has_ended: bool,
+    (rest, is_complete): (&[u8], bool),
+) -> Option<Before> {
+    if is_tag(line) {
+        let is_first = gap || has_ended || line.starts_with(b"[Event ");
+        let is_start = is_first && memchr(b'}', line).is_none() && tags_begin_game(rest, is_complete);
+        return is_start.then_some(Before::Tags);
+    }
+    let is_first_move = || begins_with_move_one(line) && begins_with_move(line[2..].trim_ascii_start());
+    (has_ended && is_first_move()).then_some(Before::Moves)
+}
+
+/// The offset of the first line of a comment that looks like the begin of another game: with more opening than closing
+/// braces, the comment may lack its end.
+pub(super) fn quoted_game(comment: &[u8]) -> Option<usize> {
+    let braces = memchr2_iter(b'{', b'}', comment).map(|at| if comment[at] == b'{' { 1 } else { -1 });
+    if braces.sum::<i64>() <= 0 {
+        return None;
+    }
+    let (mut gap, mut has_ended, mut start) = (false, false, 0);
+    for line in comment.split_inclusive(|byte| *byte == b'\n') {
+        let end = start + line.len();
+        if is_blank(line) {
+            gap = true;
+        } else {
+            // Prose has numbers of moves too, but rarely at the start of a paragraph.
+            let begins = may_begin_game(line, gap, gap || has_ended, (&comment[end..], true));
+            if start > 0 && begins.is_some() {
+                return Some(start);
+            }
+            (gap, has_ended) = (false, ends_with_result(line));
+        }
+        start = end;
+    }
+    None
 }
 
 /// Whether tags, of which `rest` follows the first, are those of a game: moves, a result, a comment, a variation or more
@@ -107,23 +158,31 @@ struct Braces<'a> {
 }
 
 impl Braces<'_> {
-    /// Whether the first brace from `at` closes a comment, or may do so after an incomplete text.
-    fn close_first(&mut self, at: usize) -> bool {
+    /// Whether the comment that begins at `opened`, without braces up to `at`, has an end brace, or may have one after an
+    /// incomplete text: the next brace, or, of nested comments, the one that balances it.
+    fn close(&mut self, opened: usize, at: usize) -> bool {
         if self.next < at {
             self.next = memchr2(b'{', b'}', &self.text[at..]).map_or(self.text.len(), |found| at + found);
         }
-        self.text.get(self.next).map_or(!self.is_complete, |brace| *brace == b'}')
+        match self.text.get(self.next) {
+            None => !self.is_complete,
+            Some(b'}') => true,
+            Some(_) => {
+                balanced_close(self.text, opened).is_some()
+                    || !self.is_complete && self.text.len() - opened < LONGEST_NESTED_COMMENT
+            }
+        }
     }
 }
 
-fn opens_comment(mut line: &[u8]) -> bool {
+/// The offset of a comment that the line opens and does not close.
+fn opens_comment(line: &[u8]) -> Option<usize> {
+    let mut at = 0;
     loop {
-        match memchr2(b'{', b';', line) {
-            Some(open) if line[open] == b'{' => match memchr(b'}', &line[open..]) {
-                Some(close) => line = &line[open + close + 1..],
-                None => return true,
-            },
-            _ => return false,
+        let open = at + memchr2(b'{', b';', &line[at..]).filter(|open| line[at + open] == b'{')?;
+        match memchr(b'}', &line[open..]) {
+            Some(close) => at = open + close + 1,
+            None => return Some(open),
         }
     }
 }
@@ -150,7 +209,8 @@ fn starts_game(before: Before, gap: bool, has_ended: bool, line: &[u8]) -> bool 
     }
 }
 
-fn ends_with_result(line: &[u8]) -> bool {
+/// Whether the last word of a text is a game's result.
+pub fn ends_with_result(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
     [&b"1-0"[..], b"0-1", b"1/2-1/2", b"*"].iter().any(|result| line.ends_with(result))
 }
@@ -192,6 +252,11 @@ mod tests {
         assert_eq!(pieces(&format!("{open}*\n")).len(), 2);
         assert_eq!(pieces(&format!("{open}{{x}} *\n")).len(), 2);
         assert_eq!(last_game_start(open.as_bytes()), None, "the comment may still be closed");
+        let long = format!("{open}{{x}} {} *\n", "Nf3 Nf6 Ng1 Ng8 ".repeat(LONGEST_NESTED_COMMENT / 16));
+        assert_eq!(last_game_start(&long.as_bytes()[..1000]), None, "it may be nested");
+        assert!(last_game_start(long.as_bytes()).is_some());
+        let nested = "1. e4 {see\n\n[Event \"b\"]\n\n1. d4 {best} d5 *\n} e5 *\n\n[Event \"c\"]\n\n*\n";
+        assert_eq!(pieces(nested).len(), 2);
         let nested = "1. e4 {first {inner} rest\n [White \"x\"]\n end} e5 2. Nf3 Nc6 *\n";
         assert_eq!(pieces(&format!("{nested} [White \"y\"]\n\n*\n\n [White \"z\"]\n\n*\n")).len(), 3);
         assert_eq!(pieces("1. e4 ; no { brace\n[Event \"a\"]\n\n*").len(), 2);
@@ -229,6 +294,29 @@ mod tests {
                 found.len() == 3 && found[1].trim_start().starts_with("[Event \"b\"]"),
                 "{text}\n{found:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_game_after_an_unclosed_comment_is_found_without_an_empty_line_or_tags() {
+        for (game, next) in [
+            ("[Event \"a\"]\n\n1. e4 {open\n e5", "[Event \"b\"]\n[Site \"c\"]\n\n1. d4 *\n"),
+            ("[Event \"a\"]\n\n1. e4 {open\n e5 1-0", "[White \"b\"]\n\n1. d4 {x} *\n"),
+            ("[Event \"a\"]\n\n1. e4 {open\n e5 1-0", "\n1. d4 d5 0-1\n"),
+            ("1. e4 {open e5 1/2-1/2", "1. d4 {x} d5 0-1\n"),
+            ("1. e4 {open\n e5 *", "\n\n1.Nf3 {x} Nf6 {y} 0-1\n"),
+            ("1. e4 {open\n e5 *", "1. d4 {also open\n\n d5 0-1\n"),
+        ] {
+            for more in ["[Event \"c\"]\n\n1. c4 {z} *\n", ""] {
+                let text = format!("{game}\n{next}{more}");
+                let found = pieces(&text);
+                assert_eq!(found[1].lines().next(), next.trim_start().lines().next(), "{text}");
+                assert_eq!(found.len(), 2 + usize::from(!more.is_empty()), "{text}");
+            }
+        }
+        // Closed comments may quote games.
+        for comment in ["a 1-0\n1. d4 d5", "a *\n\n1. d4 {b} d5 *\n", "\n[Event \"x\"]\n\n1. d4 {b} *\n"] {
+            assert_eq!(pieces(&format!("1. e4 {{{comment}}} e5 *\n")).len(), 1, "{comment}");
         }
     }
 

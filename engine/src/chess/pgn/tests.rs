@@ -87,6 +87,21 @@ fn what_is_not_closed_is_named_with_its_line() {
         read(&format!("[Event \"a\"]\n\n1. e4 e5\n2. Nf3 {{no end{next}")),
         ["4: a comment is not closed", "d2d4"]
     );
+    let lines = ["4: a comment is not closed: lines 4 to 7 are not read", "c2c4"];
+    let lost = "1. e4 e5\n2. Nf3 {no end\n\n1. d4 d5\n2. c4\n\n";
+    assert_eq!(read(&format!("[Event \"a\"]\n{lost}[Event \"b\"]\n\n1. c4 *\n"))[1..], lines[1..]);
+    assert_eq!(read(&format!("[Event \"a\"]\n\n{lost}[Event \"b\"]\n\n1. c4 *\n")), lines);
+    let doubtful = "a comment has another opening brace, and line 4 in it may begin a game: is its end brace missing? Lines \
+                    1 to 4 are not read";
+    assert_eq!(
+        read("1. e4 {no end\ne5\n\n1. d4 {x} d5 *\n\n1. c4 *"),
+        [format!("1: {doubtful}").as_str(), "c2c4"]
+    );
+    assert_eq!(read("1. e4 {no end e5 *\n1. d4 d5 {x} *"), ["1: a comment is not closed", "d2d4 d7d5"]);
+    assert_eq!(
+        read("1. e4 {see {this\n\n[Event \"x\"]\n\n1. d4 *} e5 *")[..1][0].starts_with("1: a comment has"),
+        true
+    );
     assert_eq!(read("1. e4 (1. c4\n\n1. d4 *"), ["1: a variation is not closed", "d2d4"]);
     assert_eq!(read("1. e4 ) e5 } 2. Nf3 *"), ["e2e4 e7e5 g1f3"]);
 }
