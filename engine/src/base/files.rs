@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 
 pub use tempfile::NamedTempFile;
 
+/// Whether a file begins with a frame of zstd, or one to skip, with which pzstd begins.
+pub fn is_zstd(head: &[u8]) -> bool {
+    matches!(head, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
 pub fn write_aside<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
     let mut file = temporary(path)?;
     let mut out = BufWriter::new(file.as_file_mut());

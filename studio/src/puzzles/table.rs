@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use engine::base::files::is_zstd;
 use engine::chess::pgn::without_byte_order_mark;
 use engine::chess::puzzles::{ByteRecord, Puzzle, PuzzleColumns, PuzzleError};
 use serde::Deserialize;
@@ -163,7 +164,7 @@ impl PuzzleTable {
         let unread = |error| PuzzleTableError::Read(name.to_owned(), 0, error);
         let mut head = Vec::new();
         (&file).take(HEAD).read_to_end(&mut head).map_err(unread)?;
-        let is_there = !is_packed(&head) && file.metadata().map_err(unread)?.is_file();
+        let is_there = !is_zstd(&head) && file.metadata().map_err(unread)?.is_file();
         let text = match is_there {
             true => Text::There(file.try_clone().map_err(unread)?),
             false => Text::copy(name, folder)?,
@@ -264,15 +265,10 @@ fn newlines(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count()
 }
 
-/// A frame of zstd, or one to skip, with which pzstd begins.
-fn is_packed(head: &[u8]) -> bool {
-    matches!(head, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
-}
-
 fn unpacked<'a>(mut from: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut head = Vec::new();
     from.by_ref().take(HEAD).read_to_end(&mut head)?;
-    let is_packed = is_packed(&head);
+    let is_packed = is_zstd(&head);
     let whole = BufReader::with_capacity(BLOCK as usize, io::Cursor::new(head).chain(from));
     if !is_packed {
         return Ok(Box::new(whole));

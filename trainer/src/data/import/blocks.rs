@@ -6,7 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::chess::pgn::{TEXT_HEAD, convert_lines, last_game_start, why_no_text, without_byte_order_mark};
+use engine::base::files::is_zstd;
+use engine::chess::pgn::{
+    TEXT_HEAD, convert_lines, ends_with_result, last_game_start, why_no_text, without_byte_order_mark,
+};
 use engine::chess::puzzles::PuzzleColumns;
 use memchr::{memchr, memchr_iter, memrchr};
 
@@ -30,7 +33,7 @@ impl Compression {
     pub fn detect(head: &[u8]) -> Compression {
         match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            head if is_zstd(head) => Compression::Zstd,
             [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
             _ => Compression::None,
         }
