@@ -227,6 +227,33 @@ fn a_named_pipe_is_read_like_a_file() {
     assert_eq!(chunk.games(), 300);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_import_of_a_pipe_that_stays_open() {
+    let folder = Folder::new();
+    let (pipe, out) = (folder.path("games.pgn"), folder.path("out"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let name = format!("after-{code}");
+        let child = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"))
+            .args(["import", &pipe, "--out", &out, "--name", &name])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the trainer starts");
+        // Waits until the pipe is opened for reading.
+        let mut end = std::fs::File::options().write(true).open(&pipe).expect("it is there");
+        end.write_all(many_games(3).as_bytes()).expect("it is read");
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        let output = child.wait_with_output().expect("it ends though the pipe is open");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("stopped before the end"), "{said}");
+        drop(end);
+    }
+}
+
 /// HDF5 is read in any order, which a pipe does not allow.
 #[test]
 fn stored_games_are_read_from_standard_input() {

@@ -13,13 +13,17 @@ use engine::chess::pgn::{
 use engine::chess::puzzles::PuzzleColumns;
 use memchr::{memchr, memchr_iter, memrchr};
 
+use super::stream::Stream;
+
 /// Bytes per block: hundreds of games, to amortise the overhead.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Most bytes of a table's first line.
 const LONGEST_HEADER: u64 = 1 << 16;
 /// Most bytes of a game, so that a non-PGN file does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
-const STANDARD_INPUT: &str = "-";
+pub(super) const STANDARD_INPUT: &str = "-";
+
+pub(crate) type Stopping<'a> = &'a (dyn Fn() -> bool + Sync);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -70,21 +74,27 @@ pub(crate) fn is_regular(path: &Path) -> bool {
 /// `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    open(path, Arc::default())?.read_to_end(&mut text)?;
+    open(path, Arc::default(), &|| false)?.read_to_end(&mut text)?;
     Ok(text)
 }
 
-/// Decompresses in one pass, so that pipes work; `-` is standard input. `bytes_read` counts compressed bytes.
-pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Read>> {
-    let inner: Box<dyn Read> = if path == Path::new(STANDARD_INPUT) {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(path)?)
-    };
+/// Decompresses in one pass, so that pipes work; `-` is standard input. `bytes_read` counts compressed bytes. When
+/// `stopping`, the reading of a pipe fails soon.
+pub(crate) fn open<'a>(
+    path: &Path,
+    bytes_read: Arc<AtomicU64>,
+    stopping: Stopping<'a>,
+) -> io::Result<Box<dyn Read + 'a>> {
+    let inner: Box<dyn Read + 'a> =
+        if is_regular(path) { Box::new(File::open(path)?) } else { Box::new(Stream::open(path, stopping)) };
     let mut counted = CountingReader { inner, bytes: bytes_read };
     // A pipe may deliver single bytes.
     let mut head = Vec::new();
-    counted.by_ref().take(TEXT_HEAD).read_to_end(&mut head)?;
+    let filled = counted.by_ref().take(TEXT_HEAD).read_to_end(&mut head);
+    // Reading on fails too, and the games so far are kept.
+    if !stopping() {
+        filled?;
+    }
     if let Some(why) = explained(&head) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
@@ -107,7 +117,7 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
 pub(crate) fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     if is_regular(path) {
-        let reader = open(path, Arc::default())?;
+        let reader = open(path, Arc::default(), &|| false)?;
         _ = BufReader::new(reader.take(LONGEST_HEADER)).read_until(b'\n', &mut line);
     } else if path != Path::new(STANDARD_INPUT) {
         path.metadata()?;
@@ -204,6 +214,16 @@ impl<R: Read> TextBlocks<R> {
         Ok((all > 0).then(|| self.cut(all)))
     }
 
+    /// What was read and not returned yet, up to the end of its last complete game.
+    pub fn complete_games(&mut self) -> Option<TextBlock> {
+        self.ended = true;
+        self.convert_lines();
+        let is_complete =
+            self.rest.ends_with(b"\n") && self.format() == TextFormat::Pgn && ends_with_result(&self.rest);
+        let end = if is_complete { self.rest.len() } else { self.format().last_start(&self.rest)? };
+        Some(self.cut(end))
+    }
+
     fn convert_lines(&mut self) {
         self.converted += convert_lines(&mut self.rest[self.converted..], self.ended);
     }
@@ -266,6 +286,41 @@ mod tests {
         assert!(blocks.next().is_err());
         assert!(blocks.next().unwrap().is_some_and(|block| !block.text.is_empty()));
         assert!(blocks.next().unwrap().is_none());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_stop_ends_the_reading_of_an_open_pipe_with_the_complete_games() {
+        use std::io::Write;
+        use std::os::fd::AsRawFd;
+        const GAME: &str = "[Event \"x\"]\n\n1. e4 e5 1-0\n\n";
+        let half = &GAME[..20];
+        for (written, complete) in [
+            (format!("{GAME}{GAME}{half}"), format!("{GAME}{GAME}")),
+            (format!("{GAME}{GAME}"), format!("{GAME}{GAME}")),
+            (half.to_owned(), String::new()),
+            ("rating,fen,moves\n1,x,y\n2,x".to_owned(), "rating,fen,moves\n1,x,y\n".to_owned()),
+            (String::new(), String::new()),
+        ] {
+            let (pipe, mut end) = io::pipe().unwrap();
+            end.write_all(written.as_bytes()).unwrap();
+            let read = Arc::new(AtomicU64::new(0));
+            let stopping = || read.load(Ordering::Relaxed) == written.len() as u64;
+            let path = format!("/dev/fd/{}", pipe.as_raw_fd());
+            let found = match open(path.as_ref(), read.clone(), &stopping) {
+                Ok(reader) => {
+                    let mut blocks = TextBlocks::new(reader, 0);
+                    assert!(blocks.next().unwrap_err().to_string().contains("stopped"));
+                    blocks.complete_games().map_or(Vec::new(), |block| block.text)
+                }
+                Err(error) => {
+                    assert!(error.to_string().contains("stopped"), "{error}");
+                    Vec::new()
+                }
+            };
+            assert_eq!(String::from_utf8(found).unwrap(), complete, "{written}");
+            drop(end);
+        }
     }
 
     /// Delivers single bytes, as a pipe may.

@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::chess::pgn::unix_lines;
 use thiserror::Error;
 
-use super::blocks::{self, TextBlock, TextBlocks, TextFormat};
+use super::blocks::{self, Stopping, TextBlock, TextBlocks, TextFormat};
 use super::pgn::{self, BrokenGame, Exclusion, ParsedGame};
 use super::puzzles;
 use crate::data::record::{EvalCounts, EvalSide, GameRecord, GameResult};
@@ -229,14 +229,15 @@ enum Done {
 fn read_files(
     files: &[PathBuf],
     bytes_read: &Arc<AtomicU64>,
-    stopping: &impl Fn() -> bool,
+    stopping: Stopping<'_>,
     work: &Sender<(u64, TextBlock)>,
     done: &Sender<(u64, Done)>,
 ) {
     let mut number = 0;
     for (file, path) in files.iter().enumerate() {
-        let mut blocks = match blocks::open(path, bytes_read.clone()) {
+        let mut blocks = match blocks::open(path, bytes_read.clone(), stopping) {
             Ok(reader) => TextBlocks::new(reader, file),
+            Err(_) if stopping() => return,
             Err(error) => {
                 if done.send((number, Done::Damaged { file, why: error.to_string() })).is_err() {
                     return;
@@ -252,6 +253,12 @@ fn read_files(
             let sent = match blocks.next() {
                 Ok(Some(block)) => work.send((number, block)).is_ok(),
                 Ok(None) => break,
+                Err(_) if stopping() => {
+                    let games = blocks.complete_games();
+                    // Nothing receives it if enough games were read.
+                    games.map(|block| work.send((number, block)));
+                    return;
+                }
                 Err(error) => done.send((number, Done::Damaged { file, why: error.to_string() })).is_ok(),
             };
             if !sent {
