@@ -28,6 +28,11 @@ pub struct Network {
 impl Network {
     pub fn load(path: &Path) -> Result<Network, NetError> {
         let bytes = std::fs::read(path).map_err(|error| NetError::Unreadable(error).in_file(path))?;
+        Network::read(bytes, path)
+    }
+
+    /// As [`load`](Network::load), from the contents of a file that need not be there yet.
+    pub fn read(bytes: impl Into<Arc<[u8]>>, path: &Path) -> Result<Network, NetError> {
         Network::from_file(bytes.into(), Some(path.to_owned()), Device::Cpu)
     }
 

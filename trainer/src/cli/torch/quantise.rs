@@ -55,8 +55,9 @@ impl QuantiseArgs {
             quantised.exceeded.join("; ")
         );
         let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
+        let network = Network::read(quantised.int8.as_slice(), &out)?;
         write_file(&out, &quantised.int8)?;
-        say!("{}", Network::load(&out)?.describe());
+        say!("{}", network.describe());
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use engine::nets::eval::{Golden, Schemes};
@@ -31,8 +32,8 @@ pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
     entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
 }
 
-/// Writes a network file and loads it as the engine does, which checks card, shapes and golden outputs. `bytes` makes
-/// the file's contents, given `name` or else the file stem.
+/// Loads a network as the engine does, which checks card, shapes and golden outputs, then writes its file: a refused one
+/// leaves the file that was there. `bytes` makes the contents, given `name` or else the file stem.
 pub fn write_network(
     out: &Path,
     name: Option<&str>,
@@ -40,8 +41,25 @@ pub fn write_network(
 ) -> Result<Network> {
     let stem =
         out.file_stem().with_context(|| format!("{} does not name a file", out.display()))?.to_string_lossy();
-    let bytes = bytes(name.unwrap_or(&stem))?;
+    let bytes: Arc<[u8]> = bytes(name.unwrap_or(&stem))?.into();
+    let network = Network::read(Arc::clone(&bytes), out)?;
     make_folder_of(out)?;
     write_file(out, &bytes)?;
-    Ok(Network::load(out)?)
+    Ok(network)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_network_leaves_the_file_that_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("net.onnx");
+        std::fs::write(&out, "earlier").unwrap();
+        let error = write_network(&out, None, |name| Ok(name.into())).err().unwrap().to_string();
+        assert!(error.contains(&out.display().to_string()), "{error}");
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), "earlier");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
