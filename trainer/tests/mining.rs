@@ -238,6 +238,23 @@ fn an_interrupted_run_is_resumed_with_the_same_result() {
     assert_eq!(folder.games("parts").len(), 203);
 }
 
+#[test]
+fn begun_games_beyond_fewer_games_wait_for_more() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 9 --name whole"));
+    let line = |games: u64| format!("{MINE} --games {games} --name parts --save-every 0 --resume");
+    // Games 0 and 1 are begun.
+    assert_eq!(interrupted(&folder, &line(9), 3, "-TERM"), Some(143));
+    let fewer = folder.run(&line(1));
+    let said = String::from_utf8_lossy(&fewer.stderr);
+    assert!(fewer.status.success(), "{said}");
+    assert!(said.contains("1 begun game beyond --games 1 stay"), "{said}");
+    assert!(!said.contains("saved: 2/1"), "{said}");
+    assert_eq!(folder.games("parts"), folder.games("whole")[..1]);
+    folder.succeed(&line(9));
+    assert_eq!(folder.games("parts"), folder.games("whole"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_full_disk_destroys_no_games() {

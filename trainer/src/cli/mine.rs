@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::Args;
+use engine::base::words::counted;
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -166,6 +167,11 @@ impl MineArgs {
             record_best: self.best_move,
         };
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
+        let beyond = store.begun().iter().filter(|pending| pending.number >= self.games).count();
+        if beyond > 0 {
+            let games = counted(beyond, "begun game");
+            log::info!("{games} beyond --games {} stay as they are, for a greater --games", self.games);
+        }
         let bar = progress(self.games, store.finished_of(self.games), Counted::Games);
         run_tasks(&task, (&self.engines.command(), self.engines.count()), store, &bar, stop)
     }

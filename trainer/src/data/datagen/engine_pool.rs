@@ -31,6 +31,11 @@ pub enum TaskError {
 pub trait EngineTask: Sync {
     fn progress_of(&self, game: &GameRecord) -> u64;
 
+    /// Whether this run finishes a game that an earlier one began.
+    fn continues(&self, _number: u64) -> bool {
+        true
+    }
+
     /// Sends the games from number `from` on, except `held`, in order until `send` returns false.
     fn queue(
         &self,
@@ -79,7 +84,8 @@ pub fn run_tasks(
         let halt = &halt;
         let producer = scope.spawn(move || {
             let mut send = |pending: PendingGame| queue.send(pending).is_ok();
-            if begun.into_iter().all(&mut send) { task.queue(from, &held, halt, &mut send) } else { Ok(()) }
+            let mut begun = begun.into_iter().filter(|pending| task.continues(pending.number));
+            if begun.all(&mut send) { task.queue(from, &held, halt, &mut send) } else { Ok(()) }
         });
         for _ in 0..engines {
             let (queued, report) = (queued.clone(), report.clone());

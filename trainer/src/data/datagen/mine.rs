@@ -117,6 +117,10 @@ impl EngineTask for Mine {
         1
     }
 
+    fn continues(&self, number: u64) -> bool {
+        number < self.games
+    }
+
     fn queue(
         &self,
         from: u64,
