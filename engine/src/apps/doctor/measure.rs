@@ -1,3 +1,5 @@
+use std::fmt::Display;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,7 @@ const TIME: Duration = Duration::from_millis(1200);
 /// Visits per search in ONNX Runtime, where the slowest network does a few hundred per second.
 const VISITS: u64 = 300;
 const MEMORY: usize = 128 << 20;
+const TICK: Duration = Duration::from_millis(200);
 
 /// Speed with one worker.
 #[derive(Clone, Debug, Serialize)]
@@ -34,11 +37,46 @@ fn embedded_pool(workers: usize) -> Result<Pool, String> {
     engine.into_pool().map_err(|error| error.to_string())
 }
 
-pub(super) fn progress() -> ProgressBar {
-    let template = "{wide_bar} {pos}/{len} speeds, {msg}, {eta} left";
-    let bar = ProgressBar::new(0);
-    bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
-    bar
+/// Says each check as it begins: in a bar on a terminal, else in a line on stderr.
+pub(super) struct Checks<'a> {
+    bar: ProgressBar,
+    say: Option<&'a dyn Fn(String)>,
+}
+
+impl Checks<'_> {
+    pub fn on_stderr() -> Checks<'static> {
+        let is_terminal = std::io::stderr().is_terminal();
+        let checks = Checks::said_by((!is_terminal).then_some(&|line| eprintln!("{line}")));
+        if is_terminal {
+            checks.bar.enable_steady_tick(TICK);
+        }
+        checks
+    }
+
+    pub fn said_by(say: Option<&dyn Fn(String)>) -> Checks<'_> {
+        let template = "{wide_bar} {pos}/{len} checks, {msg}, {eta} left";
+        let bar = ProgressBar::new(0);
+        bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
+        Checks { bar, say }
+    }
+
+    pub fn add(&self, count: usize) {
+        self.bar.inc_length(count as u64);
+    }
+
+    pub fn run<T>(&self, name: impl Display, check: impl FnOnce() -> T) -> T {
+        if let Some(say) = self.say {
+            say(format!("check {} of {}: {name} …", self.bar.position() + 1, self.bar.length().unwrap_or(0)));
+        }
+        self.bar.set_message(name.to_string());
+        let found = check();
+        self.bar.inc(1);
+        found
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -60,7 +98,7 @@ impl Measurements {
         has_runtime: bool,
         cache: &PrecisionCache,
         deadline: Instant,
-        progress: &ProgressBar,
+        checks: &Checks<'_>,
     ) -> Result<Measurements, String> {
         let mut all = Measurements {
             networks: Vec::new(),
@@ -73,28 +111,20 @@ impl Measurements {
             Catalogue::shipped().networks.into_iter().filter(|net| net.file != catalogue::EMBEDDED_FILE);
         let others: Vec<_> = others.filter_map(|net| Some((catalogue::find(&net.file)?, net.file))).collect();
         let others = if has_runtime { others } else { Vec::new() };
-        progress.set_length(others.len() as u64);
-        all.embedded(machine, deadline, progress)?;
+        checks.add(others.len());
+        all.embedded(machine, deadline, checks)?;
         for (path, file) in others {
-            progress.set_message(file.clone());
             if Instant::now() >= deadline {
                 all.skipped.push(file);
-            } else if let Err(error) = all.by_onnx_runtime(&file, &path, cache) {
+            } else if let Err(error) = checks.run(&file, || all.by_onnx_runtime(&file, &path, cache)) {
                 all.failed.push((file, error));
             }
-            progress.inc(1);
         }
-        progress.finish_and_clear();
         all.networks.sort_by(|a, b| b.rate.total_cmp(&a.rate));
         Ok(all)
     }
 
-    fn embedded(
-        &mut self,
-        machine: &Machine,
-        deadline: Instant,
-        progress: &ProgressBar,
-    ) -> Result<(), String> {
+    fn embedded(&mut self, machine: &Machine, deadline: Instant, checks: &Checks<'_>) -> Result<(), String> {
         let network = SparseNetwork::embedded();
         let most = machine.cores.min(machine.processors);
         let several: Vec<usize> = [2, 4, 8, 16, 32, 64]
@@ -104,7 +134,7 @@ impl Measurements {
             .filter(|n| *n > 1)
             .collect();
         let evaluators = network.evaluators();
-        progress.inc_length((evaluators.len() + several.len()) as u64);
+        checks.add(evaluators.len() + several.len());
         let rate = |mut pool: Pool| {
             search_rate(&mut pool, NATIVE_SEARCH_VISITS / 5, TIME).map_err(|error| error.to_string())
         };
@@ -113,10 +143,9 @@ impl Measurements {
                 break;
             }
             let by = evaluator.instructions().to_owned();
-            progress.set_message(format!("{}, {by}", catalogue::EMBEDDED_FILE));
             // No UCI option selects the SIMD instruction set, so the pool is built directly.
-            let rate = rate(Pool::new(vec![Box::new(evaluator)], Params::native(), MEMORY))?;
-            progress.inc(1);
+            let pool = Pool::new(vec![Box::new(evaluator)], Params::native(), MEMORY);
+            let rate = checks.run(format!("{}, {by}", catalogue::EMBEDDED_FILE), || rate(pool))?;
             self.networks.push(NetworkSpeed {
                 file: catalogue::EMBEDDED_FILE.to_owned(),
                 precision: "integers".to_owned(),
@@ -127,9 +156,9 @@ impl Measurements {
         self.workers.extend(self.networks.first().map(|best| (1, best.rate)));
         for workers in several {
             if Instant::now() < deadline {
-                progress.set_message(format!("{} with {workers} workers", catalogue::EMBEDDED_FILE));
-                self.workers.push((workers, rate(embedded_pool(workers)?)?));
-                progress.inc(1);
+                let name = format!("{} with {workers} workers", catalogue::EMBEDDED_FILE);
+                let rate = checks.run(name, || rate(embedded_pool(workers)?))?;
+                self.workers.push((workers, rate));
             }
         }
         Ok(())

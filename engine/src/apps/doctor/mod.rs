@@ -9,13 +9,12 @@ mod report;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
 use serde::Serialize;
 use thiserror::Error;
 
 use self::advice::{GuiAdvice, Problem};
 use self::machine::{Machine, Runtime};
-use self::measure::Measurements;
+use self::measure::{Checks, Measurements};
 use crate::apps::bench::version::VERSION;
 use crate::nets::onnx::PrecisionCache;
 
@@ -56,7 +55,7 @@ pub struct Diagnosis {
 }
 
 pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError> {
-    let diagnosis = diagnose(config, Instant::now() + TIME, &measure::progress())?;
+    let diagnosis = diagnose(config, Instant::now() + TIME, &Checks::on_stderr())?;
     if config.json {
         serde_json::to_writer_pretty(&mut *out, &diagnosis).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -66,17 +65,16 @@ pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError
     Ok(())
 }
 
-fn diagnose(
-    config: DoctorConfig,
-    deadline: Instant,
-    progress: &ProgressBar,
-) -> Result<Diagnosis, DoctorError> {
+fn diagnose(config: DoctorConfig, deadline: Instant, checks: &Checks<'_>) -> Result<Diagnosis, DoctorError> {
     let start = Instant::now();
-    let (machine, onnx_runtime) = (Machine::look(), Runtime::look());
+    checks.add(2);
+    let machine = checks.run("the machine", Machine::look);
+    let onnx_runtime = checks.run("ONNX Runtime", Runtime::look);
     // Without a file, the cache stores nothing.
     let cache = if config.write { PrecisionCache::of_user() } else { PrecisionCache::default() };
-    let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline, progress)
+    let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline, checks)
         .map_err(DoctorError::Network)?;
+    checks.finish();
     let program =
         std::env::current_exe().map_or_else(|_| "philidor".into(), |path| path.display().to_string());
     let gui = GuiAdvice::new(program.clone(), &machine, &measured);
@@ -98,12 +96,17 @@ fn diagnose(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
 
     #[test]
     fn the_embedded_network_is_always_measured_and_nothing_is_written_unasked() {
-        let progress = ProgressBar::hidden();
-        let diagnosis = diagnose(DoctorConfig::default(), Instant::now(), &progress).unwrap();
-        assert!((1..=progress.length().unwrap()).contains(&progress.position()), "{progress:?}");
+        let said = RefCell::new(Vec::new());
+        let say = |line| said.borrow_mut().push(line);
+        let checks = Checks::said_by(Some(&say));
+        let diagnosis = diagnose(DoctorConfig::default(), Instant::now(), &checks).unwrap();
+        let said = said.into_inner();
+        assert!(said.len() > 2 && said[0] == "check 1 of 2: the machine …", "{said:?}");
+        assert!(said.iter().any(|line| line.contains("check 3 of") && line.contains("onnx")), "{said:?}");
         assert!(diagnosis.measured.networks.iter().any(|network| network.rate > 0.0), "{diagnosis:?}");
         assert_eq!(diagnosis.written, None);
         assert!(diagnosis.gui.threads >= 1 && diagnosis.gui.hash >= 16);
