@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::trial::{StepsProgress, TrialArgs};
 use super::{sparse, torch};
+use crate::config::LearnerConfig;
 use crate::judge::plot::{Axes, Curve, Panel, figure};
 use crate::learn::run::{LrSuggestion, RangeTestStep};
 
@@ -38,16 +39,16 @@ impl LrFinderArgs {
             self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1,
             "--from must be positive, --to larger than --from, and --steps at least 2"
         );
-        let sparse = self.trial.sparse()?;
+        let config = self.trial.config()?;
         let progress = StepsProgress::new(self.steps);
         let made = Cell::new(0);
         let observer = |trial: &RangeTestStep| {
             made.set(made.get() + 1);
             progress.show(made.get(), &format!(" · lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
         };
-        let trials = match sparse {
-            Some(config) => sparse::lr_range(self, &config, &observer),
-            None => torch::lr_range(self, &observer),
+        let trials = match config {
+            LearnerConfig::Sparse(config) => sparse::lr_range(self, &config, &observer),
+            LearnerConfig::Torch(config) => torch::lr_range(self, *config, &observer),
         }?;
         drop(progress);
         print(&trials, self.steps);

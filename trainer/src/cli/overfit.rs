@@ -5,6 +5,7 @@ use engine::base::words::counted;
 use super::out_args::count;
 use super::trial::{StepsProgress, TrialArgs};
 use super::{sparse, torch};
+use crate::config::LearnerConfig;
 use crate::config::bounds::MAX_BATCH;
 use crate::learn::run::{OverfitKeys, OverfitPoint};
 
@@ -32,9 +33,9 @@ pub struct OverfitArgs {
 
 impl OverfitArgs {
     pub fn run(&self) -> Result<()> {
-        let said = match self.trial.sparse()? {
-            Some(config) => sparse::overfit(self, &config),
-            None => torch::overfit(self),
+        let said = match self.trial.config()? {
+            LearnerConfig::Sparse(config) => sparse::overfit(self, &config),
+            LearnerConfig::Torch(config) => torch::overfit(self, *config),
         };
         say!("{}", said?);
         Ok(())

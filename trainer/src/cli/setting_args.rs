@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::config::train::TrainPreset;
-use crate::config::{SparseTrainConfig, TrainConfig, is_sparse, layers};
+use crate::config::{LearnerConfig, SparseTrainConfig, TrainConfig, is_sparse, layers};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum DeviceChoice {
@@ -31,19 +31,14 @@ pub struct SettingArgs {
 }
 
 impl SettingArgs {
-    pub fn config(&self, files: &[PathBuf]) -> Result<TrainConfig> {
-        TrainConfig::load(self.preset.unwrap_or_default(), files, &self.set)
-    }
-
-    /// `None` if the configuration is of another family.
-    pub fn sparse(&self, files: &[PathBuf]) -> Result<Option<SparseTrainConfig>> {
+    pub fn config(&self, files: &[PathBuf]) -> Result<LearnerConfig> {
         let preset = self.preset.unwrap_or_default().json();
         let json = layers::merged(preset, files, &self.set)?;
         if !is_sparse(&json) {
-            return Ok(None);
+            return Ok(LearnerConfig::Torch(Box::new(TrainConfig::of(json, files)?)));
         }
         let device = self.device;
         ensure!(device != DeviceChoice::Cuda, "--device cuda: the family sparse is trained on the CPU");
-        SparseTrainConfig::of(json, files).map(Some)
+        Ok(LearnerConfig::Sparse(Box::new(SparseTrainConfig::of(json, files)?)))
     }
 }

@@ -28,10 +28,6 @@ const VERIFIED: usize = 32;
 
 pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<Trained> {
     ensure!(args.cache.is_none(), "--cache: the family sparse keeps its games in memory");
-    if let Some(minutes) = args.minutes {
-        config.minutes = minutes;
-        config.check()?;
-    }
     let stop = super::interrupt::flag()?;
     let folder = args.folder(&stop)?;
     let games = SparseGames::load(&config)?;

@@ -9,7 +9,7 @@ use engine::base::words::counted;
 use super::setting_args::SettingArgs;
 use super::{sparse, stop_file, torch};
 use crate::base::progress::grouped;
-use crate::config::layers;
+use crate::config::{LearnerConfig, layers};
 use crate::learn::run::{Complete, RunFolder, TrainEnd};
 
 pub struct Trained {
@@ -58,9 +58,9 @@ impl TrainArgs {
     /// Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run. A second signal
     /// kills.
     pub fn run(&self) -> Result<()> {
-        let Trained { outcome, checkpoint } = match self.settings.sparse(&self.files()?)? {
-            Some(config) => sparse::train(self, config)?,
-            None => torch::train(self)?,
+        let Trained { outcome, checkpoint } = match self.config()? {
+            LearnerConfig::Sparse(config) => sparse::train(self, *config)?,
+            LearnerConfig::Torch(config) => torch::train(self, *config)?,
         };
         let checkpoint = checkpoint.unwrap_or_default();
         let checkpoint = checkpoint.display();
@@ -89,9 +89,23 @@ impl TrainArgs {
     }
 
     /// A resumed run keeps its configuration, except for what the command line overrides.
-    pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
+    fn config(&self) -> Result<LearnerConfig> {
         let of_run = self.resume.then_some(&*self.run);
-        layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())
+        let files = layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())?;
+        let mut config = self.settings.config(&files)?;
+        if let Some(minutes) = self.minutes {
+            match &mut config {
+                LearnerConfig::Torch(config) => {
+                    config.minutes = minutes;
+                    config.check()?;
+                }
+                LearnerConfig::Sparse(config) => {
+                    config.minutes = minutes;
+                    config.check()?;
+                }
+            }
+        }
+        Ok(config)
     }
 }
 
@@ -118,6 +132,80 @@ fn done_and_more(why: Complete, epochs: f64) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::train::TrainPreset;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: TrainArgs,
+    }
+
+    #[test]
+    fn a_resumed_run_keeps_what_the_command_line_does_not_override() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let begun = r#"{"batch": 7, "minutes": 5, "sources": [{"name": "games", "paths": ["a"]}]}"#;
+        let own = TrainPreset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
+        std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
+        let more = r#"{"batch": 9, "sources": [{"name": "games", "paths": ["b"]}]}"#;
+        std::fs::write(at("more.json"), more).unwrap();
+        let read = |more: &[&str]| {
+            let run = at("");
+            let line = ["train", "--run", &run, "--resume"];
+            Line::parse_from(line.into_iter().chain(more.iter().copied())).args.config()
+        };
+        let torch = |more: &[&str]| match read(more).unwrap() {
+            LearnerConfig::Torch(config) => *config,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(torch(&[]), own);
+        let file = at("more.json");
+        let mut expected = own.clone();
+        (expected.batch, expected.sources[0].paths) = (9, vec!["b".to_owned()]);
+        assert_eq!(
+            expected.sources[0].select.min_elo, 2200,
+            "from the preset with which the run was started"
+        );
+        assert_eq!(torch(&["--config", &file]), expected);
+        (expected.lr, expected.minutes) = (0.5, 2.0);
+        assert_eq!(torch(&["--config", &file, "--set", "lr=0.5", "--minutes", "2"]), expected);
+        // A preset on the command line replaces the run's keys.
+        let preset = torch(&["--config", &file, "--preset", "linear"]);
+        assert_eq!((preset.batch, preset.model.family(), preset.minutes), (9, "linear", 0.0));
+        assert!(read(&["--preset", "linear"]).unwrap_err().to_string().contains("--preset changes nothing"));
+    }
+
+    #[test]
+    fn what_epochs_replace_is_refused_for_every_family_and_from_every_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        for (preset, family) in [("philidor", "resnet"), ("cpu", "sparse")] {
+            let sources = r#""sources": [{"name": "games", "paths": ["a"]}]"#;
+            let own =
+                format!(r#"{{"epochs": 2, "samples": 100, "model": {{"family": "{family}"}}, {sources}}}"#);
+            std::fs::write(at("config.json"), own).unwrap();
+            std::fs::write(at("less.json"), format!(r#"{{"samples": 40, {sources}}}"#)).unwrap();
+            std::fs::write(at("both.json"), format!(r#"{{"samples": 40, "epochs": 0, {sources}}}"#)).unwrap();
+            let (run, own, less, both) = (at(""), at("config.json"), at("less.json"), at("both.json"));
+            let read =
+                |line: &[&str]| Line::parse_from(["train", "--run", &run].iter().chain(line)).args.config();
+            let refused = |line: &[&str]| {
+                let error = format!("{:#}", read(line).unwrap_err());
+                assert!(error.contains("no effect, because epochs 2 sets "), "{family} {line:?}: {error}");
+                error
+            };
+            for begun in [&["--config", &own, "--preset", preset][..], &["--resume"]] {
+                read(begun).unwrap();
+                let by_option = refused(&[begun, &["--set", "samples=40"]].concat());
+                assert!(by_option.starts_with("--set samples=40: "), "{by_option}");
+                read(&[begun, &["--set", "samples=40", "--set", "epochs=0"]].concat()).unwrap();
+            }
+            let by_file = refused(&["--resume", "--config", &less]);
+            assert!(by_file.starts_with(&less), "{by_file}");
+            read(&["--resume", "--config", &both]).unwrap();
+        }
+    }
 
     #[test]
     fn what_is_done_is_in_the_singular_only_for_one() {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::setting_args::SettingArgs;
-use crate::config::SparseTrainConfig;
+use crate::config::LearnerConfig;
 use crate::learn::run::metrics::Pulse;
 
 #[derive(Args, Debug)]
@@ -20,9 +20,8 @@ pub struct TrialArgs {
 }
 
 impl TrialArgs {
-    /// `None` if the configuration is of another family.
-    pub fn sparse(&self) -> Result<Option<SparseTrainConfig>> {
-        self.settings.sparse(std::slice::from_ref(&self.config))
+    pub fn config(&self) -> Result<LearnerConfig> {
+        self.settings.config(std::slice::from_ref(&self.config))
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn verify(_: &super::VerifyArgs) -> anyhow::Result<()> {
     needs_libtorch()
 }
 
-pub(super) fn train(_: &super::TrainArgs) -> anyhow::Result<super::train::Trained> {
+pub(super) fn train(_: &super::TrainArgs, _: TrainConfig) -> anyhow::Result<super::train::Trained> {
     needs_libtorch()
 }
 
@@ -45,12 +45,13 @@ pub(super) fn learner(_: super::DeviceChoice, _: &mut TrainConfig) -> anyhow::Re
     needs_libtorch()
 }
 
-pub(super) fn overfit(_: &super::OverfitArgs) -> anyhow::Result<String> {
+pub(super) fn overfit(_: &super::OverfitArgs, _: TrainConfig) -> anyhow::Result<String> {
     needs_libtorch()
 }
 
 pub(super) fn lr_range(
     _: &super::LrFinderArgs,
+    _: TrainConfig,
     _: &dyn Fn(&RangeTestStep),
 ) -> anyhow::Result<Vec<RangeTestStep>> {
     needs_libtorch()

@@ -8,8 +8,7 @@ use crate::config::TrainConfig;
 use crate::learn::run::little_averaged;
 use crate::learn::torch::{Sources, TorchRun, batch_number, earlier_task};
 
-pub fn train(args: &TrainArgs) -> Result<Trained> {
-    let mut config = args.read_config()?;
+pub fn train(args: &TrainArgs, mut config: TrainConfig) -> Result<Trained> {
     let device = args.settings.prepare(&mut config)?;
     let stop = crate::cli::interrupt::flag()?;
     let folder = args.folder(&stop)?;
@@ -48,59 +47,4 @@ pub fn train(args: &TrainArgs) -> Result<Trained> {
         log::warn!("samples of damaged games, replaced by others: {}", feed.damaged());
     }
     Ok(Trained { outcome: TrainOutcome::Ended(end), checkpoint: run.result() })
-}
-
-impl TrainArgs {
-    fn read_config(&self) -> Result<TrainConfig> {
-        let mut config = self.settings.config(&self.files()?)?;
-        if let Some(minutes) = self.minutes {
-            config.minutes = minutes;
-            config.check()?;
-        }
-        Ok(config)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::train::TrainPreset;
-    use clap::Parser;
-
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: TrainArgs,
-    }
-
-    #[test]
-    fn a_resumed_run_keeps_what_the_command_line_does_not_override() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name).display().to_string();
-        let begun = r#"{"batch": 7, "minutes": 5, "sources": [{"name": "games", "paths": ["a"]}]}"#;
-        let own = TrainPreset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
-        std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
-        let more = r#"{"batch": 9, "sources": [{"name": "games", "paths": ["b"]}]}"#;
-        std::fs::write(at("more.json"), more).unwrap();
-        let read = |more: &[&str]| {
-            let run = at("");
-            let line = ["train", "--run", &run, "--resume"];
-            Line::parse_from(line.into_iter().chain(more.iter().copied())).args.read_config()
-        };
-        assert_eq!(read(&[]).unwrap(), own);
-        let file = at("more.json");
-        let mut expected = own.clone();
-        (expected.batch, expected.sources[0].paths) = (9, vec!["b".to_owned()]);
-        assert_eq!(
-            expected.sources[0].select.min_elo, 2200,
-            "from the preset with which the run was started"
-        );
-        assert_eq!(read(&["--config", &file]).unwrap(), expected);
-        (expected.lr, expected.minutes) = (0.5, 2.0);
-        assert_eq!(read(&["--config", &file, "--set", "lr=0.5", "--minutes", "2"]).unwrap(), expected);
-        // A preset on the command line replaces the run's keys.
-        let preset = read(&["--config", &file, "--preset", "linear"]).unwrap();
-        assert_eq!((preset.batch, preset.model.family(), preset.minutes), (9, "linear", 0.0));
-        assert!(read(&["--preset", "linear"]).unwrap_err().to_string().contains("--preset changes nothing"));
-    }
 }

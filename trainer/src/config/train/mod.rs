@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::bounds::{self, MAX_THREADS};
-use super::layers::{lay_files, place};
+use super::layers::place;
 use super::model::ModelConfig;
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
 use super::selection::check_source;
@@ -162,11 +163,9 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Merges `files` over `preset`, each over the one before, then applies [overrides](super::layers::set).
-    pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig> {
-        let mut json = preset.json();
-        lay_files(&mut json, files)?;
-        preset::resolve(json, overrides).with_context(|| place(files))
+    /// From [merged](super::layers::merged) `files`, which errors name.
+    pub fn of(json: Value, files: &[PathBuf]) -> Result<TrainConfig> {
+        preset::resolve(json).with_context(|| place(files))
     }
 
     pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig> {

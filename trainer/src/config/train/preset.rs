@@ -39,7 +39,8 @@ impl TrainPreset {
     pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig> {
         let mut json = self.json();
         lay_over(&mut json, serde_json::from_str(text)?);
-        resolve(json, overrides)
+        set(&mut json, overrides)?;
+        resolve(json)
     }
 
     pub fn json(self) -> Value {
@@ -62,8 +63,7 @@ impl TrainPreset {
     }
 }
 
-pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig> {
-    set(&mut json, overrides)?;
+pub(super) fn resolve(mut json: Value) -> Result<TrainConfig> {
     give_defaults(&mut json);
     let config: TrainConfig = serde_json::from_value(json)?;
     config.check()?;
