@@ -214,6 +214,14 @@ fn answers_that_cannot_be_written_are_a_failure() {
         assert_eq!(status.code(), Some(1), "{arguments:?}: {stderr}");
         assert!(stderr.contains("No space left"), "{arguments:?}: {stderr}");
     }
+    let unwritable = Command::new(env!("CARGO_BIN_EXE_philidor"))
+        .args(["doctor", "--write"])
+        .env("XDG_CACHE_HOME", "/proc/x")
+        .output()
+        .expect("the program runs");
+    let stderr = String::from_utf8_lossy(&unwritable.stderr);
+    assert_eq!(unwritable.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("--write: /proc/x/philidor/precision.json: "), "{stderr}");
     let refused = philidor(&["manual", "/proc/x"]);
     let stderr = String::from_utf8_lossy(&refused.stderr);
     assert!(refused.status.code() == Some(1) && stderr.contains("/proc/x"), "{stderr}");

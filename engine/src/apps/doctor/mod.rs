@@ -36,6 +36,8 @@ pub struct DoctorConfig {
 pub enum DoctorError {
     #[error("the embedded network fails: {0}")]
     Network(String),
+    #[error("--write: {0}")]
+    Write(io::Error),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
@@ -55,12 +57,19 @@ pub struct Diagnosis {
 }
 
 pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError> {
+    if config.write {
+        // The measurements take longer.
+        PrecisionCache::of_user().check().map_err(DoctorError::Write)?;
+    }
     let diagnosis = diagnose(config, Instant::now() + TIME, &Checks::on_stderr())?;
     if config.json {
         serde_json::to_writer_pretty(&mut *out, &diagnosis).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
         write!(out, "{}", report::text(&diagnosis))?;
+        if config.write && diagnosis.written.is_none() {
+            writeln!(out, "\nWritten: nothing, because no network here has two precisions")?;
+        }
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::timing::PrecisionTiming;
-use crate::base::files::write_aside;
+use crate::base::files::{can_write_aside, write_aside};
 use crate::nets::eval::Precision;
 
 const VERSION: u32 = 2;
@@ -53,6 +54,17 @@ impl PrecisionCache {
         self.file.as_deref()
     }
 
+    /// Fails if nothing could be stored.
+    pub fn check(&self) -> io::Result<()> {
+        let no_folder = || io::Error::other("neither XDG_CACHE_HOME nor HOME names a folder");
+        let file = self.file.as_deref().ok_or_else(no_folder)?;
+        let named = |error| io::Error::other(format!("{}: {error}", file.display()));
+        file.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| can_write_aside(file))
+            .map_err(named)
+    }
+
     /// `file` need not exist.
     pub fn in_file(file: &Path) -> PrecisionCache {
         PrecisionCache { file: Some(file.to_owned()) }
@@ -82,7 +94,7 @@ impl PrecisionCache {
     }
 }
 
-fn write(file: &Path, contents: &CacheFile) -> std::io::Result<()> {
+fn write(file: &Path, contents: &CacheFile) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -134,6 +146,7 @@ mod tests {
         let folder = Folder::new("precisions");
         let file = folder.0.join("deep/precision.json");
         let cache = PrecisionCache::in_file(&file);
+        cache.check().unwrap();
         assert_eq!(cache.recall("a"), None);
         cache.remember("a", "one", FASTER);
         cache.remember("b", "two", SLOWER);
@@ -168,6 +181,7 @@ mod tests {
         for cache in
             [PrecisionCache::default(), PrecisionCache::in_file(Path::new("/proc/no/such/file.json"))]
         {
+            assert!(cache.check().is_err());
             cache.remember("a", "one", FASTER);
             assert_eq!(cache.recall("a"), None);
         }
