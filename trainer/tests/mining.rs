@@ -239,6 +239,18 @@ fn an_interrupted_run_is_resumed_with_the_same_result() {
 }
 
 #[test]
+fn a_book_is_no_pipe() {
+    let folder = Folder::new();
+    let pipe = folder.at("book");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
+    assert!(
+        folder
+            .fail(&format!("{MINE} --book book"))
+            .contains("book: mine reads its book twice; write it to a file")
+    );
+}
+
+#[test]
 fn begun_games_beyond_fewer_games_wait_for_more() {
     let folder = Folder::new();
     folder.succeed(&format!("{MINE} --games 9 --name whole"));

@@ -25,6 +25,11 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// Whether a signal has set a [`flag`].
+pub fn has_come() -> bool {
+    CODE.load(Ordering::Relaxed) != 0
+}
+
 /// Ends the program without letting other threads finish or anything be dropped.
 pub fn exit_at_once(status: u8) -> ! {
     signal_hook::low_level::exit(i32::from(status))

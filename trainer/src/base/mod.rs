@@ -1,4 +1,5 @@
 pub mod files;
+pub mod stream;
 pub mod lock;
 pub mod parallel;
 pub mod progress;

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use engine::base::words::counted;
 use serde_json::json;
@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::engine_args::EngineArgs;
 use super::interrupt;
-use super::out_args::{OutArgs, report};
+use super::out_args::{OutArgs, file_stem, report};
 use crate::base::files::file_name;
 use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
@@ -18,6 +18,7 @@ use crate::data::datagen::{
     run_tasks,
 };
 use crate::data::dataset::Store;
+use crate::data::import::is_regular;
 
 /// Bounds a tree's memory, and how long Ctrl-C waits.
 const MAX_TREE_PATHS: u64 = 10_000;
@@ -36,10 +37,10 @@ const MAX_TREE_PATHS: u64 = 10_000;
     philidor-trainer mine --name book --book openings.epd --movetime 50 --option Hash=64 --games 2000")]
 pub struct MineArgs {
     /// Number of games
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(..=MAX_GAMES))]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=MAX_GAMES))]
     games: u64,
     /// Name of the files, before -00000.h5
-    #[arg(long, default_value = "mined")]
+    #[arg(long, default_value = "mined", value_parser = file_stem)]
     name: String,
     #[command(flatten)]
     out: OutArgs,
@@ -110,6 +111,11 @@ impl MineArgs {
             None => FirstPositions::Initial,
         };
         let rules = StartRules { first, random_plies: self.random_plies, careless: self.careless };
+        if let Some(book) =
+            self.book.as_ref().filter(|book| book.exists() && !book.is_dir() && !is_regular(book))
+        {
+            bail!("{}: mine reads its book twice; write it to a file first", book.display());
+        }
         let book = self.book.as_deref().map_or(Ok(String::new()), name_and_hash)?;
         let starts = StartPositions::new(rules, self.seed)?;
         let engine = self.engines.name(stop)?;

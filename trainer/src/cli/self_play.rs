@@ -1,6 +1,5 @@
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -8,7 +7,7 @@ use engine::base::words::counted;
 use serde_json::{Map, Value, json};
 
 use super::interrupt;
-use super::out_args::{OutArgs, report};
+use super::out_args::{OutArgs, file_stem, report};
 use crate::base::network::load_network;
 use crate::base::progress::{Counted, progress};
 use crate::config::bounds::MAX_GAMES;
@@ -35,10 +34,10 @@ pub struct SelfPlayArgs {
     #[arg(long, default_value = "embedded")]
     net: PathBuf,
     /// Number of games
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=MAX_GAMES))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MAX_GAMES))]
     games: u64,
     /// Name of the files, before -00000.h5
-    #[arg(long, default_value = "self-play")]
+    #[arg(long, default_value = "self-play", value_parser = file_stem)]
     name: String,
     #[command(flatten)]
     out: OutArgs,
@@ -55,9 +54,7 @@ pub struct SelfPlayArgs {
 
 impl SelfPlayArgs {
     pub fn run(&self) -> Result<()> {
-        let stop = interrupt::flag()?;
-        let SelfPlayReport { stats, evaluated, seconds, games, waiting, files, stopped, .. } =
-            self.play(&stop)?;
+        let SelfPlayReport { stats, evaluated, seconds, games, waiting, files, stopped, .. } = self.play()?;
         let earlier = (games + waiting).saturating_sub(stats.games);
         match (stats.games, earlier) {
             (0, _) if !stopped => {
@@ -74,8 +71,10 @@ impl SelfPlayArgs {
         Ok(())
     }
 
-    fn play(&self, stop: &AtomicBool) -> Result<SelfPlayReport> {
+    fn play(&self) -> Result<SelfPlayReport> {
+        // A pipe may keep this waiting, so a signal still ends the program.
         let rules = self.read_rules()?;
+        let stop = interrupt::flag()?;
         let network = load_network(&self.net)?;
         let source = format!("self-play: {}, {} visits, seed {}", network.name(), rules.visits, self.seed);
         // Left out, because they hardly change the games: how many are played at once, and the cache.
@@ -86,7 +85,7 @@ impl SelfPlayArgs {
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
         let bar = progress(self.games, store.finished_of(self.games), Counted::Games);
         let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
-        play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)
+        play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, &stop)
     }
 
     fn read_rules(&self) -> Result<SelfPlayRules> {

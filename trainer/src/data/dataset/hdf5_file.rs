@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use engine::base::interrupt;
 use hdf5::filters::Filter;
 use hdf5::plist::file_access::FileAccessBuilder;
 use hdf5::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
@@ -15,6 +16,7 @@ use super::chunk::Chunk;
 use super::{FORMAT, VERSION};
 use crate::base::files;
 use crate::base::lock::InUse;
+use crate::base::stream::{STANDARD_INPUT, Stream};
 use crate::data::record::SearchColumns;
 
 /// Entries per compressed block, the unit of decompression.
@@ -130,7 +132,7 @@ struct Opened {
 fn open(path: &Path) -> Result<Opened, ChunkError> {
     let unreadable = |error: &dyn Display| ChunkError::Unreadable(path.to_owned(), cause(error));
     let hdf5 = |path: &Path| File::with_options().with_fapl(unlocked).open(path);
-    let is_stdin = path == Path::new("-");
+    let is_stdin = path == Path::new(STANDARD_INPUT);
     if !is_stdin && path.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Err(ChunkError::Missing(path.to_owned()));
     }
@@ -146,11 +148,7 @@ fn open(path: &Path) -> Result<Opened, ChunkError> {
     }
     let copied = || -> io::Result<TempPath> {
         let mut copy = NamedTempFile::new()?;
-        if is_pipe {
-            io::copy(&mut fs::File::open(path)?, &mut copy)?;
-        } else {
-            io::copy(&mut io::stdin().lock(), &mut copy)?;
-        }
+        io::copy(&mut Stream::open(path, &interrupt::has_come), &mut copy)?;
         Ok(copy.into_temp_path())
     };
     let copy = copied().map_err(|error| unreadable(&error))?;

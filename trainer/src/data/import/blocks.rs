@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::base::files::is_zstd;
+use engine::base::interrupt;
 use engine::chess::pgn::{
     TEXT_HEAD, convert_lines, ends_with_result, last_game_start, why_no_text, without_byte_order_mark,
 };
 use engine::chess::puzzles::PuzzleColumns;
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::stream::Stream;
+use crate::base::stream::{STANDARD_INPUT, Stopping, Stream};
 
 /// Bytes per block: hundreds of games, to amortise the overhead.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -21,9 +22,6 @@ const BLOCK_BYTES: usize = 1 << 20;
 const LONGEST_HEADER: u64 = 1 << 16;
 /// Most bytes of a game, so that a non-PGN file does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
-pub(super) const STANDARD_INPUT: &str = "-";
-
-pub(crate) type Stopping<'a> = &'a (dyn Fn() -> bool + Sync);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -74,7 +72,7 @@ pub(crate) fn is_regular(path: &Path) -> bool {
 /// `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    open(path, Arc::default(), &|| false)?.read_to_end(&mut text)?;
+    open(path, Arc::default(), &interrupt::has_come)?.read_to_end(&mut text)?;
     Ok(text)
 }
 

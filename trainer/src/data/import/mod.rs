@@ -1,6 +1,5 @@
 //! Games from PGN and puzzle tables. [`read_games`] reads files in parallel.
 
-mod stream;
 mod blocks;
 mod pgn;
 mod puzzles;

@@ -11,9 +11,10 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::chess::pgn::unix_lines;
 use thiserror::Error;
 
-use super::blocks::{self, Stopping, TextBlock, TextBlocks, TextFormat};
+use super::blocks::{self, TextBlock, TextBlocks, TextFormat};
 use super::pgn::{self, BrokenGame, Exclusion, ParsedGame};
 use super::puzzles;
+use crate::base::stream::Stopping;
 use crate::data::record::{EvalCounts, EvalSide, GameRecord, GameResult};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,14 +8,17 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::blocks::{STANDARD_INPUT, Stopping};
+pub const STANDARD_INPUT: &str = "-";
+
+/// Whether the program is to end.
+pub type Stopping<'a> = &'a (dyn Fn() -> bool + Sync);
 
 const PART_BYTES: usize = 1 << 16;
 const PARTS: usize = 16;
 /// How late a stop may be heard.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-pub(super) struct Stream<'a> {
+pub struct Stream<'a> {
     parts: Receiver<io::Result<Vec<u8>>>,
     part: Cursor<Vec<u8>>,
     stopping: Stopping<'a>,
