@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
-use engine::base::files::NamedTempFile;
+use anyhow::{Context, ensure};
+use engine::base::files::{NamedTempFile, can_write_aside};
 pub(crate) use engine::base::files::{persist, temporary};
 
 /// On an error an existing file stays unchanged.
 pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    write_with(path, |file| Ok(file.write_all(bytes)?))
+    write_with(path, |file| Ok(file.as_file_mut().write_all(bytes)?))
 }
 
 /// Like [`write_file`], with the contents that `write` writes.
@@ -24,6 +24,16 @@ pub fn write_with<T>(
         Ok(value)
     };
     attempt().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Fails before the work if the file that it makes could not be written in the end, or would replace one that it reads.
+pub fn check_output(path: &Path, inputs: impl IntoIterator<Item: AsRef<Path>>) -> anyhow::Result<()> {
+    let (shown, real) = (path.display(), path.canonicalize().ok());
+    let is_same = |input: &Path| real.is_some() && input.canonicalize().ok() == real;
+    let is_read = inputs.into_iter().any(|input| is_same(input.as_ref()));
+    ensure!(!is_read, "{shown} would be replaced, but is read: name another file to write");
+    ensure!(!path.is_dir(), "cannot write {shown}: it is a folder; name a file");
+    can_write_aside(path).with_context(|| format!("cannot write {shown}"))
 }
 
 pub fn make_folder_of(file: &Path) -> anyhow::Result<()> {
@@ -48,6 +58,28 @@ pub fn stem(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_read_is_not_replaced_and_what_cannot_be_written_is_said_before_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("in"), "games").unwrap();
+        let refused = |name: &str| format!("{:#}", check_output(&at(name), [at("in")]).unwrap_err());
+        for same in ["in", "./in", "../other"] {
+            let name = if same == "../other" { "link" } else { same };
+            if name == "link" {
+                #[cfg(unix)]
+                std::os::unix::fs::symlink("in", at("link")).unwrap();
+                #[cfg(not(unix))]
+                continue;
+            }
+            assert!(refused(name).ends_with("would be replaced, but is read: name another file to write"));
+        }
+        assert!(refused(".").ends_with("it is a folder; name a file"));
+        assert!(refused("none/out").starts_with("cannot write "));
+        check_output(&at("out"), [at("in"), at("none")]).unwrap();
+        assert!(!at("out").exists() && at("in").exists());
+    }
 
     #[test]
     fn a_failed_write_names_the_file() {

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
@@ -7,6 +7,7 @@ use clap::Args;
 use super::export_pgn::arena_source;
 use super::interrupt;
 use super::out_args::count;
+use crate::base::files::check_output;
 use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_AT_ONCE, MAX_GAMES, MAX_PLIES, MAX_RANDOM_PLIES, MAX_THREADS, MAX_VISITS};
 use crate::config::{MatchRules, Sprt};
@@ -75,10 +76,17 @@ impl ArenaArgs {
         if report.stopped {
             say!("stopped before the end");
         }
-        Ok(())
+        let Some(path) = &self.out else { return Ok(()) };
+        let mut chunk = Chunk::new(&arena_source(&self.first, &self.second));
+        report.games.iter().for_each(|game| chunk.push(game));
+        Ok(write(&chunk, path)?)
     }
 
     fn play(&self, stop: &AtomicBool) -> Result<MatchReport> {
+        if let Some(path) = &self.out {
+            let named = [&self.first, &self.second].into_iter().map(Path::new);
+            check_output(path, named.chain(self.book.as_deref()))?;
+        }
         let [first, second] = [&self.first, &self.second].map(|name| Contender::named(name, self.visits));
         let (first, second) = (first?, second?);
         let rules = MatchRules {
@@ -95,11 +103,6 @@ impl ArenaArgs {
         let plan = MatchPlan { first: 0, pairs, sprt: self.sprt.clone(), rules, seed: self.seed };
         let report = play_match([&first, &second], &plan, &bar, stop, &mut |_| Ok(()))?;
         bar.finish_and_clear();
-        if let Some(path) = &self.out {
-            let mut chunk = Chunk::new(&arena_source(&self.first, &self.second));
-            report.games.iter().for_each(|game| chunk.push(game));
-            write(&chunk, path)?;
-        }
         Ok(report)
     }
 }

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 
+use crate::base::files::{check_output, make_folder_of};
 use crate::judge::export::{Lc0Net, lc0_onnx, write_network};
 
 /// Convert a network of Leela Chess Zero (lc0) into one that the engine plays (ONNX)
@@ -30,8 +31,10 @@ impl ConvertLc0Args {
     }
 
     fn convert(&self) -> Result<String> {
-        let net = Lc0Net::load(&self.weights)?;
         let out = self.out.clone().unwrap_or_else(|| onnx_beside(&self.weights));
+        make_folder_of(&out)?;
+        check_output(&out, [&self.weights])?;
+        let net = Lc0Net::load(&self.weights)?;
         let network = write_network(&out, self.name.as_deref(), |name| lc0_onnx(name, &net))?;
         Ok(network.describe())
     }

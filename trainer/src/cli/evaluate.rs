@@ -1,10 +1,11 @@
 use std::path::PathBuf;
+use std::slice;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use crate::base::files::write_file;
+use crate::base::files::{check_output, write_file};
 use crate::config::bounds::MAX_VISITS;
 use crate::data::record::Split;
 use crate::judge::evaluate::accuracy::Judge;
@@ -169,6 +170,11 @@ impl CommonArgs {
         self.nets.iter().map(|net| JudgedNetwork::load(net, nodes)).collect()
     }
 
+    /// Before the evaluation, which takes long and also reads `others`.
+    fn check(&self, others: &[PathBuf]) -> Result<()> {
+        self.json.as_ref().map_or(Ok(()), |file| check_output(file, self.nets.iter().chain(others)))
+    }
+
     fn write(&self, numbers: &Value) -> Result<()> {
         let Some(file) = &self.json else { return Ok(()) };
         write_file(file, format!("{numbers:#}\n").as_bytes())
@@ -177,6 +183,7 @@ impl CommonArgs {
 
 impl AccuracyArgs {
     fn judge(&self) -> Result<()> {
+        self.common.check(&self.games)?;
         let networks: Result<Vec<JudgedNetwork>> = match self.raw {
             true => self.common.nets.iter().map(|net| JudgedNetwork::load_raw(net)).collect(),
             false if self.think_steps.is_empty() => {
@@ -211,6 +218,7 @@ impl AccuracyArgs {
 
 impl ValueArgs {
     fn judge(&self) -> Result<()> {
+        self.common.check(slice::from_ref(&self.truth))?;
         let positions = value::read(&self.truth)?;
         let report = value::measure(&positions, &mut self.common.networks(0)?)?;
         say!("{}", report.table());
@@ -220,6 +228,7 @@ impl ValueArgs {
 
 impl TacticsArgs {
     fn judge(&self) -> Result<()> {
+        self.common.check(&self.suite)?;
         let suites: Vec<Vec<TestPosition>> =
             self.suite.iter().map(|file| suite::read(file)).collect::<Result<_, _>>()?;
         report(&self.common, &self.search, &suites.concat(), "suite", None)
@@ -228,6 +237,7 @@ impl TacticsArgs {
 
 impl CanariesArgs {
     fn judge(&self) -> Result<()> {
+        self.common.check(&[])?;
         report(&self.common, &self.search, &canaries(), "category", Some(weight))
     }
 }

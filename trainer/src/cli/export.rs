@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{ArgAction, Args};
 
 use super::{sparse, torch};
+use crate::base::files::{check_output, make_folder_of};
 use crate::learn::sparse::SparseCheckpoint;
 
 /// Export a checkpoint as a network that the engine plays (ONNX)
@@ -58,6 +59,15 @@ fn scale(text: &str) -> Result<f32, String> {
 impl ExportArgs {
     /// The file is loaded as by the engine, which checks card, shapes and golden outputs.
     pub fn run(&self) -> Result<()> {
+        let mean_with = self.mean_with.as_ref().map(|(file, _)| file);
+        let read = [&self.checkpoint].into_iter().chain(&self.policy).chain(mean_with);
+        // The family sparse also writes a file of integers.
+        let integers = self.out.with_extension("int8.onnx");
+        for out in [&self.out, &integers].into_iter().chain(&self.weights) {
+            make_folder_of(out)?;
+            check_output(out, read.clone())?;
+        }
+        ensure!(self.weights.as_ref() != Some(&self.out), "--out and --weights name the same file");
         if SparseCheckpoint::recognises(&self.checkpoint) {
             sparse::export(self)
         } else {

@@ -8,7 +8,7 @@ use engine::base::words::counted;
 
 use engine::base::interrupt;
 
-use crate::base::files::write_with;
+use crate::base::files::{check_output, write_with};
 use crate::data::dataset::read;
 use crate::data::record::{EvalSide, write_pgn};
 
@@ -64,8 +64,9 @@ impl ExportPgnArgs {
         let Some(path) = &self.out else {
             return self.write(&mut BufWriter::new(io::stdout().lock()), &AtomicBool::new(false)).map(drop);
         };
+        check_output(path, &self.files)?;
         let stop = interrupt::flag()?;
-        let games = write_with(path, |file| self.write(&mut BufWriter::new(file), &stop))?;
+        let games = write_with(path, |file| self.write(&mut BufWriter::new(file.as_file_mut()), &stop))?;
         say!("{}: {}", counted(games, "game"), path.display());
         Ok(())
     }

@@ -5,7 +5,7 @@ use clap::Args;
 use shakmaty::Piece;
 use shakmaty::uci::UciMove;
 
-use crate::base::files::write_file;
+use crate::base::files::{check_output, write_file};
 use crate::judge::plot::heatmap::{LinearWeights, draw_move, draw_piece, parse};
 
 const PRINTED: usize = 5;
@@ -42,6 +42,7 @@ impl HeatmapArgs {
     }
 
     fn draw(&self) -> Result<String> {
+        check_output(&self.out, [&self.net])?;
         let weights = LinearWeights::load(&self.net)?;
         let (canvas, mut terms) = match (&self.uci, self.piece) {
             (Some(uci), _) => {

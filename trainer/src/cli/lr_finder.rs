@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::trial::{StepsProgress, TrialArgs};
 use super::{sparse, torch};
+use crate::base::files::check_output;
 use crate::config::LearnerConfig;
 use crate::judge::plot::{Axes, Curve, Panel, figure};
 use crate::learn::run::{LrSuggestion, RangeTestStep};
@@ -39,6 +40,7 @@ impl LrFinderArgs {
             self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1,
             "--from must be positive, --to larger than --from, and --steps at least 2"
         );
+        check_output(&self.out, [&self.trial.config])?;
         let config = self.trial.config()?;
         let progress = StepsProgress::new(self.steps);
         let made = Cell::new(0);

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 
+use crate::base::files::check_output;
 use crate::judge::plot::plot_runs;
 use crate::play::rl;
 
@@ -23,6 +24,7 @@ pub struct PlotArgs {
 
 impl PlotArgs {
     pub fn run(&self) -> Result<()> {
+        check_output(&self.out, self.runs.iter().map(|run| run.join("metrics.jsonl")))?;
         match self.runs.iter().find(|run| rl::is_run(run)) {
             None => plot_runs(&self.runs, &self.out)?,
             Some(run) => {

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use engine::base::words::counted;
 
@@ -58,6 +58,10 @@ impl TrainArgs {
     /// Ctrl-C, SIGTERM or a file `stop` in the run's folder writes a checkpoint and ends the run. A second signal
     /// kills.
     pub fn run(&self) -> Result<()> {
+        // Reading the games takes longer.
+        if let Some(init) = &self.init {
+            ensure!(init.is_file(), "--init {}: there is no such file", init.display());
+        }
         let Trained { outcome, checkpoint } = match self.config()? {
             LearnerConfig::Sparse(config) => sparse::train(self, *config)?,
             LearnerConfig::Torch(config) => torch::train(self, *config)?,

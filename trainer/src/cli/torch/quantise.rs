@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use engine::nets::onnx::Network;
 
-use crate::base::files::write_file;
+use crate::base::files::{check_output, write_file};
 use crate::base::network::load_network;
 use crate::judge::export::{
     ErrorStatistics, PositionError, QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS,
@@ -45,6 +45,8 @@ pub struct QuantiseArgs {
 
 impl QuantiseArgs {
     pub fn run(&self) -> Result<()> {
+        let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
+        check_output(&out, self.games.iter().chain([&self.net]))?;
         load_network(&self.net)?.onnx("quantise, which would round a network that is in 8 bits already,")?;
         let fp32 = std::fs::read(&self.net).with_context(|| format!("cannot read {}", self.net.display()))?;
         let quantised = quantise(&fp32, &self.games, self.positions, self.held_out)?;
@@ -54,7 +56,6 @@ impl QuantiseArgs {
             "not written: {}; --force writes the network nevertheless",
             quantised.exceeded.join("; ")
         );
-        let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
         let network = Network::read(quantised.int8.as_slice(), &out)?;
         write_file(&out, &quantised.int8)?;
         say!("{}", network.describe());
