@@ -229,14 +229,18 @@ fn a_named_pipe_is_read_like_a_file() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_ends_the_import_of_a_pipe_that_stays_open() {
+fn a_signal_ends_the_reading_of_a_pipe_that_stays_open() {
     let folder = Folder::new();
     let (pipe, out) = (folder.path("games.pgn"), folder.path("out"));
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
-    for (signal, code) in [("INT", 130), ("TERM", 143)] {
-        let name = format!("after-{code}");
+    let written = folder.path("out.pgn");
+    for (signal, code, arguments, expected) in [
+        ("INT", 130, &["import", &pipe, "--out", &out, "--name", "a"][..], "stopped before the end"),
+        ("TERM", 143, &["import", &pipe, "--out", &out, "--name", "b"], "stopped before the end"),
+        ("TERM", 143, &["export-pgn", &pipe, "--out", &written], "stopped"),
+    ] {
         let child = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"))
-            .args(["import", &pipe, "--out", &out, "--name", &name])
+            .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -247,11 +251,81 @@ fn a_signal_ends_the_import_of_a_pipe_that_stays_open() {
         let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
         let output = child.wait_with_output().expect("it ends though the pipe is open");
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(said.contains("stopped before the end"), "{said}");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
         drop(end);
     }
+}
+
+#[test]
+fn values_that_have_no_sense_are_refused_by_option() {
+    let folder = Folder::new();
+    let (pgn, out) = (folder.write("games.pgn", many_games(2).as_bytes()), folder.path("out"));
+    for (arguments, expected) in [
+        ("--chunk-size 0", "'--chunk-size <CHUNK_SIZE>': 0 is not in 1..="),
+        ("--threads 0", "0 is not in 1..=256"),
+        ("--max-games 0", "0 is not in 1.."),
+        ("--min-popularity 500", "500 is not in -100..=100"),
+        ("--name a/b", "a name, not a path: --out is the folder"),
+        ("--name=", "--name"),
+        ("--min-elo 2500 --max-elo 100", "--min-elo 2500 is above --max-elo 100: no game would be kept"),
+        ("--min-plies 9 --max-plies 8", "--min-plies 9 is above --max-plies 8"),
+    ] {
+        let line: Vec<&str> =
+            ["import", &pgn, "--out", &out].into_iter().chain(arguments.split(' ')).collect();
+        let output = trainer(&line);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{arguments}: {said}");
+        assert!(!Path::new(&out).exists(), "{arguments}");
+    }
+}
+
+#[test]
+fn no_command_replaces_what_it_reads() {
+    let folder = Folder::new();
+    let (pgn, out) = (folder.write("games.pgn", many_games(20).as_bytes()), folder.path("out"));
+    assert!(trainer(&["import", &pgn, "--out", &out]).status.success());
+    let games = format!("{out}/games-00000.h5");
+    let nets = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets");
+    let copy = |name: &str, of: &str| {
+        let path = folder.path(name);
+        std::fs::copy(format!("{nets}/{of}"), &path).expect("a shipped file");
+        path
+    };
+    let net = copy("net.int8.onnx", "philidor.int8.onnx");
+    let config = folder.write("config.json", b"{\"model\": {\"family\": \"sparse\"}}");
+    let by = folder.path("by");
+    for (read, arguments) in [
+        (&games, &["export-pgn", &games, "--out", &games][..]),
+        (&net, &["heatmap", &net, "--move", "e2e4", "--out", &net]),
+        (&net, &["evaluate", "canaries", &net, "--nodes", "0", "--json", &net]),
+        (&games, &["evaluate", "accuracy", "embedded", "--games", &games, "--json", &games]),
+        (&net, &["arena", &net, "uct:5", "--games", "2", "--out", &net]),
+        (&config, &["lr-finder", "--config", &config, "--out", &config]),
+        (&net, &["convert-lc0", &net, "--out", &net]),
+        (&net, &["export", "--checkpoint", &net, "--out", &net]),
+        (&net, &["export", "--checkpoint", &config, "--policy", &net, "--out", &folder.path("net.onnx")]),
+        (&config, &["export", "--checkpoint", &config, "--out", &by, "--weights", &config]),
+    ] {
+        let before = std::fs::read(read).expect("it is there");
+        let output = trainer(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("would be replaced, but is read"), "{arguments:?}: {said}");
+        assert!(std::fs::read(read).expect("it is there") == before, "{arguments:?}");
+    }
+    let same = trainer(&["export", "--checkpoint", &config, "--out", &by, "--weights", &by]);
+    assert!(String::from_utf8_lossy(&same.stderr).contains("--out and --weights name the same file"));
+    let file = trainer(&["import", &pgn, "--out", &pgn]);
+    assert!(
+        String::from_utf8_lossy(&file.stderr)
+            .contains("games.pgn: cannot be written: it is a file: name a folder")
+    );
+    // A match of hours is not lost to a wrong path.
+    let match_out = trainer(&["arena", "embedded", "embedded", "--games", "9999", "--out", &out]);
+    assert!(String::from_utf8_lossy(&match_out.stderr).contains("it is a folder; name a file"));
 }
 
 /// HDF5 is read in any order, which a pipe does not allow.

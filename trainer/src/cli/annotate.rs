@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::engine_args::EngineArgs;
 use super::interrupt;
-use super::out_args::{OutArgs, count, report};
+use super::out_args::{OutArgs, count, file_stem, report};
 use crate::base::files::{file_name, stem};
 use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_MULTIPV, MAX_SECONDS};
@@ -33,7 +33,7 @@ pub struct AnnotateArgs {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Name of the new files, before -00000.h5 [default: that of the first file plus "-annotated"]
-    #[arg(long)]
+    #[arg(long, value_parser = file_stem)]
     name: Option<String>,
     #[command(flatten)]
     out: OutArgs,
@@ -72,6 +72,9 @@ impl AnnotateArgs {
 
     /// Also describes what was damaged and left out; empty if nothing was.
     fn annotate(&self, name: &str, stop: &AtomicBool) -> anyhow::Result<(DatagenSummary, String)> {
+        if let Some(folder) = self.files.iter().find(|file| file.is_dir()) {
+            bail!("{}: it is a folder: name files of games in it", folder.display());
+        }
         let is_stream = |file: &&PathBuf| **file == Path::new("-") || (file.exists() && !is_regular(file));
         if let Some(file) = self.files.iter().find(is_stream) {
             bail!("{}: annotate reads its files twice; write the games to a file first", file.display());

@@ -101,8 +101,8 @@ mod tests {
                 "'--depth <DEPTH>': 4000000000 is not in 1..=245",
             ),
             (refused::<MineArgs>(&["--patience", "9999999999999"]), "is not in 0..=31536000"),
-            (refused::<MineArgs>(&["--games", "18446744073709551615"]), "is not in 0..=1000000000"),
-            (refused::<SelfPlayArgs>(&["--games", "18446744073709551615"]), "is not in 0..=1000000000"),
+            (refused::<MineArgs>(&["--games", "18446744073709551615"]), "is not in 1..=1000000000"),
+            (refused::<SelfPlayArgs>(&["--games", "18446744073709551615"]), "is not in 1..=1000000000"),
             (refused::<SelfPlayArgs>(&["--save-every", "18446744073709551615"]), "is not in 0..=31536000"),
             (
                 refused::<ArenaArgs>(&["a", "b", "--visits", "2000000"]),

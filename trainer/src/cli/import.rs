@@ -12,8 +12,10 @@ use engine::base::words::counted;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::interrupt;
+use super::out_args::{MAX_CHUNK_SIZE, count, file_stem};
 use crate::base::files::{file_name, stem};
 use crate::base::progress::{say_regularly, time_left};
+use crate::config::bounds::MAX_THREADS;
 use crate::data::dataset::{ChunkError, ChunkWriter};
 use crate::data::import::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::data::record::{EvalCounts, EvalSide};
@@ -38,10 +40,10 @@ pub struct ImportArgs {
     #[arg(long, default_value = "data")]
     out: PathBuf,
     /// Name of the files, before -00000.h5 [default: that of the first file]
-    #[arg(long)]
+    #[arg(long, value_parser = file_stem)]
     name: Option<String>,
     /// Approximate positions per file
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_parser = count(1..=MAX_CHUNK_SIZE))]
     chunk_size: usize,
     /// Minimum rating of both players, or of a puzzle, where known
     #[arg(long, default_value_t = 0)]
@@ -65,19 +67,24 @@ pub struct ImportArgs {
     #[arg(long)]
     unknown_results: bool,
     /// Minimum popularity of a puzzle, -100 to 100
-    #[arg(long, default_value_t = -100, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        default_value_t = -100,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(i16).range(-100..=100)
+    )]
     min_popularity: i16,
     /// Minimum number of plays of a puzzle
     #[arg(long, default_value_t = 0)]
     min_plays: u32,
     /// Stop after this many games
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     max_games: Option<u64>,
     /// The position that an [%eval] comment scores, and its point of view
     #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
     evals: EvalSide,
     /// Threads that replay games [default: all processors]
-    #[arg(long)]
+    #[arg(long, value_parser = count(1..=MAX_THREADS))]
     threads: Option<usize>,
 }
 
@@ -105,6 +112,16 @@ impl ImportArgs {
     }
 
     fn import(&self, stop: &AtomicBool) -> anyhow::Result<(ReadReport, usize)> {
+        let bounds = [
+            ("elo", usize::from(self.min_elo), usize::from(self.max_elo)),
+            ("plies", self.min_plies, self.max_plies),
+        ];
+        for (what, least, most) in bounds {
+            ensure!(
+                least <= most,
+                "--min-{what} {least} is above --max-{what} {most}: no game would be kept"
+            );
+        }
         let mut options = ReadOptions {
             evals: self.evals,
             filters: Filters {
@@ -125,6 +142,7 @@ impl ImportArgs {
         let source: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
         let name =
             self.name.clone().unwrap_or_else(|| stem(&self.files[0]).trim_start_matches('-').to_owned());
+        // That of the file `-`.
         let name = if name.is_empty() { "games".to_owned() } else { name };
         let mut writer = ChunkWriter::new(&self.out, &name, &source.join(", "), self.chunk_size)?;
         let mut meter = Meter::new(&self.files);

@@ -12,13 +12,15 @@ use crate::config::bounds::MAX_SECONDS;
 use crate::data::datagen::DatagenSummary;
 use crate::data::dataset::StoreOptions;
 
+pub(super) const MAX_CHUNK_SIZE: u64 = 100_000_000;
+
 #[derive(Args, Debug)]
 pub struct OutArgs {
     /// Folder for the files of games
     #[arg(long, default_value = "data")]
     pub out: PathBuf,
     /// Approximate positions per file
-    #[arg(long, default_value_t = 1_000_000, value_parser = count(1..=100_000_000))]
+    #[arg(long, default_value_t = 1_000_000, value_parser = count(1..=MAX_CHUNK_SIZE))]
     pub chunk_size: usize,
     /// Seconds between saves of finished games
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
@@ -43,6 +45,14 @@ impl OutArgs {
 
 pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(range)
+}
+
+/// Of files, before their number.
+pub(super) fn file_stem(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.contains(std::path::is_separator) {
+        true => Err("a name, not a path: --out is the folder".to_owned()),
+        false => Ok(text.to_owned()),
+    }
 }
 
 pub(super) fn report(summary: DatagenSummary, path: &Path) {

@@ -1,4 +1,4 @@
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use engine::base::words::counted;
 
@@ -33,6 +33,8 @@ pub struct OverfitArgs {
 
 impl OverfitArgs {
     pub fn run(&self) -> Result<()> {
+        // Also not a number.
+        ensure!(self.loss > 0.0, "--loss is {}, must be positive", self.loss);
         let said = match self.trial.config()? {
             LearnerConfig::Sparse(config) => sparse::overfit(self, &config),
             LearnerConfig::Torch(config) => torch::overfit(self, *config),

@@ -37,8 +37,11 @@ impl ChunkWriter {
 
     /// Takes the lock `FOLDER/NAME.lock`.
     fn locked(folder: &Path, name: &str, source: &str, chunk_size: usize) -> Result<ChunkWriter, ChunkError> {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| ChunkError::Unwritable(folder.to_owned(), error.to_string()))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let why =
+                if folder.is_file() { "it is a file: name a folder".to_owned() } else { error.to_string() };
+            ChunkError::Unwritable(folder.to_owned(), why)
+        })?;
         let path = folder.join(format!("{name}.lock"));
         let lock = Lock::take(&path).map_err(|error| match error.downcast::<InUse>() {
             Ok(in_use) => ChunkError::InUse(in_use),

@@ -24,7 +24,7 @@ impl RunFolder {
                 }
             }
         }
-        let none = || anyhow!("it contains no checkpoint");
+        let none = || anyhow!("it contains no checkpoint; start it again without --resume");
         Err(newest.unwrap_or_else(none))
             .with_context(|| format!("{} cannot be resumed", self.path().display()))
     }
