@@ -1,7 +1,7 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, EarlierMatch, Explored, Headline, LibraryGame, Load, Message, OpeningChoice, PositionView, RunDetails, TreeView,
+ * @import {Curves, EarlierMatch, Explored, Headline, LibraryGame, Load, Message, OpeningChoice, PositionView, Replay, RunDetails, TreeView,
  *   Verdicts} from './types.js'
  * @import {Desk} from './puzzles/solving.js'
  */
@@ -203,6 +203,28 @@ export async function headlines() {
 /** Matches that were put aside. @returns {Promise<EarlierMatch[]>} */
 export async function earlierMatches() {
   return await get('/api/match/earlier') ?? [];
+}
+
+/**
+ * A finished game of the present match.
+ *
+ * @param {number} game from 0
+ * @returns {Promise<{value: Replay} | {error: string}>}
+ */
+export function replayGame(game) {
+  return ask(`/api/match/game?game=${game}`);
+}
+
+/**
+ * The search tree of an engine of a running game.
+ *
+ * @param {number} lane
+ * @param {boolean} white the engine that has White
+ * @param {string[]} moves
+ * @returns {Promise<{value: TreeView} | {error: string}>}
+ */
+export function matchTree(lane, white, moves) {
+  return ask('/api/match/tree', { lane, white, moves });
 }
 
 /** Opening books. @returns {Promise<string[]>} */

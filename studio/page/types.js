@@ -129,8 +129,16 @@
  * @property {Standing} standing of the first engine
  * @property {string[]} boards
  * @property {FinishedGame[]} finished the last games
+ * @property {number} delay_ms between moves
  * @property {string | null} notice
  *
+ * @typedef {{score: Score | null, wdl: [number, number, number] | null, depth: number, nodes: number, ms: number}} MoveRecord
+ *   what an engine reported of its move, for White
+ * @typedef {{game: number, start: string, moves: PlayedMove[], records: (MoveRecord | null)[]}} MatchMoves
+ * @typedef {MatchMoves & {white: string, black: string, opening: string, result: string}} Replay
+ * @typedef {{name: string, thinking: boolean, fen: string | null, lines: ThoughtLine[], moves: MoveThought[], ms: number,
+ *   nps: number, mean_ms: number}} Mind an engine's thoughts of the position that it searched last
+ * @typedef {{game: number, minds: [Mind, Mind]}} Minds White's and Black's
  * @typedef {{number: number, name: string | null, first: string, second: string, games: number, played: number, points: number,
  *   suspended: boolean, modified_s: number}} EarlierMatch
  * @typedef {{first: string, second: string, standing: Standing}} Pairing

@@ -34,7 +34,8 @@ impl Default for Boards {
 }
 
 impl Boards {
-    pub fn set(&self, name: &str, board: &LiveBoard) {
+    /// Also what belongs to a board, such as its engines' thoughts.
+    pub fn set(&self, name: &str, board: &impl Serialize) {
         let text: Arc<str> = serde_json::to_string(board).expect("boards can be written as JSON").into();
         self.0.send_if_modified(|boards| boards.insert(name.to_owned(), text.clone()) != Some(text));
     }

@@ -12,6 +12,10 @@ import { html, nothing, render } from '../vendor/lit-html.js';
 import { EarlierMatches } from './earlier.js';
 import { beginCommand, orderForm } from './order.js';
 import { finishedGames, standingView } from './standing.js';
+import { MatchWindow } from './window.js';
+
+/** Choices of the delay between moves. */
+const DELAYS_MS = [0, 250, 500, 1000, 2000, 5000, 10_000];
 
 /** @param {ThinkingTime} time */
 function timeText(time) {
@@ -29,6 +33,7 @@ export class WatchRoom {
   #followed = [];
   /** @type {string[]} */
   #books = [];
+  #window = new MatchWindow(() => this.#draw());
   #earlier = new EarlierMatches((command) => this.#act(command), () => this.#draw());
   /** @type {Values} */
   #form = recall('match');
@@ -70,11 +75,13 @@ export class WatchRoom {
   receiveBoards(boards) {
     if (!this.#isShown) return;
     this.#grids.forEach((grid) => grid.receive(boards));
+    this.#window.receive(boards);
   }
 
   /** @param {boolean} isShown */
   show(isShown) {
     this.#isShown = isShown;
+    this.#window.watch(isShown);
     this.#draw();
     if (isShown && this.#books.length === 0) this.#readBooks();
     if (isShown) this.#earlier.read();
@@ -124,6 +131,39 @@ export class WatchRoom {
       this.#grids.set(element, grid);
       grid.show((element.dataset.boards ?? '').split(' ').filter(Boolean));
     }
+    this.#window.drawBoard(this.#root);
+    // A grid that leaves the page has taken its boards out of view.
+    this.#window.watch(true);
+  }
+
+  /** @param {number} game */
+  async #replay(game) {
+    this.#error = await this.#window.replay(game);
+    this.#draw();
+  }
+
+  /** Which boards are shown, the delay, and any finished game. @param {Match} match */
+  #choices(match) {
+    const played = match.standing.games[0] + match.standing.games[1] + match.standing.games[2];
+    const value = (/** @type {Event} */ event) => Number(/** @type {HTMLSelectElement} */ (event.target).value);
+    return html`
+      <div class="buttons choices">
+        <label class="inline">Show
+          <select name="shown" @change=${(/** @type {Event} */ event) => this.#window.open(value(event) < 0 ? null : value(event))}>
+            <option value="-1" ?selected=${this.#window.lane === null}>all boards</option>
+            ${match.boards.map((_, lane) => html`<option value=${lane} ?selected=${this.#window.lane === lane}>board ${lane + 1} with its engines</option>`)}
+          </select></label>
+        ${match.phase === 'ended' ? nothing : html`
+          <label class="inline">Delay between moves
+            <select name="delay" @change=${(/** @type {Event} */ event) => this.#act({ do: 'delay', ms: value(event) })}>${DELAYS_MS.map((ms) => html`
+              <option value=${ms} ?selected=${ms === match.delay_ms}>${ms === 0 ? 'none' : `${ms / 1000} s`}</option>`)}</select></label>`}
+        ${played > 0 ? html`
+          <form class="inline" @submit=${(/** @type {SubmitEvent} */ event) => {
+            event.preventDefault();
+            this.#replay(Number(new FormData(/** @type {HTMLFormElement} */ (event.target)).get('game')) - 1);
+          }}><label class="inline">Game <input name="game" type="number" min="1" max=${match.order.games} value="1" required></label>
+            <button type="submit">Replay</button></form>` : nothing}
+      </div>`;
   }
 
   #view() {
@@ -138,8 +178,9 @@ export class WatchRoom {
       }, (form) => this.#begin(form))}
       <p class="error" role="alert">${this.#error ?? nothing}</p>
       ${match ? html`
-        <div class="watched">
-          <div class="grid" data-boards=${match.boards.join(' ')}></div>
+        ${this.#choices(match)}
+        <div class="watched ${this.#window.isOpen ? 'closely' : ''}">
+          ${this.#window.isOpen ? this.#window.view() : html`<div class="grid" data-boards=${match.boards.join(' ')}></div>`}
           <div class="panel">${this.#state(match)}</div>
         </div>` : nothing}
       ${this.#earlier.view(isRunning)}
@@ -177,7 +218,7 @@ export class WatchRoom {
       ${standingView(standing)}
       <p class="small">${timeText(order.time)}${match.sprt
         ? `; test of ${match.sprt.elo0} against ${match.sprt.elo1} Elo` : nothing}.</p>
-      ${finishedGames(match.finished)}
+      ${finishedGames(match.finished, (game) => this.#replay(game))}
       ${match.finished.length > 0 ? html`
         <div class="buttons"><button type="button" @click=${() => location.assign('/api/match/pgn')}>Save PGN</button></div>` : nothing}`;
   }

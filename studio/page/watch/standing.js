@@ -22,14 +22,16 @@ export function standingView({ games: [wins, draws, losses], pairs, elo, sprt })
         : 'All of them ended alike: Elo and its error need results that differ.'}</p>`;
 }
 
-/** @param {FinishedGame[]} finished */
-export function finishedGames(finished) {
+/** @param {FinishedGame[]} finished @param {(game: number) => void} [replay] */
+export function finishedGames(finished, replay) {
   if (finished.length === 0) return nothing;
   return html`
     <table class="results">
-      <thead><tr><th>White</th><th>Black</th><th>Opening</th><th>Result</th></tr></thead>
+      <thead><tr><th>White</th><th>Black</th><th>Opening</th><th>Result</th>${replay ? html`<th><span class="unseen">Replay</span></th>` : nothing}</tr></thead>
       <tbody>${[...finished].reverse().map((game) => html`
-        <tr title=${game.text}><td>${game.white}</td><td>${game.black}</td><td>${game.opening}</td><td>${game.result}</td></tr>`)}
+        <tr title=${game.text}><td>${game.white}</td><td>${game.black}</td><td>${game.opening}</td><td>${game.result}</td>
+          ${replay ? html`<td><button type="button" class="link" aria-label="Replay game ${game.number + 1}"
+            @click=${() => replay(game.number)}>Replay</button></td>` : nothing}</tr>`)}
       </tbody>
     </table>`;
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 
+use super::minds::{Mind, MindsView, MoveRecord, MovesView, TreeQuestion};
 use super::order::ThinkingTime;
+use crate::boards::Boards;
 use crate::engines::{EngineEvent, EngineHandle, EngineSpec, SearchOrder, start as start_engine};
 use crate::play::{EndReason, GameEnd, PlayedGame, Winner};
 
@@ -14,6 +16,11 @@ const LONGEST_GAME: usize = 600;
 
 /// Delay of pipes and scheduling that is allowed before a flag falls.
 const MARGIN: Duration = Duration::from_millis(50);
+
+const SHOW_EVERY: Duration = Duration::from_millis(150);
+
+/// Time for a move from which on engines write statistics.
+const STATISTICS_FROM_MS: u32 = 100;
 
 #[derive(Clone, Debug)]
 pub struct LaneGame {
@@ -24,6 +31,8 @@ pub struct LaneGame {
     pub game: PlayedGame,
     /// White, Black; `None` without a clock.
     pub left_ms: Option<[u64; 2]>,
+    /// By move; `None` for moves of the opening.
+    pub records: Vec<Option<MoveRecord>>,
 }
 
 impl LaneGame {
@@ -37,6 +46,7 @@ pub enum LaneEvent {
     Moved {
         uci: String,
         left_ms: Option<[u64; 2]>,
+        record: MoveRecord,
     },
     Over(GameEnd),
     /// An engine failed; the text begins with its name.
@@ -51,6 +61,12 @@ pub struct Lane {
     pub number: usize,
     pub engines: [EngineSpec; 2],
     pub time: ThinkingTime,
+    /// Between moves, in milliseconds.
+    pub delay: watch::Receiver<u32>,
+    pub questions: mpsc::UnboundedReceiver<TreeQuestion>,
+    pub boards: Boards,
+    /// When the page was last shown what the engines think.
+    pub shown: Option<Instant>,
     pub reports: mpsc::UnboundedSender<LaneReport>,
 }
 
@@ -58,6 +74,7 @@ struct Player {
     name: String,
     handle: EngineHandle,
     events: mpsc::UnboundedReceiver<EngineEvent>,
+    mind: Mind,
 }
 
 impl Player {
@@ -66,18 +83,7 @@ impl Player {
         let handle = start_engine(spec, move |event| {
             let _ = report.send(event);
         });
-        Player { name: spec.name.clone(), handle, events }
-    }
-
-    async fn answer(&mut self, wanted: u64) -> Result<String, String> {
-        loop {
-            match self.events.recv().await {
-                Some(EngineEvent::Best { id, text }) if id == wanted => return Ok(text),
-                Some(EngineEvent::Failed { reason }) => return Err(format!("{} {reason}", self.name)),
-                Some(_) => (),
-                None => return Err(format!("{} has ended", self.name)),
-            }
-        }
+        Player { name: spec.name.clone(), handle, events, mind: Mind::default() }
     }
 
     /// Waits until the engine has started, so that no clock runs meanwhile.
@@ -90,9 +96,18 @@ impl Player {
     }
 }
 
+/// What a lane waits for.
+enum Next {
+    /// Of an engine, by its index.
+    Event(usize, Option<EngineEvent>),
+    /// The delay was changed.
+    Delay,
+    Time,
+}
+
 impl Lane {
     /// Plays games until the channel closes or an engine fails.
-    pub async fn run(self, mut games: mpsc::Receiver<LaneGame>) {
+    pub async fn run(mut self, mut games: mpsc::Receiver<LaneGame>) {
         let mut players = self.engines.each_ref().map(Player::new);
         let mut searches = 0;
         for player in &mut players {
@@ -114,12 +129,14 @@ impl Lane {
     }
 
     async fn play(
-        &self,
+        &mut self,
         mut game: LaneGame,
         players: &mut [Player; 2],
         searches: &mut u64,
     ) -> Result<GameEnd, String> {
         let mut fresh = [true; 2];
+        players.iter_mut().for_each(|player| player.mind.forget());
+        self.show(&game, players, true);
         loop {
             if let Some(end) = game.game.end() {
                 return Ok(end);
@@ -133,24 +150,19 @@ impl Lane {
             *searches += 1;
             let (go, longest) = go(self.time, game.left_ms, side);
             let begin = Instant::now();
+            players[index].mind.begin(*searches, &game.game);
             players[index].handle.search(SearchOrder {
                 id: *searches,
-                options: vec![("UCI_Chess960".to_owned(), game.game.is_chess960().to_string())],
+                options: self.options(&game),
                 new_game: std::mem::take(&mut fresh[index]),
                 position: game.game.position_command(),
                 go,
                 longest,
             });
-            let answer = players[index].answer(*searches);
-            let text = match game.left_ms {
-                None => answer.await?,
-                Some(_) => match timeout(longest + MARGIN, answer).await {
-                    Ok(text) => text?,
-                    Err(_) => {
-                        players[index].handle.stop();
-                        return Ok(game.game.end_on_time());
-                    }
-                },
+            let until = game.left_ms.map(|_| begin + longest + MARGIN);
+            let Some(text) = self.answer(&game, players, index, *searches, until).await? else {
+                players[index].handle.stop();
+                return Ok(game.game.end_on_time());
             };
             let m = game.game.parse(&text).map_err(|_| {
                 format!("{} answered \"{text}\", which is no legal move", players[index].name)
@@ -160,8 +172,119 @@ impl Lane {
                 let spent = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
                 left[side] = left[side].saturating_sub(spent) + u64::from(increment_ms);
             }
+            let record = players[index].mind.end();
+            game.records.push(Some(record));
             let uci = game.game.moves().last().expect("one was played").uci.clone();
-            self.report(LaneEvent::Moved { uci, left_ms: game.left_ms });
+            self.report(LaneEvent::Moved { uci, left_ms: game.left_ms, record });
+            self.show(&game, players, true);
+            self.wait(&game, players, Instant::now()).await?;
+        }
+    }
+
+    /// Statistics cost time, so engines write them only if there is some.
+    fn options(&self, game: &LaneGame) -> Vec<(String, String)> {
+        let option = |name: &str, value: bool| (name.to_owned(), value.to_string());
+        let mut options = vec![option("UCI_Chess960", game.game.is_chess960()), option("UCI_ShowWDL", true)];
+        let a_move = match self.time {
+            ThinkingTime::MoveMs(ms) => ms,
+            ThinkingTime::Clock { base_ms, increment_ms } => base_ms / 40 + increment_ms,
+        };
+        options.extend((a_move >= STATISTICS_FROM_MS).then(|| option("LogLiveStats", true)));
+        options
+    }
+
+    /// The move that ends this search; `None` if the time has run out.
+    async fn answer(
+        &mut self,
+        game: &LaneGame,
+        players: &mut [Player; 2],
+        index: usize,
+        search: u64,
+        until: Option<Instant>,
+    ) -> Result<Option<String>, String> {
+        loop {
+            match self.next(game, players, until).await {
+                Next::Event(who, Some(EngineEvent::Best { id, text })) if who == index && id == search => {
+                    return Ok(Some(text));
+                }
+                Next::Event(who, event) => self.hear(game, players, who, event)?,
+                Next::Delay => (),
+                Next::Time => return Ok(None),
+            }
+        }
+    }
+
+    /// Waits for the delay between moves, which may be changed meanwhile. No clock runs.
+    async fn wait(
+        &mut self,
+        game: &LaneGame,
+        players: &mut [Player; 2],
+        since: Instant,
+    ) -> Result<(), String> {
+        loop {
+            let delay = *self.delay.borrow_and_update();
+            if delay == 0 {
+                return Ok(());
+            }
+            let until = since + Duration::from_millis(u64::from(delay));
+            match self.next(game, players, Some(until)).await {
+                Next::Event(who, event) => self.hear(game, players, who, event)?,
+                Next::Delay => (),
+                Next::Time => return Ok(()),
+            }
+        }
+    }
+
+    /// Answers questions about search trees meanwhile.
+    async fn next(&mut self, game: &LaneGame, players: &mut [Player; 2], until: Option<Instant>) -> Next {
+        loop {
+            let [first, second] = &mut *players;
+            tokio::select! {
+                event = first.events.recv() => return Next::Event(0, event),
+                event = second.events.recv() => return Next::Event(1, event),
+                Some(question) = self.questions.recv() => {
+                    let index = usize::from(question.white != game.first_is_white());
+                    if let Some(moves) = players[index].mind.ask(question) {
+                        players[index].handle.tree(moves);
+                    }
+                }
+                Ok(()) = self.delay.changed() => return Next::Delay,
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => return Next::Time,
+            }
+        }
+    }
+
+    fn hear(
+        &mut self,
+        game: &LaneGame,
+        players: &mut [Player; 2],
+        who: usize,
+        event: Option<EngineEvent>,
+    ) -> Result<(), String> {
+        match event {
+            Some(EngineEvent::Failed { reason }) => Err(format!("{} {reason}", players[who].name)),
+            None => Err(format!("{} has ended", players[who].name)),
+            Some(event) => {
+                if players[who].mind.hear(event) {
+                    self.show(game, players, false);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows what both engines think: seldom while they think, at once after a move.
+    fn show(&mut self, game: &LaneGame, players: &[Player; 2], at_once: bool) {
+        if !at_once && self.shown.is_some_and(|shown| shown.elapsed() < SHOW_EVERY) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let view = |index: usize| players[index].mind.view(&players[index].name);
+        let minds = if game.first_is_white() { [view(0), view(1)] } else { [view(1), view(0)] };
+        let number = self.number;
+        self.boards.set(&format!("match/{number}/minds"), &MindsView { game: game.number, minds });
+        if at_once {
+            self.boards.set(&format!("match/{number}/moves"), &MovesView::of(game));
         }
     }
 }

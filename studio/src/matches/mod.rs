@@ -3,7 +3,9 @@
 mod order;
 mod openings;
 mod standing;
+mod minds;
 mod lane;
+mod replay;
 mod saved;
 mod view;
 mod earlier;
@@ -14,6 +16,7 @@ pub use earlier::EarlierMatch;
 pub use follow::{FollowedMatches, FollowedView};
 pub use openings::{OpeningBook, OpeningFileError};
 pub use order::{MatchOrder, ThinkingTime};
+pub use replay::ReplayView;
 pub use runner::{MatchCommand, MatchHandle, start as start_matches};
 pub use saved::SavedMatchError;
 pub use standing::{LlrView, Standing};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::lane::LaneGame;
+use super::minds::MoveRecord;
 use super::order::MatchOrder;
 use super::view::{FinishedGame, MatchPhase};
 use crate::play::{PlayedGame, Winner};
@@ -33,6 +34,8 @@ struct SavedLaneGame {
     start: Option<String>,
     moves: Vec<String>,
     left_ms: Option<[u64; 2]>,
+    #[serde(default)]
+    records: Vec<Option<MoveRecord>>,
 }
 
 /// Finished games are in the PGN beside the state file.
@@ -49,6 +52,9 @@ pub struct SavedMatch {
     pub next: usize,
     pub finished: Vec<FinishedGame>,
     pub notice: Option<String>,
+    /// Between moves.
+    #[serde(default)]
+    pub delay_ms: u32,
     unfinished: Vec<SavedLaneGame>,
 }
 
@@ -67,10 +73,22 @@ impl SavedMatch {
             start: live.game.start().map(str::to_owned),
             moves: live.game.moves().iter().map(|m| m.uci.clone()).collect(),
             left_ms: live.left_ms,
+            records: live.records.clone(),
         });
         let unfinished = unfinished.collect();
         let (format, finished, notice) = (FORMAT.to_owned(), Vec::new(), None);
-        SavedMatch { format, name: None, order, phase, results, next, finished, notice, unfinished }
+        SavedMatch {
+            format,
+            name: None,
+            order,
+            phase,
+            results,
+            next,
+            finished,
+            notice,
+            delay_ms: 0,
+            unfinished,
+        }
     }
 
     pub fn unfinished(&self) -> Result<Vec<LaneGame>, SavedMatchError> {
@@ -81,8 +99,9 @@ impl SavedMatch {
                 let m = game.parse(text).map_err(wrong)?;
                 game.play(m).map_err(wrong)?;
             }
-            let SavedLaneGame { number, opening, left_ms, .. } = saved.clone();
-            Ok(LaneGame { number, opening, game, left_ms })
+            let SavedLaneGame { number, opening, left_ms, mut records, .. } = saved.clone();
+            records.resize(game.ply(), None);
+            Ok(LaneGame { number, opening, game, left_ms, records })
         };
         self.unfinished.iter().map(read).collect()
     }

@@ -41,6 +41,8 @@ pub struct MatchView {
     pub standing: Standing,
     pub boards: Vec<String>,
     pub finished: Vec<FinishedGame>,
+    /// Between moves.
+    pub delay_ms: u32,
     /// An error, or why the match has ended.
     pub notice: Option<String>,
 }

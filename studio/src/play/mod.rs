@@ -29,7 +29,7 @@ pub use clock::{ChessClock, TimeControl};
 pub use file::{Headline, LONGEST_PGN, LoadedGame, PgnError, PgnFile};
 pub use levels::{Level, LevelView};
 pub use library::{Library, LibraryGame};
-pub use pgn::{PgnHeader, result as recorded_result, write_pgn};
+pub use pgn::{PgnHeader, pgn_game, pgn_text, result as recorded_result, write_pgn};
 pub use played::{EndReason, GameEnd, LegalMove, PlayedGame, PlayedMove, Winner};
 pub use saved::{SavedError, SavedGame};
 pub use seats::{ActionError, NewGame, PERSON, Seat};

@@ -68,6 +68,48 @@ test('a match of four games, two at once, is watched to its end', async () => {
   assert.deepEqual(page.faults, []);
 });
 
+test('a game is watched closely, held up, interrupted and continued, and replayed afterwards', async () => {
+  await begin('Philidor', 'Random moves', 2, { fields: { seconds: '0.1' } });
+  // It waits after the next move.
+  await page.locator('[name=delay]').selectOption('10000');
+  await page.locator('[name=shown]').selectOption('0');
+  const game = page.getByRole('region', { name: 'Game 1' });
+  const philidor = game.getByRole('region', { name: 'White: Philidor', exact: true });
+  await philidor.getByText(/depth \d+, [\d,]+ nodes, [\d,]+ a second/).waitFor();
+  await philidor.getByText(/^White \d+ %, draw \d+ %, Black \d+ %$/).waitFor();
+  await philidor.locator('tbody tr').first().waitFor();
+  await game.getByRole('region', { name: 'Black: Random moves' }).waitFor();
+  await game.locator('.stage .name', { hasText: 'Philidor' }).waitFor();
+  await game.getByRole('button', { name: 'Search trees' }).click();
+  const tree = game.getByRole('region', { name: 'Search tree of Philidor' });
+  await tree.locator('button.tree-row').first().click();
+  await tree.locator('ul ul').first().waitFor();
+  await accessible(page);
+  await button('Suspend').click();
+  await status('suspended after 0');
+  await page.locator('[name=delay]').selectOption('0');
+  await button('Resume').click();
+  await status('ended after 2 of 2');
+  await page.getByRole('button', { name: 'Replay game 2' }).click();
+  const replay = page.getByRole('region', { name: 'Game 2' });
+  await replay.locator('.stage .name', { hasText: 'Random moves' }).waitFor();
+  await replay.getByRole('button', { name: 'To the start' }).click();
+  await replay.getByText('Start', { exact: true }).waitFor();
+  await replay.getByRole('button', { name: 'One move on' }).click();
+  await replay.locator('.reported', { hasText: /^1\. .+: opening$/ }).waitFor();
+  // Philidor's last move has its evaluation, which the file keeps.
+  await replay.getByRole('button', { name: 'To the end' }).click();
+  const last = async () => (await replay.locator('.reported').textContent()).includes('depth');
+  if (!await last()) await replay.getByRole('button', { name: 'One move back' }).click();
+  await replay.locator('.reported', { hasText: /: [+−#]+[\d.]+, depth \d+, [\d,]+ nodes, \d+ ms/ }).waitFor();
+  await page.locator('.choices [name=game]').fill('1');
+  await page.locator('.choices').getByRole('button', { name: 'Replay' }).click();
+  await page.getByRole('region', { name: 'Game 1' }).waitFor();
+  await page.locator('[name=shown]').selectOption('-1');
+  await page.locator('#watch .live').first().waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
 test('boards that are not in view are not sent', async () => {
   const sent = await page.evaluate(() => new Promise((resolve) => {
     const source = new EventSource('/api/events?tab=onlooker');
@@ -125,8 +167,8 @@ test('the running games are finished, and a match with an engine that dies is su
   await page.locator('.earlier summary').click();
   await page.locator('.earlier .game', { hasText: 'suspended' }).click();
   await status('Random moves against Mortal: suspended after 0');
-  await page.locator('.earlier .game', { hasText: '2 of 2 games, ended' }).waitFor();
-  const row = page.locator('.earlier li', { hasText: '2 of 2 games, ended' });
+  await page.locator('.earlier .game', { hasText: '2 of 2 games, ended', hasNotText: 'Philidor' }).waitFor();
+  const row = page.locator('.earlier li', { hasText: '2 of 2 games, ended', hasNotText: 'Philidor' });
   await row.getByRole('button', { name: 'Rename' }).click();
   await page.locator('.earlier [name=to]').fill('Luck of the draw');
   await page.keyboard.press('Enter');

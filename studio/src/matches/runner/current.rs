@@ -6,10 +6,17 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::super::lane::LaneGame;
+use super::super::minds::TreeQuestion;
 use super::super::order::MatchOrder;
 use super::super::saved::{SavedMatch, SavedMatchError};
 use super::super::view::{FinishedGame, MatchPhase};
 use crate::play::Winner;
+
+pub(super) struct LaneHandle {
+    pub(super) task: AbortHandle,
+    pub(super) games: mpsc::Sender<LaneGame>,
+    pub(super) questions: mpsc::UnboundedSender<TreeQuestion>,
+}
 
 pub(super) struct Current {
     pub(super) name: Option<String>,
@@ -21,9 +28,11 @@ pub(super) struct Current {
     pub(super) waiting: VecDeque<LaneGame>,
     /// By lane.
     pub(super) running: BTreeMap<usize, LaneGame>,
-    pub(super) lanes: Vec<(AbortHandle, mpsc::Sender<LaneGame>)>,
+    pub(super) lanes: Vec<LaneHandle>,
     pub(super) finished: VecDeque<FinishedGame>,
     pub(super) notice: Option<String>,
+    /// Between moves.
+    pub(super) delay_ms: u32,
 }
 
 impl Current {
@@ -39,6 +48,7 @@ impl Current {
             lanes: Vec::new(),
             finished: VecDeque::new(),
             notice: None,
+            delay_ms: 0,
         }
     }
 
@@ -48,7 +58,7 @@ impl Current {
 
     /// Ends the engines; running games wait to be continued.
     pub(super) fn halt(&mut self) {
-        self.lanes.drain(..).for_each(|(lane, _)| lane.abort());
+        self.lanes.drain(..).for_each(|lane| lane.task.abort());
         self.waiting.extend(std::mem::take(&mut self.running).into_values());
     }
 
@@ -57,6 +67,7 @@ impl Current {
         let (order, results) = (self.order.clone(), self.results.clone());
         let mut saved = SavedMatch::new(order, self.phase, results, self.next, unfinished);
         saved.finished = self.finished.iter().cloned().collect();
+        saved.delay_ms = self.delay_ms;
         (saved.notice, saved.name) = (self.notice.clone(), self.name.clone());
         saved
     }
@@ -69,6 +80,7 @@ impl Current {
             phase: if was_running { MatchPhase::Suspended } else { saved.phase },
             notice: if was_running { Some(told()) } else { saved.notice },
             name: saved.name,
+            delay_ms: saved.delay_ms,
             results: saved.results,
             next: saved.next,
             waiting,

@@ -14,23 +14,30 @@ use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use self::current::Current;
+use self::current::{Current, LaneHandle};
 use super::earlier::{self, EarlierMatch};
 use super::lane::{Lane, LaneEvent, LaneGame, LaneReport};
+use super::minds::{MovesView, TreeQuestion};
 use super::openings::OpeningBook;
 use super::order::{MatchOrder, ThinkingTime};
+use super::replay::{self, ReplayView};
 use super::saved::SavedMatch;
 use super::standing::{Standing, results};
 use super::view::{FinishedGame, MatchPhase, MatchView, board, names};
 use crate::boards::Boards;
 use crate::engines::Roster;
-use crate::play::{ActionError, GameEnd, PgnHeader, write_pgn};
+use crate::play::{ActionError, GameEnd, PgnHeader, TreeView, pgn_game, pgn_text};
 
 /// Last games that the page shows; every message contains them all.
 const SHOWN_GAMES: usize = 20;
 
 /// In characters.
 const LONGEST_NAME: usize = 80;
+
+/// In milliseconds.
+const LONGEST_DELAY: u32 = 60_000;
+
+const TREE_TIME: Duration = Duration::from_secs(3);
 
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 
@@ -41,6 +48,10 @@ pub enum MatchCommand {
     Finish,
     Suspend,
     Resume,
+    /// Between moves, also of running games.
+    Delay {
+        ms: u32,
+    },
     /// Running games are lost.
     Stop,
     /// Puts the present match aside and shows an earlier one.
@@ -77,9 +88,10 @@ fn told<E: std::fmt::Display>(what: &str, number: u32, result: Result<(), E>) ->
     result.map_err(|error| ActionError::NotNow(format!("Match {number} cannot be {what}: {error}.")))
 }
 
-struct Request {
-    command: MatchCommand,
-    answer: oneshot::Sender<Result<(), ActionError>>,
+enum Request {
+    Act(MatchCommand, oneshot::Sender<Result<(), ActionError>>),
+    /// Of the game in a lane.
+    Tree(usize, TreeQuestion),
 }
 
 #[derive(Clone, Debug)]
@@ -95,8 +107,28 @@ impl MatchHandle {
     pub async fn act(&self, command: MatchCommand) -> Result<(), ActionError> {
         let ended = || ActionError::NotNow("The server is shutting down.".to_owned());
         let (answer, answered) = oneshot::channel();
-        self.requests.send(Request { command, answer }).map_err(|_| ended())?;
+        self.requests.send(Request::Act(command, answer)).map_err(|_| ended())?;
         answered.await.map_err(|_| ended())?
+    }
+
+    /// The search tree of a side's engine after a line from the position that it searched last.
+    pub async fn tree(&self, lane: usize, white: bool, moves: Vec<String>) -> Result<TreeView, ActionError> {
+        let none = || ActionError::NotNow("No game is being played there.".to_owned());
+        let late = |_| {
+            ActionError::NotNow("The engine does not show its search tree: only Philidor does.".to_owned())
+        };
+        let (answer, answered) = oneshot::channel();
+        let question = TreeQuestion { white, moves, answer };
+        self.requests.send(Request::Tree(lane, question)).map_err(|_| none())?;
+        tokio::time::timeout(TREE_TIME, answered).await.map_err(late)?.map_err(|_| none())?
+    }
+
+    /// A finished game move by move; `None` if it is not in the file. `number` is that of an earlier match.
+    pub fn replay(&self, number: Option<u32>, game: usize) -> Option<ReplayView> {
+        let of_present = || self.state_file.clone();
+        let state = number.map_or_else(of_present, |number| earlier::state_of(&self.state_file, number));
+        let first = SavedMatch::read(&state).ok()??.order.first;
+        replay::find(self.pgn(number).as_bytes(), &first, game)
     }
 
     /// Of an earlier match, if a number is given.
@@ -122,6 +154,8 @@ struct Runner {
     serial: u64,
     reports: mpsc::UnboundedSender<LaneReport>,
     out: watch::Sender<Arc<str>>,
+    /// Between moves, in milliseconds.
+    delay: watch::Sender<u32>,
     save_at: Option<Instant>,
 }
 
@@ -144,8 +178,9 @@ pub fn start(roster: Roster, books: Vec<OpeningBook>, boards: Boards, state_file
         };
     let handle = MatchHandle { requests: sender, state, books: names, state_file: state_file.clone() };
     let (serial, save_at) = (0, None);
+    let delay = watch::Sender::new(current.as_ref().map_or(0, |current| current.delay_ms));
     let runner =
-        Runner { roster, books, boards, state_file, pgn_file, current, serial, reports, out, save_at };
+        Runner { roster, books, boards, state_file, pgn_file, current, serial, reports, out, delay, save_at };
     tokio::spawn(runner.run(requests, reported));
     handle
 }
@@ -161,13 +196,8 @@ impl Runner {
             let save_at = self.save_at;
             tokio::select! {
                 request = requests.recv() => {
-                    let Some(Request { command, answer }) = request else { return };
-                    let result = self.act(command);
-                    if result.is_ok() {
-                        self.save();
-                        self.publish();
-                    }
-                    let _ = answer.send(result);
+                    let Some(request) = request else { return };
+                    self.take(request);
                 }
                 Some((serial, lane, event)) = reports.recv() => {
                     if serial == self.serial {
@@ -175,6 +205,25 @@ impl Runner {
                     }
                 }
                 () = sleep_until(save_at.unwrap_or_else(Instant::now)), if save_at.is_some() => self.save(),
+            }
+        }
+    }
+
+    fn take(&mut self, request: Request) {
+        match request {
+            Request::Act(command, answer) => {
+                let result = self.act(command);
+                if result.is_ok() {
+                    self.save();
+                    self.publish();
+                }
+                let _ = answer.send(result);
+            }
+            Request::Tree(lane, question) => {
+                // Without a lane the question is dropped, which answers it.
+                if let Some(lane) = self.current.as_ref().and_then(|current| current.lanes.get(lane)) {
+                    let _ = lane.questions.send(question);
+                }
             }
         }
     }
@@ -190,7 +239,8 @@ impl Runner {
                 let names: Vec<String> = self.books.iter().map(|book| book.name.clone()).collect();
                 order.check(&self.roster, &names)?;
                 self.set_aside()?;
-                self.current = Some(Current::new(order));
+                let delay_ms = *self.delay.borrow();
+                self.current = Some(Current { delay_ms, ..Current::new(order) });
                 self.play();
                 Ok(())
             }
@@ -205,6 +255,14 @@ impl Runner {
             }
             (MatchCommand::Resume, Some(MatchPhase::Suspended)) => {
                 self.play();
+                Ok(())
+            }
+            (MatchCommand::Delay { ms }, _) if ms > LONGEST_DELAY => {
+                Err(ActionError::Invalid("The delay between moves is at most a minute.".to_owned()))
+            }
+            (MatchCommand::Delay { ms }, Some(_)) => {
+                self.with(|current| current.delay_ms = ms);
+                self.delay.send_replace(ms);
                 Ok(())
             }
             (
@@ -260,6 +318,10 @@ impl Runner {
         let boards: Vec<_> =
             lanes.map(|(lane, game)| (format!("match/{lane}"), board(&current.order, game))).collect();
         self.boards.replace("match/", &boards);
+        for (lane, game) in current.waiting.iter().take(current.order.at_once as usize).enumerate() {
+            self.boards.set(&format!("match/{lane}/moves"), &MovesView::of(game));
+        }
+        self.delay.send_replace(current.delay_ms);
         self.current = Some(current);
         Ok(())
     }
@@ -285,15 +347,20 @@ impl Runner {
         for number in 0..current.order.at_once as usize {
             // At most one game waits for each lane.
             let (games, dealt) = mpsc::channel(1);
+            let (questions, asked) = mpsc::unbounded_channel();
             let lane = Lane {
                 serial: self.serial,
                 number,
                 engines: [first.clone(), second.clone()],
                 time: current.order.time,
+                delay: self.delay.subscribe(),
+                questions: asked,
+                boards: self.boards.clone(),
+                shown: None,
                 reports: self.reports.clone(),
             };
             let task = tokio::spawn(lane.run(dealt));
-            current.lanes.push((task.abort_handle(), games));
+            current.lanes.push(LaneHandle { task: task.abort_handle(), games, questions });
         }
         self.deal();
     }
@@ -319,13 +386,14 @@ impl Runner {
                     };
                     let number = current.next;
                     current.next += 1;
-                    LaneGame { number, opening, game, left_ms }
+                    let records = vec![None; game.ply()];
+                    LaneGame { number, opening, game, left_ms, records }
                 }
                 None => break,
             };
             self.boards.set(&format!("match/{lane}"), &board(&current.order, &game));
             // Fails if the lane has failed, which it has reported.
-            let _ = current.lanes[lane].1.try_send(game.clone());
+            let _ = current.lanes[lane].games.try_send(game.clone());
             current.running.insert(lane, game);
         }
         if current.is_running() && current.running.is_empty() {
@@ -336,12 +404,13 @@ impl Runner {
     fn hear(&mut self, lane: usize, event: LaneEvent) {
         let Some(current) = &mut self.current else { return };
         match event {
-            LaneEvent::Moved { uci, left_ms } => {
+            LaneEvent::Moved { uci, left_ms, record } => {
                 let Some(live) = current.running.get_mut(&lane) else { return };
                 if let Ok(m) = live.game.parse(&uci)
                     && live.game.play(m).is_ok()
                 {
                     live.left_ms = left_ms;
+                    live.records.push(Some(record));
                     self.boards.set(&format!("match/{lane}"), &board(&current.order, live));
                 }
                 self.save_soon();
@@ -370,7 +439,15 @@ impl Runner {
         let [white, black] = names(&current.order, live.first_is_white());
         let round = (live.number / 2 + 1).to_string();
         let header = PgnHeader { event: "Match", round: &round, date: "????.??.??" };
-        let pgn = write_pgn(&live.game, [&white, &black], Some(end), header);
+        let mut game = pgn_game(&live.game, [&white, &black], Some(end), header);
+        let nodes: Vec<_> = game.tree.main_line().collect();
+        for ((ply, node), record) in nodes.into_iter().enumerate().zip(&live.records) {
+            let white_moved = live.game.start_fen().contains(" w ") == ply.is_multiple_of(2);
+            if let Some(record) = record.filter(|record| record.score.is_some()) {
+                game.tree.add_comment(node, &record.comment(white_moved));
+            }
+        }
+        let pgn = pgn_text(&game);
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.pgn_file);
         let written = file.and_then(|mut file| file.write_all(format!("{pgn}\n").as_bytes()));
         if let Err(error) = written {
@@ -438,6 +515,7 @@ impl Runner {
             standing,
             boards: (0..current.order.at_once).map(|lane| format!("match/{lane}")).filter(shown).collect(),
             finished: current.finished.iter().cloned().collect(),
+            delay_ms: current.delay_ms,
             notice: current.notice.clone(),
         };
         self.out.send_replace(serde_json::to_string(&view).expect("views can be written as JSON").into());

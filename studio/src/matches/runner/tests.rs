@@ -205,3 +205,82 @@ async fn matches_are_named_deleted_and_come_back() {
     assert_eq!(handle.earlier().len(), 2);
     assert_eq!(handle.pgn(Some(1)).matches("[Result ").count(), 2);
 }
+
+/// What is shown under this name, once it is so.
+async fn shown(boards: &Boards, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let mut seen = boards.subscribe();
+    loop {
+        let text = seen.borrow_and_update().get(name).cloned();
+        let value = text.map(|text| serde_json::from_str(&text).unwrap());
+        if let Some(value) = value.filter(&is_so) {
+            return value;
+        }
+        seen.changed().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_engines_think_is_shown_kept_in_the_pgn_and_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers = "info string a1a8  (1 ) N:      15 (+ 0) (P: 20.18%) (WL:  0.04000) (Q:  0.5)";
+    let root = "info string node  (1 ) N:      16 (+ 0) (P: 100.0%) (WL:  0.04000) (Q: 0.5)";
+    let line = "info depth 9 score cp 31 wdl 500 300 200 nodes 1234 pv a1a8";
+    let thinks = format!("echo '{line}'; echo '{numbers}'; echo '{root}'; echo bestmove a1a8");
+    let (handle, boards) = matches(&folder, vec![shell("A", &thinks), shell("B", "echo bestmove a1a8")]);
+    act(&handle, order("A", "B", 2)).await.unwrap();
+    let minds = shown(&boards, "match/0/minds", |minds| minds["minds"][0]["thinking"] == false).await;
+    wait_for(&handle, |view| view["phase"] == "ended").await;
+    let white = &minds["minds"][0];
+    assert_eq!((&white["name"], &white["moves"][0]["visits"], &white["lines"][0]["wdl"][0]), (&json!("A"), &json!(15), &json!(500)));
+    assert!(handle.pgn(None).contains("1. Ra8# {+0.31/9 0."), "{}", handle.pgn(None));
+    let game = handle.replay(None, 0).unwrap();
+    let record = game.records[0].unwrap();
+    assert_eq!((game.white.as_str(), game.moves[0].san.as_str(), game.result.as_str()), ("A", "Ra8#", "1-0"));
+    assert_eq!((record.depth, record.nodes), (9, 1234));
+    // The second engine is silent, and has White in the second game.
+    let game = handle.replay(None, 1).unwrap();
+    assert_eq!((game.white.as_str(), game.records[0]), ("B", None));
+    assert!(handle.replay(None, 2).is_none() && handle.replay(Some(3), 0).is_none());
+}
+
+#[tokio::test]
+async fn the_delay_holds_a_game_up_until_it_is_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = "case $p in *moves*) echo bestmove a2a8;; *) echo bestmove a1a2;; esac";
+    let second = "case $p in *moves*) echo bestmove g8h8;; *) echo bestmove a1a8;; esac";
+    let (handle, boards) = matches(&folder, vec![shell("A", first), shell("B", second)]);
+    let delay = |ms: u32| json!({"do": "delay", "ms": ms});
+    assert!(act(&handle, delay(60_000)).await.is_err(), "there is no match yet");
+    act(&handle, order("B", "B", 2)).await.unwrap();
+    assert!(act(&handle, delay(60_001)).await.is_err());
+    act(&handle, delay(60_000)).await.unwrap();
+    act(&handle, json!({"do": "stop"})).await.unwrap();
+    // The next match keeps the delay.
+    act(&handle, order("A", "B", 2)).await.unwrap();
+    let plies = |game: &Value| game["moves"].as_array().unwrap().len();
+    let one = shown(&boards, "match/0/moves", |game| plies(game) == 1 && game["moves"][0]["san"] == "Ra2").await;
+    assert_eq!(one["game"], 0);
+    act(&handle, delay(50_000)).await.unwrap();
+    let still = shown(&boards, "match/0/moves", |_| true).await;
+    assert_eq!(plies(&still), 1, "the game waits");
+    act(&handle, delay(0)).await.unwrap();
+    let view = wait_for(&handle, |view| view["phase"] == "ended" && view["order"]["first"] == "A").await;
+    assert_eq!((&view["standing"]["games"], &view["delay_ms"]), (&json!([1, 0, 1]), &json!(0)));
+}
+
+#[tokio::test]
+async fn both_search_trees_are_asked_for_while_a_game_is_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = r#"{"moves":[],"held":true,"children":[{"move":"a1a8","visits":3,"prior":0.5,"q":0.25,"wdl":[0.5,0.3,0.2],"value":null,"proof":null}]}"#;
+    let thinks = format!("echo info depth 1 score cp 1 nodes 1 pv a1a8;; tree) echo 'info string tree {tree}'");
+    let (handle, boards) = matches(&folder, vec![shell("A", &thinks), shell("B", ":")]);
+    assert!(handle.tree(0, true, Vec::new()).await.is_err(), "nothing is played");
+    act(&handle, order("A", "B", 2)).await.unwrap();
+    shown(&boards, "match/0/minds", |minds| minds["minds"][0]["thinking"] == true).await;
+    let answer = handle.tree(0, true, Vec::new()).await.unwrap();
+    assert_eq!((answer.children[0].san.as_str(), answer.children[0].visits), ("Ra8#", 3));
+    assert!(handle.tree(0, true, vec!["a1h8".into()]).await.unwrap_err().to_string().contains("no legal move"));
+    assert!(handle.tree(0, false, Vec::new()).await.unwrap_err().to_string().contains("not searched"));
+    assert!(handle.tree(5, true, Vec::new()).await.is_err());
+    act(&handle, json!({"do": "stop"})).await.unwrap();
+}

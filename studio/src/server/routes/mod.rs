@@ -151,6 +151,8 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/match", post(matches::act_match))
         .route("/api/match/earlier", get(matches::earlier_matches))
         .route("/api/match/pgn", get(matches::match_pgn))
+        .route("/api/match/game", get(matches::replay_game))
+        .route("/api/match/tree", post(matches::match_tree))
         .route("/api/match/books", get(matches::match_books))
         .route("/api/view", post(show_boards))
         .route("/api/load", get(runs::machine_load))

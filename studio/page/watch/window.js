@@ -1,0 +1,182 @@
+/**
+ * One game of a match on a big board, with all that its engines think: while it is played, or replayed afterwards.
+ *
+ * @import {Api} from '@lichess-org/chessground/api'
+ * @import {Key} from '@lichess-org/chessground/types'
+ * @import {LiveBoard, MatchMoves, Minds, Replay} from '../types.js'
+ */
+import { clockText } from '../play/clock.js';
+import { matchTree, replayGame, view } from '../server.js';
+import { Chessground } from '../vendor/chessground.min.js';
+import { html, nothing } from '../vendor/lit-html.js';
+import { curveView, mindView, recordText } from './minds.js';
+import { MatchTree } from './tree.js';
+
+/** Between two readings of the search trees. */
+const REFRESH_MS = 1500;
+
+/** What is left of White's and Black's time, that of the present search taken off. @param {LiveBoard} board @param {Minds | null} minds */
+export function clocks(board, minds) {
+  return [0, 1].map((side) => {
+    const left = board.left_ms?.[side];
+    if (left === undefined) return '';
+    const mind = minds?.minds[side];
+    return clockText(Math.max(0, left - (mind?.thinking && !board.end ? mind.ms : 0)));
+  });
+}
+
+export class MatchWindow {
+  /** @type {number | null} */
+  #lane = null;
+  /** @type {Replay | null} */
+  #replay = null;
+  /** @type {LiveBoard | null} */
+  #board = null;
+  /** @type {MatchMoves | null} */
+  #moves = null;
+  /** @type {Minds | null} */
+  #minds = null;
+  /** The position that is shown; `null` follows the game. @type {number | null} */
+  #ply = null;
+  #showsTrees = false;
+  /** @type {Api | null} */
+  #ground = null;
+  /** @type {Element | null} */
+  #element = null;
+  #changed;
+  #trees = [true, false].map((white) => new MatchTree((moves) => matchTree(this.#lane ?? 0, white, moves), () => this.#changed()));
+
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.#changed = changed;
+    setInterval(() => this.#refreshTrees(), REFRESH_MS);
+  }
+
+  get lane() {
+    return this.#lane;
+  }
+
+  get isOpen() {
+    return this.#lane !== null || this.#replay !== null;
+  }
+
+  #topics() {
+    return ['', '/minds', '/moves'].map((part) => `match/${this.#lane}${part}`);
+  }
+
+  /** Shows the game of a lane; `null` closes the window. @param {number | null} lane */
+  open(lane) {
+    this.#replay = null;
+    this.#ply = null;
+    if (lane === this.#lane) return this.#changed();
+    this.watch(false);
+    this.#lane = lane;
+    [this.#board, this.#moves, this.#minds] = [null, null, null];
+    this.watch(true);
+    this.#changed();
+  }
+
+  /** Only what is in view is sent. @param {boolean} isShown */
+  watch(isShown) {
+    if (this.#lane !== null) this.#topics().forEach((topic) => view(topic, isShown));
+  }
+
+  /** @param {number} game from 0 @returns {Promise<string | null>} the error */
+  async replay(game) {
+    const answer = await replayGame(game);
+    if ('error' in answer) return answer.error;
+    this.#replay = answer.value;
+    this.#ply = null;
+    this.#changed();
+    return null;
+  }
+
+  /** @param {Record<string, any>} boards */
+  receive(boards) {
+    if (this.#lane === null) return;
+    const [board, minds, moves] = this.#topics().map((topic) => boards[topic]);
+    if (!board && !minds && !moves) return;
+    this.#board = board ?? this.#board;
+    this.#minds = minds ?? this.#minds;
+    // Another game has begun.
+    if (moves && moves.game !== this.#moves?.game) this.#ply = null;
+    this.#moves = moves ?? this.#moves;
+    this.#minds?.minds.forEach(({ fen }, side) => this.#trees[side].follow(fen));
+    this.#changed();
+  }
+
+  #refreshTrees() {
+    if (this.#showsTrees && this.#lane !== null && !this.#replay && !document.hidden) this.#trees.forEach((tree) => tree.refresh());
+  }
+
+  /** @param {number} ply */
+  #go(ply) {
+    const last = (this.#replay ?? this.#moves)?.moves.length ?? 0;
+    this.#ply = ply >= last ? null : Math.max(0, ply);
+    this.#changed();
+  }
+
+  view() {
+    const game = this.#replay ?? this.#moves;
+    const board = this.#replay ? null : this.#board;
+    if (!game) return html`<section class="window" aria-label="Game"><p class="small">This board has no game now.</p></section>`;
+    const ply = this.#ply ?? game.moves.length;
+    const names = this.#replay ? [this.#replay.white, this.#replay.black] : [board?.white ?? '', board?.black ?? ''];
+    const left = board ? clocks(board, this.#minds) : ['', ''];
+    const player = (/** @type {number} */ side) => html`
+      <div class="player"><span class="name"><span class="disc ${side === 0 ? 'white' : 'black'}"></span> ${names[side]}</span>
+        ${left[side] ? html`<span class="clock">${left[side]}</span>` : nothing}</div>`;
+    const step = (/** @type {string} */ label, /** @type {string} */ sign, /** @type {number} */ to) => html`
+      <button type="button" aria-label=${label} ?disabled=${to < 0 || to > game.moves.length || to === ply} @click=${() => this.#go(to)}>${sign}</button>`;
+    const title = this.#replay ? `Game ${game.game + 1}: ${this.#replay.opening}. ${this.#replay.result}` : board?.title ?? '';
+    return html`
+      <section class="window" aria-label="Game ${game.game + 1}">
+        <div class="stage">
+          ${player(1)}
+          <div class="square"><div class="board" data-window></div></div>
+          ${player(0)}
+        </div>
+        <div class="side">
+          <p class="status">${title}${board?.end ? `. ${board.end}` : ''}</p>
+          ${curveView(game, ply, (to) => this.#go(to))}
+          <p class="small reported">${recordText(game, ply)}</p>
+          <div class="buttons" role="group" aria-label="Replay">
+            ${step('To the start', '«', 0)}${step('One move back', '‹', ply - 1)}${step('One move on', '›', ply + 1)}
+            ${step('To the end', '»', game.moves.length)}
+            ${this.#replay ? html`<button type="button" @click=${() => this.open(this.#lane)}>${
+              this.#lane === null ? 'Back to all boards' : `Back to board ${this.#lane + 1}`}</button>` : nothing}
+            ${this.#replay ? nothing : html`<button type="button" aria-pressed=${this.#showsTrees ? 'true' : 'false'} @click=${() => {
+              this.#showsTrees = !this.#showsTrees;
+              this.#changed();
+              this.#refreshTrees();
+            }}>Search trees</button>`}
+          </div>
+          ${this.#minds && !this.#replay ? html`
+            <div class="minds">${[0, 1].map((side) => mindView(/** @type {Minds} */ (this.#minds).minds[side], side === 0 ? 'white' : 'black'))}</div>
+            ${this.#showsTrees ? html`<div class="minds">${[0, 1].map((side) =>
+              this.#trees[side].view(/** @type {Minds} */ (this.#minds).minds[side].name))}</div>` : nothing}` : nothing}
+        </div>
+      </section>`;
+  }
+
+  /** Shows the position, after the page is drawn. @param {Element} root */
+  drawBoard(root) {
+    const element = root.querySelector('[data-window]');
+    if (!(element instanceof HTMLElement)) return;
+    if (element !== this.#element) {
+      this.#element = element;
+      this.#ground = Chessground(element, { viewOnly: true, animation: { duration: 120 } });
+    }
+    const game = this.#replay ?? this.#moves;
+    if (!game) return;
+    const ply = this.#ply ?? game.moves.length;
+    const move = game.moves[ply - 1];
+    const fen = move?.fen ?? game.start;
+    this.#ground?.set({
+      fen,
+      turnColor: fen.split(' ')[1] === 'w' ? 'white' : 'black',
+      check: move?.check ?? false,
+      lastMove: move ? /** @type {Key[]} */ ([move.uci.slice(0, 2), move.uci.slice(2, 4)]) : undefined,
+    });
+  }
+}
