@@ -7,8 +7,8 @@ use engine::apps::bench::version::VERSION;
 use engine::base::output::parse_arguments;
 use trainer::cli::{
     AnnotateArgs, ArenaArgs, BestArgs, CompareArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs,
-    FetchGamesArgs, HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs,
-    QuantiseArgs, RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs, exit_code,
+    FetchGamesArgs, HeatmapArgs, ImportArgs, InspectArgs, KeysArgs, LrFinderArgs, MineArgs, OverfitArgs,
+    PlotArgs, QuantiseArgs, RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs, exit_code,
 };
 
 /// Philidor's trainer: from games to networks.
@@ -34,6 +34,7 @@ enum Command {
     Overfit(OverfitArgs),
     LrFinder(LrFinderArgs),
     Train(TrainArgs),
+    Keys(KeysArgs),
     Plot(PlotArgs),
     Export(ExportArgs),
     Verify(VerifyArgs),
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Overfit(args) => args.run(),
         Command::LrFinder(args) => args.run(),
         Command::Train(args) => args.run(),
+        Command::Keys(args) => args.run(),
         Command::Plot(args) => args.run(),
         Command::Export(args) => args.run(),
         Command::Verify(args) => args.run(),

@@ -1,12 +1,13 @@
 use anyhow::Result;
 pub use engine::apps::matches::Sprt;
 use engine::search::Params;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bounds;
 use super::selfplay::tree_memory;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatchRules {
     /// Opening book (EPD, FEN, or the final positions of a PGN's games). Empty: the initial position.

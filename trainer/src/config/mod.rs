@@ -10,6 +10,7 @@ pub mod sparse;
 pub mod selfplay;
 mod arena;
 pub mod rl;
+pub mod keys;
 
 pub use arena::{MatchRules, Sprt};
 pub use model::ModelConfig;

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use super::sparse::{SparseAdam, SparseSourceConfig, SparseTrainConfig, holds_spa
 use super::train::TrainConfig;
 
 /// A reinforcement-learning run. Names and defaults follow NeuralMatePlay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RlConfig {
     /// Initial weights: a checkpoint of `train` or of `export --weights`, whose model is used. Empty: random weights
@@ -57,7 +58,7 @@ pub struct RlConfig {
 }
 
 /// The key `model.family` selects the variant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, try_from = "Value")]
 pub enum LearnerConfig {
     Torch(Box<TrainConfig>),
@@ -128,7 +129,7 @@ impl LearnerConfig {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
     /// libtorch if the run trains on a GPU, otherwise ONNX Runtime.
@@ -140,7 +141,7 @@ pub enum Runtime {
 }
 
 /// Limits on the policy's KL divergence from the pretrained network, in nats.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KlRules {
     /// Term of the loss.
@@ -157,7 +158,7 @@ impl Default for KlRules {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArenaRules {
     /// Iterations between arenas.
@@ -165,9 +166,11 @@ pub struct ArenaRules {
     pub visits: u64,
     pub rules: MatchRules,
     /// Promotion test against the best network so far, passed at elo1 (a score of 55 %).
+    #[schemars(with = "serde_json::Value")]
     pub promotion: Sprt,
     pub games: u64,
     /// Veto test against an older and the pretrained network. Accepting elo0 (a score of 35 %) is a veto.
+    #[schemars(with = "serde_json::Value")]
     pub veto: Sprt,
     /// Per opponent.
     pub veto_games: u64,
@@ -241,6 +244,12 @@ pub enum RlPreset {
 }
 
 impl RlPreset {
+    /// The configuration before it is complete: its sources may be missing.
+    pub fn unchecked(self, overrides: &[String]) -> Result<RlConfig> {
+        let settings = RlSettings { preset: self, overrides: overrides.to_owned(), ..RlSettings::default() };
+        Ok(serde_json::from_value(settings.json()?)?)
+    }
+
     /// The preset's key `sparse` holds the keys of that family.
     fn json(self, sparse: bool) -> Value {
         let text = match self {
@@ -297,7 +306,7 @@ impl RlSettings {
         layers::set(json, &self.overrides)
     }
 
-    pub fn config(&self) -> Result<RlConfig> {
+    fn json(&self) -> Result<Value> {
         let sparse = self.is_sparse()?;
         let below = if sparse { RlConfig::sparse() } else { RlConfig::default() };
         let mut json = serde_json::to_value(below).expect("numbers and text make JSON");
@@ -308,7 +317,11 @@ impl RlSettings {
             layers::lay_over(&mut json, own);
         }
         self.lay_over(&mut json)?;
-        let config = serde_json::from_value(json).map_err(anyhow::Error::from);
+        Ok(json)
+    }
+
+    pub fn config(&self) -> Result<RlConfig> {
+        let config = serde_json::from_value(self.json()?).map_err(anyhow::Error::from);
         let config = config.and_then(|config: RlConfig| config.check().map(|()| config));
         let files: Vec<PathBuf> = self.own.iter().chain(&self.files).cloned().collect();
         config.with_context(|| layers::place(&files))
@@ -493,7 +506,7 @@ impl RlConfig {
 }
 
 /// What consecutive vetoes change, in four levels. The defaults are NeuralMatePlay's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VetoRules {
     /// Level 1: deletes this share of the buffer, the newest positions.
@@ -528,7 +541,7 @@ impl Default for VetoRules {
 
 /// Weight of the policy's KL divergence in the loss, adaptive as in NeuralMatePlay: `weight` up to the target, above it
 /// `weight · (1 + factor · excess)`, at most `most`, with `excess = divergence / target − 1`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReferenceConfig {
     /// Relative to the policy loss; 0 for none.

@@ -1,6 +1,7 @@
 //! The keys that every learner's training run has.
 
 use anyhow::{Result, ensure};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bounds;
@@ -8,7 +9,7 @@ use super::bounds;
 /// Default share of the game's result in the value target.
 pub const VALUE_LAMBDA: f64 = 0.75;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
     /// From `lr` to `min_lr` over `samples` or `minutes`, whichever ends first.

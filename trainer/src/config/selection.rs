@@ -1,10 +1,11 @@
 use anyhow::{Result, anyhow, bail, ensure};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::result::GameResult;
 
 /// What to do with a game if ratings are bounded and one is unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownElo {
     /// Uses the game if the other rating fits.
@@ -14,7 +15,7 @@ pub enum UnknownElo {
 }
 
 /// A game may be of several kinds, but [`GameKind::Standard`] excludes the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GameKind {
     /// By people or engines, from any start position.
@@ -25,7 +26,7 @@ pub enum GameKind {
 }
 
 /// Which games to use. Bounds are inclusive; the default accepts all games.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
     /// Of both players, or of a puzzle.
@@ -37,6 +38,7 @@ pub struct Selection {
     /// First date, yyyymmdd. A game's unknown month or day counts as 00, a game without a date as 0.
     pub since: u32,
     pub until: u32,
+    #[schemars(with = "Vec<String>")]
     pub results: Vec<GameResult>,
     /// A game's kinds must all be in this list.
     pub kinds: Vec<GameKind>,

@@ -1,11 +1,12 @@
 use anyhow::{Result, bail};
 use engine::search::{Params, Puct};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bounds;
 
 /// Rules of self-play games. Defaults are NeuralMatePlay's unless stated otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelfPlayRules {
     /// Visits of a full search, whose policy is a training target.
@@ -42,7 +43,7 @@ pub struct SelfPlayRules {
 }
 
 /// Playout-cap randomisation (Wu 2019, Accelerating Self-Play Learning in Go, section 3.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlayoutCap {
     /// Share of moves that get a full search, with noise and a policy target; 1 for all.
@@ -52,7 +53,7 @@ pub struct PlayoutCap {
 }
 
 /// Dirichlet noise on the root priors of full searches (Silver et al. 2017).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoiseRules {
     /// Concentration: larger values give more even noise.
@@ -62,7 +63,7 @@ pub struct NoiseRules {
 }
 
 /// Gumbel search (Danihelka et al. 2022), also for the move played and the policy target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GumbelRules {
     /// Most moves considered at the root; 0 for PUCT with noise.
@@ -79,7 +80,7 @@ impl Default for GumbelRules {
 }
 
 /// A move is sampled in proportion to visits^(1/temperature). In Gumbel search, temperature scales the Gumbel noise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {
     pub opening: f32,
@@ -89,7 +90,7 @@ pub struct TemperatureRules {
 }
 
 /// Search parameters that differ from normal play.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRules {
     /// Base PUCT constant; grows with the visits as in normal play.
@@ -100,7 +101,7 @@ pub struct SearchRules {
     pub policy_temperature: f32,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResignRules {
     /// A position counts as lost if its Q is below minus this. 1 or more disables resignation.

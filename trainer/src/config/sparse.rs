@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use engine::nets::sparse::SparseFile;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -16,7 +17,7 @@ const MAX_THREADS: usize = 256;
 const MAX_WIDTH: usize = 1 << 14;
 
 /// Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseAdam {
     pub beta1: f32,
@@ -34,14 +35,14 @@ impl Default for SparseAdam {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SparseFamily {
     #[default]
     Sparse,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseModelConfig {
     pub family: SparseFamily,
@@ -60,7 +61,7 @@ impl Default for SparseModelConfig {
 }
 
 /// Training games; `name` and `paths` have no default.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseSourceConfig {
     pub name: String,
@@ -139,7 +140,7 @@ impl SparseSourceConfig {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseTrainConfig {
     pub model: SparseModelConfig,

@@ -9,12 +9,13 @@ pub use resnet::ResnetConfig;
 pub use trm::{StepWeights, TrmConfig};
 
 use engine::nets::eval::Schemes;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A network's architecture. The JSON key `family` selects the variant (default `resnet`), which owns the other keys.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "family", rename_all = "lowercase", try_from = "Map<String, Value>")]
 pub enum ModelConfig {
     /// Residual tower with squeeze-and-excitation, as in lc0.

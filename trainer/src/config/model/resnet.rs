@@ -1,12 +1,13 @@
 use anyhow::{Result, bail};
 use engine::nets::encoding::{Input, Policy};
 use engine::nets::eval::{Schemes, ValueScheme};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Planes72, policy: Policy::Az4672, value: ValueScheme::Wdl };
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
     /// Fastest at inference, because export folds it into the convolution.
@@ -15,7 +16,7 @@ pub enum NormKind {
     Group,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
     /// `max(x, 0)`
@@ -25,7 +26,7 @@ pub enum Activation {
     Gelu,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PolicyHead {
     /// 3x3 and 1x1 convolution to 73 move types per square.
@@ -35,7 +36,7 @@ pub enum PolicyHead {
     Dense,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueHead {
     /// WDL logits, trained with cross-entropy.
@@ -46,7 +47,7 @@ pub enum ValueHead {
     Scalar,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResnetConfig {
     pub filters: i64,

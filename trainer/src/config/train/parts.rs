@@ -1,7 +1,8 @@
 use crate::config::Selection;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OptimiserKind {
     /// AdamW (Loshchilov and Hutter 2019).
@@ -12,7 +13,7 @@ pub enum OptimiserKind {
     Sgd,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
     pub name: String,
@@ -35,7 +36,7 @@ fn one() -> f64 {
 
 /// Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on changes of weights that matter for an
 /// earlier task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EwcConfig {
     /// 0 for none.
@@ -52,7 +53,7 @@ impl Default for EwcConfig {
 }
 
 /// Tactical replay: repeats captures, checks and promotions that had a high policy loss.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TacticalReplay {
     /// Largest share of a batch; 0 for none.
@@ -70,7 +71,7 @@ impl Default for TacticalReplay {
 }
 
 /// Knowledge distillation (Hinton, Vinyals and Dean 2015) from an existing network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeacherConfig {
     /// Network file of any family; empty for no teacher.
