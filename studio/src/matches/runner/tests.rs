@@ -231,7 +231,10 @@ async fn what_engines_think_is_shown_kept_in_the_pgn_and_replayed() {
     let minds = shown(&boards, "match/0/minds", |minds| minds["minds"][0]["thinking"] == false).await;
     wait_for(&handle, |view| view["phase"] == "ended").await;
     let white = &minds["minds"][0];
-    assert_eq!((&white["name"], &white["moves"][0]["visits"], &white["lines"][0]["wdl"][0]), (&json!("A"), &json!(15), &json!(500)));
+    assert_eq!(
+        (&white["name"], &white["moves"][0]["visits"], &white["lines"][0]["wdl"][0]),
+        (&json!("A"), &json!(15), &json!(500))
+    );
     assert!(handle.pgn(None).contains("1. Ra8# {+0.31/9 0."), "{}", handle.pgn(None));
     let game = handle.replay(None, 0).unwrap();
     let record = game.records[0].unwrap();
@@ -252,13 +255,14 @@ async fn the_delay_holds_a_game_up_until_it_is_taken_away() {
     let delay = |ms: u32| json!({"do": "delay", "ms": ms});
     assert!(act(&handle, delay(60_000)).await.is_err(), "there is no match yet");
     act(&handle, order("B", "B", 2)).await.unwrap();
+    wait_for(&handle, |view| view["phase"] == "ended").await;
     assert!(act(&handle, delay(60_001)).await.is_err());
     act(&handle, delay(60_000)).await.unwrap();
-    act(&handle, json!({"do": "stop"})).await.unwrap();
     // The next match keeps the delay.
     act(&handle, order("A", "B", 2)).await.unwrap();
     let plies = |game: &Value| game["moves"].as_array().unwrap().len();
-    let one = shown(&boards, "match/0/moves", |game| plies(game) == 1 && game["moves"][0]["san"] == "Ra2").await;
+    let one =
+        shown(&boards, "match/0/moves", |game| plies(game) == 1 && game["moves"][0]["san"] == "Ra2").await;
     assert_eq!(one["game"], 0);
     act(&handle, delay(50_000)).await.unwrap();
     let still = shown(&boards, "match/0/moves", |_| true).await;
@@ -272,14 +276,17 @@ async fn the_delay_holds_a_game_up_until_it_is_taken_away() {
 async fn both_search_trees_are_asked_for_while_a_game_is_played() {
     let folder = tempfile::tempdir().unwrap();
     let tree = r#"{"moves":[],"held":true,"children":[{"move":"a1a8","visits":3,"prior":0.5,"q":0.25,"wdl":[0.5,0.3,0.2],"value":null,"proof":null}]}"#;
-    let thinks = format!("echo info depth 1 score cp 1 nodes 1 pv a1a8;; tree) echo 'info string tree {tree}'");
+    let thinks =
+        format!("echo info depth 1 score cp 1 nodes 1 pv a1a8;; tree) echo 'info string tree {tree}'");
     let (handle, boards) = matches(&folder, vec![shell("A", &thinks), shell("B", ":")]);
     assert!(handle.tree(0, true, Vec::new()).await.is_err(), "nothing is played");
     act(&handle, order("A", "B", 2)).await.unwrap();
     shown(&boards, "match/0/minds", |minds| minds["minds"][0]["thinking"] == true).await;
     let answer = handle.tree(0, true, Vec::new()).await.unwrap();
     assert_eq!((answer.children[0].san.as_str(), answer.children[0].visits), ("Ra8#", 3));
-    assert!(handle.tree(0, true, vec!["a1h8".into()]).await.unwrap_err().to_string().contains("no legal move"));
+    assert!(
+        handle.tree(0, true, vec!["a1h8".into()]).await.unwrap_err().to_string().contains("no legal move")
+    );
     assert!(handle.tree(0, false, Vec::new()).await.unwrap_err().to_string().contains("not searched"));
     assert!(handle.tree(5, true, Vec::new()).await.is_err());
     act(&handle, json!({"do": "stop"})).await.unwrap();
