@@ -1,7 +1,7 @@
 /**
  * The server's stream of events, and actions.
  *
- * @import {Curves, EarlierMatch, Explored, Headline, LibraryGame, Load, Message, OpeningChoice, PositionView, Replay, RunDetails, TreeView,
+ * @import {Curves, EarlierMatch, Explored, Headline, KeyTable, LibraryGame, Load, Message, OpeningChoice, PositionView, Replay, RunDetails, TreeView,
  *   Verdicts} from './types.js'
  * @import {Desk} from './puzzles/solving.js'
  */
@@ -240,6 +240,23 @@ export async function books() {
  */
 export function curves(run, points, smoothing = 0) {
   return get(`/api/runs/${run}/curves?points=${points}&smoothing=${smoothing}`);
+}
+
+/**
+ * The trainer's table of keys.
+ *
+ * @param {'train' | 'rl'} command
+ * @param {string} preset empty for the default
+ * @param {boolean} sparse of `rl`: the network is of the family sparse
+ * @returns {Promise<{value: KeyTable} | {error: string}>}
+ */
+export function runKeys(command, preset, sparse) {
+  return ask(`/api/runs/keys?command=${command}&preset=${encodeURIComponent(preset)}&sparse=${sparse}`);
+}
+
+/** @param {object} order see `RunOrder` in `studio/src/runs/order.rs` @returns {Promise<{value: {id: number}} | {error: string}>} */
+export function beginRun(order) {
+  return ask('/api/runs', order);
 }
 
 /** How busy the server's machine is. @returns {Promise<Load | null>} null after an error */

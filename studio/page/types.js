@@ -171,7 +171,12 @@
  * @property {boolean} finished
  * @property {boolean} quiet no report for long
  * @property {boolean} can_resume
+ * @property {boolean} cancelled
+ * @property {string | null} failure last words of a trainer that was started here and failed
  *
+ * @typedef {{key: string, value: unknown, meaning: string, choices: string[]}} KeyRow a key of a run's configuration
+ * @typedef {{presets: {name: string, meaning: string}[], keys: KeyRow[], networks: string[], folder: string | null}} KeyTable
+ *   `networks` are files to choose among; runs are started in `folder`
  * @typedef {{cores: number, busy: number, used: number, memory: number}} Load `busy` is a share of all cores; bytes
  * @typedef {Record<string, [number[], (number | null)[]]>} Curves x and y of every curve, by name; null is a gap
  * @typedef {{against: string, games: [number, number, number], score: number, elo: string}} ArenaRow

@@ -16,7 +16,7 @@ use studio::matches::{FollowedMatches, OpeningBook, start_matches};
 use studio::play::Table;
 use studio::puzzles::{PuzzleDesk, PuzzleTable};
 use studio::reviews::ReviewDesk;
-use studio::runs::{RunBoard, Trainers};
+use studio::runs::{RunBoard, RunFolders, Trainers, networks_in};
 use studio::server::{Access, PublicOrigin, Rooms, Studio, router};
 use tokio::net::TcpListener;
 
@@ -73,6 +73,12 @@ struct Arguments {
     /// Folders of training runs to follow
     #[arg(long = "run", value_name = "DIR", num_args = 1..)]
     runs: Vec<PathBuf>,
+    /// Folder in which the page starts training runs; those in it are followed
+    #[arg(long = "runs", value_name = "DIR")]
+    run_folder: Option<PathBuf>,
+    /// Folder of networks to choose among, as engines and in training
+    #[arg(long, value_name = "DIR")]
+    nets: Option<PathBuf>,
     /// Folder for games and matches [default: philidor-studio in $XDG_STATE_HOME or
     /// ~/.local/state]
     #[arg(long, value_name = "DIR")]
@@ -113,7 +119,12 @@ async fn run(arguments: Arguments) -> Result<()> {
     if philidor.is_none() && arguments.engines.is_empty() {
         bail!("there is no engine: build philidor beside this program, or name one with --engine NAME=CMD");
     }
-    let roster = Roster::new(philidor.as_deref(), arguments.engines)?;
+    let networks = arguments.nets.as_deref().map(networks_in).unwrap_or_default();
+    let mut engines = arguments.engines;
+    if let Some(program) = &philidor {
+        engines.extend(networks.iter().filter_map(|network| EngineSpec::of_network(program, network)));
+    }
+    let roster = Roster::new(philidor.as_deref(), engines)?;
     let mut books = vec![OpeningBook::own()];
     for path in &arguments.openings {
         books.push(OpeningBook::read(path)?);
@@ -146,7 +157,8 @@ async fn run(arguments: Arguments) -> Result<()> {
     let book = arguments.book.as_deref().map(Book::open).transpose()?;
     let explorer = Explorer::new(table.library.clone(), book);
     let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));
-    let runs = RunBoard::start(arguments.runs, trainers, boards.clone());
+    let folders = RunFolders { runs: arguments.runs, all: arguments.run_folder, networks: arguments.nets };
+    let runs = RunBoard::start(folders, trainers, boards.clone());
     let rooms = Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles, explorer };
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let mut urls: Vec<String> =

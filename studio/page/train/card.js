@@ -32,7 +32,7 @@ export function number(value) {
  * @typedef {object} CardActions
  * @property {(id: number) => void} choose
  * @property {(id: number, compared: boolean) => void} compare
- * @property {(run: Run, command: 'pause' | 'keep' | 'resume') => void} act
+ * @property {(run: Run, command: 'pause' | 'keep' | 'resume' | 'cancel') => void} act
  */
 
 /**
@@ -51,6 +51,7 @@ export function runCard(run, isChosen, isCompared, on) {
   return html`
     <section class="run" aria-label="Run ${run.name}">
       <h3>${run.name}</h3>
+      ${run.failure ? html`<p class="notice">The trainer has failed: ${run.failure}</p>` : nothing}
       ${run.problem ? html`<p>${run.problem}</p>` : html`
         <dl>
           ${row(isRl ? 'Iterations' : 'Steps', number(run.done))}
@@ -64,8 +65,8 @@ export function runCard(run, isChosen, isCompared, on) {
           ${run.kl === null ? nothing : row('KL', html`${number(run.kl)}${run.kl_state
             ? html` <b class=${run.kl_state}>${run.kl_state}</b>` : nothing}`)}
           ${run.time_s === null ? nothing : row('Time', duration(run.time_s))}
-          ${run.finished ? row('State', 'finished') : run.quiet ? row('State', 'paused or ended: no reports') : nothing}
-          ${run.finished || run.seconds_left === null ? nothing
+          ${run.finished ? row('State', 'finished') : run.cancelled ? row('State', 'cancelled') : run.quiet ? row('State', 'paused or ended: no reports') : nothing}
+          ${run.finished || run.cancelled || run.seconds_left === null ? nothing
             : row(run.quiet ? 'Left when it goes on' : 'Time left', run.seconds_left < 1 ? 'done' : duration(run.seconds_left))}
           ${age === null ? nothing : row('Last report', `${duration(age)} ago`)}
         </dl>
@@ -80,11 +81,12 @@ export function runCard(run, isChosen, isCompared, on) {
         <label class="inline"><input type="checkbox" ?checked=${isCompared}
           @change=${(/** @type {Event} */ event) => on.compare(run.id, /** @type {HTMLInputElement} */ (event.target).checked)}>
           compare</label>
-        ${run.problem ? nothing : html`
+        ${run.problem && run.control === 'free' && run.boards.length === 0 ? nothing : html`
           ${run.control === 'stopping'
             ? html`<button type="button" @click=${() => on.act(run, 'keep')}>Do not stop</button>`
             : html`<button type="button" ?disabled=${run.finished} @click=${() => on.act(run, 'pause')}>Pause …</button>
-              <button type="button" ?disabled=${!run.can_resume || run.control === 'started'} @click=${() => on.act(run, 'resume')}>Go on …</button>`}
+              <button type="button" ?disabled=${!run.can_resume || run.control === 'started'} @click=${() => on.act(run, 'resume')}>Go on …</button>
+              ${run.finished || run.cancelled ? nothing : html`<button type="button" @click=${() => on.act(run, 'cancel')}>Cancel …</button>`}`}
           <a class="file" href="/api/runs/${run.id}/metrics" download>Download</a>`}
       </div>
     </section>`;

@@ -14,6 +14,7 @@ import { runCard } from './card.js';
 import { ChartBoard, arenaCurves, boundKey, drawn, gatesOf, loadPlot, merged, placeOn, plan } from './charts.js';
 import { loadView } from './load.js';
 import { rlDetails } from './rl.js';
+import { StartForm } from './start.js';
 
 /** Per curve: about one per pixel. */
 const POINTS = 500;
@@ -39,6 +40,11 @@ const QUESTIONS = {
       + 'to studio.log in the run\'s folder. Make sure that no other trainer works in this folder.',
     yes: 'Go on',
   },
+  cancel: {
+    title: 'Cancel this run?',
+    text: 'If its trainer runs, it ends as for a pause. The run is marked as cancelled, and its files stay; going on takes the mark away.',
+    yes: 'Cancel the run',
+  },
 };
 
 export class TrainRoom {
@@ -60,7 +66,7 @@ export class TrainRoom {
   #details = null;
   /** @type {Load | null} */
   #load = null;
-  /** The command that waits for confirmation. @type {{run: Run, command: 'pause' | 'resume'} | null} */
+  /** The command that waits for confirmation. @type {{run: Run, command: 'pause' | 'resume' | 'cancel'} | null} */
   #question = null;
   /** @type {string | null} */
   #error = null;
@@ -70,6 +76,7 @@ export class TrainRoom {
   #read = '';
   /** @type {BoardGrid | null} */
   #grid = null;
+  #start = new StartForm(() => this.#draw(), (run) => this.#choose(run));
 
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -146,7 +153,7 @@ export class TrainRoom {
     this.#refresh();
   }
 
-  /** @param {Run} run @param {'pause' | 'keep' | 'resume'} command */
+  /** @param {Run} run @param {'pause' | 'keep' | 'resume' | 'cancel'} command */
   async #act(run, command) {
     this.#error = await act({ do: command }, `runs/${run.id}`);
     this.#question = null;
@@ -224,6 +231,7 @@ export class TrainRoom {
       <h2>Training runs</h2>
       ${this.#load ? loadView(this.#load) : html`<p class="small load">This machine: …</p>`}
       ${this.#runs.length === 0 ? help : nothing}
+      ${this.#start.view()}
       <p class="error" role="alert">${this.#error ?? nothing}</p>
       <div class="runs">${this.#runs.map((run) => runCard(run, run.id === this.#chosen, this.#compared.has(run.id), {
         choose: (id) => this.#choose(id),
@@ -270,7 +278,7 @@ export class TrainRoom {
       </form>`;
   }
 
-  /** @param {{run: Run, command: 'pause' | 'resume'}} question */
+  /** @param {{run: Run, command: 'pause' | 'resume' | 'cancel'}} question */
   #confirmation({ run, command }) {
     const { title, text, yes } = QUESTIONS[command];
     const close = () => {
@@ -283,7 +291,7 @@ export class TrainRoom {
         <p>${run.name}: ${text}</p>
         <div class="buttons">
           <button class="first" type="button" @click=${() => this.#act(run, command)}>${yes}</button>
-          <button type="button" @click=${close}>Cancel</button>
+          <button type="button" @click=${close}>Back</button>
         </div>
       </dialog>`;
   }

@@ -49,6 +49,20 @@ impl FromStr for EngineSpec {
     }
 }
 
+impl EngineSpec {
+    /// Philidor with this network (ONNX), whose name it bears.
+    pub fn of_network(philidor: &Path, network: &Path) -> Option<EngineSpec> {
+        let name = network.file_name()?.to_str()?.strip_suffix(".onnx")?;
+        let file = network.to_str()?;
+        Some(EngineSpec {
+            name: name.to_owned(),
+            program: philidor.to_owned(),
+            arguments: Vec::new(),
+            options: vec![("WeightsFile".to_owned(), file.to_owned())],
+        })
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     engines: Vec<EngineSpec>,
@@ -116,6 +130,14 @@ mod tests {
         }
         let twice = vec!["A=x".parse().unwrap(), "A=y".parse().unwrap()];
         assert_eq!(Roster::new(None, twice).unwrap_err(), RosterError::Twice("A".into()));
+    }
+
+    #[test]
+    fn a_network_is_an_engine_of_its_name() {
+        let spec = EngineSpec::of_network(Path::new("/p"), Path::new("nets/big.int8.onnx")).unwrap();
+        assert_eq!((spec.name.as_str(), spec.program.to_str()), ("big.int8", Some("/p")));
+        assert_eq!(spec.options, [("WeightsFile".to_owned(), "nets/big.int8.onnx".to_owned())]);
+        assert_eq!(EngineSpec::of_network(Path::new("/p"), Path::new("a.safetensors")), None);
     }
 
     #[test]

@@ -65,8 +65,9 @@ pub struct Lane {
     pub delay: watch::Receiver<u32>,
     pub questions: mpsc::UnboundedReceiver<TreeQuestion>,
     pub boards: Boards,
-    /// When the page was last shown what the engines think.
-    pub shown: Option<Instant>,
+    /// When the page was last shown what the engines think, and whether there is more to show.
+    pub shown: Instant,
+    pub is_due: bool,
     pub reports: mpsc::UnboundedSender<LaneReport>,
 }
 
@@ -136,7 +137,7 @@ impl Lane {
     ) -> Result<GameEnd, String> {
         let mut fresh = [true; 2];
         players.iter_mut().for_each(|player| player.mind.forget());
-        self.show(&game, players, true);
+        self.show_moves(&game);
         loop {
             if let Some(end) = game.game.end() {
                 return Ok(end);
@@ -159,6 +160,7 @@ impl Lane {
                 go,
                 longest,
             });
+            self.show(&game, players);
             let until = game.left_ms.map(|_| begin + longest + MARGIN);
             let Some(text) = self.answer(&game, players, index, *searches, until).await? else {
                 players[index].handle.stop();
@@ -176,7 +178,8 @@ impl Lane {
             game.records.push(Some(record));
             let uci = game.game.moves().last().expect("one was played").uci.clone();
             self.report(LaneEvent::Moved { uci, left_ms: game.left_ms, record });
-            self.show(&game, players, true);
+            self.show(&game, players);
+            self.show_moves(&game);
             self.wait(&game, players, Instant::now()).await?;
         }
     }
@@ -207,7 +210,7 @@ impl Lane {
                 Next::Event(who, Some(EngineEvent::Best { id, text })) if who == index && id == search => {
                     return Ok(Some(text));
                 }
-                Next::Event(who, event) => self.hear(game, players, who, event)?,
+                Next::Event(who, event) => hear(players, who, event, &mut self.is_due)?,
                 Next::Delay => (),
                 Next::Time => return Ok(None),
             }
@@ -228,7 +231,7 @@ impl Lane {
             }
             let until = since + Duration::from_millis(u64::from(delay));
             match self.next(game, players, Some(until)).await {
-                Next::Event(who, event) => self.hear(game, players, who, event)?,
+                Next::Event(who, event) => hear(players, who, event, &mut self.is_due)?,
                 Next::Delay => (),
                 Next::Time => return Ok(()),
             }
@@ -248,43 +251,40 @@ impl Lane {
                         players[index].handle.tree(moves);
                     }
                 }
+                () = sleep_until(self.shown + SHOW_EVERY), if self.is_due => self.show(game, players),
                 Ok(()) = self.delay.changed() => return Next::Delay,
                 () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => return Next::Time,
             }
         }
     }
 
-    fn hear(
-        &mut self,
-        game: &LaneGame,
-        players: &mut [Player; 2],
-        who: usize,
-        event: Option<EngineEvent>,
-    ) -> Result<(), String> {
-        match event {
-            Some(EngineEvent::Failed { reason }) => Err(format!("{} {reason}", players[who].name)),
-            None => Err(format!("{} has ended", players[who].name)),
-            Some(event) => {
-                if players[who].mind.hear(event) {
-                    self.show(game, players, false);
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Shows what both engines think: seldom while they think, at once after a move.
-    fn show(&mut self, game: &LaneGame, players: &[Player; 2], at_once: bool) {
-        if !at_once && self.shown.is_some_and(|shown| shown.elapsed() < SHOW_EVERY) {
-            return;
-        }
-        self.shown = Some(Instant::now());
+    /// Shows what both engines think.
+    fn show(&mut self, game: &LaneGame, players: &[Player; 2]) {
+        (self.shown, self.is_due) = (Instant::now(), false);
         let view = |index: usize| players[index].mind.view(&players[index].name);
         let minds = if game.first_is_white() { [view(0), view(1)] } else { [view(1), view(0)] };
-        let number = self.number;
-        self.boards.set(&format!("match/{number}/minds"), &MindsView { game: game.number, minds });
-        if at_once {
-            self.boards.set(&format!("match/{number}/moves"), &MovesView::of(game));
+        let name = format!("match/{}/minds", self.number);
+        self.boards.set(&name, &MindsView { game: game.number, minds });
+    }
+
+    fn show_moves(&self, game: &LaneGame) {
+        self.boards.set(&format!("match/{}/moves", self.number), &MovesView::of(game));
+    }
+}
+
+/// What an engine says beside the move that is waited for.
+fn hear(
+    players: &mut [Player; 2],
+    who: usize,
+    event: Option<EngineEvent>,
+    is_due: &mut bool,
+) -> Result<(), String> {
+    match event {
+        Some(EngineEvent::Failed { reason }) => Err(format!("{} {reason}", players[who].name)),
+        None => Err(format!("{} has ended", players[who].name)),
+        Some(event) => {
+            *is_due |= players[who].mind.hear(event);
+            Ok(())
         }
     }
 }

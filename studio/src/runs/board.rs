@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::control::{RunCommand, RunControl, Trainers};
 use super::follow::{RunFollower, RunKind};
+use super::order::{KeysQuery, RunOrder, networks_in, runs_in};
 use super::series::Point;
 use super::smooth::smoothed;
 use super::thin::thinned;
@@ -53,10 +54,25 @@ pub struct RunView {
     /// It has probably been paused, or was killed.
     pub quiet: bool,
     pub can_resume: bool,
+    pub cancelled: bool,
+    /// The last words of a trainer that was started here and failed.
+    pub failure: Option<String>,
+}
+
+/// The folders that the command line names for runs and networks.
+#[derive(Clone, Debug, Default)]
+pub struct RunFolders {
+    /// Followed one by one.
+    pub runs: Vec<PathBuf>,
+    /// All its runs are followed, and new ones started.
+    pub all: Option<PathBuf>,
+    /// Networks to choose among.
+    pub networks: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
 pub struct RunBoard {
+    folders: Arc<RunFolders>,
     runs: Arc<Mutex<Vec<RunFollower>>>,
     trainers: Trainers,
     boards: Boards,
@@ -72,13 +88,16 @@ fn is_finished(run: &RunFollower) -> bool {
 pub type NamedCurve = (String, Vec<Point>);
 
 impl RunBoard {
-    pub fn start(folders: Vec<PathBuf>, trainers: Trainers, boards: Boards) -> RunBoard {
-        let runs: Vec<RunFollower> = folders.into_iter().map(RunFollower::new).collect();
-        let is_empty = runs.is_empty();
-        let runs = Arc::new(Mutex::new(runs));
+    pub fn start(folders: RunFolders, trainers: Trainers, boards: Boards) -> RunBoard {
+        let found = folders.all.iter().flat_map(|folder| runs_in(folder));
+        let mut paths: Vec<PathBuf> = folders.runs.clone();
+        paths.extend(found.filter(|path| !folders.runs.contains(path)));
+        let runs: Vec<RunFollower> = paths.into_iter().map(RunFollower::new).collect();
+        let is_followed = !runs.is_empty() || folders.all.is_some();
+        let (runs, folders) = (Arc::new(Mutex::new(runs)), Arc::new(folders));
         let (out, list) = watch::channel(Arc::from("[]"));
-        let board = RunBoard { runs, trainers, boards, list };
-        if !is_empty {
+        let board = RunBoard { folders, runs, trainers, boards, list };
+        if is_followed {
             let board = board.clone();
             tokio::spawn(async move {
                 while !out.is_closed() {
@@ -161,11 +180,42 @@ impl RunBoard {
                 Err(ActionError::NotNow("The run is finished: there is nothing to pause.".into()))
             }
             RunCommand::Pause => self.trainers.pause(run.folder()),
+            RunCommand::Cancel if is_finished(run) => {
+                Err(ActionError::NotNow("The run is finished: there is nothing to cancel.".into()))
+            }
+            RunCommand::Cancel => self.trainers.cancel(run.folder(), !run.is_quiet()),
             RunCommand::Keep => self.trainers.keep(run.folder()),
             RunCommand::Resume => {
-                self.trainers.resume(run.folder(), run.kind().unwrap_or(RunKind::Train), active)
+                // Before its first report, the state tells a run of `rl`.
+                let is_rl = || run.folder().join("state.json").exists();
+                let kind = run.kind().unwrap_or(if is_rl() { RunKind::Rl } else { RunKind::Train });
+                self.trainers.resume(run.folder(), kind, active)
             }
         }
+    }
+
+    /// Starts a run, and follows it. Returns its number.
+    pub fn begin(&self, order: &RunOrder) -> Result<usize, ActionError> {
+        order.check()?;
+        let none = || {
+            ActionError::NotNow(
+                "Runs are started where the studio knows a folder for them: --runs DIR.".into(),
+            )
+        };
+        let folder = self.folders.all.as_ref().ok_or_else(none)?.join(&order.name);
+        self.trainers.start(&folder, &order.arguments(&folder))?;
+        let mut runs = self.lock();
+        runs.push(RunFollower::new(folder));
+        Ok(runs.len() - 1)
+    }
+
+    /// The trainer's table of keys, and the networks that may stand in it.
+    pub async fn keys(&self, query: &KeysQuery) -> Result<Value, ActionError> {
+        let mut table = self.trainers.keys(&query.arguments()?).await?;
+        let networks = self.folders.networks.iter().flat_map(|folder| networks_in(folder));
+        table["networks"] = networks.map(|path| path.display().to_string()).collect();
+        table["folder"] = self.folders.all.as_ref().map(|folder| folder.display().to_string()).into();
+        Ok(table)
     }
 
     fn view(&self, id: usize, run: &RunFollower) -> RunView {
@@ -209,6 +259,8 @@ impl RunBoard {
             finished: is_finished(run),
             quiet: run.is_quiet(),
             can_resume: self.trainers.can_resume(),
+            cancelled: self.trainers.is_cancelled(folder),
+            failure: self.trainers.failure(folder),
         }
     }
 }
@@ -217,6 +269,28 @@ impl RunBoard {
 mod tests {
     use super::*;
 
+    fn followed(run: PathBuf) -> RunFolders {
+        RunFolders { runs: vec![run], ..RunFolders::default() }
+    }
+
+    #[tokio::test]
+    async fn a_run_is_begun_only_where_there_is_a_folder_for_runs_and_is_then_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let order: RunOrder =
+            serde_json::from_value(json!({"command": "train", "preset": "first", "name": "new"})).unwrap();
+        let trainers = || Trainers::new(Some("/bin/true".into()));
+        let closed = RunBoard::start(RunFolders::default(), trainers(), Boards::default());
+        assert!(closed.begin(&order).unwrap_err().to_string().contains("--runs DIR"));
+        let folders = RunFolders { all: Some(folder.path().to_owned()), ..RunFolders::default() };
+        let mut board = RunBoard::start(folders, trainers(), Boards::default());
+        assert_eq!(board.begin(&order).unwrap(), 0);
+        assert!(board.begin(&order).is_err(), "the name is taken");
+        let is_listed = |list: &str| list.contains("\"name\":\"new\"");
+        while !is_listed(&board.list.borrow_and_update().clone()) {
+            board.list.changed().await.unwrap();
+        }
+    }
+
     #[tokio::test]
     async fn the_list_changes_with_the_folder() {
         let folder = tempfile::tempdir().unwrap();
@@ -224,7 +298,7 @@ mod tests {
         std::fs::create_dir(&run).unwrap();
         std::fs::write(run.join("metrics.jsonl"), "{\"step\":1,\"lr\":0.5}\n{\"step\":2,\"lr\":0.25}\n")
             .unwrap();
-        let mut board = RunBoard::start(vec![run], Trainers::default(), Boards::default());
+        let mut board = RunBoard::start(followed(run), Trainers::default(), Boards::default());
         board.list.changed().await.unwrap();
         let list: serde_json::Value = serde_json::from_str(&board.list.borrow()).unwrap();
         assert_eq!(
@@ -245,7 +319,7 @@ mod tests {
         write("config.json", "{\"samples\": 200}");
         write("metrics.jsonl", "{\"step\":1,\"samples\":100}\n{\"step\":2,\"samples\":200}\n");
         let mut board =
-            RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), Boards::default());
+            RunBoard::start(followed(folder.path().to_owned()), Trainers::default(), Boards::default());
         board.list.changed().await.unwrap();
         let list: serde_json::Value = serde_json::from_str(&board.list.borrow()).unwrap();
         assert_eq!((&list[0]["samples"], &list[0]["finished"]), (&200.0.into(), &true.into()));

@@ -7,17 +7,30 @@ use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::process::Command;
+use tokio::time::timeout;
 
 use super::follow::RunKind;
 use crate::play::ActionError;
 
 /// The trainer removes the file when it has seen it.
 pub const STOP_FILE: &str = "stop";
+
+/// The trainer's output, in the run's folder.
+pub const LOG: &str = "studio.log";
+
+/// Marks a run that was cancelled.
+const CANCELLED: &str = "cancelled";
+
+/// Of the trainer's last words, in bytes.
+const LAST_WORDS: usize = 600;
+
+const KEYS_TIME: Duration = Duration::from_secs(20);
 
 /// How long a run must be quiet before another trainer is started on its folder.
 const QUIET: Duration = Duration::from_secs(20);
@@ -29,6 +42,8 @@ pub enum RunCommand {
     /// Withdraw a pause that the trainer has not seen yet.
     Keep,
     Resume,
+    /// Pause, for good: its files stay.
+    Cancel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -44,8 +59,16 @@ pub enum RunControl {
 #[derive(Clone, Debug, Default)]
 pub struct Trainers {
     program: Option<PathBuf>,
-    /// Whether the trainer started in a folder is running.
-    started: Arc<Mutex<HashMap<PathBuf, bool>>>,
+    /// The trainer that was last started in a folder.
+    started: Arc<Mutex<HashMap<PathBuf, Started>>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Started {
+    Running,
+    Ended,
+    /// The last lines of its output.
+    Failed(String),
 }
 
 impl Trainers {
@@ -61,7 +84,7 @@ impl Trainers {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         if folder.join(STOP_FILE).exists() {
             RunControl::Stopping
-        } else if started.get(folder) == Some(&true) {
+        } else if started.get(folder) == Some(&Started::Running) {
             RunControl::Started
         } else {
             RunControl::Free
@@ -100,6 +123,8 @@ impl Trainers {
         if self.control(folder) != RunControl::Free {
             return not_now("The run is running: pause it first, and wait until it has stopped.".into());
         }
+        // Of its own trainer the studio knows that it has ended.
+        let active = active.filter(|_| !self.lock().contains_key(folder));
         let quiet = active.and_then(|time| SystemTime::now().duration_since(time).ok());
         if quiet.is_some_and(|quiet| quiet < QUIET) {
             let seconds = QUIET.as_secs();
@@ -107,40 +132,111 @@ impl Trainers {
                 "The run has changed within the last {seconds} s, so a trainer may be running: wait, then try again."
             ));
         }
-        let log = folder.join("studio.log");
-        let output = OpenOptions::new().create(true).append(true).open(&log);
-        let output = output.and_then(|file| Ok((file.try_clone()?, file)));
-        let (out, errors) = output
-            .map_err(|error| ActionError::NotNow(format!("{} cannot be written: {error}.", log.display())))?;
-        let mut command = Command::new(program);
-        command
-            .arg(if kind == RunKind::Rl { "rl" } else { "train" })
-            .arg("--run")
-            .arg(folder)
-            .arg("--resume");
-        command.stdin(Stdio::null()).stdout(out).stderr(errors);
-        // The trainer survives the studio and its terminal's Ctrl-C.
-        #[cfg(unix)]
-        command.process_group(0);
-        let mut child = command.spawn().map_err(|error| {
-            ActionError::NotNow(format!("{} cannot be started: {error}.", program.display()))
-        })?;
-        let note = {
-            let (started, folder) = (self.started.clone(), folder.to_owned());
-            move |running| {
-                started.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone(), running);
-            }
-        };
-        note(true);
-        tokio::spawn(async move {
-            match child.wait().await {
-                Ok(status) if status.success() => log::info!("a trainer has ended"),
-                other => log::warn!("a trainer has failed: {other:?}; see {}", log.display()),
-            }
-            note(false);
-        });
-        Ok(())
+        let _ = std::fs::remove_file(folder.join(CANCELLED));
+        let resumed = [kind.command(), "--run", &folder.display().to_string(), "--resume"].map(str::to_owned);
+        start_in(program, folder, &resumed, self.started.clone())
     }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Started>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a run in a folder that is made for it.
+    pub fn start(&self, folder: &Path, arguments: &[String]) -> Result<(), ActionError> {
+        let program = self.program()?;
+        let made = std::fs::create_dir_all(folder.parent().unwrap_or(folder));
+        made.and_then(|()| std::fs::create_dir(folder)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                ActionError::NotNow(format!("There is {} already: choose another name.", folder.display()))
+            }
+            _ => ActionError::NotNow(format!("{} cannot be made ({error}).", folder.display())),
+        })?;
+        start_in(program, folder, arguments, self.started.clone())
+    }
+
+    fn program(&self) -> Result<&Path, ActionError> {
+        let none = "There is no philidor-trainer beside this program: name it with --trainer.";
+        self.program.as_deref().ok_or_else(|| ActionError::NotNow(none.into()))
+    }
+
+    pub fn cancel(&self, folder: &Path, is_running: bool) -> Result<(), ActionError> {
+        let failed =
+            |error| ActionError::NotNow(format!("{} cannot be written ({error}).", folder.display()));
+        std::fs::write(folder.join(CANCELLED), "").map_err(failed)?;
+        if is_running || self.control(folder) == RunControl::Started { self.pause(folder) } else { Ok(()) }
+    }
+
+    pub fn is_cancelled(&self, folder: &Path) -> bool {
+        folder.join(CANCELLED).exists()
+    }
+
+    /// Why the trainer that was started here has failed.
+    pub fn failure(&self, folder: &Path) -> Option<String> {
+        match self.lock().get(folder) {
+            Some(Started::Failed(words)) => Some(words.clone()),
+            _ => None,
+        }
+    }
+
+    /// The trainer's table of keys as JSON.
+    pub async fn keys(&self, arguments: &[String]) -> Result<Value, ActionError> {
+        let mut command = Command::new(self.program()?);
+        command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+        let told = |why: String| ActionError::NotNow(format!("The trainer does not tell its keys: {why}."));
+        let late = |_| told("it does not answer".into());
+        let output = timeout(KEYS_TIME, command.output()).await.map_err(late)?;
+        let output = output.map_err(|error| told(error.to_string()))?;
+        if !output.status.success() {
+            return Err(told(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        serde_json::from_slice(&output.stdout).map_err(|error| told(error.to_string()))
+    }
+}
+
+fn start_in(
+    program: &Path,
+    folder: &Path,
+    arguments: &[String],
+    started: Arc<Mutex<HashMap<PathBuf, Started>>>,
+) -> Result<(), ActionError> {
+    let log = folder.join(LOG);
+    let output = OpenOptions::new().create(true).append(true).open(&log);
+    let output = output.and_then(|file| Ok((file.try_clone()?, file)));
+    let (out, errors) = output
+        .map_err(|error| ActionError::NotNow(format!("{} cannot be written: {error}.", log.display())))?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(out).stderr(errors);
+    // The trainer survives the studio and its terminal's Ctrl-C.
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command
+        .spawn()
+        .map_err(|error| ActionError::NotNow(format!("{} cannot be started: {error}.", program.display())))?;
+    let folder = folder.to_owned();
+    let note = move |state| {
+        started.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone(), state);
+    };
+    note(Started::Running);
+    tokio::spawn(async move {
+        match child.wait().await {
+            Ok(status) if status.success() => {
+                log::info!("a trainer has ended");
+                note(Started::Ended);
+            }
+            other => {
+                log::warn!("a trainer has failed: {other:?}; see {}", log.display());
+                note(Started::Failed(last_words(&log)));
+            }
+        }
+    });
+    Ok(())
+}
+
+fn last_words(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LAST_WORDS)..]).into_owned();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(2)..].join(" ")
 }
 
 #[cfg(all(test, unix))]
@@ -168,7 +264,32 @@ mod tests {
         }
         let log = std::fs::read_to_string(run.join("studio.log")).unwrap();
         assert_eq!(log, format!("rl\n--run\n{}\n--resume\n", run.display()));
+        // Its trainer has ended, so the run need not be quiet.
+        trainers.resume(&run, RunKind::Train, Some(SystemTime::now())).unwrap();
         let error = Trainers::new(None).resume(&run, RunKind::Rl, None).unwrap_err().to_string();
         assert!(error.contains("--trainer"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_run_is_started_in_a_folder_of_its_own_cancelled_and_its_failure_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("runs").join("new");
+        let trainers = Trainers::new(Some("/bin/sh".into()));
+        let script = |text: &str| ["-c", text].map(str::to_owned);
+        trainers.start(&run, &script("echo no sources >&2; exit 1")).unwrap();
+        while trainers.control(&run) == RunControl::Started {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(trainers.failure(&run).as_deref(), Some("no sources"));
+        let error = trainers.start(&run, &script("")).unwrap_err().to_string();
+        assert!(error.contains("choose another name"), "{error}");
+        trainers.cancel(&run, false).unwrap();
+        assert!(trainers.is_cancelled(&run) && trainers.control(&run) == RunControl::Free);
+        trainers.cancel(&run, true).unwrap();
+        assert_eq!(trainers.control(&run), RunControl::Stopping);
+        let keys = trainers.keys(&script("echo '{\"keys\": []}'")).await.unwrap();
+        assert_eq!(keys, serde_json::json!({"keys": []}));
+        let error = trainers.keys(&script("echo unknown preset >&2; exit 1")).await.unwrap_err().to_string();
+        assert!(error.contains("unknown preset"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::live::LiveFollower;
@@ -25,11 +25,21 @@ const TAIL: usize = 64;
 const QUIET_S: f64 = 60.0;
 const QUIET_INTERVALS: f64 = 5.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
     Train,
     Rl,
+}
+
+impl RunKind {
+    /// Of `philidor-trainer`.
+    pub fn command(self) -> &'static str {
+        match self {
+            RunKind::Train => "train",
+            RunKind::Rl => "rl",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -192,7 +192,7 @@ test('where nothing was measured a curve has a gap, and a finished run is not pa
 
 test('a run is paused and gone on with, after a question', async () => {
   await run('loop').getByRole('button', { name: 'Pause …' }).click();
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Back', exact: true }).click();
   assert.ok(!existsSync(join(loop, 'stop')));
   await run('loop').getByRole('button', { name: 'Pause …' }).click();
   await page.getByRole('button', { name: 'Pause it' }).click();

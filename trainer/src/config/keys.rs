@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(find(&rows, "lr").value, 0.25);
         assert_eq!(find(&rows, "adam.weight_decay").value, 0.1_f32 as f64);
         assert!(find(&rows, "model.policy").meaning.contains("a multiple of 128"));
-        assert_eq!(find(&rows, "schedule").choices, ["cosine", "constant", "plateau"]);
+        assert!(find(&rows, "schedule").choices.contains(&"plateau".to_owned()));
         let rows = train_keys(TrainPreset::Chesstrm, &[]).unwrap();
         assert_eq!(
             (find(&rows, "model.family").value.as_str(), find(&rows, "model.width").value.as_i64()),

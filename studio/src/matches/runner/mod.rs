@@ -356,7 +356,8 @@ impl Runner {
                 delay: self.delay.subscribe(),
                 questions: asked,
                 boards: self.boards.clone(),
-                shown: None,
+                shown: Instant::now(),
+                is_due: false,
                 reports: self.reports.clone(),
             };
             let task = tokio::spawn(lane.run(dealt));

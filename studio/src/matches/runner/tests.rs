@@ -60,7 +60,9 @@ async fn games_are_played_at_once_counted_in_pairs_and_written() {
         (&json!([3, 0, 3]), &json!([0, 0, 3, 0, 0]))
     );
     assert_eq!(view["boards"], json!(["match/0", "match/1", "match/2"]));
-    assert_eq!(boards.subscribe().borrow().len(), 3);
+    let all = boards.subscribe();
+    // Each board has its engines' thoughts and its moves beside it.
+    assert_eq!(all.borrow().keys().filter(|name| name.matches('/').count() == 1).count(), 3);
     let pgn = handle.pgn(None);
     assert_eq!((pgn.matches("1. Ra8# 1-0").count(), pgn.matches("[Round \"3\"]").count()), (6, 2));
 }
@@ -225,15 +227,24 @@ async fn what_engines_think_is_shown_kept_in_the_pgn_and_replayed() {
     let numbers = "info string a1a8  (1 ) N:      15 (+ 0) (P: 20.18%) (WL:  0.04000) (Q:  0.5)";
     let root = "info string node  (1 ) N:      16 (+ 0) (P: 100.0%) (WL:  0.04000) (Q: 0.5)";
     let line = "info depth 9 score cp 31 wdl 500 300 200 nodes 1234 pv a1a8";
-    let thinks = format!("echo '{line}'; echo '{numbers}'; echo '{root}'; echo bestmove a1a8");
-    let (handle, boards) = matches(&folder, vec![shell("A", &thinks), shell("B", "echo bestmove a1a8")]);
+    let thinks = |m: &str| format!("echo '{line}'; echo '{numbers}'; echo '{root}'; echo bestmove {m}");
+    let engines = [
+        ("A", thinks("a1a8")),
+        ("B", "echo bestmove a1a8".to_owned()),
+        ("Slow", thinks("a1a2")),
+        ("Deaf", ":".to_owned()),
+    ];
+    let (handle, boards) = matches(&folder, engines.iter().map(|(name, go)| shell(name, go)).collect());
+    act(&handle, order("Slow", "Deaf", 2)).await.unwrap();
+    // While Black thinks, White's last thoughts stay.
+    let minds = shown(&boards, "match/0/minds", |minds| minds["minds"][1]["thinking"] == true).await;
+    act(&handle, json!({"do": "stop"})).await.unwrap();
     act(&handle, order("A", "B", 2)).await.unwrap();
-    let minds = shown(&boards, "match/0/minds", |minds| minds["minds"][0]["thinking"] == false).await;
-    wait_for(&handle, |view| view["phase"] == "ended").await;
+    wait_for(&handle, |view| view["phase"] == "ended" && view["order"]["first"] == "A").await;
     let white = &minds["minds"][0];
     assert_eq!(
         (&white["name"], &white["moves"][0]["visits"], &white["lines"][0]["wdl"][0]),
-        (&json!("A"), &json!(15), &json!(500))
+        (&json!("Slow"), &json!(15), &json!(500))
     );
     assert!(handle.pgn(None).contains("1. Ra8# {+0.31/9 0."), "{}", handle.pgn(None));
     let game = handle.replay(None, 0).unwrap();

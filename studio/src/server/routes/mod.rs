@@ -155,6 +155,8 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/match/tree", post(matches::match_tree))
         .route("/api/match/books", get(matches::match_books))
         .route("/api/view", post(show_boards))
+        .route("/api/runs", post(runs::begin_run))
+        .route("/api/runs/keys", get(runs::run_keys))
         .route("/api/load", get(runs::machine_load))
         .route("/api/runs/{id}", get(runs::run_details).post(runs::act_run))
         .route("/api/runs/{id}/curves", get(runs::curves))

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 
-use super::{Studio, answer, refuse, reject};
-use crate::runs::RunCommand;
+use super::{Studio, answer, answer_with, refuse, reject};
+use crate::runs::{KeysQuery, RunCommand, RunOrder};
 
 const DOWNLOAD_PART: usize = 1 << 16;
 
@@ -63,6 +63,20 @@ pub(super) async fn run_details(State(studio): State<Studio>, Path(id): Path<usi
     match tokio::task::spawn_blocking(move || studio.runs.details(id)).await {
         Ok(Some(details)) => Json(details).into_response(),
         _ => no_run(),
+    }
+}
+
+pub(super) async fn run_keys(State(studio): State<Studio>, Query(query): Query<KeysQuery>) -> Response {
+    answer_with(studio.runs.keys(&query).await)
+}
+
+pub(super) async fn begin_run(
+    State(studio): State<Studio>,
+    order: Result<Json<RunOrder>, JsonRejection>,
+) -> Response {
+    match order {
+        Ok(Json(order)) => answer_with(studio.runs.begin(&order).map(|id| json!({ "id": id }))),
+        Err(rejection) => reject(&rejection),
     }
 }
 

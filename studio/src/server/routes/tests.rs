@@ -2,7 +2,7 @@ use super::*;
 use crate::engines::Roster;
 use crate::matches::{OpeningBook, start_matches};
 use crate::play::Table;
-use crate::runs::Trainers;
+use crate::runs::{RunFolders, Trainers};
 use axum::body::Body;
 use axum::body::to_bytes;
 use engine::chess::tables::ProbeRules;
@@ -13,7 +13,8 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
     let (boards, state) = (Boards::default(), folder.path().join("match.json"));
     let matches = start_matches(Roster::default(), vec![OpeningBook::own()], boards.clone(), state);
     let followed = FollowedMatches::start(Vec::new(), boards.clone());
-    let runs = RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), boards.clone());
+    let folders = RunFolders { runs: vec![folder.path().to_owned()], ..RunFolders::default() };
+    let runs = RunBoard::start(folders, Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
     let puzzles = PuzzleDesk::new(None, reviews.clone(), folder.path().to_owned());
     let explorer = Explorer::new(table.library.clone(), None);
