@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use pulp::NullaryFnOnce;
 use shakmaty::Move;
 
 use crate::chess::position::Game;
@@ -10,7 +9,7 @@ use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, W
 
 use super::integers::{Bytes, LOGIT_STEPS, Lanes, UNITS, Weights};
 use super::layers;
-use super::simd::{Level, PlacedNumbers, Plain, Simd};
+use super::simd::{Kernel, Level, PlacedNumbers, Simd};
 use super::softmax::{softmax, softmax3};
 
 #[derive(Clone, Debug)]
@@ -57,13 +56,7 @@ impl SparseEvaluator {
 
     fn ask(&mut self, game: &Game, question: Question<'_>) -> Option<Wdl> {
         let SparseEvaluator { weights, level, scratch } = self;
-        match *level {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512(simd) => simd.vectorize(Job { simd, weights, scratch, game, question }),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2(simd) => simd.vectorize(Job { simd, weights, scratch, game, question }),
-            Level::Plain => Plain.vectorize(Job { simd: Plain, weights, scratch, game, question }),
-        }
+        level.run(Job { weights, scratch, game, question })
     }
 }
 
@@ -103,20 +96,19 @@ enum Question<'a> {
     Both(&'a [Move], &'a mut [f32]),
 }
 
-struct Job<'a, S> {
-    simd: S,
+struct Job<'a> {
     weights: &'a Weights,
     scratch: &'a mut Scratch,
     game: &'a Game,
     question: Question<'a>,
 }
 
-impl<S: Simd> NullaryFnOnce for Job<'_, S> {
+impl Kernel for Job<'_> {
     type Output = Option<Wdl>;
 
     #[inline(always)]
-    fn call(self) -> Option<Wdl> {
-        let Job { simd, weights, scratch, game, question } = self;
+    fn run<S: Simd>(self, simd: S) -> Option<Wdl> {
+        let Job { weights, scratch, game, question } = self;
         let view = View::of(game);
         let features = view.features();
         match question {

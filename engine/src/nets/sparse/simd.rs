@@ -1,5 +1,8 @@
 //! Instruction sets, detected at run time. All implementations of [`Simd`] compute the same integers.
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
 
@@ -7,6 +10,8 @@ use pulp::NullaryFnOnce;
 #[cfg(target_arch = "x86_64")]
 use pulp::cast;
 
+#[cfg(target_arch = "aarch64")]
+use self::neon::{Neon, NeonDotprod};
 use super::integers::{Bytes, Lanes, UNITS};
 
 pub(super) trait Simd: Copy {
@@ -75,7 +80,30 @@ pub(super) enum Level {
     Avx512(Avx512),
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
+    #[cfg(target_arch = "aarch64")]
+    NeonDotprod(NeonDotprod),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
     Plain,
+}
+
+/// What an instruction set runs.
+pub(super) trait Kernel {
+    type Output;
+
+    /// Everything that it calls must be inlined.
+    fn run<S: Simd>(self, simd: S) -> Self::Output;
+}
+
+struct With<S, K>(S, K);
+
+impl<S: Simd, K: Kernel> NullaryFnOnce for With<S, K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn call(self) -> K::Output {
+        self.1.run(self.0)
+    }
 }
 
 impl Level {
@@ -86,6 +114,11 @@ impl Level {
         {
             all.extend(Avx512::try_new().map(Level::Avx512));
             all.extend(Avx2::try_new().map(Level::Avx2));
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            all.extend(NeonDotprod::try_new().map(Level::NeonDotprod));
+            all.extend(Neon::try_new().map(Level::Neon));
         }
         all.push(Level::Plain);
         all
@@ -101,7 +134,26 @@ impl Level {
             Level::Avx512(_) => "AVX-512",
             #[cfg(target_arch = "x86_64")]
             Level::Avx2(_) => "AVX2",
+            #[cfg(target_arch = "aarch64")]
+            Level::NeonDotprod(_) => "NEON dotprod",
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => "NEON",
             Level::Plain => "plain",
+        }
+    }
+
+    #[inline(always)]
+    pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(simd) => simd.vectorize(With(simd, kernel)),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(simd) => simd.vectorize(With(simd, kernel)),
+            #[cfg(target_arch = "aarch64")]
+            Level::NeonDotprod(simd) => simd.vectorize(With(simd, kernel)),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(simd) => simd.vectorize(With(simd, kernel)),
+            Level::Plain => Plain.vectorize(With(Plain, kernel)),
         }
     }
 }
@@ -332,14 +384,14 @@ impl Avx2 {
 mod tests {
     use super::*;
 
-    struct Append<'a, S>(S, &'a [[i32; UNITS]], &'a mut PlacedNumbers);
+    struct Append<'a>(&'a [[i32; UNITS]], &'a mut PlacedNumbers);
 
-    impl<S: Simd> NullaryFnOnce for Append<'_, S> {
+    impl Kernel for Append<'_> {
         type Output = ();
 
         #[inline(always)]
-        fn call(self) {
-            let Append(simd, blocks, list) = self;
+        fn run<S: Simd>(self, simd: S) {
+            let Append(blocks, list) = self;
             for (numbers, first) in blocks.iter().zip((0..).step_by(UNITS)) {
                 simd.append_nonzero(*numbers, first, list);
             }
@@ -357,16 +409,88 @@ mod tests {
                 let mut list = PlacedNumbers::new(UNITS * blocks.len());
                 for _ in 0..2 {
                     list.clear();
-                    match level {
-                        #[cfg(target_arch = "x86_64")]
-                        Level::Avx512(simd) => simd.vectorize(Append(simd, &blocks, &mut list)),
-                        #[cfg(target_arch = "x86_64")]
-                        Level::Avx2(simd) => simd.vectorize(Append(simd, &blocks, &mut list)),
-                        Level::Plain => Plain.vectorize(Append(Plain, &blocks, &mut list)),
-                    }
+                    level.run(Append(&blocks, &mut list));
                     assert_eq!(list.iter().collect::<Vec<_>>(), expected, "{}", level.name());
                 }
             }
         }
+    }
+
+    struct Products<'a>([&'a [Bytes<i8>]; 2], &'a [Bytes<u8>]);
+
+    impl Kernel for Products<'_> {
+        type Output = i32;
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> i32 {
+            let Products([a, b], hidden) = self;
+            simd.products(hidden, a, b)
+        }
+    }
+
+    #[test]
+    fn products_are_exact_up_to_the_largest() {
+        let rows = |weight: fn(usize) -> i8| -> Vec<Bytes<i8>> {
+            (0..5).map(|block| Bytes(std::array::from_fn(|lane| weight(64 * block + lane)))).collect()
+        };
+        let rows = [
+            rows(|_| 127),
+            rows(|_| -128),
+            rows(|lane| if lane % 2 == 0 { -128 } else { 127 }),
+            rows(|lane| (37 * lane % 251) as i8),
+        ];
+        let most = [Bytes([127; 64]); 5];
+        let mixed: [Bytes<u8>; 5] =
+            std::array::from_fn(|block| Bytes(std::array::from_fn(|lane| ((71 * lane + block) % 128) as u8)));
+        for (a, b) in rows.iter().flat_map(|a| rows.iter().map(move |b| (a, b))) {
+            for hidden in [&most[..], &mixed, &mixed[..1], &[]] {
+                let (a, b) = (&a[..hidden.len()], &b[..hidden.len()]);
+                let terms = hidden.iter().zip(a).zip(b).flat_map(|((hidden, a), b)| {
+                    (0..64)
+                        .map(|lane| i32::from(hidden.0[lane]) * (i32::from(a.0[lane]) + i32::from(b.0[lane])))
+                });
+                let expected: i32 = terms.sum();
+                for level in Level::all() {
+                    assert_eq!(level.run(Products([a, b], hidden)), expected, "{}", level.name());
+                }
+            }
+        }
+    }
+
+    struct AddProducts<'a>([i32; UNITS], &'a [(i32, Lanes)]);
+
+    impl Kernel for AddProducts<'_> {
+        type Output = [i32; UNITS];
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> [i32; UNITS] {
+            let AddProducts(numbers, rows) = self;
+            let mut sums = simd.sums(numbers);
+            for (pair, row) in rows {
+                sums = simd.add_products(sums, *pair, row);
+            }
+            simd.numbers(sums)
+        }
+    }
+
+    #[test]
+    fn products_of_pairs_are_added_to_their_unit() {
+        let start: [i32; UNITS] = std::array::from_fn(|unit| 1_000_003 * unit as i32 - 7_000_000);
+        let row = |step: i16| Lanes(std::array::from_fn(|lane| step.wrapping_mul(lane as i16 + 1)));
+        let rows = [([4064, 0], row(-2039)), ([1, 4064], row(811)), ([4063, 4064], Lanes([-32_767; 32]))];
+        let mut expected = start;
+        for ([even, odd], row) in &rows {
+            for (unit, sum) in expected.iter_mut().enumerate() {
+                *sum += even * i32::from(row.0[2 * unit]) + odd * i32::from(row.0[2 * unit + 1]);
+            }
+        }
+        let rows = rows.map(|(pair, row)| (cast_pair(pair), row));
+        for level in Level::all() {
+            assert_eq!(level.run(AddProducts(start, &rows)), expected, "{}", level.name());
+        }
+    }
+
+    fn cast_pair(pair: [i32; 2]) -> i32 {
+        pulp::cast(pair.map(|number| number as i16))
     }
 }
