@@ -145,11 +145,14 @@ def tabs(build, folder, arguments):
     idle = studio.share(arguments.seconds)
     print(f"{len(watching)} tabs, nothing happens: {idle:.2f} % of a processor, memory {studio.memory_mib():.0f} MiB")
     person = {"kind": "person"}
-    studio.ask("POST", "/api/play", {"do": "new", "white": person, "black": person})
+    studio.ask("POST", "/api/play", {"do": "new", "white": person, "black": person, "here": 1})
+    for tab in watching:
+        studio.ask("POST", "/api/view", {"tab": tab.name, "boards": ["play/1"]})
+        time.sleep(0.05)
     latencies = []
     for move in "e4 e5 Nf3 Nc6 Bb5 a6 Ba4 Nf6 O-O Be7 Re1 b5 Bb3 d6 c3 O-O h3 Na5 Bc2 c5".split():
         at = time.time()
-        status, _ = studio.ask("POST", "/api/play", {"do": "move", "text": move})
+        status, _ = studio.ask("POST", "/api/play/1", {"do": "move", "text": move})
         assert status == 200, move
         time.sleep(0.4)
         latencies += [next(when for when, _ in tab.messages if when > at) - at for tab in watching]

@@ -1,8 +1,9 @@
 /**
  * The page: its rooms and the event stream.
  *
- * @import {Message} from './types.js'
+ * @import {LiveBoard, Message} from './types.js'
  */
+import { boardIn } from './play/open_boards.js';
 import { PlayRoom } from './play/room.js';
 import { PuzzleRoom } from './puzzles/room.js';
 import { listen } from './server.js';
@@ -17,7 +18,7 @@ function part(id) {
 }
 
 const play = new PlayRoom(part('play'), part('announcement'));
-const puzzles = new PuzzleRoom(part('puzzles'), part('announcement'));
+const puzzles = new PuzzleRoom(part('puzzles'), part('announcement'), (fen) => play.setUp(fen));
 const watch = new WatchRoom(part('watch'));
 const train = new TrainRoom(part('train'));
 
@@ -25,13 +26,14 @@ const ROOMS = ['play', 'puzzles', 'watch', 'train'];
 
 /** Shows the room that the address names. */
 function enter() {
-  const named = location.hash.slice(1);
+  const [named] = location.hash.slice(1).split('/');
   const here = ROOMS.includes(named) ? named : 'play';
   for (const room of ROOMS) {
     part(room).hidden = room !== here;
     if (room === here) part(`to-${room}`).setAttribute('aria-current', 'page');
     else part(`to-${room}`).removeAttribute('aria-current');
   }
+  if (here === 'play') play.enter(boardIn(location.hash));
   puzzles.show(here === 'puzzles');
   watch.show(here === 'watch');
   train.show(here === 'train');
@@ -39,11 +41,11 @@ function enter() {
 
 /** @param {Message} message */
 function receive(message) {
-  if (message.game) {
-    play.receiveGame(message.game);
-    watch.receiveEngines(message.game.engines);
+  if (message.engines) {
+    play.receiveEngines(message.engines);
+    watch.receiveEngines(message.engines.engines);
   }
-  if (message.thoughts !== undefined) play.receiveThoughts(message.thoughts);
+  if (message.open_boards) play.receiveList(message.open_boards);
   if (message.review !== undefined) {
     play.receiveReview(message.review);
     puzzles.receiveReview(message.review);
@@ -53,8 +55,11 @@ function receive(message) {
   if (message.followed) watch.receiveFollowed(message.followed);
   if (message.runs) train.receive(message.runs);
   if (message.boards) {
-    watch.receiveBoards(message.boards);
-    train.receiveBoards(message.boards);
+    play.receiveBoards(message.boards);
+    // The other rooms take only the boards that they show.
+    const boards = /** @type {Record<string, LiveBoard>} */ (message.boards);
+    watch.receiveBoards(boards);
+    train.receiveBoards(boards);
   }
 }
 

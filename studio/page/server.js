@@ -13,6 +13,9 @@ const shown = new Set();
 /** Tells the stream which boards are in view. */
 let tellView = () => {};
 
+/** It is told at the end of this task. */
+let isTelling = false;
+
 /**
  * Connects again whenever the stream ends. All tabs share one stream, where the browser has shared workers.
  *
@@ -49,7 +52,12 @@ export function view(board, isShown) {
   if (shown.has(board) === isShown) return;
   if (isShown) shown.add(board);
   else shown.delete(board);
-  tellView();
+  if (isTelling) return;
+  isTelling = true;
+  queueMicrotask(() => {
+    isTelling = false;
+    tellView();
+  });
 }
 
 /** @param {string} path @param {object} body */
@@ -59,13 +67,23 @@ function post(path, body) {
 }
 
 /**
- * @param {object} action see `Action`, `ReviewCommand`, `MatchCommand` and `RunCommand` in `studio/src`
- * @param {string} [room] `play`, `review`, `match` or `runs/N`
+ * @param {object} action see `BoardCommand`, `Action`, `ReviewCommand`, `MatchCommand` and `RunCommand` in `studio/src`
+ * @param {string} room `play`, `play/N`, `review`, `match` or `runs/N`
  * @returns {Promise<string | null>} the error
  */
-export async function act(action, room = 'play') {
+export async function act(action, room) {
   const answer = await ask(`/api/${room}`, action);
   return 'error' in answer ? answer.error : null;
+}
+
+/**
+ * Opens a game: see `BoardCommand`.
+ *
+ * @param {object} command
+ * @returns {Promise<{value: {board: number}} | {error: string}>} the board on which it is
+ */
+export function openBoard(command) {
+  return ask('/api/play', command);
 }
 
 /**
@@ -96,13 +114,12 @@ async function read(request) {
  * The server parses the PGN.
  *
  * @param {File} file
- * @param {boolean} replace even an unfinished game
- * @returns {Promise<string | null>} the error
+ * @param {number | null} here the board to open it on if that one is empty
+ * @returns {Promise<{value: {board: number}} | {error: string}>} the board on which it is
  */
-export async function loadPgn(file, replace) {
-  const path = `/api/play/file?replace=${replace}`;
-  const answer = await read(fetch(path, { method: 'POST', body: file }).catch(() => null));
-  return 'error' in answer ? answer.error : null;
+export function loadPgn(file, here) {
+  const path = `/api/play/file${here === null ? '' : `?here=${here}`}`;
+  return read(fetch(path, { method: 'POST', body: file }).catch(() => null));
 }
 
 /** @param {string} path @returns {Promise<any>} null after an error */
@@ -114,32 +131,35 @@ async function get(path) {
 /**
  * Adds moves after a position of the game's tree.
  *
+ * @param {number} board
  * @param {number} node
  * @param {string} text in SAN or UCI notation, separated by blanks
  * @returns {Promise<{value: {node: number}} | {error: string}>}
  */
-export function addVariation(node, text) {
-  return ask('/api/play', { do: 'variation', node, text });
+export function addVariation(board, node, text) {
+  return ask(`/api/play/${board}`, { do: 'variation', node, text });
 }
 
 /**
  * Has a position analysed.
  *
+ * @param {number} board
  * @param {number | null} node `null` is the game's last position
  * @returns {Promise<{value: PositionView} | {error: string}>}
  */
-export function look(node) {
-  return ask('/api/play/look', { node });
+export function look(board, node) {
+  return ask(`/api/play/${board}/look`, { node });
 }
 
 /**
  * The moves after a line, in the search tree.
  *
+ * @param {number} board
  * @param {string[]} moves
  * @returns {Promise<{value: TreeView} | {error: string}>}
  */
-export function tree(moves) {
-  return ask('/api/play/tree', { moves });
+export function tree(board, moves) {
+  return ask(`/api/play/${board}/tree`, { moves });
 }
 
 /**
@@ -195,9 +215,9 @@ export async function libraryGames() {
   return await get('/api/play/games') ?? [];
 }
 
-/** The games of the last loaded PGN. @returns {Promise<Headline[]>} */
-export async function headlines() {
-  return await get('/api/play/file') ?? [];
+/** The games of the PGN on a board. @param {number} board @returns {Promise<Headline[]>} */
+export async function headlines(board) {
+  return await get(`/api/play/${board}/file`) ?? [];
 }
 
 /** Matches that were put aside. @returns {Promise<EarlierMatch[]>} */

@@ -1,13 +1,13 @@
 /**
  * The server's stream of events, shared by all tabs of the browser, which allows few connections to one server.
  *
- * @import {LiveBoard, Message} from './types.js'
+ * @import {Message} from './types.js'
  */
 
 /** Delay before connecting again. */
 const AGAIN_MS = 1000;
 
-/** Collects changes of the shown boards before they are sent. */
+/** After a change of the shown boards was sent, further ones are collected for so long. */
 const VIEW_MS = 100;
 
 /** @typedef {{receive: (message: Message) => void, connection: (connected: boolean) => void}} Listener a tab */
@@ -18,7 +18,7 @@ export class Stream {
   #listeners = new Map();
   /** What the server said last, for tabs that come later. @type {Message} */
   #state = {};
-  /** @type {Record<string, LiveBoard>} */
+  /** @type {Record<string, unknown>} */
   #boards = {};
   /** `null` before the first answer. @type {boolean | null} */
   #isConnected = null;
@@ -26,6 +26,8 @@ export class Stream {
   #name = '';
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #telling;
+  /** The shown boards have changed since they were sent. */
+  #isStale = false;
   #connect;
   #post;
 
@@ -100,14 +102,19 @@ export class Stream {
     this.#listeners.forEach((_, listener) => listener.receive(message));
   }
 
+  /** Sends the first change at once, so that a board comes soon. */
   #tellView() {
-    clearTimeout(this.#telling);
+    this.#isStale = true;
+    if (this.#telling !== undefined || !this.#isConnected) return;
+    this.#isStale = false;
+    const shown = new Set([...this.#listeners.values()].flatMap((boards) => [...boards]));
+    // A board that nobody shows is not kept up to date. It is dropped when the server hears of it, not before:
+    // otherwise a tab that shows it in between would never get it.
+    for (const name of Object.keys(this.#boards)) if (!shown.has(name)) delete this.#boards[name];
+    this.#post('/api/view', { tab: this.#name, boards: [...shown] });
     this.#telling = setTimeout(() => {
-      const shown = new Set([...this.#listeners.values()].flatMap((boards) => [...boards]));
-      // A board that nobody shows is not kept up to date. It is dropped when the server hears of it, not before:
-      // otherwise a tab that shows it in between would never get it.
-      for (const name of Object.keys(this.#boards)) if (!shown.has(name)) delete this.#boards[name];
-      this.#post('/api/view', { tab: this.#name, boards: [...shown] });
+      this.#telling = undefined;
+      if (this.#isStale) this.#tellView();
     }, VIEW_MS);
   }
 }

@@ -20,8 +20,9 @@
  * @typedef {{node: number, legal: LegalMove[], is_final: boolean, opening: string | null}} PositionView
  *
  * @typedef {object} GameView
+ * @property {number} id of the board
  * @property {number} revision
- * @property {number} board another number is another game
+ * @property {number} number another number is another game
  * @property {string} key
  * @property {{number: number, games: number, chosen: number} | null} file `number` tells files apart
  * @property {string} start_fen
@@ -44,15 +45,19 @@
  * @property {boolean} thinking
  * @property {boolean} analysis the first engine analyses
  * @property {AnalystSettings[]} analysts the two engines, and the one that searches for the threat
+ * @property {boolean} waits the analysis waits until another board is analysed no longer
  * @property {string | null} notice
  * @property {boolean} stalled
  * @property {boolean} is_final the last position ends the game by the rules
- * @property {boolean} at_stake replacing the game needs a confirmation
+ * @property {boolean} at_stake it was played here and can be played on
  * @property {string | null} name of its file in the library
+ * @property {Hint | null} hint for the last position
  * @property {Engine[]} engines
  * @property {Level[]} levels the weakest first
- * @property {Hint | null} hint for the last position
  *
+ * @typedef {{engines: Engine[], levels: Level[]}} KnownEngines which are the same for all boards
+ * @typedef {{board: number, white: string, black: string, moves: number, state: 'your_move' | 'thinking' | 'stalled' | 'loaded' | 'over',
+ *   result: string | null, name: string | null}} BoardSummary `moves` in plies
  * @typedef {{white: string, black: string, result: string, date: string, event: string, opening: string,
  *   plies: number}} Headline of a game in a file
  * @typedef {Headline & {name: string, unfinished: boolean, modified_s: number}} LibraryGame
@@ -199,7 +204,8 @@
  * @property {number | null} buffer_size
  *
  * @typedef {{reliability: Record<string, Reliability> | null, rl: RlDetails | null}} RunDetails
- * @typedef {{game?: GameView, thoughts?: (Thoughts | null)[], review?: Review | null, match?: Match | null,
- *   followed?: Followed[], runs?: Run[], puzzles?: PuzzleReading | null, boards?: Record<string, LiveBoard>}} Message
+ * @typedef {{open_boards?: BoardSummary[], engines?: KnownEngines, review?: Review | null, match?: Match | null, followed?: Followed[],
+ *   runs?: Run[], puzzles?: PuzzleReading | null, boards?: Record<string, unknown>}} Message `boards` has a `LiveBoard` by the names of
+ *   matches and runs, a `GameView` without engines and levels by `play/N`, and `(Thoughts | null)[]` by `thoughts/N`
  */
 export {};

@@ -1,6 +1,6 @@
-//! Live boards of matches and training runs. A tab is sent only the boards that it shows.
+//! Live boards of games, matches and training runs. A tab is sent only the boards that it shows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -25,11 +25,16 @@ pub struct LiveBoard {
 pub type BoardMap = BTreeMap<String, Arc<str>>;
 
 #[derive(Clone, Debug)]
-pub struct Boards(Arc<watch::Sender<BoardMap>>);
+pub struct Boards {
+    all: Arc<watch::Sender<BoardMap>>,
+    /// The boards that tabs show.
+    shown: Arc<watch::Sender<HashSet<String>>>,
+}
 
 impl Default for Boards {
     fn default() -> Boards {
-        Boards(Arc::new(watch::Sender::new(BoardMap::new())))
+        let shown = watch::Sender::new(HashSet::new());
+        Boards { all: Arc::new(watch::Sender::new(BoardMap::new())), shown: Arc::new(shown) }
     }
 }
 
@@ -37,13 +42,17 @@ impl Boards {
     /// Also what belongs to a board, such as its engines' thoughts.
     pub fn set(&self, name: &str, board: &impl Serialize) {
         let text: Arc<str> = serde_json::to_string(board).expect("boards can be written as JSON").into();
-        self.0.send_if_modified(|boards| boards.insert(name.to_owned(), text.clone()) != Some(text));
+        self.all.send_if_modified(|boards| boards.insert(name.to_owned(), text.clone()) != Some(text));
+    }
+
+    pub fn remove(&self, name: &str) {
+        self.all.send_if_modified(|boards| boards.remove(name).is_some());
     }
 
     /// Replaces all boards whose names begin with `prefix`.
     pub fn replace(&self, prefix: &str, boards: &[(String, LiveBoard)]) {
         let named = |name: &str| boards.iter().any(|(kept, _)| kept == name);
-        self.0.send_if_modified(|all| {
+        self.all.send_if_modified(|all| {
             let before = all.len();
             all.retain(|name, _| !name.starts_with(prefix) || named(name));
             before != all.len()
@@ -52,7 +61,21 @@ impl Boards {
     }
 
     pub fn subscribe(&self) -> watch::Receiver<BoardMap> {
-        self.0.subscribe()
+        self.all.subscribe()
+    }
+
+    /// Tabs show these boards now.
+    pub fn show(&self, names: HashSet<String>) {
+        self.shown.send_if_modified(|shown| {
+            let changed = *shown != names;
+            *shown = names;
+            changed
+        });
+    }
+
+    /// The boards that tabs show.
+    pub fn shown(&self) -> watch::Receiver<HashSet<String>> {
+        self.shown.subscribe()
     }
 }
 

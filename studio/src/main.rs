@@ -13,7 +13,7 @@ use studio::boards::Boards;
 use studio::engines::{EngineSpec, Roster};
 use studio::explorer::Explorer;
 use studio::matches::{FollowedMatches, OpeningBook, start_matches};
-use studio::play::Table;
+use studio::play::OpenBoards;
 use studio::puzzles::{PuzzleDesk, PuzzleTable};
 use studio::reviews::ReviewDesk;
 use studio::runs::{RunBoard, RunFolders, Trainers, networks_in};
@@ -153,13 +153,14 @@ async fn run(arguments: Arguments) -> Result<()> {
     let state = folder.join(format!("match-{}.json", arguments.port));
     let matches = start_matches(roster.clone(), books, boards.clone(), state);
     let followed = FollowedMatches::start(arguments.follow, boards.clone());
-    let table = Table::start(roster, folder.join(format!("game-{}.json", arguments.port)));
+    let state = folder.join(format!("boards-{}", arguments.port));
+    let play = OpenBoards::start(roster, state, folder.join("games"), boards.clone());
     let book = arguments.book.as_deref().map(Book::open).transpose()?;
-    let explorer = Explorer::new(table.library.clone(), book);
+    let explorer = Explorer::new(play.library().clone(), book);
     let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));
     let folders = RunFolders { runs: arguments.runs, all: arguments.run_folder, networks: arguments.nets };
     let runs = RunBoard::start(folders, trainers, boards.clone());
-    let rooms = Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles, explorer };
+    let rooms = Rooms { play, reviews, matches, followed, runs, boards, tables, puzzles, explorer };
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let mut urls: Vec<String> =
         reachable(bound).into_iter().map(|address| format!("http://{address}/{query}")).collect();

@@ -38,6 +38,7 @@ export function enginePanels(game, thoughts, looking, { act, follow, play, setUp
       name: settings.engine ?? game.engines[0]?.name ?? '',
       settings,
       isFinal: looking.isFinal,
+      waits: game.waits,
       isElsewhere: Boolean(thoughts[number] && !here[number] && looking.isSettled),
     }, {
       follow,

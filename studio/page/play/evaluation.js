@@ -153,6 +153,7 @@ function progressText({ paused }, thoughts) {
  * @param {string} state.name of the engine
  * @param {AnalystSettings} state.settings
  * @param {boolean} state.isFinal there is nothing to evaluate
+ * @param {boolean} state.waits other boards are analysed
  * @param {boolean} state.isElsewhere another tab has another position analysed
  * @param {object} on
  * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
@@ -161,7 +162,7 @@ function progressText({ paused }, thoughts) {
  * @param {() => void} on.pause stops the search, or goes on
  * @param {() => void} on.setUp
  */
-export function evaluationLines(now, { name, settings, isFinal, isElsewhere }, { follow, play, analyse, pause, setUp }) {
+export function evaluationLines(now, { name, settings, isFinal, waits, isElsewhere }, { follow, play, analyse, pause, setUp }) {
   const lines = now?.lines ?? [];
   const best = lines[0];
   const wdl = best?.wdl;
@@ -173,6 +174,7 @@ export function evaluationLines(now, { name, settings, isFinal, isElsewhere }, {
         : best ? nothing : isFinal ? 'The game is over here: there is nothing to evaluate.' : isElsewhere
           ? html`Another tab looks at another position.
             <button type="button" class="link" @click=${analyse}>Analyse this one</button>`
+          : waits ? 'Four other boards are analysed. This one waits until that ends on one of them.'
           : settings.paused ? 'Stopped.' : 'Thinking …'}</p>
       <ol>
         ${lines.map((line) => {

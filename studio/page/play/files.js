@@ -8,22 +8,22 @@ import { html, nothing } from '../vendor/lit-html.js';
 import { GameList, playersOf } from './game_list.js';
 import { pastedPgn } from './pasted.js';
 
-/** Address of the game on the board, with today's date. */
-function pgnAddress() {
+/** Address of the game on a board, with today's date. @param {number} board */
+function pgnAddress(board) {
   const now = new Date();
   const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
   const date = `${now.getFullYear()}.${two(now.getMonth() + 1)}.${two(now.getDate())}`;
-  return `/api/play/pgn?date=${date}`;
+  return `/api/play/${board}/pgn?date=${date}`;
 }
 
-/** Saves the game on the board. */
-export function savePgn() {
-  location.assign(pgnAddress());
+/** @param {number} board */
+export function savePgn(board) {
+  location.assign(pgnAddress(board));
 }
 
-/** The game on the board; `null` without an answer. @returns {Promise<string | null>} */
-export async function gamePgn() {
-  const answer = await fetch(pgnAddress()).catch(() => null);
+/** The game on a board; `null` without an answer. @param {number} board @returns {Promise<string | null>} */
+export async function gamePgn(board) {
+  const answer = await fetch(pgnAddress(board)).catch(() => null);
   return answer?.ok ? answer.text() : null;
 }
 
@@ -59,12 +59,14 @@ export function acceptFiles(dropped, pasted) {
   });
 }
 
-/** The games of the last loaded file. */
+/** The games of the file on the board. */
 export class FileGames {
   /** @type {Headline[]} */
   #games = [];
+  /** Their board. @type {number | null} */
+  #board = null;
   /** The file whose games were read, or are being read. */
-  #loaded = -1;
+  #loaded = '';
   #list = new GameList();
   #changed;
 
@@ -78,23 +80,31 @@ export class FileGames {
     return this.#games.length;
   }
 
-  /** Reads the games of a newly loaded file. */
-  async read() {
-    this.#games = await headlines();
+  /** Reads the games of a newly loaded file. @param {number} board */
+  async read(board) {
+    [this.#board, this.#games] = [board, []];
+    const games = await headlines(board);
+    if (this.#board === board) this.#games = games;
     this.#changed();
   }
 
   /** @param {GameView} game */
   follow(game) {
-    if (!game.file || game.file.number === this.#loaded) return;
-    this.#loaded = game.file.number;
-    this.#games = [];
-    if (game.file.games > 1) this.read();
+    const file = `${game.id} ${game.file?.number}`;
+    if (!game.file || file === this.#loaded) return;
+    this.#loaded = file;
+    if (game.file.games > 1) this.read(game.id);
   }
 
-  /** Opens the list, once the games are known. @param {number} chosen @param {(game: number) => void} choose */
-  async open(chosen, choose) {
-    if (this.#games.length === 0) await this.read();
+  /**
+   * Opens the list, once the games are known.
+   *
+   * @param {number} board
+   * @param {number} chosen
+   * @param {(game: number) => void} choose
+   */
+  async open(board, chosen, choose) {
+    if (this.#games.length === 0 || this.#board !== board) await this.read(board);
     this.#list.open(this.#games, chosen, choose);
   }
 
@@ -105,7 +115,7 @@ export class FileGames {
   view(game, choose) {
     const { file } = game;
     if (!file || file.games < 2) return nothing;
-    const headline = this.#games[file.chosen];
+    const headline = this.#board === game.id ? this.#games[file.chosen] : undefined;
     /** @param {string} sign @param {string} label @param {number} to */
     const step = (sign, label, to) => html`
       <button type="button" aria-label=${label} ?disabled=${to < 0 || to >= file.games} @click=${() => choose(to)}>${sign}</button>`;
@@ -114,7 +124,7 @@ export class FileGames {
         <span>Game ${(file.chosen + 1).toLocaleString('en')} of ${file.games.toLocaleString('en')}${headline
           ? html`: ${playersOf(headline)}` : nothing}</span>
         <span class="buttons">${step('‹', 'Previous game', file.chosen - 1)}${step('›', 'Next game', file.chosen + 1)}
-          <button type="button" @click=${() => this.open(file.chosen, choose)}>All games</button></span>
+          <button type="button" @click=${() => this.open(game.id, file.chosen, choose)}>All games</button></span>
       </div>`;
   }
 }

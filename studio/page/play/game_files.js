@@ -3,21 +3,27 @@
  *
  * @import {GameView} from '../types.js'
  */
-import { loadPgn } from '../server.js';
+import { loadPgn, openBoard } from '../server.js';
 import { html } from '../vendor/lit-html.js';
 import { FileGames, acceptFiles, savePgn } from './files.js';
 import { LibraryDialog } from './library.js';
-import { mayReplace } from './new_game_form.js';
 import { pastedPgn } from './pasted.js';
 import { DEFAULT_NODES } from './review.js';
 
 /**
  * @typedef {object} Board
  * @property {() => GameView | null} game
- * @property {(action: object, room?: string) => Promise<boolean>} act whether it succeeded
+ * @property {(name: string) => number | null} withGame the board with this game of the library
+ * @property {(board: number) => void} go shows another board
+ * @property {(action: object, room: string) => Promise<boolean>} act whether it succeeded
  * @property {(error: string | null) => void} failed
  * @property {() => void} changed
  */
+
+/** Shows the room with the boards. */
+function enter() {
+  if (!/^#play(\/|$)/.test(location.hash)) location.hash = 'play';
+}
 
 export class GameFiles {
   #board;
@@ -36,13 +42,19 @@ export class GameFiles {
     this.#files.follow(game);
   }
 
-  /** Asks before it replaces an unfinished game. @param {File} file */
+  /** Goes to the board of an opened game. @param {{value: {board: number}} | {error: string}} answer @returns {number | null} that board */
+  #went(answer) {
+    this.#board.failed('error' in answer ? answer.error : null);
+    if ('error' in answer) return null;
+    this.#board.go(answer.value.board);
+    return answer.value.board;
+  }
+
+  /** Loads a file, and reads its games. @param {File} file */
   async #load(file) {
-    if (!(await mayReplace(this.#board.game()))) return false;
-    const error = await loadPgn(file, true);
-    this.#board.failed(error);
-    if (error === null) await this.#files.read();
-    return error === null;
+    const board = this.#went(await loadPgn(file, this.#board.game()?.id ?? null));
+    if (board !== null) await this.#files.read(board);
+    return board;
   }
 
   /** @param {Event} event */
@@ -55,38 +67,47 @@ export class GameFiles {
 
   /** Loads a file; of several games, one is chosen. @param {File} file */
   async #opened(file) {
-    if ((await this.#load(file)) && this.#files.count > 1) this.#files.open(0, (game) => this.#choose(game));
+    const board = await this.#load(file);
+    if (board !== null && this.#files.count > 1) this.#files.open(board, 0, (game) => this.#choose(board, game));
   }
 
   /** @param {File} file */
   #pasted(file) {
-    location.hash = 'play';
+    enter();
     return this.#opened(file);
   }
 
   /** Loads a dropped file and reviews its only game, or the one chosen from its list. @param {File} file */
   async #dropped(file) {
-    location.hash = 'play';
-    if (!(await this.#load(file))) return;
-    const review = () => this.#board.act({ do: 'begin', nodes: DEFAULT_NODES }, 'review');
-    if (this.#files.count < 2) await review();
-    else await this.#files.open(0, async (game) => (await this.#choose(game)) && review());
+    enter();
+    const board = await this.#load(file);
+    if (board === null) return;
+    const review = (/** @type {number} */ of) => this.#board.act({ do: 'begin', board: of, nodes: DEFAULT_NODES }, 'review');
+    if (this.#files.count < 2) {
+      await review(board);
+      return;
+    }
+    await this.#files.open(board, 0, async (game) => {
+      const chosen = await this.#choose(board, game);
+      if (chosen !== null) await review(chosen);
+    });
   }
 
-  /** @param {number} game */
-  async #choose(game) {
-    return (await mayReplace(this.#board.game())) && this.#board.act({ do: 'choose', game, replace: true });
+  /** @param {number} board @param {number} game of the file that is on the board */
+  async #choose(board, game) {
+    return this.#went(await openBoard({ do: 'choose', board, game }));
   }
 
   #openLibrary() {
-    this.#library.open(this.#board.game()?.name ?? null, async (name) => {
-      if (await mayReplace(this.#board.game())) await this.#board.act({ do: 'open', name, replace: true });
+    const game = this.#board.game();
+    this.#library.open(game?.name ?? null, this.#board.withGame, async (name) => {
+      this.#went(await openBoard({ do: 'open', name, here: game?.id ?? null }));
     });
   }
 
   /** @param {GameView} game */
   list(game) {
-    return this.#files.view(game, (chosen) => this.#choose(chosen));
+    return this.#files.view(game, (chosen) => this.#choose(game.id, chosen));
   }
 
   /** Loads a position without moves. @param {string} fen */
@@ -94,11 +115,12 @@ export class GameFiles {
     return this.#pasted(new File([pastedPgn(fen)], 'position.pgn'));
   }
 
-  buttons() {
+  /** @param {GameView} game */
+  buttons(game) {
     return html`
       <div class="buttons" role="group" aria-label="Files">
         <button type="button" @click=${() => this.#openLibrary()}>Games …</button>
-        <button type="button" @click=${savePgn}>Save PGN</button>
+        <button type="button" @click=${() => savePgn(game.id)}>Save PGN</button>
         <label class="file">Load PGN<input type="file" accept=".pgn,application/x-chess-pgn,text/plain"
           @change=${(/** @type {Event} */ event) => this.#picked(event)}></label>
       </div>`;

@@ -20,8 +20,10 @@ export class LibraryDialog {
   /** @type {LibraryGame[]} */
   #games = [];
   #words = '';
-  /** Name of the game on the board. @type {string | null} */
+  /** Name of the game on this tab's board. @type {string | null} */
   #onBoard = null;
+  /** @type {(name: string) => number | null} */
+  #boardWith = () => null;
   /** Name of the game that is being renamed. @type {string | null} */
   #renamed = null;
   /** Name of the last deleted game. @type {string | null} */
@@ -31,9 +33,14 @@ export class LibraryDialog {
   /** @type {(name: string) => void} */
   #choose = () => {};
 
-  /** @param {string | null} onBoard @param {(name: string) => void} choose */
-  async open(onBoard, choose) {
-    [this.#onBoard, this.#choose, this.#words, this.#renamed, this.#deleted, this.#error] = [onBoard, choose, '', null, null, null];
+  /**
+   * @param {string | null} onBoard name of the game on this tab's board
+   * @param {(name: string) => number | null} boardWith the open board with this game
+   * @param {(name: string) => void} choose
+   */
+  async open(onBoard, boardWith, choose) {
+    [this.#boardWith, this.#choose] = [boardWith, choose];
+    [this.#onBoard, this.#words, this.#renamed, this.#deleted, this.#error] = [onBoard, '', null, null, null];
     this.#games = await libraryGames();
     document.body.append(this.#root);
     this.#draw();
@@ -47,7 +54,7 @@ export class LibraryDialog {
 
   /** @param {object} action */
   async #act(action) {
-    this.#error = await act(action);
+    this.#error = await act(action, 'play');
     this.#games = await libraryGames();
     if (this.#root.isConnected) this.#draw();
     return this.#error === null;
@@ -104,6 +111,7 @@ export class LibraryDialog {
   #row(game) {
     const { name } = game;
     const isOnBoard = name === this.#onBoard;
+    const isOpen = isOnBoard || this.#boardWith(name) !== null;
     const more = [knownDate(game.date), game.opening, game.plies < 3 ? '1 move' : `${Math.ceil(game.plies / 2)} moves`].filter(Boolean).join(', ');
     const result = game.unfinished ? 'not over' : game.result.replace('1/2-1/2', '½–½');
     if (this.#renamed === name) {
@@ -119,7 +127,7 @@ export class LibraryDialog {
       <button type="button" class="game" ?disabled=${isOnBoard} @click=${() => {
         this.#close();
         this.#choose(name);
-      }}><span class="players">${playersOf(game)}</span> <span class="result">${isOnBoard ? 'on the board' : result}</span>
+      }}><span class="players">${playersOf(game)}</span> <span class="result">${isOnBoard ? 'on the board' : isOpen ? 'on another board' : result}</span>
         <span class="more">${more}</span> <span class="more">${name}</span></button>
       <span class="buttons">
         <button type="button" aria-label="Rename ${name}" @click=${() => {
@@ -129,7 +137,7 @@ export class LibraryDialog {
         }}>Rename</button>
         <a class="file" href="/api/play/games/pgn?name=${encodeURIComponent(name)}" download="${name}.pgn"
           aria-label="Export ${name}">Export</a>
-        <button type="button" aria-label="Delete ${name}" ?disabled=${isOnBoard} @click=${() => this.#delete(name)}>Delete</button>
+        <button type="button" aria-label="Delete ${name}" ?disabled=${isOpen} @click=${() => this.#delete(name)}>Delete</button>
       </span></li>`;
   }
 }

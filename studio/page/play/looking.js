@@ -107,7 +107,7 @@ export class Looking {
     const shown = this.#shown;
     this.#game = game;
     this.#tree = new MoveTree(game.tree);
-    if (before?.board !== game.board) {
+    if (before === null || before.number !== game.number) {
       [this.#shown, this.#follows, this.#expected] = [null, null, null];
       this.#hasMoved = false;
       this.tell();

@@ -114,6 +114,7 @@ export function newGameDialog(chosen, engines, levels, { changed, search, begin,
   /** @param {string} key @param {string} label */
   const start = (key, label) => html`<option value=${key} ?selected=${chosenStart === key}>${label}</option>`;
   const broken = engines.filter((engine) => engine.error);
+  const late = awaited(chosen.values, engines);
   return html`
     <dialog id="new-game" aria-labelledby="new-game-title" @close=${close}>
       <form method="dialog" @submit=${(/** @type {SubmitEvent} */ event) => {
@@ -173,9 +174,10 @@ export function newGameDialog(chosen, engines, levels, { changed, search, begin,
               <option value=${seconds} ?selected=${seconds === value('move_time')}>${seconds} s a move</option>`)}</select>
           </label>`}
         ${broken.map((engine) => html`<p class="small">${engine.error}.</p>`)}
+        ${late ? html`<p class="small" id="begin-waits">${late.name} is asked how strongly it can play: wait a moment.</p>` : nothing}
         <p class="error" role="alert">${chosen.error ?? nothing}</p>
         <div class="buttons">
-          <button class="first" type="submit" ?disabled=${awaited(chosen.values, engines) !== undefined}>Begin</button>
+          <button class="first" type="submit" ?disabled=${late !== undefined} aria-describedby=${late ? 'begin-waits' : nothing}>Begin</button>
           <button type="button" @click=${close}>Cancel</button>
         </div>
       </form>

@@ -1,25 +1,13 @@
 /**
- * The state of the form for a new game: choices, openings found, and the question before an unfinished game is replaced.
+ * The state of the form for a new game: choices, and openings found.
  *
  * @import {GameView} from '../types.js'
  * @import {NewGameChoice} from './new_game.js'
  */
 import { recall, remember, valuesOf } from '../memory.js';
-import { confirmed } from '../question.js';
-import { act, openings } from '../server.js';
+import { openBoard, openings } from '../server.js';
 import { nothing } from '../vendor/lit-html.js';
 import { newGameAction, newGameDialog } from './new_game.js';
-
-/** Asks before an unfinished game is replaced. @param {GameView | null} game */
-export async function mayReplace(game) {
-  if (!game?.at_stake) return true;
-  const moves = Math.ceil(game.moves.length / 2);
-  return confirmed({
-    title: 'Put the game on the board aside?',
-    text: `It is not over after ${moves} ${moves === 1 ? 'move' : 'moves'}. It stays in Games, where it can be played on.`,
-    yes: 'Put it aside',
-  });
-}
 
 export class NewGameForm {
   /** @type {NewGameChoice | null} */
@@ -76,24 +64,23 @@ export class NewGameForm {
   /**
    * @param {HTMLFormElement} form
    * @param {GameView | null} game
-   * @param {() => void} begun
+   * @param {(board: number) => void} begun on this board
    */
   async #begin(form, game, begun) {
     if (!this.#chosen) return;
     const values = valuesOf(form, this.#chosen.values);
-    if (!(await mayReplace(game))) return;
-    const error = await act({ ...newGameAction(values, game?.engines ?? []), replace: true });
-    if (error === null) {
+    const answer = await openBoard({ ...newGameAction(values, game?.engines ?? []), here: game?.id ?? null });
+    if ('value' in answer) {
       remember('new game', values);
       this.#chosen = null;
-      begun();
+      begun(answer.value.board);
     } else if (this.#chosen) {
-      this.#chosen = { ...this.#chosen, values, error };
+      this.#chosen = { ...this.#chosen, values, error: answer.error };
     }
     this.#changed();
   }
 
-  /** @param {GameView | null} game @param {() => void} begun */
+  /** @param {GameView | null} game @param {(board: number) => void} begun */
   view(game, begun) {
     if (!this.#chosen) return nothing;
     return newGameDialog(this.#chosen, game?.engines ?? [], game?.levels ?? [], {

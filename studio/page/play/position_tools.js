@@ -18,6 +18,7 @@ async function copy(text) {
 }
 
 /**
+ * @param {number} board
  * @param {string} fen
  * @param {Side} bottom
  * @param {string[]} words what is drawn
@@ -26,7 +27,7 @@ async function copy(text) {
  * @param {() => void} on.setUp
  * @param {() => void} on.fromHere begins a game with the position
  */
-export function positionTools(fen, bottom, words, { say, setUp, fromHere }) {
+export function positionTools(board, fen, bottom, words, { say, setUp, fromHere }) {
   /** @param {string} what @param {() => Promise<string | null>} read */
   const copied = (what, read) => async () => {
     const text = await read();
@@ -38,7 +39,7 @@ export function positionTools(fen, bottom, words, { say, setUp, fromHere }) {
     <div class="buttons" role="group" aria-label="Position">
       <button type="button" @click=${setUp}>Set up a position …</button>
       <button type="button" @click=${copied('The FEN', async () => fen)}>Copy FEN</button>
-      <button type="button" @click=${copied('The PGN', gamePgn)}>Copy PGN</button>
+      <button type="button" @click=${copied('The PGN', () => gamePgn(board))}>Copy PGN</button>
       <button type="button" @click=${() => saveImage('svg', fen, bottom, words)}>Save SVG</button>
       <button type="button" @click=${() => saveImage('png', fen, bottom, words)}>Save PNG</button>
       <button type="button" @click=${fromHere}>New game from here</button>

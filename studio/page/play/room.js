@@ -1,9 +1,10 @@
 /**
  * The room for playing.
  *
- * @import {GameView, Review, Side, Thoughts} from '../types.js'
+ * @import {BoardSummary, GameView, KnownEngines, Review, Side, Thoughts} from '../types.js'
  */
-import { act, addVariation, explore, look, verdicts } from '../server.js';
+import { recall, remember } from '../memory.js';
+import { act, addVariation, explore, look, openBoard, tree, verdicts, view } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { news } from './announcer.js';
 import { BoardEditor } from './board_editor.js';
@@ -22,6 +23,7 @@ import { Looking } from './looking.js';
 import { EDIT_KEYS, MoveMenu } from './move_menu.js';
 import { MoveList, phaseAt } from './moves.js';
 import { NewGameForm } from './new_game_form.js';
+import { OpenBoards, boardIn } from './open_boards.js';
 import { positionTools } from './position_tools.js';
 import { evalsOf, marksOf, reviewOf, reviewPanel } from './review.js';
 import { onSettings, showSettings } from './settings.js';
@@ -37,14 +39,32 @@ const CLOCK_MS = 100;
 /** Between two questions whether the explorer knows other games. */
 const EXPLORE_MS = 3000;
 
+/** A board that this tab has shown. @typedef {{game: GameView, received: number, looking: Looking}} Seen */
+
+/** Names of a board and its thoughts in the server's messages. @param {number} board */
+function namesOf(board) {
+  return [`play/${board}`, `thoughts/${board}`];
+}
+
 export class PlayRoom {
   #root;
   #announcement;
-  /** @type {GameView | null} */
+  #boards = new OpenBoards({
+    show: (board) => this.#show(board),
+    last: () => Number(recall('boards').last || NaN) || null,
+    changed: () => this.#draw(),
+  });
+  /** The boards that this tab has shown, as they were then. @type {Map<number, Seen>} */
+  #seen = new Map();
+  /** @type {KnownEngines} */
+  #known = { engines: [], levels: [] };
+  /** What is drawn: the board of this tab, or the one before until the server has sent that. @type {GameView | null} */
   #game = null;
   /** Ends the wait for the first game message. */
   #arrive = () => {};
   #arrival = new Promise((resolve) => { this.#arrive = () => resolve(undefined); });
+  /** The boards that the server sends to this tab. @type {number[]} */
+  #viewed = [];
   /** Time of the last game message, by `performance.now()`. */
   #received = 0;
   /** Of both engines, and the threat. @type {(Thoughts | null)[]} */
@@ -55,7 +75,7 @@ export class PlayRoom {
   #engineForm = new EngineForm(() => this.#draw());
   /** @type {Review | null} */
   #review = null;
-  #looking = new Looking(look, () => this.#draw());
+  #looking = new Looking(async () => ({ error: '' }), () => {});
   #moves = new MoveList();
   #explorer = new ExplorerPanel(explore, () => this.#draw());
   #verdicts = new VerdictPanel(verdicts, () => this.#draw());
@@ -70,9 +90,11 @@ export class PlayRoom {
   #form = new NewGameForm(() => this.#draw());
   /** Resigning waits for confirmation. Any other action cancels it. */
   #resigning = false;
-  #tree = new SearchTree(() => this.#draw());
+  #tree = new SearchTree((moves) => tree(this.#game?.id ?? 0, moves), () => this.#draw());
   #files = new GameFiles({
     game: () => this.#game,
+    withGame: (name) => this.#boards.withGame(name),
+    go: (board) => this.#open(board),
     act: (action, room) => this.#act(action, room),
     failed: (error) => {
       this.#error = error;
@@ -102,14 +124,108 @@ export class PlayRoom {
     this.#draw();
   }
 
-  /** @param {GameView} game */
-  receiveGame(game) {
-    const before = this.#game;
-    this.#game = game;
-    this.#arrive();
-    this.#received = performance.now();
+  /** The room is shown, with the board that the address names, if it names one. @param {number | null} board */
+  enter(board) {
+    this.#boards.enter(board);
+    this.#address();
+  }
+
+  /** Opens a position for analysis. @param {string} fen */
+  setUp(fen) {
+    return this.#files.setUp(fen);
+  }
+
+  /** @param {BoardSummary[]} list */
+  receiveList(list) {
+    this.#boards.receive(list);
+    if (!this.#root.hidden) this.enter(boardIn(location.hash));
+  }
+
+  /** @param {KnownEngines} known */
+  receiveEngines(known) {
+    this.#known = known;
+    if (this.#game) this.#game = { ...this.#game, ...known };
+    this.#draw();
+  }
+
+  /** @param {Record<string, unknown>} boards */
+  receiveBoards(boards) {
+    const { here } = this.#boards;
+    if (here === null) return;
+    const [game, thoughts] = namesOf(here).map((name) => boards[name]);
+    if (game) this.#receiveGame({ .../** @type {GameView} */ (game), ...this.#known });
+    if (thoughts) this.#receiveThoughts(/** @type {(Thoughts | null)[]} */ (thoughts));
+  }
+
+  /** The address names the board that is shown. */
+  #address() {
+    const { here } = this.#boards;
+    const address = `#play/${here}`;
+    if (here !== null && !this.#root.hidden && location.hash !== address) history.replaceState(null, '', address);
+  }
+
+  /** A board was opened for this tab. @param {number} board */
+  #open(board) {
+    // The browser's button "back" leads to the board before.
+    if (location.hash !== `#play/${board}`) location.hash = `play/${board}`;
+    this.#boards.open(board);
+  }
+
+  /** The server is to send this board, and no longer the one before. @param {number} board */
+  #show(board) {
+    remember('boards', { last: String(board) });
+    for (const name of namesOf(board)) view(name, true);
+    for (const other of this.#viewed) if (other !== board) namesOf(other).forEach((name) => view(name, false));
+    this.#viewed = [board];
+    const seen = this.#seen.get(board);
+    if (seen && this.#game?.id !== board) {
+      this.#turn({ ...seen.game, ...this.#known }, seen.received);
+      this.#looking.tell();
+    }
+    this.#address();
+    this.#draw();
+  }
+
+  /** From now on another board is drawn. @param {GameView} game @param {number} received */
+  #turn(game, received) {
+    const board = game.id;
+    this.#looking = this.#seen.get(board)?.looking ?? new Looking((node) => look(board, node), () => this.#draw());
     this.#looking.receive(game);
-    if (before && before.board !== game.board) this.#menu.close();
+    [this.#game, this.#received, this.#thoughts] = [game, received, []];
+    [this.#error, this.#told, this.#resigning] = [null, '', false];
+    // These draw.
+    this.#menu.close();
+    this.#engineForm.close();
+    this.#view.clear();
+    this.#view.unflip();
+  }
+
+  /** @param {number} board */
+  async #close(board) {
+    // The list may come without it before the answer.
+    const closed = this.#boards.named(board);
+    if (!(await this.#act({ do: 'close', board }, 'play'))) return;
+    this.#seen.delete(board);
+    this.#boards.close(closed);
+  }
+
+  /** @param {number} board */
+  async #reopen(board) {
+    const answer = await openBoard({ do: 'reopen', board });
+    if ('value' in answer) this.#open(answer.value.board);
+    this.#tell('error' in answer ? answer.error : '', 'error' in answer);
+  }
+
+  /** @param {GameView} game */
+  #receiveGame(game) {
+    const isOther = this.#game?.id !== game.id;
+    const before = isOther ? null : this.#game;
+    if (isOther) this.#turn(game, performance.now());
+    else this.#looking.receive(game);
+    [this.#game, this.#received] = [game, performance.now()];
+    this.#arrive();
+    this.#seen.set(game.id, { game, received: this.#received, looking: this.#looking });
+    if (before && before.number !== game.number) this.#menu.close();
     if (before && before.revision !== game.revision) {
       this.#view.clear();
       this.#resigning = false;
@@ -123,7 +239,7 @@ export class PlayRoom {
   }
 
   /** @param {(Thoughts | null)[]} thoughts */
-  receiveThoughts(thoughts) {
+  #receiveThoughts(thoughts) {
     this.#thoughts = thoughts;
     this.#drawSoon();
   }
@@ -148,8 +264,8 @@ export class PlayRoom {
     this.#draw();
   }
 
-  /** @param {object} action @param {string} [room] */
-  async #act(action, room) {
+  /** @param {object} action @param {string} [room] the board, if it is left out */
+  async #act(action, room = `play/${this.#game?.id}`) {
     this.#resigning = false;
     this.#error = await act(action, room);
     this.#draw();
@@ -230,9 +346,10 @@ export class PlayRoom {
   /** Adds moves after the position on the board, and goes there. @param {string} text */
   async #variation(text) {
     this.#view.clear();
-    const answer = await addVariation(this.#looking.node, text);
+    const board = this.#game?.id ?? 0;
+    const answer = await addVariation(board, this.#looking.node, text);
     this.#error = 'error' in answer ? answer.error : null;
-    if ('value' in answer) this.#go(answer.value.node);
+    if ('value' in answer && board === this.#game?.id) this.#go(answer.value.node);
     this.#draw();
     return this.#error === null;
   }
@@ -301,6 +418,7 @@ export class PlayRoom {
     if (game && square instanceof HTMLElement) {
       this.#view.show(square, game, this.#looking, this.#node(game), evaluationsAt(this.#thoughts, this.#looking.node));
     }
+    this.#boards.scroll(this.#root);
     this.#moves.scroll(this.#root.querySelector('.moves'), `${game?.revision} ${this.#looking.node}`);
     for (const [id, open] of /** @type {const} */ ([
       ['new-game', this.#form.isOpen], ['promotion', this.#view.asksForPromotion], ['move-menu', this.#menu.isOpen],
@@ -317,12 +435,12 @@ export class PlayRoom {
     const bottom = this.#view.orientation(game);
     const top = bottom === 'white' ? 'black' : 'white';
     const fen = game ? this.#node(game).fen : '';
-    if (game) this.#tree.follow(`${game.board} ${game.revision} ${this.#looking.node}`, game.analysis);
+    if (game) this.#tree.follow(`${game.id} ${game.number} ${game.revision} ${this.#looking.node}`, game.analysis);
     const since = performance.now() - this.#received;
     const path = game ? this.#looking.tree.path(this.#looking.node) : [];
     const recorded = (/** @type {Side} */ side) => recordedClock(path, game?.first_ply ?? 0, side);
     return html`
-      <div class="table" data-revision=${game?.revision ?? nothing} data-at-stake=${game?.at_stake ?? nothing}>
+      <div class="table" data-game=${game ? `${game.id} ${game.number}` : nothing} data-revision=${game?.revision ?? nothing} data-at-stake=${game?.at_stake ?? nothing}>
         <div class="sides">
           ${playerStrip(game, top, fen, since, recorded(top))}
           <div class="boards">
@@ -332,6 +450,7 @@ export class PlayRoom {
           ${playerStrip(game, bottom, fen, since, recorded(bottom))}
         </div>
         <div class="panel">
+          ${this.#boards.view({ close: (board) => this.#close(board), reopen: (board) => this.#reopen(board) })}
           <p class="status" id="status">${statusText(game, this.#looking)}</p>
           ${game?.notice ? html`<p class="notice">${game.notice}
             ${game.stalled ? html`<button type="button" @click=${() => this.#act({ do: 'retry' })}>Start it again</button>`
@@ -348,11 +467,12 @@ export class PlayRoom {
         </div>
       </div>
       ${this.#view.promotion(fen.split(' ')[1] === 'w' ? 'white' : 'black')}
-      ${this.#form.view(game, () => {
+      ${this.#form.view(game, (board) => {
         this.#view.unflip();
         this.#error = null;
+        this.#open(board);
       })}
-      ${this.#engineForm.view(game, (action) => act(action))}
+      ${this.#engineForm.view(game, (action) => act(action, `play/${game?.id}`))}
       ${this.#menu.view(this.#looking.tree, game?.first_ply ?? 0, (node, change, seen) => this.#edit(node, change, seen))}`;
   }
 
@@ -392,7 +512,7 @@ export class PlayRoom {
           menu: (to) => this.#openMenu(to),
         })}</div>
       ${this.#verdicts.view(mayTell(game, this.#looking.isLast) ? fen : null, { play: (uci) => this.#send(uci), point: (uci) => this.#view.point(uci) })}
-      ${this.#explorer.view(fen, `${game.file?.number} ${game.moves.length}`, { play: (uci) => this.#send(uci), point: (uci) => this.#view.point(uci) })}
+      ${this.#explorer.view(fen, `${game.id} ${game.file?.number} ${game.moves.length}`, { play: (uci) => this.#send(uci), point: (uci) => this.#view.point(uci) })}
       ${browseButtons(this.#looking, game.undo, {
         go: (to) => this.#go(to),
         menu: () => this.#openMenu(node),
@@ -412,14 +532,14 @@ export class PlayRoom {
         flip: () => this.#view.flip(),
       })}
       ${reviewPanel(game, review, ply, tree.isMain(node), {
-        begin: (nodes) => this.#act({ do: 'begin', nodes }, 'review'),
+        begin: (nodes) => this.#act({ do: 'begin', board: game.id, nodes }, 'review'),
         stop: () => this.#act({ do: 'stop' }, 'review'),
         go: (to) => this.#goTo(to),
         point: (uci) => this.#view.point(uci),
-        keep: () => this.#act({ do: 'keep' }, 'review'),
+        keep: () => this.#act({ do: 'keep', board: game.id }, 'review'),
       })}
-      ${this.#files.buttons()}
-      ${positionTools(fen, this.#view.orientation(game), this.#view.drawnAt(this.#node(game)), {
+      ${this.#files.buttons(game)}
+      ${positionTools(game.id, fen, this.#view.orientation(game), this.#view.drawnAt(this.#node(game)), {
         say: (text, isError) => this.#tell(text, isError),
         setUp: () => this.#editor.open(fen, {
           analyse: (position) => this.#files.setUp(position),

@@ -4,7 +4,6 @@
  * @import {TemplateResult} from 'lit-html'
  * @import {TreeMove, TreeView} from '../types.js'
  */
-import { tree as askTree } from '../server.js';
 import { html, nothing } from '../vendor/lit-html.js';
 import { priorText, qText, visitsText } from './evaluation.js';
 import { shownSan } from './settings.js';
@@ -32,11 +31,16 @@ export class SearchTree {
   #whole = new Set();
   /** @type {string | null} */
   #error = null;
+  #ask;
   #changed;
   #isReading = false;
 
-  /** @param {() => void} changed */
-  constructor(changed) {
+  /**
+   * @param {(moves: string[]) => Promise<{value: TreeView} | {error: string}>} ask for the moves after a line
+   * @param {() => void} changed
+   */
+  constructor(ask, changed) {
+    this.#ask = ask;
     this.#changed = changed;
     setInterval(() => this.#refresh(), REFRESH_MS);
   }
@@ -69,7 +73,7 @@ export class SearchTree {
     this.#isReading = true;
     const position = this.#position;
     for (const line of [...this.#unfolded]) {
-      const answer = await askTree(line === '' ? [] : line.split(' '));
+      const answer = await this.#ask(line === '' ? [] : line.split(' '));
       if (position !== this.#position || !this.#isOpen) break;
       this.#error = 'error' in answer ? answer.error : null;
       if ('error' in answer) break;

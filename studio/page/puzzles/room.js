@@ -25,6 +25,8 @@ function lastNumber({ name }) {
 export class PuzzleRoom {
   #root;
   #announcement;
+  /** Opens a position for analysis. */
+  #analyse;
   #solving = new Solving(puzzleDesk, () => this.#changed());
   /** @type {Board | null} */
   #board = null;
@@ -33,15 +35,18 @@ export class PuzzleRoom {
   #promotions = [];
   /** A file that this tab or another one loads. @type {PuzzleReading | null} */
   #reading = null;
+  /** This tab loads a file, and goes to its first puzzle when that is done. */
+  #isLoading = false;
   /** Whether a review was running. */
   #wasRunning = false;
   /** The news that was said last. */
   #said = 0;
 
-  /** @param {HTMLElement} root @param {HTMLElement} announcement */
-  constructor(root, announcement) {
+  /** @param {HTMLElement} root @param {HTMLElement} announcement @param {(fen: string) => void} analyse */
+  constructor(root, announcement, analyse) {
     this.#root = root;
     this.#announcement = announcement;
+    this.#analyse = analyse;
     document.addEventListener('keydown', (event) => this.#key(event));
     onSettings(() => this.#draw());
     this.#solving.ratings = recallRatings();
@@ -64,7 +69,7 @@ export class PuzzleRoom {
     const hasEnded = this.#reading !== null && reading === null;
     this.#reading = reading;
     if (this.#root.hidden) return;
-    if (hasEnded && !this.#solving.exercise) this.#refresh();
+    if (hasEnded && !this.#isLoading && !this.#solving.exercise) this.#refresh();
     else this.#draw();
   }
 
@@ -139,14 +144,15 @@ export class PuzzleRoom {
     const file = input.files?.[0];
     input.value = '';
     if (!file) return;
+    this.#isLoading = true;
     const error = await loadPuzzles(file);
-    await this.#refresh();
     if (error) {
+      await this.#refresh();
       this.#solving.error = error;
     } else {
-      const loaded = this.#solving.sources.find(({ source }) => source === 'file');
-      if (loaded) await this.#solving.choose(loaded, 0);
+      await this.#solving.begin();
     }
+    this.#isLoading = false;
     this.#draw();
   }
 
@@ -228,6 +234,7 @@ export class PuzzleRoom {
             ${button('Previous', () => solving.go('back'), solving.number === 0, 'p')}
             ${button('Again', () => solving.choose(source, solving.number), solving.word === '' && !solving.isOver, '', 'again')}
             ${button('Flip', () => this.#flip(), false, 'f')}
+            ${button('Open on a board', () => this.#analyse(exercise.fen), false, '')}
           </div>
           ${result(solving)}
           <p class="small">Puzzle ${(solving.number + 1).toLocaleString('en')} of ${source.count.toLocaleString('en')};

@@ -90,6 +90,13 @@ export class Solving {
     this.#changed();
   }
 
+  /** Goes to the first puzzle of the file that was loaded. */
+  async begin() {
+    this.sources = await this.#desk.sources();
+    const file = this.sources.find(({ source }) => source === 'file');
+    return file ? this.choose(file, 0) : this.#changed();
+  }
+
   /** @param {PuzzleSource} source @param {number} number */
   async choose(source, number) {
     this.source = source;

@@ -2,19 +2,57 @@ use std::sync::Arc;
 
 use engine::chess::pgn::PgnGame;
 use serde::Deserialize;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
 use super::analysts::AnalystSettings;
 use super::file::{Headline, PgnFile};
-use super::library::Library;
 use super::seats::{ActionError, NewGame};
+use super::session::Session;
 use super::tree::TreeView;
 use super::variations::{Edit, PositionView};
 
+/// What is done with the boards and the library. Each game that is opened has a board of its own, `here` if that one is
+/// empty.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum BoardCommand {
+    New(NewGame),
+    /// A game of the library; one that is on a board already stays there.
+    Open {
+        name: String,
+        #[serde(default)]
+        here: Option<u32>,
+    },
+    /// Another game of the file that a board has, from 0. A game at stake keeps its board.
+    Choose {
+        board: u32,
+        game: usize,
+    },
+    /// The game is saved, and its clock stands still.
+    Close {
+        board: u32,
+    },
+    /// Take a closing back.
+    Reopen {
+        board: u32,
+    },
+    Rename {
+        name: String,
+        to: String,
+    },
+    Delete {
+        name: String,
+    },
+    /// Take a deletion back.
+    Restore {
+        name: String,
+    },
+}
+
+/// What is done on a board.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
-    New(NewGame),
     Move {
         text: String,
         /// The ply that the person saw.
@@ -37,30 +75,6 @@ pub enum Action {
     Threat {
         on: bool,
     },
-    Choose {
-        /// From 0.
-        game: usize,
-        /// Replace even an unfinished game.
-        #[serde(default)]
-        replace: bool,
-    },
-    /// Put a game of the library on the board.
-    Open {
-        name: String,
-        #[serde(default)]
-        replace: bool,
-    },
-    Rename {
-        name: String,
-        to: String,
-    },
-    Delete {
-        name: String,
-    },
-    /// Take a deletion back.
-    Restore {
-        name: String,
-    },
     /// The piece to move; asked for again, the move.
     Hint,
     Retry,
@@ -82,6 +96,7 @@ pub enum Action {
 
 #[derive(Clone, Debug)]
 pub struct ReviewedGame {
+    pub board: u32,
     /// [`TableView::key`](super::TableView).
     pub key: String,
     /// Plies played; the main line goes on where moves were added after the game's end.
@@ -92,33 +107,54 @@ pub struct ReviewedGame {
     pub edition: u64,
 }
 
+/// A game for a board.
+pub struct Opened {
+    pub session: Session,
+    pub analysts: Vec<AnalystSettings>,
+    /// The file that it comes from, and its index there.
+    pub file: Option<(Arc<PgnFile>, usize)>,
+    pub notice: Option<String>,
+}
+
+impl Opened {
+    pub fn new(session: Session) -> Opened {
+        Opened { session, analysts: Vec::new(), file: None, notice: None }
+    }
+
+    /// Game `number` of a file, from 0.
+    pub fn of_file(file: Arc<PgnFile>, number: usize) -> Result<Opened, ActionError> {
+        let loaded = file.game(number).map_err(|error| ActionError::Invalid(error.to_string()))?;
+        Ok(Opened { file: Some((file, number)), ..Opened::new(Session::loaded(loaded)) })
+    }
+}
+
 pub(super) type Answer<T> = oneshot::Sender<Result<T, ActionError>>;
 
 pub(super) enum Request {
     Act(Action, Answer<Option<u32>>),
     Pgn(String, Answer<String>),
     Review(Answer<ReviewedGame>),
-    Load(Box<PgnFile>, bool, Answer<()>),
+    /// Gives the game back unless the board is empty.
+    Put(Box<Opened>, Answer<Option<Box<Opened>>>),
+    /// Gives the chosen game back if the one on the board is at stake.
+    Choose(usize, Answer<Option<Box<Opened>>>),
     Headlines(Answer<Vec<Headline>>),
     Tree(Vec<String>, Answer<TreeView>),
     Look(Option<u32>, Answer<PositionView>),
     Annotate(ReviewedGame, Answer<bool>),
-    Attached,
+    /// Another name in the library.
+    Rename(String, String, Answer<()>),
+    Close(Answer<()>),
 }
 
 #[derive(Clone, Debug)]
 pub struct TableHandle {
     pub(super) requests: mpsc::UnboundedSender<Request>,
-    pub library: Library,
-    /// A [`TableView`](super::TableView) as JSON.
-    pub game: watch::Receiver<Arc<str>>,
-    /// [`Thoughts`](super::Thoughts) of each analyst as JSON, `null` for those that are off.
-    pub thoughts: watch::Receiver<Arc<str>>,
 }
 
 impl TableHandle {
     async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> Request) -> Result<T, ActionError> {
-        let ended = || ActionError::NotNow("The server is shutting down.".to_owned());
+        let ended = || ActionError::NotNow("This board is closed.".to_owned());
         let (answer, answered) = oneshot::channel();
         self.requests.send(request(answer)).map_err(|_| ended())?;
         answered.await.map_err(|_| ended())?
@@ -129,9 +165,20 @@ impl TableHandle {
         self.ask(|answer| Request::Act(action, answer)).await
     }
 
-    /// An unfinished game on the board is replaced only with `replace`.
-    pub async fn load(&self, file: PgnFile, replace: bool) -> Result<(), ActionError> {
-        self.ask(|answer| Request::Load(Box::new(file), replace, answer)).await
+    pub(super) async fn put(&self, opened: Box<Opened>) -> Result<Option<Box<Opened>>, ActionError> {
+        self.ask(|answer| Request::Put(opened, answer)).await
+    }
+
+    pub(super) async fn choose(&self, game: usize) -> Result<Option<Box<Opened>>, ActionError> {
+        self.ask(|answer| Request::Choose(game, answer)).await
+    }
+
+    pub(super) async fn rename(&self, name: String, to: String) -> Result<(), ActionError> {
+        self.ask(|answer| Request::Rename(name, to, answer)).await
+    }
+
+    pub(super) async fn close(&self) -> Result<(), ActionError> {
+        self.ask(Request::Close).await
     }
 
     /// The game as PGN; `date` is `YYYY.MM.DD`.
@@ -161,10 +208,5 @@ impl TableHandle {
     /// read, also in its comments or variations: nothing is kept then.
     pub async fn annotate(&self, annotated: ReviewedGame) -> Result<bool, ActionError> {
         self.ask(|answer| Request::Annotate(annotated, answer)).await
-    }
-
-    /// A tab shows the board.
-    pub fn attach(&self) {
-        let _ = self.requests.send(Request::Attached);
     }
 }

@@ -1,7 +1,9 @@
 //! The games of the studio's folder: each is a file from its first move.
 
+use std::collections::HashSet;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use serde::Serialize;
@@ -19,6 +21,8 @@ const DELETED: &str = "deleted";
 #[derive(Clone, Debug)]
 pub struct Library {
     folder: PathBuf,
+    /// Names of games that have no file yet.
+    taken: Arc<Mutex<HashSet<String>>>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -39,7 +43,15 @@ fn refused(what: &str, path: &Path, error: &dyn std::fmt::Display) -> ActionErro
 
 impl Library {
     pub fn new(folder: PathBuf) -> Library {
-        Library { folder }
+        Library { folder, taken: Arc::default() }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.path(name).is_ok_and(|path| path.exists())
     }
 
     /// Names come from the page, so they may not leave the folder.
@@ -60,25 +72,29 @@ impl Library {
         Ok(self.folder.join(DELETED).join(file.file_name().expect("it has a name")))
     }
 
-    /// A name that no file has, not even a deleted one: "2026-11-27 You, Philidor".
+    /// A name that no file has, not even a deleted one, and that is given once: "2026-11-27 You, Philidor".
     pub fn free_name(&self, date: &str, [white, black]: [&str; 2]) -> String {
         let plain = |text: &str| -> String {
             text.chars().filter(|c| c.is_alphanumeric() || " -'()".contains(*c)).take(25).collect()
         };
         let date = date.replace('.', "-").replace('?', "_");
         let first = format!("{date} {}, {}", plain(white).trim(), plain(black).trim());
+        let mut taken = self.taken();
         let is_free = |name: &String| {
-            [self.path(name), self.deleted(name)]
-                .iter()
-                .all(|path| path.as_ref().is_ok_and(|path| !path.exists()))
+            let paths = [self.path(name), self.deleted(name)];
+            !taken.contains(name) && paths.iter().all(|path| path.as_ref().is_ok_and(|path| !path.exists()))
         };
         let numbered = (2..).map(|number| format!("{first} {number}"));
-        std::iter::once(first.clone()).chain(numbered).find(is_free).expect("numbers do not end")
+        let name = std::iter::once(first.clone()).chain(numbered).find(is_free).expect("numbers do not end");
+        taken.insert(name.clone());
+        name
     }
 
     pub fn write(&self, name: &str, game: &SavedGame) -> Result<(), ActionError> {
         let path = self.path(name)?;
-        game.write(&path).map_err(|error| refused("The game cannot be saved", &path, &error))
+        game.write(&path).map_err(|error| refused("The game cannot be saved", &path, &error))?;
+        self.taken().remove(name);
+        Ok(())
     }
 
     pub fn read(&self, name: &str) -> Result<SavedGame, ActionError> {
@@ -156,7 +172,7 @@ mod tests {
     fn saved(moves: &[&str]) -> SavedGame {
         let (white, black) = (Seat::Person, Seat::Person);
         let start = StartChoice::Standard;
-        let new = NewGame { white, black, start, clock: None, move_time_ms: 500, replace: false };
+        let new = NewGame { white, black, start, clock: None, move_time_ms: 500, here: None };
         let mut session = Session::new(new).unwrap();
         for text in moves {
             session.move_by_person(text, None, Instant::now()).unwrap();
@@ -174,6 +190,8 @@ mod tests {
         library.write(&name, &saved(&["e4", "e5", "Nf3"])).unwrap();
         let second = library.free_name("2026.11.27", ["You", "AB C"]);
         assert_eq!(second, "2026-11-27 You, AB C 2");
+        let other = library.free_name("2026.11.27", ["You", "AB C"]);
+        assert_eq!(other, "2026-11-27 You, AB C 3", "two games that begin at once have two files");
         library.write(&second, &saved(&["f3", "e5", "g4", "Qh4"])).unwrap();
         std::fs::write(folder.path().join("games/other.json"), "{").unwrap();
         let mut listed = library.list();
@@ -190,7 +208,7 @@ mod tests {
         assert_eq!(library.free_name("2026.11.27", ["You", "AB C"]), name, "it was renamed");
         library.write(&name, &saved(&["e4"])).unwrap();
         let third = library.free_name("2026.11.27", ["You", "AB C"]);
-        assert_eq!(third, "2026-11-27 You, AB C 3", "the second comes back by undo");
+        assert_eq!(third, "2026-11-27 You, AB C 4", "the second comes back by undo");
         library.restore("Mine").unwrap();
         assert_eq!(library.read("Mine").unwrap().session().unwrap().game().ply(), 3);
     }

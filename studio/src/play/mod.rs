@@ -1,4 +1,4 @@
-//! The game on the board: moves, clocks, players and result, and the task that runs it.
+//! The games on the boards: moves, clocks, players and result, and the tasks that run them.
 
 mod clock;
 mod played;
@@ -21,14 +21,18 @@ mod view;
 mod analysts;
 mod action;
 mod crew;
+mod board_list;
+mod probe;
 mod table;
+mod open_boards;
 
-pub use action::{Action, ReviewedGame, TableHandle};
+pub use action::{Action, BoardCommand, ReviewedGame, TableHandle};
 pub use analysts::{AnalystSettings, SearchLimit};
 pub use clock::{ChessClock, TimeControl};
 pub use file::{Headline, LONGEST_PGN, LoadedGame, PgnError, PgnFile};
 pub use levels::{Level, LevelView};
 pub use library::{Library, LibraryGame};
+pub use open_boards::OpenBoards;
 pub use pgn::{PgnHeader, pgn_game, pgn_text, result as recorded_result, write_pgn};
 pub use played::{EndReason, GameEnd, LegalMove, PlayedGame, PlayedMove, Winner};
 pub use saved::{SavedError, SavedGame};
@@ -36,7 +40,6 @@ pub use seats::{ActionError, NewGame, PERSON, Seat};
 pub use session::Session;
 pub use setup::{SetUp, set_up};
 pub use start::{StartChoice, chess960_fen, double_chess960_fen};
-pub use table::Table;
 pub use thoughts::Thoughts;
 pub use tree::{TreeMove, TreeView};
 pub use variations::{Edit, NodeView, PositionView, commands_of};

@@ -114,7 +114,7 @@ impl SavedGame {
             start: super::start::StartChoice::Standard,
             clock: self.clock.as_ref().map(|clock| clock.control),
             move_time_ms: self.move_time_ms,
-            replace: false,
+            here: None,
         };
         let mut session = Session::new(new).map_err(|error| wrong(error.to_string()))?;
         session.game = PlayedGame::new(self.start).map_err(|error| wrong(error.to_string()))?;
@@ -181,7 +181,7 @@ mod tests {
             start: StartChoice::Chess960(Some(3)),
             clock: Some(TimeControl { base_s: 60, increment_s: 1, delay_s: 0 }),
             move_time_ms: 700,
-            replace: false,
+            here: None,
         };
         let now = Instant::now();
         let mut session = Session::new(new).unwrap();

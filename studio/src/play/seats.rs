@@ -50,9 +50,9 @@ pub struct NewGame {
     /// Milliseconds per engine move in a game without a clock.
     #[serde(default = "one_second")]
     pub move_time_ms: u32,
-    /// Replace even an unfinished game.
+    /// The board to begin on if it is empty.
     #[serde(default)]
-    pub replace: bool,
+    pub here: Option<u32>,
 }
 
 pub(super) fn one_second() -> u32 {

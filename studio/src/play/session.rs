@@ -381,7 +381,7 @@ mod tests {
 
     fn session(white: Seat, black: Seat, clock: Option<TimeControl>) -> Session {
         let start = StartChoice::Standard;
-        Session::new(NewGame { white, black, start, clock, move_time_ms: 500, replace: false }).unwrap()
+        Session::new(NewGame { white, black, start, clock, move_time_ms: 500, here: None }).unwrap()
     }
 
     #[test]
@@ -456,7 +456,7 @@ mod tests {
         let clock = Some(TimeControl { base_s: 60, increment_s: 0, delay_s: 0 });
         let start = StartChoice::Moves("1. e4 e5 2. Nf3".into());
         let (white, black, now) = (engine(), Seat::Person, Instant::now());
-        let new = NewGame { white, black, start, clock, move_time_ms: 500, replace: false };
+        let new = NewGame { white, black, start, clock, move_time_ms: 500, here: None };
         let mut session = Session::new(new.clone()).unwrap();
         assert_eq!((session.game().ply(), session.person_moves()), (3, true));
         session.move_by_person("Nc6", Some(3), now).unwrap();
@@ -485,7 +485,7 @@ mod tests {
     fn times_that_make_no_sense_are_refused() {
         let new = |clock, move_time_ms| {
             let (white, black, start) = (Seat::Person, Seat::Person, StartChoice::Standard);
-            Session::new(NewGame { white, black, start, clock, move_time_ms, replace: false }).is_err()
+            Session::new(NewGame { white, black, start, clock, move_time_ms, here: None }).is_err()
         };
         assert!(new(Some(TimeControl { base_s: 0, increment_s: 1, delay_s: 0 }), 500));
         assert!(new(Some(TimeControl { base_s: u32::MAX, increment_s: 1, delay_s: 0 }), 500));

@@ -10,7 +10,6 @@ use shakmaty::{Board, Color, Position};
 use super::analysts::AnalystSettings;
 use super::clock::TimeControl;
 use super::hint::Hint;
-use super::levels::{Level, LevelView};
 use super::pgn::first_ply;
 use super::played::{LegalMove, PlayedGame, PlayedMove};
 use super::seats::Seat;
@@ -84,8 +83,10 @@ pub struct FileView {
 #[derive(Clone, Debug, Serialize)]
 pub struct TableView {
     pub revision: u64,
+    /// Of the board.
+    pub id: u32,
     /// Another number is another game, with another tree.
-    pub board: u64,
+    pub number: u64,
     /// See [`key_of`].
     pub key: String,
     pub file: Option<FileView>,
@@ -118,6 +119,8 @@ pub struct TableView {
     /// The first analyst is on.
     pub analysis: bool,
     pub analysts: Vec<AnalystSettings>,
+    /// The analysts wait until another board is analysed no longer.
+    pub waits: bool,
     /// An error, and what to do.
     pub notice: Option<String>,
     pub stalled: bool,
@@ -126,9 +129,6 @@ pub struct TableView {
     pub at_stake: bool,
     /// Of the game's file in the library.
     pub name: Option<String>,
-    pub engines: Vec<EngineView>,
-    /// The weakest first.
-    pub levels: Vec<LevelView>,
     /// For the last position.
     pub hint: Option<Hint>,
 }
@@ -177,7 +177,8 @@ impl TableView {
             start_fen: game.start_fen(),
             chess960: game.is_chess960(),
             first_ply: first_ply(game),
-            board: 0,
+            id: 0,
+            number: 0,
             moves: game.moves().to_vec(),
             tree: nodes(session.tree(), game.is_chess960()),
             at: session.at().index(),
@@ -206,13 +207,12 @@ impl TableView {
             thinking: session.engine_to_move().is_some(),
             analysis: false,
             analysts: Vec::new(),
+            waits: false,
             notice: None,
             stalled: false,
             is_final: game.end().is_some(),
             at_stake: session.is_at_stake(),
             name: session.name.clone(),
-            engines: Vec::new(),
-            levels: Level::ALL.map(Level::view).to_vec(),
             hint: None,
         }
     }

@@ -30,13 +30,14 @@ const TOLD_EVERY: Duration = Duration::from_millis(200);
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReviewCommand {
     Begin {
+        board: u32,
         /// Nodes per position, in the mean.
         nodes: u64,
     },
     /// Keeps the moves judged so far.
     Stop,
     /// Writes marks, evaluations, remarks and better lines into the game on the board.
-    Keep,
+    Keep { board: u32 },
 }
 
 /// A mistake or blunder for which the review knows a better move.
@@ -57,6 +58,8 @@ pub struct Mistake {
 }
 
 struct Evaluated {
+    /// Where the review was begun.
+    board: u32,
     game: PgnGame,
     evidence: Vec<Evidence>,
     view: ReviewView,
@@ -110,7 +113,7 @@ impl ReviewDesk {
 
     /// Stops any other review. Moves that were added after the game's end are left out.
     pub fn begin(&self, reviewed: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
-        let ReviewedGame { key, plies, mut game, .. } = reviewed;
+        let ReviewedGame { board, key, plies, mut game, .. } = reviewed;
         let last = plies.checked_sub(1).and_then(|ply| game.tree.main_line().nth(ply));
         while let Some(added) = last.and_then(|last| game.tree.first_child(last)) {
             game.tree.delete(added);
@@ -140,7 +143,7 @@ impl ReviewDesk {
         };
         let evidence = vec![Evidence::default(); total];
         let mistakes = OnceLock::new();
-        *lock(&self.latest) = Some(Evaluated { game: game.clone(), evidence, view, mistakes });
+        *lock(&self.latest) = Some(Evaluated { board, game: game.clone(), evidence, view, mistakes });
         self.publish();
         let desk = self.clone();
         // The review blocks on an engine for minutes.
@@ -153,6 +156,11 @@ impl ReviewDesk {
             });
         });
         Ok(())
+    }
+
+    /// The board whose game is being reviewed.
+    pub fn running_on(&self) -> Option<u32> {
+        lock(&self.latest).as_ref().filter(|latest| latest.view.running).map(|latest| latest.board)
     }
 
     pub fn stop(&self) {
@@ -345,7 +353,7 @@ mod tests {
 
     fn game(text: &str) -> ReviewedGame {
         let game = read_games(text.as_bytes()).0.remove(0).1;
-        ReviewedGame { key: "k".into(), plies: game.moves().len(), game, edition: 0 }
+        ReviewedGame { board: 1, key: "k".into(), plies: game.moves().len(), game, edition: 0 }
     }
 
     async fn wait_for(desk: &ReviewDesk, is_so: impl Fn(&Value) -> bool) -> Value {

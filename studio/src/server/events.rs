@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// `LONGEST_NAME` is in bytes, for names of tabs and boards.
 const MOST_TABS: usize = 200;
-const MOST_BOARDS: usize = 64;
+const MOST_BOARDS: usize = 200;
 const LONGEST_NAME: usize = 64;
 
 pub type Topic = (&'static str, watch::Receiver<Arc<str>>);
@@ -42,13 +42,21 @@ fn lock(tabs: &TabViews) -> MutexGuard<'_, HashMap<String, watch::Sender<HashSet
 /// Frees the tab's place when dropped.
 struct Seat {
     tabs: TabViews,
+    boards: Boards,
     name: String,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        lock(&self.tabs).remove(&self.name);
+        let mut tabs = lock(&self.tabs);
+        tabs.remove(&self.name);
+        tell_shown(&tabs, &self.boards);
     }
+}
+
+/// Tells the boards which of them some tab shows.
+fn tell_shown(tabs: &HashMap<String, watch::Sender<HashSet<String>>>, boards: &Boards) {
+    boards.show(tabs.values().flat_map(|view| view.borrow().clone()).collect());
 }
 
 struct TabStream {
@@ -84,6 +92,7 @@ impl EventSource {
             *shown = boards;
             changed
         });
+        tell_shown(&tabs, &self.boards);
         true
     }
 
@@ -97,7 +106,7 @@ impl EventSource {
         drop(tabs);
         let mut topics = self.topics.clone();
         topics.iter_mut().for_each(|(_, state)| state.mark_changed());
-        let seat = Seat { tabs: self.tabs.clone(), name: tab.to_owned() };
+        let seat = Seat { tabs: self.tabs.clone(), boards: self.boards.clone(), name: tab.to_owned() };
         let boards = self.boards.subscribe();
         let stream = TabStream { topics, boards, view, sent: BoardMap::new(), last: None, _seat: seat };
         Some(stream::unfold(stream, |mut stream| async move {
@@ -228,6 +237,13 @@ mod tests {
         assert!(source.show("tab", vec!["match/0".into()]));
         assert!(messages.next().await.unwrap().contains("\"ply\":3"));
         assert!(!source.show("another", vec![]) && !source.show("tab", vec![String::new(); MOST_BOARDS + 1]));
+        let mut other = Box::pin(source.messages("other").unwrap());
+        other.next().await.unwrap();
+        assert!(source.show("other", vec!["match/1".into()]));
+        let shown = boards.shown();
+        assert_eq!(shown.borrow().len(), 2, "each tab shows one");
+        drop(other);
+        assert!(shown.borrow().iter().eq(["match/0"]), "a tab has gone");
     }
 
     #[tokio::test]

@@ -46,7 +46,7 @@ test('a game that is saved and loaded again counts once, and files that come are
   const file = await downloaded(page, () => page.getByRole('button', { name: 'Save PGN' }).click());
   const text = file.toString();
   await page.locator('#play input[type=file]').setInputFiles({ name: 'g.pgn', mimeType: 'text/plain', buffer: Buffer.from(text) });
-  await page.getByRole('button', { name: 'Put it aside' }).click();
+  await page.locator('.open-boards li').nth(1).waitFor();
   await page.keyboard.press('Home');
   await page.getByRole('button', { name: 'Explorer' }).click();
   await page.locator('.explorer', { hasText: '1 game of the library' }).waitFor();

@@ -188,6 +188,11 @@ export async function drag(page, from, to, side = 'white') {
   await page.mouse.up();
 }
 
+/** The number of the board that a tab shows. */
+export function boardOf(page) {
+  return Number(new URL(page.url()).hash.match(/^#play\/(\d+)$/)[1]);
+}
+
 export async function type(page, move) {
   await page.locator('#typed').fill(move);
   await page.locator('#typed').press('Enter');
@@ -208,16 +213,10 @@ export async function newGame(page, choices) {
     else if (await field.evaluate((element) => element.tagName === 'SELECT')) await field.selectOption(value);
     else await field.fill(value);
   }
-  const revision = page.locator('.table').first();
-  const before = await revision.getAttribute('data-revision');
+  const before = await page.locator('.table').first().getAttribute('data-game');
   await page.locator('#new-game').getByRole('button', { name: 'Begin' }).click();
-  // A running game is asked about; it may end before.
-  const aside = page.getByRole('button', { name: 'Put it aside' });
-  const begun = page.locator('#new-game').waitFor({ state: 'detached' });
-  await Promise.race([aside.waitFor().catch(() => {}), begun]);
-  if (await aside.isVisible()) await aside.click();
-  await begun;
-  await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-revision') !== old, before);
+  await page.locator('#new-game').waitFor({ state: 'detached' });
+  await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-game') !== old, before);
 }
 
 /** Checks the page's accessibility in light and dark. */

@@ -20,8 +20,15 @@ test('games are kept from their first move, played on, renamed, exported, delete
   await rows().nth(1).waitFor();
   await accessible(page);
   assert.match(await rows().nth(0).textContent(), /You – You[\s\S]*on the board/);
-  assert.match(await rows().nth(1).textContent(), /You – Philidor[\s\S]*not over/);
-  assert.ok(await rows().nth(0).isDisabled());
+  assert.match(await rows().nth(1).textContent(), /You – Philidor[\s\S]*on another board/);
+  // What is on a board is not deleted.
+  assert.ok(await library().getByLabel(/^Delete .*Philidor/).isDisabled());
+  await library().getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: /^Close board 1, You – Philidor/ }).click();
+  await page.getByText('You – Philidor is closed.').waitFor();
+  await button('Games …').click();
+  await rows().filter({ hasText: /You – Philidor[\s\S]*not over/ }).waitFor();
+  assert.ok(await rows().filter({ hasText: 'on the board' }).isDisabled());
   const mine = (what) => library().getByLabel(new RegExp(`^${what} .*Philidor`));
   await mine('Rename').click();
   await library().locator('[name=to]').fill('My ../game');
@@ -39,9 +46,6 @@ test('games are kept from their first move, played on, renamed, exported, delete
   await page.locator('#library input').first().fill('philidor');
   await library().getByText('1 of 2 games.').waitFor();
   await rows().first().click();
-  // The game on the board is asked about, and stays in the list.
-  await page.getByText('It stays in Games, where it can be played on.').waitFor();
-  await button('Put it aside').click();
   assert.deepEqual(await moves(page, 2), played);
   await page.locator('.player .name', { hasText: 'Philidor' }).waitFor();
   await type(page, 'Nf3');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  IS_FIREFOX, Server, accessible, answersDone, downloaded, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted,
+  IS_FIREFOX, Server, accessible, answersDone, boardOf, downloaded, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted,
   type,
 } from './harness.js';
 
@@ -129,11 +129,11 @@ test('two tabs show the same game, and a move made in one is not made again in t
   const other = await openTab(studio.browser, studio.server.url, { context: page.context() });
   await drag(other, 'e2', 'e4');
   assert.deepEqual(await moves(page, 1), ['e4']);
-  const refused = await page.evaluate(() => fetch('/api/play', {
+  const refused = await page.evaluate((board) => fetch(`/api/play/${board}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ do: 'move', text: 'e5', ply: 0 }),
-  }).then((answer) => answer.status));
+  }).then((answer) => answer.status), boardOf(page));
   assert.equal(refused, 409);
   assert.deepEqual(other.faults, []);
 });
@@ -157,7 +157,7 @@ test('what is typed before the last move is answered stays in its field', { skip
   await newGame(page, { side: 'both' });
   let isAnswered;
   const held = new Promise((resolve) => { isAnswered = resolve; });
-  await page.route('**/api/play', async (route) => {
+  await page.route('**/api/play/*', async (route) => {
     const response = await route.fetch();
     await held;
     await route.fulfill({ response });
@@ -169,7 +169,7 @@ test('what is typed before the last move is answered stays in its field', { skip
   await page.keyboard.press('End');
   await status('Black to move');
   await page.locator('#typed').fill('e5');
-  const answer = page.waitForResponse('**/api/play');
+  const answer = page.waitForResponse('**/api/play/*');
   isAnswered();
   await (await answer).finished();
   await answersDone(page);
@@ -241,7 +241,6 @@ test('clocks run, and rating and position are asked for', async () => {
   await page.locator('[name=start]').selectOption('fen');
   await page.locator('[name=fen]').fill('nonsense');
   await page.locator('#new-game').getByRole('button', { name: 'Begin' }).click();
-  await page.getByRole('button', { name: 'Put it aside' }).click();
   await page.getByRole('alert').filter({ hasText: 'The start position is wrong' }).waitFor();
   await page.keyboard.press('Escape');
   await page.locator('#new-game').waitFor({ state: 'detached' });

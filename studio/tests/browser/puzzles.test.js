@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame, type } from './harness.js';
+import { accessible, boardOf, eachTest, moves, newGame, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -68,6 +68,11 @@ test('puzzles of a file are solved on the board and by keys, refused, shown, and
   await room().getByText('Themes: crushing short').waitFor();
   await room().locator('.opinion', { hasText: /Philidor's network gives Nxg3 a prior of [\d.]+ %, .* of \d+ moves.* for the solver/ }).waitFor();
   await accessible(page);
+  // Its position is analysed on a board, beside the game that is played.
+  await button('Open on a board').click();
+  await page.locator('#play #status', { hasText: 'Black to move' }).waitFor();
+  assert.equal(boardOf(page), 1, 'nothing was on it');
+  await page.goBack();
   await button('Next').focus();
   await page.keyboard.press('n');
   await status('White to move');

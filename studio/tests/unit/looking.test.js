@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { Looking } from '../../page/play/looking.js';
 
 /** A game whose main line has `plies` moves with the nodes 1, 2, …; further nodes are `[id, parent]`. */
-function game(plies, { revision = plies, board = 1, end = null, more = [] } = {}) {
+function game(plies, { revision = plies, number = 1, end = null, more = [] } = {}) {
   const node = (id, parent) => ({ id, parent, san: `m${id}`, uci: '', fen: '', check: false });
   const line = Array.from({ length: plies + 1 }, (_, id) => node(id, Math.max(0, id - 1)));
-  return { board, revision, at: plies, end, legal: [], is_final: false, opening: null,
+  return { number, revision, at: plies, end, legal: [], is_final: false, opening: null,
     tree: [...line, ...more.map(([id, parent]) => node(id, parent))] };
 }
 
@@ -41,7 +41,7 @@ test('a running game takes the board along, unless it is told not to', async () 
   place.moves(true);
   place.receive(game(6));
   assert.equal(place.node, 6, 'but not behind its own move');
-  place.receive(game(2, { board: 2, end: {} }));
+  place.receive(game(2, { number: 2, end: {} }));
   assert.deepEqual([place.node, place.follows], [2, false], 'another game begins anew');
 });
 

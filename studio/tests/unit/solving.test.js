@@ -55,6 +55,14 @@ test('a collection with puzzles is begun where it was left, and stays when it is
   assert.deepEqual(asked, [['show', 1], ['show', 2]], 'there is none after the last');
 });
 
+test('a file that was loaded begins with its first puzzle, which is said once', async () => {
+  const { solving, asked } = await begun(1);
+  const said = solving.newsNumber;
+  await solving.begin();
+  assert.deepEqual([solving.source, solving.number, solving.newsNumber - said], [FILE, 0, 1]);
+  assert.deepEqual(asked, [['show', 1], ['show', 0]]);
+});
+
 test('wrong moves are refused with a word, right ones lead on to the end, and the network is asked last', async () => {
   const { solving, asked } = await begun();
   assert.equal(await solving.move('c'), false);

@@ -42,6 +42,9 @@ test('the server hears of all boards in view, and a board that another tab shows
   stream.add(second);
   sources[0].onopen();
   stream.view(first, ['match/0']);
+  assert.deepEqual(posted, [['/api/view', []]], 'changes that follow are collected');
+  mock.timers.tick(100);
+  assert.deepEqual(posted.at(-1), ['/api/view', ['match/0']]);
   send({ boards: { 'match/0': { ply: 5 } } });
   stream.view(second, ['match/0', 'match/1']);
   assert.deepEqual(second.heard.at(-1), { boards: { 'match/0': { ply: 5 } } });

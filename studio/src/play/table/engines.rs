@@ -3,64 +3,17 @@
 use std::time::Instant;
 
 use shakmaty::Color;
-use tokio::sync::mpsc;
 
 use super::super::analysts::{ANALYSTS, AnalystSettings, FIRST, THREAT, after_pass};
-use super::super::crew::{
-    Role, Task, elo_range, player_limits, plays_levels, plays_with_a_network, range_of,
-};
+use super::super::crew::{Role, Task, player_limits};
 use super::super::pgn::SIDES;
 use super::super::played::PlayedGame;
 use super::super::seats::{ActionError, Seat};
 use super::super::variations::game_to;
 use super::{Analysed, Table};
-use crate::engines::{EngineEvent, OptionSpec, Roster, start as start_engine};
-
-/// An engine's name, and its options or the reason why it does not start.
-pub(super) type Probed = (String, Result<Vec<OptionSpec>, String>);
+use crate::engines::EngineEvent;
 
 impl Table {
-    pub(super) fn note_engine(&mut self, name: &str, answer: Result<Vec<OptionSpec>, String>) {
-        let spec = self.roster.find(name);
-        let limits = spec.is_some_and(|spec| plays_with_a_network(&spec.options));
-        if let Some(view) = self.probed.iter_mut().find(|view| view.name == name) {
-            view.known = true;
-            match answer {
-                Ok(options) => {
-                    view.elo = elo_range(&options).filter(|_| limits);
-                    view.levels = spec.is_some_and(|spec| plays_levels(&spec.options, &options));
-                    view.threads = range_of(&options, "Threads");
-                    view.hash = range_of(&options, "Hash");
-                }
-                Err(reason) => view.error = Some(format!("{name} {reason}")),
-            }
-        }
-        self.publish();
-    }
-
-    pub(super) fn check_seat(&self, seat: &Seat) -> Result<(), ActionError> {
-        let Seat::Engine { name, elo, level } = seat else { return Ok(()) };
-        let invalid = |text| Err(ActionError::Invalid(text));
-        if self.roster.find(name).is_none() {
-            return invalid(format!("There is no engine called {name}: choose another."));
-        }
-        let view = self.probed.iter().find(|view| view.name == *name);
-        if level.is_some() && !view.is_some_and(|view| view.levels) {
-            return invalid(format!(
-                "{name} does not play the named levels, which are Philidor's: choose a rating or full strength."
-            ));
-        }
-        match (elo, view.and_then(|view| view.elo)) {
-            (Some(elo), Some((low, high))) if !(low..=high).contains(&i64::from(*elo)) => {
-                invalid(format!("{name} plays at a rating of {low} to {high}."))
-            }
-            (Some(_), None) => {
-                invalid(format!("The strength of {name} cannot be limited: choose full strength."))
-            }
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn has_to_move(&self, color: Color) -> bool {
         self.session.engine_to_move().is_some() && self.session.game().turn() == color
     }
@@ -81,6 +34,8 @@ impl Table {
                         let task = Task { options, go: go + more, longest };
                         let (game, revision) = (self.session.game().clone(), self.session.revision());
                         self.ask(role, name, &game, revision, task);
+                    } else if self.is_asleep {
+                        self.crew.dismiss(role);
                     } else {
                         self.crew.stop(role, self.session.revision());
                     }
@@ -89,13 +44,14 @@ impl Table {
         }
         self.drive_hint();
         self.turn_analysts();
+        self.seek_permit();
         (0..ANALYSTS).for_each(|number| self.drive_analyst(number));
     }
 
     fn drive_analyst(&mut self, number: usize) {
         let (role, analyst) = (Role::Analyst(number), &self.analysts[number]);
         let AnalystSettings { on, paused, limit, .. } = analyst.settings;
-        if !on {
+        if !on || self.permit.is_none() {
             self.crew.dismiss(role);
             return;
         }
@@ -104,7 +60,7 @@ impl Table {
             Some(game) => {
                 let (go, longest) = limit.go();
                 let task = Task { options: analyst.settings.options(), go, longest };
-                let first = self.roster.engines().first().map(|spec| spec.name.clone());
+                let first = self.around.roster.engines().first().map(|spec| spec.name.clone());
                 if let Some(name) = analyst.settings.engine.clone().or(first) {
                     self.ask(role, &name, &game, search, task);
                 }
@@ -121,15 +77,15 @@ impl Table {
         let game = game_to(tree, node, self.session.game().start());
         let command = game.as_ref().map(PlayedGame::position_command);
         let is_same = command == self.analysed.game.as_ref().map(PlayedGame::position_command);
-        if is_same && self.analysed.board == self.board {
+        if is_same && self.analysed.number == self.number {
             self.analysts.iter_mut().for_each(|analyst| analyst.thoughts.node = node.index());
             return;
         }
-        self.analysed = Analysed { board: self.board, game };
+        self.analysed = Analysed { number: self.number, game };
         (0..ANALYSTS).for_each(|number| self.turn(number, node.index()));
     }
 
-    fn turn(&mut self, number: usize, node: u32) {
+    pub(super) fn turn(&mut self, number: usize, node: u32) {
         let game = self.analysed.game.clone();
         let game = if number == THREAT { game.as_ref().and_then(after_pass) } else { game };
         self.analysts[number].turn_to(node, game);
@@ -141,7 +97,7 @@ impl Table {
             return Err(ActionError::Invalid(format!("There are {THREAT} engines to set up: 0 and 1.")));
         }
         if settings.on {
-            settings.check(&self.probed)?;
+            settings.check(&self.around.engines.views.borrow())?;
         }
         let before = &self.analysts[number].settings;
         let goes_on = |settings: &AnalystSettings| AnalystSettings { paused: false, ..settings.clone() };
@@ -165,7 +121,7 @@ impl Table {
     }
 
     pub(super) fn ask(&mut self, role: Role, name: &str, game: &PlayedGame, number: u64, task: Task) {
-        let Some(spec) = self.roster.find(name) else {
+        let Some(spec) = self.around.roster.find(name) else {
             self.stalled = true;
             self.notice = Some(format!("There is no engine called {name} any more: start a new game."));
             return;
@@ -262,25 +218,4 @@ impl Table {
         }
         self.changed().await;
     }
-}
-
-pub(super) fn probe(roster: &Roster) -> mpsc::UnboundedReceiver<Probed> {
-    let (sender, probed) = mpsc::unbounded_channel();
-    for spec in roster.engines() {
-        let (name, sender) = (spec.name.clone(), sender.clone());
-        let (report, mut reported) = mpsc::unbounded_channel();
-        let handle = start_engine(spec, move |event| {
-            let _ = report.send(event);
-        });
-        tokio::spawn(async move {
-            let answer = match reported.recv().await {
-                Some(EngineEvent::Ready { options, .. }) => Ok(options),
-                Some(EngineEvent::Failed { reason }) => Err(reason),
-                _ => Err("did not start".to_owned()),
-            };
-            drop(handle);
-            let _ = sender.send((name, answer));
-        });
-    }
-    probed
 }

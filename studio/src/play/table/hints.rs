@@ -19,7 +19,7 @@ impl Table {
         if !self.session.person_moves() {
             return not_now("It is not your move: a hint is for the one to move.");
         }
-        let Some(spec) = self.roster.engines().first() else {
+        let Some(spec) = self.around.roster.engines().first() else {
             return not_now("There is no engine to ask for a hint: name one with --engine.");
         };
         let revision = self.session.revision();

@@ -1,48 +1,65 @@
-//! The task that owns the game: executes the page's actions, lets the engines move, saves, and publishes changes.
+//! The task that owns a board: executes the page's actions, lets the engines move, saves, and publishes changes.
 
 mod engines;
 mod hints;
+mod shown;
 mod tree;
-#[cfg(all(test, unix))]
-mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use engine::chess::pgn::NodeId;
+use engine::chess::pgn::{MoveTree, NodeId};
 use engine::search::Score;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use self::engines::{Probed, probe};
-use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
+use super::action::{Action, Answer, Opened, Request, ReviewedGame, TableHandle};
 use super::analysts::{ANALYSTS, Analyst, AnalystSettings, FIRST, THREAT};
+use super::board_list::{BoardList, BoardSummary};
 use super::crew::{Crew, CrewEvent, Role};
 use super::file::PgnFile;
 use super::hint::Hint;
 use super::library::Library;
 use super::pgn::{SIDES, pgn_text};
 use super::played::PlayedGame;
-use super::saved::{SavedError, SavedGame};
-use super::seats::{ActionError, NewGame, Seat};
+use super::probe::KnownEngines;
+use super::saved::SavedGame;
+use super::seats::ActionError;
 use super::session::Session;
-use super::start::StartChoice;
 use super::tree::TreeView;
 use super::variations::PositionView;
-use super::view::{EngineView, FileView, TableView, key_of};
+use super::view::{FileView, TableView, key_of};
+use crate::boards::Boards;
 use crate::engines::Roster;
 
+/// What all boards share.
+#[derive(Clone, Debug)]
+pub struct Around {
+    pub roster: Roster,
+    pub engines: KnownEngines,
+    pub library: Library,
+    /// Where games and thoughts are published, as `play/ID` and `thoughts/ID`.
+    pub boards: Boards,
+    pub list: BoardList,
+    /// A board that is analysed holds one.
+    pub permits: Arc<Semaphore>,
+    /// A board waits for a permit: those that nobody looks at give theirs up.
+    pub wanted: Arc<Notify>,
+    /// How long engines run on after the last tab has left the board.
+    pub linger: Duration,
+}
+
 pub struct Table {
-    roster: Roster,
+    around: Around,
+    id: u32,
     state_file: PathBuf,
-    library: Library,
     session: Session,
-    /// Grows with every other game on the board.
-    board: u64,
+    /// Another number is another game, with another tree.
+    number: u64,
     /// Grows with every change of the game, its comments and variations.
     edition: u64,
     /// The last loaded games, and the index of the shown one.
-    file: Option<(PgnFile, usize)>,
+    file: Option<(Arc<PgnFile>, usize)>,
     files: u64,
     analysts: [Analyst; ANALYSTS],
     crew: Crew,
@@ -50,7 +67,6 @@ pub struct Table {
     failed_at: Option<(Role, u64)>,
     stalled: bool,
     notice: Option<String>,
-    probed: Vec<EngineView>,
     /// The playing engine's last score, from its own view.
     last_score: Option<Score>,
     /// The last one that was asked for.
@@ -60,76 +76,100 @@ pub struct Table {
     analysed: Analysed,
     /// Pending tree queries, in the order of their answers.
     tree_questions: Vec<Answer<TreeView>>,
-    game_out: watch::Sender<Arc<str>>,
-    thoughts_out: watch::Sender<Arc<str>>,
+    /// Some tab shows the board.
+    is_shown: bool,
+    /// Nobody has looked at the board for a while: only an engine that is to move runs.
+    is_asleep: bool,
+    /// When it falls asleep.
+    sleeps_at: Option<Instant>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// What the analysts search.
 #[derive(Default)]
 struct Analysed {
-    board: u64,
+    number: u64,
     /// `None` if nothing can be analysed there.
     game: Option<PlayedGame>,
 }
 
+/// Names under which tabs ask for a board.
+pub fn names(id: u32) -> [String; 2] {
+    [format!("play/{id}"), format!("thoughts/{id}")]
+}
+
 impl Table {
-    /// Shows the saved game, or a new one against the first engine. The task ends with the runtime.
-    pub fn start(roster: Roster, state_file: PathBuf) -> TableHandle {
-        let library = Library::new(state_file.with_file_name("games"));
+    /// The task ends when the board is closed, or with the runtime.
+    pub(super) fn start(around: &Around, id: u32, state_file: PathBuf, opened: Opened) -> TableHandle {
         let (requests, received) = mpsc::unbounded_channel();
         let (events, reported) = mpsc::unbounded_channel();
-        let (game_out, game) = watch::channel(Arc::from("null"));
-        let (thoughts_out, thoughts) = watch::channel(Arc::from("null"));
-        let (session, analysts, notice) = first_session(&roster, &state_file);
-        let view = |name: &str| EngineView::unknown(name);
-        let is_known = |name: &String| roster.find(name).is_some();
-        let analysts = analysts.into_iter().map(|settings| AnalystSettings {
+        let is_known = |name: &String| around.roster.find(name).is_some();
+        let analysts = opened.analysts.into_iter().map(|settings| AnalystSettings {
             // It may have been named when the server was started last, but not now.
             engine: settings.engine.filter(is_known),
             ..settings
         });
         let table = Table {
-            probed: roster.engines().iter().map(|spec| view(&spec.name)).collect(),
+            around: around.clone(),
+            id,
             state_file,
-            library: library.clone(),
-            session,
+            session: opened.session,
             // The page must not take the nodes of a restarted server for those that it knew.
-            board: u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
+            number: u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
             edition: 0,
-            file: None,
-            files: 0,
+            files: u64::from(opened.file.is_some()),
+            file: opened.file,
             analysts: Analyst::all(analysts.collect()),
             crew: Crew::new(events),
             failed_at: None,
             stalled: false,
-            notice,
+            notice: opened.notice,
             last_score: None,
             hint: None,
             looked: None,
             analysed: Analysed::default(),
             tree_questions: Vec::new(),
-            game_out,
-            thoughts_out,
-            roster,
+            is_shown: false,
+            is_asleep: true,
+            sleeps_at: None,
+            permit: None,
         };
-        let probed = probe(&table.roster);
-        tokio::spawn(table.run(received, reported, probed));
-        TableHandle { requests, library, game, thoughts }
+        around.list.note(table.summary());
+        tokio::spawn(table.run(received, reported));
+        TableHandle { requests }
     }
 
     async fn run(
         mut self,
         mut requests: mpsc::UnboundedReceiver<Request>,
         mut events: mpsc::UnboundedReceiver<CrewEvent>,
-        mut probed: mpsc::UnboundedReceiver<Probed>,
     ) {
-        self.drive();
-        self.publish();
+        let mut shown = self.around.boards.shown();
+        self.look_around(shown.borrow_and_update().contains(&names(self.id)[0]));
+        // A board that was open before is on disk already.
+        match self.state_file.exists() {
+            true => {
+                self.drive();
+                self.publish();
+            }
+            false => self.changed().await,
+        }
+        let wanted = self.around.wanted.clone();
         loop {
             let falls = self.session.clock().and_then(super::clock::ChessClock::flag_falls);
             let falls = falls.filter(|_| self.session.end().is_none());
+            let next = falls.into_iter().chain(self.sleeps_at).min();
+            let permits = self.around.permits.clone();
             tokio::select! {
                 request = requests.recv() => match request {
+                    Some(Request::Close(answer)) => {
+                        let saved = self.save().await;
+                        let is_saved = saved.is_ok();
+                        let _ = answer.send(saved.map_err(|error| ActionError::NotNow(unsaved(&error))));
+                        if is_saved {
+                            return;
+                        }
+                    }
                     Some(request) => self.receive(request).await,
                     None => return,
                 },
@@ -138,10 +178,14 @@ impl Table {
                         self.hear(role, event).await;
                     }
                 }
-                Some((name, answer)) = probed.recv() => self.note_engine(&name, answer),
-                () = tokio::time::sleep_until(falls.unwrap_or_else(Instant::now).into()), if falls.is_some() => {
-                    self.session.flag(Instant::now());
-                    self.changed().await;
+                Ok(()) = shown.changed() => {
+                    let is_shown = shown.borrow_and_update().contains(&names(self.id)[0]);
+                    self.look_around(is_shown);
+                }
+                Ok(permit) = permits.acquire_owned(), if self.waits() => self.take_permit(permit),
+                () = wanted.notified(), if self.sleeps_at.is_some() => self.fall_asleep(),
+                () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now).into()), if next.is_some() => {
+                    self.pass_time().await;
                 }
             }
         }
@@ -163,15 +207,23 @@ impl Table {
             Request::Review(answer) => {
                 let _ = answer.send(self.reviewed());
             }
-            Request::Load(file, replace, answer) => {
-                let result = self.open(*file, 0, replace);
-                if let Ok(notice) = &result {
-                    (self.stalled, self.failed_at) = (false, None);
-                    self.notice.clone_from(notice);
+            Request::Put(opened, answer) => {
+                let refused = if self.is_empty() { self.put(*opened).await } else { Some(opened) };
+                let _ = answer.send(Ok(refused.map(|opened| self.with_analysts(opened))));
+            }
+            Request::Choose(number, answer) => {
+                let _ = answer.send(self.choose(number).await);
+            }
+            Request::Rename(name, to, answer) => {
+                let result = self.around.library.rename(&name, &to);
+                if result.is_ok() && self.session.name.as_ref() == Some(&name) {
+                    self.session.name = Some(to);
                     self.changed().await;
                 }
-                let _ = answer.send(result.map(drop));
+                let _ = answer.send(result);
             }
+            // The task ends with this one.
+            Request::Close(_) => (),
             Request::Headlines(answer) => {
                 let lines = self.file.as_ref().map(|(file, _)| file.headlines()).unwrap_or_default();
                 let _ = answer.send(Ok(lines));
@@ -188,11 +240,6 @@ impl Table {
                 }
                 let _ = answer.send(Ok(is_same));
             }
-            Request::Attached => {
-                if self.session.attach(Instant::now()) {
-                    self.publish();
-                }
-            }
         }
     }
 
@@ -200,45 +247,6 @@ impl Table {
         let now = Instant::now();
         let mut added = None;
         match action {
-            Action::New(new) => {
-                for seat in [&new.white, &new.black] {
-                    self.check_seat(seat)?;
-                }
-                let replace = new.replace;
-                self.replace(Session::new(new)?, replace)?;
-                self.file = None;
-            }
-            Action::Open { name, replace } => {
-                let saved = self.library.read(&name)?;
-                let wrong = |error| ActionError::NotNow(format!("{name} cannot be read: {error}."));
-                let mut session = saved.session().map_err(wrong)?;
-                // The file may have another name since it was written.
-                session.name = Some(name);
-                self.replace(session, replace)?;
-                self.file = None;
-                self.session.attach(now);
-            }
-            Action::Rename { name, to } => {
-                self.library.rename(&name, &to)?;
-                if self.session.name.as_ref() == Some(&name) {
-                    self.session.name = Some(to);
-                }
-            }
-            Action::Delete { name } => {
-                if self.session.name.as_ref() == Some(&name) {
-                    let text = "This game is on the board: begin or open another one first.";
-                    return Err(ActionError::NotNow(text.to_owned()));
-                }
-                self.library.delete(&name)?;
-            }
-            Action::Restore { name } => self.library.restore(&name)?,
-            Action::Choose { game, replace } => {
-                let none = || ActionError::NotNow("No PGN is loaded: load one.".to_owned());
-                let (file, _) = self.file.as_ref().ok_or_else(none)?;
-                let loaded = file.game(game).map_err(|error| ActionError::Invalid(error.to_string()))?;
-                self.replace(Session::loaded(loaded), replace)?;
-                self.file.as_mut().expect("it is loaded").1 = game;
-            }
             Action::Move { text, ply } => self.session.move_by_person(&text, ply, now)?,
             Action::TakeBack => self.session.take_back(now)?,
             Action::Resign => self.session.resign(now)?,
@@ -274,21 +282,39 @@ impl Table {
         Ok(PositionView::of(self.looked.unwrap_or(self.session.at()), self.analysed.game.as_ref()))
     }
 
-    /// Puts game `number` of a file on the board. Returns a notice about unreadable games.
-    fn open(&mut self, file: PgnFile, number: usize, replace: bool) -> Result<Option<String>, ActionError> {
-        let loaded = file.game(number).map_err(|error| ActionError::Invalid(error.to_string()))?;
-        let notice = file.broken.first().map(|why| {
-            let count = file.broken.len();
-            format!("Games that cannot be read are left out, {count} in all: {why}.")
-        });
-        self.replace(Session::loaded(loaded), replace)?;
-        self.file = Some((file, number));
-        self.files += 1;
-        Ok(notice)
+    /// Nothing was played or loaded here, and no engine is to move.
+    fn is_empty(&self) -> bool {
+        let tree = self.session.tree();
+        let has_notes =
+            tree.first_child(MoveTree::ROOT).is_some() || !tree.notes(MoveTree::ROOT).comments.is_empty();
+        self.file.is_none()
+            && !self.session.is_loaded
+            && !has_notes
+            && self.session.engine_to_move().is_none()
     }
 
-    fn replace(&mut self, mut session: Session, replace: bool) -> Result<(), ActionError> {
-        self.put_aside(replace)?;
+    /// The game's own board is analysed like this one.
+    fn with_analysts(&self, opened: Box<Opened>) -> Box<Opened> {
+        Box::new(Opened { analysts: Analyst::settings(&self.analysts), ..*opened })
+    }
+
+    /// Another game of the file; the chosen one is given back if the present one is at stake.
+    async fn choose(&mut self, number: usize) -> Result<Option<Box<Opened>>, ActionError> {
+        let none = || ActionError::NotNow("No PGN is loaded: load one.".to_owned());
+        let (file, _) = self.file.as_ref().ok_or_else(none)?;
+        let opened = Opened::of_file(file.clone(), number)?;
+        match self.session.is_at_stake() {
+            true => Ok(Some(self.with_analysts(Box::new(opened)))),
+            false => Ok(self.put(opened).await),
+        }
+    }
+
+    /// In place of the present game, which stays in the library. Gives the other one back if that cannot be written.
+    async fn put(&mut self, opened: Opened) -> Option<Box<Opened>> {
+        if self.save().await.is_err() {
+            return Some(Box::new(opened));
+        }
+        let Opened { mut session, file, notice, .. } = opened;
         session.continue_revisions(self.session.revision());
         for color in SIDES {
             // Another strength may leave options at their defaults.
@@ -297,24 +323,22 @@ impl Table {
             }
         }
         self.session = session;
-        self.board += 1;
+        if self.is_shown {
+            self.session.attach(Instant::now());
+        }
+        let is_same = match (&self.file, &file) {
+            (Some((before, _)), Some((after, _))) => Arc::ptr_eq(before, after),
+            _ => false,
+        };
+        self.files += u64::from(!is_same);
+        (self.file, self.notice) = (file, notice);
+        self.number += 1;
         self.looked = None;
         self.last_score = None;
+        (self.stalled, self.failed_at) = (false, None);
         self.crew.new_game();
-        Ok(())
-    }
-
-    /// Needs `replace` for an unfinished game, which stays in the library.
-    fn put_aside(&mut self, replace: bool) -> Result<(), ActionError> {
-        if self.session.is_at_stake() && !replace {
-            let text =
-                "The game on the board is not over: finish it, resign, or say that it may be replaced.";
-            return Err(ActionError::NotNow(text.to_owned()));
-        }
-        if let Some((name, saved)) = self.library_file() {
-            self.library.write(&name, &saved)?;
-        }
-        Ok(())
+        self.changed().await;
+        None
     }
 
     /// The game's file in the library, once it has a move and was played or edited here.
@@ -325,7 +349,7 @@ impl Table {
         if self.session.name.is_none() {
             let date = jiff::Zoned::now().strftime("%Y.%m.%d").to_string();
             let [white, black] = self.session.labels();
-            self.session.name = Some(self.library.free_name(&date, [&white, &black]));
+            self.session.name = Some(self.around.library.free_name(&date, [&white, &black]));
             self.session.date.get_or_insert(date);
         }
         let saved = SavedGame::of(&self.session, Vec::new(), Instant::now());
@@ -343,26 +367,44 @@ impl Table {
             return Err(ActionError::NotNow(text.to_owned()));
         }
         let (key, plies) = (key_of(self.session.game()), self.session.game().ply());
-        Ok(ReviewedGame { key, plies, game: self.session.pgn("????.??.??"), edition: self.edition })
+        Ok(ReviewedGame {
+            board: self.id,
+            key,
+            plies,
+            game: self.session.pgn("????.??.??"),
+            edition: self.edition,
+        })
     }
 
     async fn changed(&mut self) {
         self.edition += 1;
         self.drive();
-        let kept = self.library_file();
+        // Tabs see a change before it is on disk.
+        let _ = self.library_file();
         self.publish();
+        if let Err(error) = self.save().await {
+            self.notice = Some(unsaved(&error));
+            self.publish();
+        }
+    }
+
+    /// Writes the board's state and the game's file in the library.
+    async fn save(&mut self) -> Result<(), String> {
+        let kept = self.library_file();
         let saved = SavedGame::of(&self.session, Analyst::settings(&self.analysts), Instant::now());
-        let (path, library) = (self.state_file.clone(), self.library.clone());
+        let (path, library) = (self.state_file.clone(), self.around.library.clone());
         let write = move || {
             saved.write(&path).map_err(|error| error.to_string())?;
             kept.map_or(Ok(()), |(name, saved)| library.write(&name, &saved))
                 .map_err(|error| error.to_string())
         };
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(write).await {
-            log::warn!("cannot save the game in {}: {error}", self.state_file.display());
-            self.notice = Some(format!("The game cannot be saved on disk ({error}): is there space left?"));
-            self.publish();
-        }
+        let written = tokio::task::spawn_blocking(write).await.unwrap_or(Ok(()));
+        written
+            .inspect_err(|error| log::warn!("cannot save the game in {}: {error}", self.state_file.display()))
+    }
+
+    fn summary(&self) -> BoardSummary {
+        BoardSummary::of(self.id, &self.session, self.stalled)
     }
 
     fn publish(&mut self) {
@@ -372,63 +414,26 @@ impl Table {
             games: file.len(),
             chosen: *chosen,
         });
-        view.board = self.board;
+        (view.id, view.number) = (self.id, self.number);
         view.analysis = self.analysts[FIRST].settings.on;
         view.analysts = Analyst::settings(&self.analysts);
         view.notice = self.notice.clone();
         view.stalled = self.stalled;
         view.thinking &= !self.stalled;
-        view.engines = self.probed.clone();
+        view.waits = self.waits();
         view.hint = self.hint.clone().filter(|hint| hint.revision == self.session.revision());
-        send(&self.game_out, &view);
+        self.around.boards.set(&names(self.id)[0], &view);
+        self.around.list.note(self.summary());
         self.publish_thoughts();
     }
 
     fn publish_thoughts(&self) {
         let thoughts =
             self.analysts.each_ref().map(|analyst| analyst.settings.on.then_some(&analyst.thoughts));
-        send(&self.thoughts_out, &thoughts);
+        self.around.boards.set(&names(self.id)[1], &thoughts);
     }
 }
 
-fn send(out: &watch::Sender<Arc<str>>, value: &impl serde::Serialize) {
-    let text = serde_json::to_string(value).expect("views can be written as JSON");
-    out.send_if_modified(|present| {
-        let changed = **present != *text;
-        if changed {
-            *present = Arc::from(text);
-        }
-        changed
-    });
-}
-
-/// Returns the saved session or a new one, the settings of the analysts, and a notice if the file is damaged.
-fn first_session(
-    roster: &Roster,
-    state_file: &std::path::Path,
-) -> (Session, Vec<AnalystSettings>, Option<String>) {
-    let read = SavedGame::read(state_file)
-        .and_then(|saved| saved.map(|saved| Ok((saved.analysts.clone(), saved.session()?))).transpose());
-    let notice = match read {
-        Ok(Some((analysts, session))) => return (session, analysts, None),
-        Ok(None) => None,
-        Err(error) => {
-            log::warn!("the saved game {}: {error}", state_file.display());
-            let kept = state_file.with_extension("json.damaged");
-            if !matches!(error, SavedError::Io(_)) {
-                let _ = std::fs::rename(state_file, &kept);
-            }
-            Some(format!(
-                "The last game could not be read ({error}). Its file is kept as {}.",
-                kept.display()
-            ))
-        }
-    };
-    let black = match roster.engines().first() {
-        Some(spec) => Seat::engine(&spec.name),
-        None => Seat::Person,
-    };
-    let (start, clock) = (StartChoice::Standard, None);
-    let new = NewGame { white: Seat::Person, black, start, clock, move_time_ms: 1000, replace: false };
-    (Session::new(new).expect("the initial position is one"), Vec::new(), notice)
+fn unsaved(error: &str) -> String {
+    format!("The game cannot be saved on disk ({error}): is there space left?")
 }

@@ -28,7 +28,7 @@ use super::events::EventSource;
 use crate::boards::Boards;
 use crate::explorer::Explorer;
 use crate::matches::{FollowedMatches, MatchHandle};
-use crate::play::{ActionError, TableHandle};
+use crate::play::{ActionError, OpenBoards};
 use crate::puzzles::PuzzleDesk;
 use crate::reviews::ReviewDesk;
 use crate::runs::{MachineLoad, RunBoard};
@@ -57,7 +57,7 @@ const HEADERS: [(&str, &str); 5] = [
 
 #[derive(Clone, Debug)]
 pub struct Studio {
-    table: TableHandle,
+    play: OpenBoards,
     reviews: ReviewDesk,
     matches: MatchHandle,
     runs: RunBoard,
@@ -72,7 +72,7 @@ pub struct Studio {
 
 #[derive(Clone, Debug)]
 pub struct Rooms {
-    pub table: TableHandle,
+    pub play: OpenBoards,
     pub reviews: ReviewDesk,
     pub matches: MatchHandle,
     pub followed: FollowedMatches,
@@ -102,10 +102,10 @@ impl Budget {
 
 impl Studio {
     pub fn new(rooms: Rooms, access: Access) -> Studio {
-        let Rooms { table, reviews, matches, followed, runs, boards, tables, puzzles, explorer } = rooms;
+        let Rooms { play, reviews, matches, followed, runs, boards, tables, puzzles, explorer } = rooms;
         let topics = vec![
-            ("game", table.game.clone()),
-            ("thoughts", table.thoughts.clone()),
+            ("open_boards", play.list()),
+            ("engines", play.engines()),
             ("review", reviews.state.clone()),
             ("match", matches.state.clone()),
             ("followed", followed.list.clone()),
@@ -115,7 +115,7 @@ impl Studio {
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
         let (events, access) = (EventSource::new(topics, boards), Arc::new(access));
         let load = MachineLoad::default();
-        Studio { table, reviews, matches, runs, load, tables, puzzles, explorer, events, access, budget }
+        Studio { play, reviews, matches, runs, load, tables, puzzles, explorer, events, access, budget }
     }
 }
 
@@ -127,14 +127,16 @@ pub fn router(studio: Studio) -> Router {
             get(|Path(path): Path<String>, headers: HeaderMap| async move { assets::serve(&path, &headers) }),
         )
         .route("/api/events", get(events))
-        .route("/api/play", post(play::play))
-        .route("/api/play/pgn", get(play::pgn))
-        .route("/api/play/file", get(play::headlines).post(play::load).layer(DefaultBodyLimit::disable()))
+        .route("/api/play", post(play::command))
+        .route("/api/play/file", post(play::load).layer(DefaultBodyLimit::disable()))
         .route("/api/play/games", get(play::games))
         .route("/api/play/games/pgn", get(play::game_pgn))
-        .route("/api/play/look", post(play::look))
-        .route("/api/play/tree", post(play::tree))
         .route("/api/play/setup", post(play::set_up_position))
+        .route("/api/play/{board}", post(play::play))
+        .route("/api/play/{board}/pgn", get(play::pgn))
+        .route("/api/play/{board}/file", get(play::headlines))
+        .route("/api/play/{board}/look", post(play::look))
+        .route("/api/play/{board}/tree", post(play::tree))
         .route("/api/verdicts", get(play::find_verdicts))
         .route("/api/explorer", get(play::explore))
         .route("/api/openings", get(play::find_openings))
@@ -203,7 +205,6 @@ struct EventsQuery {
 async fn events(State(studio): State<Studio>, Query(query): Query<EventsQuery>) -> Response {
     match studio.events.listen(&query.tab) {
         Some(stream) => {
-            studio.table.attach();
             Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response()
         }
         None => refuse(StatusCode::SERVICE_UNAVAILABLE, "Too many tabs are open: close some."),

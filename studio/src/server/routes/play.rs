@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::chess::openings::openings_named;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Studio, answer, answer_with, pgn_file, refuse, reject};
-use crate::play::{Action, ActionError, LONGEST_PGN, PgnError, PgnFile, set_up, verdicts};
+use crate::play::{Action, ActionError, BoardCommand, LONGEST_PGN, PgnError, PgnFile, set_up, verdicts};
 use crate::reviews::ReviewCommand;
 
 const MOST_OPENINGS: usize = 30;
@@ -18,12 +18,27 @@ const MOST_OPENINGS: usize = 30;
 /// Changes by others may come in between.
 const KEEP_TRIES: usize = 5;
 
+pub(super) async fn command(
+    State(studio): State<Studio>,
+    command: Result<Json<BoardCommand>, JsonRejection>,
+) -> Response {
+    match command {
+        Ok(Json(command)) => match studio.play.act(command).await {
+            Ok(Some(board)) => Json(json!({ "board": board })).into_response(),
+            result => answer(result.map(drop)),
+        },
+        Err(rejection) => reject(&rejection),
+    }
+}
+
 pub(super) async fn play(
     State(studio): State<Studio>,
+    Path(board): Path<u32>,
     action: Result<Json<Action>, JsonRejection>,
 ) -> Response {
+    let acted = async |action| studio.play.table(board)?.act(action).await;
     match action {
-        Ok(Json(action)) => match studio.table.act(action).await {
+        Ok(Json(action)) => match acted(action).await {
             Ok(Some(node)) => Json(json!({ "node": node })).into_response(),
             result => answer(result.map(drop)),
         },
@@ -38,22 +53,28 @@ pub(super) struct PgnQuery {
     date: String,
 }
 
-pub(super) async fn pgn(State(studio): State<Studio>, Query(query): Query<PgnQuery>) -> Response {
+pub(super) async fn pgn(
+    State(studio): State<Studio>,
+    Path(board): Path<u32>,
+    Query(query): Query<PgnQuery>,
+) -> Response {
     let is_date =
         query.date.len() == 10 && query.date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let date = if is_date { query.date } else { "????.??.??".to_owned() };
-    match studio.table.pgn(date).await {
+    let read = async || studio.play.table(board)?.pgn(date).await;
+    match read().await {
         Ok(text) => pgn_file("game.pgn", text),
         Err(error) => answer(Err(error)),
     }
 }
 
-pub(super) async fn headlines(State(studio): State<Studio>) -> Response {
-    answer_with(studio.table.headlines().await)
+pub(super) async fn headlines(State(studio): State<Studio>, Path(board): Path<u32>) -> Response {
+    let read = async || studio.play.table(board)?.headlines().await;
+    answer_with(read().await)
 }
 
 pub(super) async fn games(State(studio): State<Studio>) -> Response {
-    let library = studio.table.library.clone();
+    let library = studio.play.library().clone();
     let games = tokio::task::spawn_blocking(move || library.list()).await.unwrap_or_default();
     Json(games).into_response()
 }
@@ -64,7 +85,7 @@ pub(super) struct GameQuery {
 }
 
 pub(super) async fn game_pgn(State(studio): State<Studio>, Query(query): Query<GameQuery>) -> Response {
-    let read = studio.table.library.read(&query.name);
+    let read = studio.play.library().read(&query.name);
     match read.as_ref().map(|saved| saved.pgn()) {
         Ok(Some(text)) => pgn_file("game.pgn", format!("{text}\n")),
         Ok(None) => refuse(StatusCode::NOT_FOUND, "This game has no moves."),
@@ -74,9 +95,9 @@ pub(super) async fn game_pgn(State(studio): State<Studio>, Query(query): Query<G
 
 #[derive(Deserialize)]
 pub(super) struct LoadQuery {
-    /// Replace even an unfinished game.
+    /// The board to open it on if that one is empty.
     #[serde(default)]
-    replace: bool,
+    here: Option<u32>,
 }
 
 /// The file in a request's body, or the refusal, which is `told` for one of more than `most` bytes. That one is heard to
@@ -117,7 +138,10 @@ pub(super) async fn load(
         Ok::<_, PgnError>(file)
     };
     match tokio::task::spawn_blocking(read).await {
-        Ok(Ok(file)) => answer(studio.table.load(file, query.replace).await),
+        Ok(Ok(file)) => {
+            let loaded = studio.play.load(file, query.here).await;
+            answer_with(loaded.map(|board| json!({ "board": board })))
+        }
         Ok(Err(error)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
         Err(_) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be read."),
     }
@@ -132,10 +156,12 @@ pub(super) struct Looked {
 
 pub(super) async fn look(
     State(studio): State<Studio>,
+    Path(board): Path<u32>,
     looked: Result<Json<Looked>, JsonRejection>,
 ) -> Response {
+    let look = async |node| studio.play.table(board)?.look(node).await;
     match looked {
-        Ok(Json(Looked { node })) => answer_with(studio.table.look(node).await),
+        Ok(Json(Looked { node })) => answer_with(look(node).await),
         Err(rejection) => reject(&rejection),
     }
 }
@@ -161,10 +187,12 @@ pub(super) struct TreeQuestion {
 
 pub(super) async fn tree(
     State(studio): State<Studio>,
+    Path(board): Path<u32>,
     question: Result<Json<TreeQuestion>, JsonRejection>,
 ) -> Response {
+    let tree = async |moves| studio.play.table(board)?.tree(moves).await;
     match question {
-        Ok(Json(TreeQuestion { moves })) => answer_with(studio.table.tree(moves).await),
+        Ok(Json(TreeQuestion { moves })) => answer_with(tree(moves).await),
         Err(rejection) => reject(&rejection),
     }
 }
@@ -221,21 +249,33 @@ pub(super) async fn act_review(
             studio.reviews.stop();
             answer(Ok(()))
         }
-        Ok(Json(ReviewCommand::Keep)) => answer(keep_review(&studio).await),
-        Ok(Json(ReviewCommand::Begin { nodes })) => {
-            let game = studio.table.reviewed().await;
-            answer(game.and_then(|game| studio.reviews.begin(game, nodes)))
-        }
+        Ok(Json(ReviewCommand::Keep { board })) => answer(keep_review(&studio, board).await),
+        Ok(Json(ReviewCommand::Begin { board, nodes })) => answer(begin_review(&studio, board, nodes).await),
         Err(rejection) => reject(&rejection),
+    }
+}
+
+/// One game is reviewed at a time. A review that runs on a closed board is given up.
+async fn begin_review(studio: &Studio, board: u32, nodes: u64) -> Result<(), ActionError> {
+    let game = studio.play.table(board)?.reviewed().await?;
+    let other = studio.reviews.running_on().filter(|other| *other != board);
+    match other.filter(|other| studio.play.table(*other).is_ok()) {
+        Some(other) => {
+            let text =
+                format!("The game on board {other} is being reviewed: wait for that, or stop it there.");
+            Err(ActionError::NotNow(text))
+        }
+        None => studio.reviews.begin(game, nodes),
     }
 }
 
 /// Writes the review into the game as it is now. If another tab changes the game meanwhile, the review is written into
 /// the changed one.
-async fn keep_review(studio: &Studio) -> Result<(), ActionError> {
+async fn keep_review(studio: &Studio, board: u32) -> Result<(), ActionError> {
+    let table = studio.play.table(board)?;
     for _ in 0..KEEP_TRIES {
-        let annotated = studio.reviews.annotate(studio.table.reviewed().await?)?;
-        if studio.table.annotate(annotated).await? {
+        let annotated = studio.reviews.annotate(table.reviewed().await?)?;
+        if table.annotate(annotated).await? {
             return Ok(());
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::engines::Roster;
 use crate::matches::{OpeningBook, start_matches};
-use crate::play::Table;
+use crate::play::OpenBoards;
 use crate::runs::{RunFolders, Trainers};
 use axum::body::Body;
 use axum::body::to_bytes;
@@ -9,17 +9,19 @@ use engine::chess::tables::ProbeRules;
 use futures_util::StreamExt;
 use tower::ServiceExt;
 
-fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) {
+fn studio(folder: &tempfile::TempDir) -> (Router, RunBoard) {
     let (boards, state) = (Boards::default(), folder.path().join("match.json"));
+    let (open, games) = (folder.path().join("boards"), folder.path().join("games"));
+    let play = OpenBoards::start(Roster::default(), open, games, boards.clone());
     let matches = start_matches(Roster::default(), vec![OpeningBook::own()], boards.clone(), state);
     let followed = FollowedMatches::start(Vec::new(), boards.clone());
     let folders = RunFolders { runs: vec![folder.path().to_owned()], ..RunFolders::default() };
     let runs = RunBoard::start(folders, Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
     let puzzles = PuzzleDesk::new(None, reviews.clone(), folder.path().to_owned());
-    let explorer = Explorer::new(table.library.clone(), None);
+    let explorer = Explorer::new(play.library().clone(), None);
     let rooms = Rooms {
-        table,
+        play,
         reviews,
         matches,
         followed,
@@ -33,8 +35,7 @@ fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) 
 }
 
 fn app(folder: &tempfile::TempDir) -> Router {
-    let table = Table::start(Roster::default(), folder.path().join("game.json"));
-    studio(table, folder).0
+    studio(folder).0
 }
 
 async fn ask(app: &Router, method: &str, path: &str, body: &str) -> (StatusCode, HeaderMap, String) {
@@ -71,7 +72,7 @@ async fn foreign_requests_are_refused_before_anything_else() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(&folder);
     for (name, value) in [("host", "evil.example"), ("origin", "http://evil.example")] {
-        let request = Request::builder().method("POST").uri("/api/play");
+        let request = Request::builder().method("POST").uri("/api/play/1");
         let request = if name == "host" { request } else { request.header("host", "localhost:8645") };
         let request = request.header(name, value).body(Body::from("{\"do\":\"resign\"}")).unwrap();
         let response = app.clone().oneshot(request).await.unwrap();
@@ -83,14 +84,14 @@ async fn foreign_requests_are_refused_before_anything_else() {
 async fn actions_are_done_and_errors_say_why() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(&folder);
-    let play = |body: &'static str| ask(&app, "POST", "/api/play", body);
+    let play = |body: &'static str| ask(&app, "POST", "/api/play/1", body);
     assert_eq!(play("{\"do\":\"move\",\"text\":\"e4\"}").await.0, StatusCode::OK);
     let (status, _, body) = play("{\"do\":\"move\",\"text\":\"e4\"}").await;
     assert!(status == StatusCode::BAD_REQUEST && body.contains("not a legal move for Black"), "{body}");
     assert_eq!(play("{\"do\":\"move\",\"text\":\"e5\",\"ply\":0}").await.0, StatusCode::CONFLICT);
     assert_eq!(play("{\"do\":\"format_disk\"}").await.0, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(play("{").await.0, StatusCode::BAD_REQUEST);
-    let (status, headers, body) = ask(&app, "GET", "/api/play/pgn?date=2026.01.02", "").await;
+    let (status, headers, body) = ask(&app, "GET", "/api/play/1/pgn?date=2026.01.02", "").await;
     let today = jiff::Zoned::now().strftime("[Date \"%Y.%m.%d\"]").to_string();
     assert!(status == StatusCode::OK && body.contains(&today) && body.ends_with("1. e4 *\n"), "{body}");
     assert!(headers["content-disposition"].to_str().unwrap().contains("game.pgn"));
@@ -101,7 +102,7 @@ async fn bodies_and_rates_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let app = app(&folder);
     let large = format!("{{\"do\":\"move\",\"text\":\"{}\"}}", "x".repeat(LONGEST_BODY));
-    assert_eq!(ask(&app, "POST", "/api/play", &large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(ask(&app, "POST", "/api/play/1", &large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
     let now = Instant::now();
     let mut budget = Budget { left: BURST, at: now };
     assert_eq!((0..1000).filter(|_| budget.take(now)).count(), 100);
@@ -113,8 +114,7 @@ async fn curves_are_thinned_and_unknown_runs_refused() {
     let folder = tempfile::tempdir().unwrap();
     let lines: String = (0..500).map(|step| format!("{{\"step\":{step},\"lr\":0.1}}\n")).collect();
     std::fs::write(folder.path().join("metrics.jsonl"), lines).unwrap();
-    let table = Table::start(Roster::default(), folder.path().join("game.json"));
-    let (app, mut runs) = studio(table, &folder);
+    let (app, mut runs) = studio(&folder);
     runs.list.changed().await.unwrap();
     let (status, _, body) = ask(&app, "GET", "/api/runs/0/curves?points=50", "").await;
     let curves: serde_json::Value = serde_json::from_str(&body).unwrap();
@@ -140,9 +140,9 @@ async fn openings_are_found_and_what_is_not_there_is_told() {
     assert!(body.contains("\"moves\":\"1. e4 c5") && body.contains("Sicilian Defense: Najdorf"), "{body}");
     let (_, _, body) = ask(&app, "GET", "/api/match/books", "").await;
     assert_eq!(body, "[\"Well-known lines\"]");
-    assert_eq!(ask(&app, "POST", "/api/play/tree", "{\"moves\":[]}").await.0, StatusCode::CONFLICT);
+    assert_eq!(ask(&app, "POST", "/api/play/1/tree", "{\"moves\":[]}").await.0, StatusCode::CONFLICT);
     assert_eq!(
-        ask(&app, "POST", "/api/review", "{\"do\":\"begin\",\"nodes\":500}").await.0,
+        ask(&app, "POST", "/api/review", "{\"do\":\"begin\",\"board\":1,\"nodes\":500}").await.0,
         StatusCode::CONFLICT
     );
     assert_eq!(ask(&app, "GET", "/api/review/pgn", "").await.0, StatusCode::NOT_FOUND);
@@ -164,8 +164,8 @@ async fn a_file_of_many_games_is_loaded_and_listed() {
         })
         .collect();
     assert!(games.len() > 2 * LONGEST_BODY);
-    assert_eq!(ask(&app, "POST", "/api/play/file", &games).await.0, StatusCode::OK);
-    let (status, _, body) = ask(&app, "GET", "/api/play/file", "").await;
+    assert_eq!(ask(&app, "POST", "/api/play/file?here=1", &games).await.0, StatusCode::OK);
+    let (status, _, body) = ask(&app, "GET", "/api/play/1/file", "").await;
     let listed: serde_json::Value = serde_json::from_str(&body).unwrap();
     assert_eq!((status, listed.as_array().map(Vec::len)), (StatusCode::OK, Some(5000)));
     let last = &listed[4999];
@@ -174,16 +174,19 @@ async fn a_file_of_many_games_is_loaded_and_listed() {
         (&"W5000".into(), &"1-0".into(), &10.into())
     );
     assert!(last["opening"].as_str().unwrap().contains("Ruy Lopez"), "{last}");
-    assert_eq!(ask(&app, "POST", "/api/play", "{\"do\":\"choose\",\"game\":4999}").await.0, StatusCode::OK);
-    let (_, _, pgn) = ask(&app, "GET", "/api/play/pgn", "").await;
+    assert_eq!(
+        ask(&app, "POST", "/api/play", "{\"do\":\"choose\",\"board\":1,\"game\":4999}").await.0,
+        StatusCode::OK
+    );
+    let (_, _, pgn) = ask(&app, "GET", "/api/play/1/pgn", "").await;
     assert!(pgn.contains("[White \"W5000\"]"), "{pgn}");
-    // A game that was played is not replaced without confirmation.
-    let play = |body: &'static str| ask(&app, "POST", "/api/play", body);
-    let new = "{\"do\":\"new\",\"white\":{\"kind\":\"person\"},\"black\":{\"kind\":\"person\"}}";
-    assert_eq!(play(new).await.0, StatusCode::OK);
-    assert_eq!(play("{\"do\":\"move\",\"text\":\"e4\"}").await.0, StatusCode::OK);
-    assert_eq!(ask(&app, "POST", "/api/play/file", "1. d4 *").await.0, StatusCode::CONFLICT);
-    assert_eq!(ask(&app, "POST", "/api/play/file?replace=true", "1. d4 *").await.0, StatusCode::OK);
+    // Another game has a board of its own.
+    let new = "{\"do\":\"new\",\"white\":{\"kind\":\"person\"},\"black\":{\"kind\":\"person\"},\"here\":1}";
+    assert_eq!(ask(&app, "POST", "/api/play", new).await.2, "{\"board\":2}");
+    assert_eq!(ask(&app, "POST", "/api/play/2", "{\"do\":\"move\",\"text\":\"e4\"}").await.0, StatusCode::OK);
+    assert_eq!(ask(&app, "POST", "/api/play/file?here=2", "1. d4 *").await.2, "{\"board\":3}");
+    assert!(ask(&app, "GET", "/api/play/2/pgn", "").await.2.ends_with("1. e4 *\n"));
+    assert_eq!(ask(&app, "POST", "/api/play/9", "{\"do\":\"resign\"}").await.0, StatusCode::CONFLICT);
     let (status, _, body) = ask(&app, "POST", "/api/play/file", "no game").await;
     assert!(status == StatusCode::BAD_REQUEST && body.contains("PGN"), "{body}");
 }
@@ -210,7 +213,7 @@ async fn the_explorer_knows_a_loaded_file() {
         )
     };
     assert!(look().await.2.contains("\"moves\":[]"));
-    assert_eq!(ask(&app, "POST", "/api/play/file?replace=true", "1. e4 e5 1-0").await.0, StatusCode::OK);
+    assert_eq!(ask(&app, "POST", "/api/play/file", "1. e4 e5 1-0").await.0, StatusCode::OK);
     let (status, _, body) = look().await;
     assert!(status == StatusCode::OK && body.contains("\"san\":\"e4\",\"games\":1,\"white\":1"), "{body}");
     assert_eq!(ask(&app, "GET", "/api/explorer?fen=nonsense", "").await.0, StatusCode::BAD_REQUEST);
