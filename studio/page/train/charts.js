@@ -189,7 +189,19 @@ function gateLines(gates) {
   };
 }
 
+/**
+ * The ends of the axis that all charts share; null without curves.
+ *
+ * @param {Curves} curves
+ * @returns {[number, number] | null}
+ */
+export function extentOf(curves) {
+  const ends = Object.values(curves).filter(([x]) => x.length > 0).map(([x]) => [x[0], x[x.length - 1]]);
+  return ends.length === 0 ? null : [Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high))];
+}
+
 /** @typedef {{curves: Curves, smoothed: Curves | null, gates: Gate[], x: string, settings: ChartSettings}} Drawing */
+/** @typedef {{ends: [number, number] | null}} Extent of the axis, as it is now */
 
 /**
  * What a chart shows, in words.
@@ -208,6 +220,8 @@ export function chartWords(chart, { curves, smoothed, gates }) {
 export class ChartBoard {
   /** By the figure. @type {Map<HTMLElement, {plot: import('uplot'), form: string}>} */
   #plots = new Map();
+  /** @type {Extent} */
+  #extent = { ends: null };
 
   /** Forgets figures that are not on the page any more. @param {HTMLElement[]} elements */
   keep(elements) {
@@ -226,6 +240,7 @@ export class ChartBoard {
    */
   draw(Plot, element, chart, drawing) {
     const { curves, smoothed } = drawing;
+    this.#extent.ends = extentOf(curves);
     const raw = chart.curves.map(([name]) => curves[name]);
     const strong = smoothed ? chart.curves.map(([name]) => smoothed[name] ?? curves[name]) : [];
     const data = Plot.join(/** @type {import('uplot').AlignedData[]} */ ([...raw, ...strong]));
@@ -238,7 +253,7 @@ export class ChartBoard {
       held.plot.setData(data);
     } else {
       held?.plot.destroy();
-      held = { form, plot: new Plot(plotOptions(element, chart, drawing), data, element) };
+      held = { form, plot: new Plot(plotOptions(element, chart, drawing, this.#extent), data, element) };
       this.#plots.set(element, held);
     }
     const canvas = held.plot.root.querySelector('canvas');
@@ -251,14 +266,21 @@ export class ChartBoard {
  * @param {HTMLElement} element
  * @param {ChartPlan} chart
  * @param {Drawing} drawing
+ * @param {Extent} extent
  * @returns {import('uplot').Options}
  */
-function plotOptions(element, chart, { curves, smoothed, gates, x, settings }) {
+function plotOptions(element, chart, { curves, smoothed, gates, x, settings }, extent) {
   const style = getComputedStyle(element);
   const line = style.borderColor;
   const axis = { stroke: style.color, grid: { stroke: line, width: 0.5 }, ticks: { stroke: line, width: 0.5 } };
   const values = (/** @type {unknown} */ _, /** @type {(number | null)[]} */ splits) =>
     splits.map((value) => (value === null ? '' : short(value)));
+  /** All charts have the same axis until one is zoomed. @param {import('uplot')} plot @param {number} low @param {number} high */
+  const range = (plot, low, high) => {
+    const [steps] = plot.data;
+    const isWhole = low === steps[0] && high === steps[steps.length - 1];
+    return /** @type {[number, number]} */ (isWhole && extent.ends ? extent.ends : [low, high]);
+  };
   /** @param {boolean} isRaw below a smoothed curve */
   const series = (isRaw) => chart.curves.map(([name, label], index) => ({
     label,
@@ -275,7 +297,7 @@ function plotOptions(element, chart, { curves, smoothed, gates, x, settings }) {
     height: HEIGHT,
     cursor: { sync: SYNC },
     scales: {
-      x: { time: false, ...(settings.logX ? { distr: 3 } : {}) },
+      x: { time: false, range, ...(settings.logX ? { distr: 3 } : {}) },
       y: settings.logY ? { distr: 3 } : {},
     },
     axes: [{ ...axis, values }, { ...axis, size: 62, values }],

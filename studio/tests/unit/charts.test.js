@@ -71,6 +71,10 @@ test('a growing curve keeps its plot; other settings and smoothing make another;
   draw(60);
   assert.deepEqual(FakePlot.made.map(({ sets, isGone }) => [sets, isGone]), [[1, false]]);
   assert.deepEqual(FakePlot.made[0].options.cursor.sync.key, 'runs');
+  // The axis is that of all charts, until a part of it is chosen.
+  const { range } = FakePlot.made[0].options.scales.x;
+  const shown = { data: [[5, 10, 40]] };
+  assert.deepEqual([range(shown, 5, 40), range(shown, 10, 20)], [[0, 59], [10, 20]]);
   draw(60, { settings: { ...settings, logY: true } });
   assert.equal(FakePlot.made[1].options.scales.y.distr, 3);
   draw(60, { smoothed: { '0 lr': [[0, 1], [1, 1]] } });
