@@ -225,7 +225,8 @@ export class TrainRoom {
   #draw() {
     if (!this.#isShown) return;
     const help = html`<p>No training run is followed. Start the studio with <code>--run</code> and the run's folder, as in
-      <code>philidor-studio --run runs/first</code>.</p>`;
+      <code>philidor-studio --run runs/first</code>, or with a folder in which runs are started:
+      <code>philidor-studio --runs runs</code>.</p>`;
     const boards = this.#runs[this.#chosen]?.boards ?? [];
     render(html`
       <h2>Training runs</h2>

@@ -28,8 +28,9 @@ export function grouped(keys, filter) {
   return [...groups].filter(([, rows]) => rows.length > 0);
 }
 
-/** A value as a field shows it. @param {unknown} value */
+/** A value as a field shows it; single precision has seven digits. @param {unknown} value */
 export function fieldText(value) {
+  if (typeof value === 'number' && !Number.isInteger(value)) return String(Number(value.toPrecision(7)));
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

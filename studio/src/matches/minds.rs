@@ -15,6 +15,9 @@ use crate::play::{ActionError, PlayedGame, PlayedMove, Thoughts, TreeView};
 /// In plies.
 const LONGEST_PATH: usize = 200;
 
+/// An engine may write any number.
+const MOST_LINES: usize = 10;
+
 /// A [`Score`] that can be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -144,7 +147,7 @@ impl Mind {
         let Some(game) = &self.game else { return false };
         match event {
             EngineEvent::Info { id, info } if id == self.search => {
-                self.thoughts.hear(game, &info, usize::MAX)
+                self.thoughts.hear(game, &info, MOST_LINES)
             }
             EngineEvent::Numbers { id, numbers } if id == self.search => {
                 self.thoughts.hear_numbers(game, &numbers);

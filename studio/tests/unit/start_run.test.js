@@ -30,6 +30,11 @@ test('a field is read as the kind of its key', () => {
   assert.match(valueOf(sources, '[').error, /no JSON/);
 });
 
+test('single precision is shown without its noise, and whole numbers in full', () => {
+  assert.deepEqual([0.10000000149011612, 20_000_001, 1e-8].map(fieldText), ['0.1', '20000001', '1e-8']);
+  assert.deepEqual(changesOf([row('decay', 0.10000000149011612)], { decay: '0.1' }), { set: {} });
+});
+
 test('only what differs from the preset is sent', () => {
   assert.deepEqual(changesOf(KEYS, { batch: '4096', lr: '0.5', 'adam.lazy': true, sources: fieldText([{ name: 'a' }]) }), { set: { lr: 0.5 } });
   assert.ok('error' in changesOf(KEYS, { lr: 'x' }));

@@ -145,6 +145,7 @@ impl SparseSourceConfig {
 pub struct SparseTrainConfig {
     pub model: SparseModelConfig,
 
+    /// Games to train on.
     pub sources: Vec<SparseSourceConfig>,
     /// How `rl` learns from its own games: a source without paths, whose `weight` the loop sets.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +157,9 @@ pub struct SparseTrainConfig {
     /// Seeds the initial weights and shuffling.
     pub seed: u64,
 
+    /// Samples per step.
     pub batch: usize,
+    /// Batches that are shuffled together.
     pub block: usize,
     /// The run ends after this many samples.
     pub samples: u64,
@@ -165,11 +168,15 @@ pub struct SparseTrainConfig {
     /// If above 0, replaces `samples`. An epoch passes over every source at least once, mixed by weight.
     pub epochs: f64,
 
+    /// Highest learning rate.
     pub lr: f64,
+    /// Final learning rate of the cosine schedule, minimum of the plateau schedule.
     pub min_lr: f64,
     /// Linear warm-up from zero.
     pub warmup_samples: u64,
+    /// Course of the learning rate.
     pub schedule: Schedule,
+    /// See `plateau_patience`.
     pub plateau_factor: f64,
     /// Validations without improvement before the plateau schedule multiplies the learning rate by `plateau_factor`.
     pub plateau_patience: u64,
@@ -178,7 +185,9 @@ pub struct SparseTrainConfig {
     /// samples so far.
     pub average_samples: u64,
 
+    /// Steps between reports.
     pub report_every: u64,
+    /// Steps between validations.
     pub validate_every: u64,
     /// If above 0, replaces `validate_every`.
     pub validate_epochs: f64,
@@ -186,6 +195,7 @@ pub struct SparseTrainConfig {
     pub validation_samples: usize,
     /// Consecutive validations without improvement after which the run ends; 0 for never.
     pub early_stop: u64,
+    /// Seconds between checkpoints.
     pub checkpoint_every_s: f64,
 }
 

@@ -29,6 +29,7 @@ const MAX_BATCH: u64 = 1 << 20;
 pub struct TrainConfig {
     pub model: ModelConfig,
 
+    /// Games to train on.
     pub sources: Vec<SourceConfig>,
     /// λ of the value target: λ · game result + (1 − λ) · recorded evaluation.
     pub value_lambda: f64,
@@ -42,6 +43,7 @@ pub struct TrainConfig {
     /// Seeds the initial weights, shuffling and dropout.
     pub seed: u64,
 
+    /// Samples per batch.
     pub batch: usize,
     /// The run ends after this many samples.
     pub samples: u64,
@@ -54,12 +56,15 @@ pub struct TrainConfig {
     pub torch_threads: usize,
 
     pub optimiser: OptimiserKind,
+    /// Highest learning rate.
     pub lr: f64,
     /// Final learning rate of the cosine schedule, minimum of the plateau schedule.
     pub min_lr: f64,
     /// Linear warm-up from zero.
     pub warmup_steps: u64,
+    /// Course of the learning rate.
     pub schedule: Schedule,
+    /// See `plateau_patience`.
     pub plateau_factor: f64,
     /// Validations without improvement before the plateau schedule multiplies the learning rate by `plateau_factor`.
     pub plateau_patience: u64,
@@ -100,15 +105,17 @@ pub struct TrainConfig {
     /// Weight of the policy's entropy in nats, which the loss subtracts.
     pub entropy_weight: f64,
 
-    /// Steps.
+    /// Steps between reports.
     pub report_every: u64,
-    /// Steps.
+    /// Steps between validations.
     pub validate_every: u64,
     /// If above 0, replaces `validate_every`.
     pub validate_epochs: f64,
+    /// Held-out batches per validation.
     pub validation_batches: usize,
     /// Consecutive validations without improvement after which the run ends; 0 for never.
     pub early_stop: u64,
+    /// Seconds between checkpoints.
     pub checkpoint_every_s: f64,
 }
 
