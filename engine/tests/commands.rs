@@ -227,6 +227,21 @@ fn answers_that_cannot_be_written_are_a_failure() {
     assert!(refused.status.code() == Some(1) && stderr.contains("/proc/x"), "{stderr}");
 }
 
+#[test]
+fn what_would_do_nothing_is_refused() {
+    let game = std::env::temp_dir().join(format!("philidor-nothing-{}.pgn", std::process::id()));
+    std::fs::write(&game, "1. e4 e5 *\n").unwrap();
+    for (arguments, expected) in [
+        (&["review", game.to_str().unwrap(), "--from-ply", "2"][..], "--from-ply 2: no game has more plies"),
+        (&["bench", "--visits", "0"], "0 is not in 1.."),
+    ] {
+        let output = philidor(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(expected), "{arguments:?}: {stderr}");
+    }
+    std::fs::remove_file(&game).unwrap();
+}
+
 /// Ctrl-C and `kill` have different exit codes.
 #[cfg(unix)]
 #[test]

@@ -16,7 +16,7 @@ use crate::search::{Params, Pool, Puct, Report};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
 pub struct SignatureConfig {
     /// Visits per position and evaluator
-    #[arg(long, default_value_t = SignatureConfig::default().visits)]
+    #[arg(long, default_value_t = SignatureConfig::default().visits, value_parser = clap::value_parser!(u64).range(1..))]
     pub visits: u64,
 }
 

@@ -1,7 +1,7 @@
 //! An unfinished review, one JSON object per search, written at once so that a killed review loses nothing.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,8 @@ struct JournalLine {
 
 #[derive(Debug, Error)]
 pub enum JournalError {
+    #[error("{0}: another review is writing it: wait for it, or choose another --out")]
+    InUse(PathBuf),
     #[error("{0} holds an unfinished review: continue it with --resume, or start again with --force")]
     Unfinished(PathBuf),
     #[error(
@@ -128,6 +130,10 @@ fn change(begun: &str, now: &str) -> String {
     }
 }
 
+fn failed(path: &Path) -> impl Fn(io::Error) -> JournalError {
+    move |error| JournalError::Io(path.to_owned(), error)
+}
+
 impl Journal {
     pub fn open(
         path: &Path,
@@ -135,17 +141,17 @@ impl Journal {
         resume: bool,
         games: &[PgnGame],
     ) -> Result<(Journal, KeptSearches), JournalError> {
-        let failed = |error| JournalError::Io(path.to_owned(), error);
         let mut kept: KeptSearches =
             games.iter().map(|game| vec![Evidence::default(); game.moves().len() + 1]).collect();
         // Index and positions of the game read last; the records of a game are consecutive.
         let mut positions: (usize, Vec<Game>) = (usize::MAX, Vec::new());
-        let text = match std::fs::read(path) {
-            Ok(_) if !resume => return Err(JournalError::Unfinished(path.to_owned())),
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(failed(error)),
-        };
+        let existed = path.exists();
+        let mut file = Journal::locked(path, true)?;
+        if existed && !resume {
+            return Err(JournalError::Unfinished(path.to_owned()));
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed(path))?;
         // The last line may be half written.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         for (number, line) in text[..whole].split(|byte| *byte == b'\n').enumerate() {
@@ -166,8 +172,6 @@ impl Journal {
             let evidence = &mut kept[record.game][record.ply];
             record.read(position, evidence).ok_or_else(damaged)?;
         }
-        let open = OpenOptions::new().create(true).write(true).truncate(false).open(path);
-        let mut file = open.map_err(failed)?;
         let start = |file: &mut File| -> io::Result<()> {
             file.set_len(whole as u64)?;
             io::Seek::seek(file, io::SeekFrom::End(0))?;
@@ -176,7 +180,7 @@ impl Journal {
             }
             Ok(())
         };
-        start(&mut file).map_err(failed)?;
+        start(&mut file).map_err(failed(path))?;
         Ok((Journal { path: path.to_owned(), file: BufWriter::new(file) }, kept))
     }
 
@@ -202,6 +206,25 @@ impl Journal {
             self.file.flush()
         };
         write().map_err(|error| JournalError::Io(self.path.clone(), error))
+    }
+
+    /// Deletes the file of an unfinished review, if there is one.
+    pub fn discard(path: &Path) -> Result<(), JournalError> {
+        match Journal::locked(path, false).and_then(|_| std::fs::remove_file(path).map_err(failed(path))) {
+            Err(JournalError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    /// The lock ends with the file's last handle.
+    fn locked(path: &Path, create: bool) -> Result<File, JournalError> {
+        let open = OpenOptions::new().create(create).read(true).write(true).truncate(false).open(path);
+        let file = open.map_err(failed(path))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(JournalError::InUse(path.to_owned())),
+            // Some file systems have no locks.
+            _ => Ok(file),
+        }
     }
 
     pub fn delete(self) -> Result<(), JournalError> {
@@ -275,6 +298,11 @@ mod tests {
         let free = SearchKey { level: 0, without: None };
         first.add(free, lines.to_vec());
         journal.append(0, 0, free, &first).unwrap();
+        for resume in [false, true] {
+            let error = Journal::open(&path, &key, resume, &games).err();
+            assert!(matches!(error, Some(JournalError::InUse(_))), "{error:?}");
+        }
+        assert!(matches!(Journal::discard(&path), Err(JournalError::InUse(_))) && path.exists());
         drop(journal);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, [&whole[..], b"{\"game\":0,\"ply\":1,\"li"].concat()).unwrap();
@@ -299,8 +327,10 @@ mod tests {
         drop(journal);
         let (journal, kept) = Journal::open(&path, &key, true, &games).unwrap();
         assert_eq!(kept, [vec![first, Evidence::default()]]);
-        journal.delete().unwrap();
+        drop(journal);
+        Journal::discard(&path).unwrap();
         assert!(!path.exists());
+        Journal::discard(&path).unwrap();
     }
 
     #[test]

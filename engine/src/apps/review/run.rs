@@ -47,6 +47,8 @@ pub enum ReviewError {
     /// The player asked for, and names that the games have.
     #[error("no game has a player called {0}; the games are by {1}")]
     NoPlayer(String, String),
+    #[error("--from-ply {0}: no game has more plies, so nothing would be reviewed")]
+    NoPly(usize),
     #[error("{0}: the review would replace the file that it reads; name another with --out")]
     ReplacesInput(PathBuf),
     #[error("{0}: it exists; choose another --out, or replace it with --force")]
@@ -90,17 +92,15 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     if let Some(name) = &config.player {
         games = games_of(name, games)?;
     }
+    if config.from_ply > 0 && games.iter().all(|game| game.moves().len() <= config.from_ply) {
+        return Err(ReviewError::NoPly(config.from_ply));
+    }
     paths.check(config)?;
     let mut judge = config.judge(stop)?;
     let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
     let key = ReviewKey::new(&text, format!("{title}{}", config.further_text()));
     if config.force {
-        match std::fs::remove_file(&paths.journal) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed(&paths.journal)(error));
-            }
-            _ => {}
-        }
+        Journal::discard(&paths.journal)?;
     }
     let (mut journal, kept) = Journal::open(&paths.journal, &key, config.resume, &games)?;
     let results = Results {
