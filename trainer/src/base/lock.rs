@@ -66,6 +66,14 @@ impl Lock {
     }
 }
 
+/// Fails if another process holds the lock.
+pub fn refuse_in_use(path: &Path) -> Result<()> {
+    match Lock::take(path) {
+        Err(error) if error.is::<InUse>() => Err(error),
+        _ => Ok(()),
+    }
+}
+
 impl Drop for Lock {
     fn drop(&mut self) {
         drop(self.end.take());

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::journal::{self, Journal};
 use super::writer::ChunkWriter;
 use crate::base::files::write_file;
+use crate::base::lock::refuse_in_use;
 use crate::data::record::GameRecord;
 
 const FORMAT: &str = "philidor-hands/1";
@@ -73,6 +74,7 @@ impl Store {
         let path = options.folder.join(format!("{name}.json"));
         let begun = path.exists();
         if begun && !options.resume {
+            refuse_in_use(&options.folder.join(format!("{name}.lock")))?;
             bail!(
                 "{}: it exists; continue the run with --resume, choose another --out or --name, or remove it and \
                  its games",
@@ -280,6 +282,7 @@ mod tests {
             assert!(refused.contains("x.json: it exists") && refused.contains("--resume"), "{refused}");
         }
         let mut store = open(true).unwrap();
+        assert!(open(false).unwrap_err().to_string().contains("is in use by"), "before --resume is advised");
         assert_eq!((store.begun(), store.held()), (vec![pending(0, false)], BTreeSet::from([0, 1])));
         assert_eq!((store.games(), store.finished_of(2), store.finished_of(1)), (0, 1, 0));
         store.push(pending(0, true)).unwrap();

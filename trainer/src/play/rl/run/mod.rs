@@ -25,7 +25,7 @@ use super::run_log::RunLog;
 use super::state::{RunState, START, Stage};
 use super::{buffer, curves};
 use crate::base::files::write_file;
-use crate::base::lock::Lock;
+use crate::base::lock::{Lock, refuse_in_use};
 use crate::config::RlConfig;
 use crate::data::record::{RngStream, stream_rng};
 use crate::play::arena::rate;
@@ -104,6 +104,7 @@ impl RlLoop {
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
         if RunState::exists(folder) {
+            refuse_in_use(&folder.join("lock"))?;
             let folder = folder.display();
             bail!("{folder} holds a run already: add --resume, or name another folder with --run");
         }
