@@ -92,7 +92,7 @@ impl SelfPlayArgs {
         let mut json = Value::Object(Map::new());
         layers::lay_files(&mut json, self.rules.as_slice())?;
         layers::set(&mut json, &self.set)?;
-        let rules: SelfPlayRules = serde_json::from_value(json).context("rules")?;
+        let rules: SelfPlayRules = layers::parsed(json).context("rules")?;
         rules.check().context("rules")?;
         Ok(rules)
     }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The configuration files, lowest layer first. A resumed run's own `config.json` is the lowest, unless a preset
@@ -120,6 +121,16 @@ pub fn lay_over(below: &mut Value, above: Value) {
     }
 }
 
+/// Errors name the key.
+pub fn parsed<T: DeserializeOwned>(json: Value) -> Result<T> {
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let (key, why) = (error.path().to_string(), error.inner().to_string());
+        // Some types name their key themselves, and "." is no key.
+        let is_named = key == "." || why.starts_with(&format!("{key}: "));
+        if is_named { anyhow!(why) } else { anyhow!("{key}: {why}") }
+    })
+}
+
 /// Applies overrides `key=value`: dots for nesting (`model.filters=96`), the value JSON or bare text.
 pub fn set(json: &mut Value, overrides: &[String]) -> Result<()> {
     for entry in overrides {
@@ -141,6 +152,7 @@ pub fn set(json: &mut Value, overrides: &[String]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{RlConfig, RlPreset, TrainConfig};
     use serde_json::json;
 
     #[test]
@@ -156,6 +168,23 @@ mod tests {
             { "name": "c" }, { "name": "a", "weight": 5, "select": { "min_elo": 2200 } }
         ], "list": [3] });
         assert_eq!(below, expected);
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_named_by_its_key() {
+        for (set, expected) in [
+            ("lr=x", r#"lr: invalid type: string "x", expected f64"#),
+            ("model.filters=x", r#"model: invalid type: string "x""#),
+            ("teacher.alpha=[]", "teacher.alpha: invalid type: sequence"),
+        ] {
+            let error = TrainConfig::parse("{}", &[set.to_owned()]).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let load = |set: &str| RlConfig::load(RlPreset::default(), &[], &[set.to_owned()]).unwrap_err();
+        let error = format!("{:#}", load("play.visits=x"));
+        assert!(error.contains(r#": play.visits: invalid type: string "x""#), "{error}");
+        let error = format!("{:#}", load("train.lr=x"));
+        assert!(error.contains(r#"train: lr: invalid type: string "x""#), "{error}");
     }
 
     #[test]

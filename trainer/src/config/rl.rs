@@ -73,7 +73,7 @@ impl TryFrom<Value> for LearnerConfig {
             let config = SparseTrainConfig::try_from(json).map_err(|error| format!("train: {error:#}"))?;
             return Ok(LearnerConfig::Sparse(Box::new(config)));
         }
-        let config = serde_json::from_value(json).map_err(|error| format!("train: {error}"))?;
+        let config = layers::parsed(json).map_err(|error| format!("train: {error}"))?;
         Ok(LearnerConfig::Torch(config))
     }
 }
@@ -321,7 +321,7 @@ impl RlSettings {
     }
 
     pub fn config(&self) -> Result<RlConfig> {
-        let config = serde_json::from_value(self.json()?).map_err(anyhow::Error::from);
+        let config = layers::parsed(self.json()?);
         let config = config.and_then(|config: RlConfig| config.check().map(|()| config));
         let files: Vec<PathBuf> = self.own.iter().chain(&self.files).cloned().collect();
         config.with_context(|| layers::place(&files))

@@ -268,7 +268,7 @@ impl TryFrom<Value> for SparseTrainConfig {
     fn try_from(mut json: Value) -> Result<SparseTrainConfig> {
         layers::give_defaults(&mut json);
         refuse_foreign(&json)?;
-        Ok(serde_json::from_value(json)?)
+        layers::parsed(json)
     }
 }
 

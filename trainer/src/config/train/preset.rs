@@ -3,7 +3,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::TrainConfig;
-use crate::config::layers::{give_defaults, lay_over, set, uncomment};
+use crate::config::layers::{give_defaults, lay_over, parsed, set, uncomment};
 
 /// Supplies the keys that a configuration omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -65,7 +65,7 @@ impl TrainPreset {
 
 pub(super) fn resolve(mut json: Value) -> Result<TrainConfig> {
     give_defaults(&mut json);
-    let config: TrainConfig = serde_json::from_value(json)?;
+    let config: TrainConfig = parsed(json)?;
     config.check()?;
     Ok(config)
 }
