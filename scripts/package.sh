@@ -4,15 +4,18 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [windows] [sbom] [source]
+Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [tar-aarch64] [deb-aarch64]
+                          [wheel-aarch64] [windows] [sbom] [source]
        scripts/package.sh --version
 
-Builds the files of a release from this checkout (default: all of them) into
-target/packages, with SHA256SUMS:
+Builds the files of a release from this checkout (default: all but those
+for aarch64) into target/packages, with SHA256SUMS:
 
   tar      philidor-VERSION-linux-x86_64.tar.gz    needs cargo-about
   deb      philidor_VERSION-1_amd64.deb            needs cargo-about, cargo-deb 2 or newer
   wheel    philidor-VERSION-py3-none-….whl         needs cargo-about, hatchling, binutils
+  …-aarch64  the same for 64-bit ARM               needs besides what
+           scripts/setup.sh aarch64 installs, for each; it runs the programs in qemu
   windows  philidor-VERSION-windows-x86_64.zip     needs cargo-about, zip, and Debian's
            rustc-web, cargo-web, rust-web-src and gcc-mingw-w64-x86-64
   sbom     philidor-VERSION.cdx.json and philidor-studio-VERSION.cdx.json,
@@ -43,12 +46,11 @@ TEXT
 ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 OUT=$ROOT/target/packages
 WORK=$ROOT/target/package
-TARGET=x86_64-unknown-linux-gnu
 GLIBC=2.28
 AUTHORS="The Philidor authors"
 BUILD=${CARGO_TARGET_DIR:-$ROOT/target/dist-build}
-# Where build_linux puts the programs.
-BIN=
+# The targets that are built.
+BUILT=
 
 say() { printf 'package: %s\n' "$*" >&2; }
 die() {
@@ -59,13 +61,24 @@ die() {
 # need PROGRAM HOW: notes in MISSING how to get a missing program.
 need() { command -v "$1" >/dev/null || MISSING+=("$1: $2"); }
 
+# machine PART: for which processor it is. OBJDUMP and RUN read and run its programs.
+machine() {
+    if [[ $1 == *-aarch64 ]]; then
+        ARCH=aarch64 DEB_ARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump RUN=(qemu-aarch64 -L /usr/aarch64-linux-gnu)
+    else
+        ARCH=x86_64 DEB_ARCH=amd64 OBJDUMP=objdump RUN=()
+    fi
+    TARGET=$ARCH-unknown-linux-gnu
+    BIN=$BUILD/$TARGET/dist
+}
+
 # needs PART: notes the programs that the part lacks.
 needs() {
     need python3 "apt install python3"
     [[ $1 == sbom || $1 == source ]] || need cargo-about "cargo install --locked cargo-about --features cli"
     case $1 in
-    deb) need cargo-deb "cargo install --locked cargo-deb" ;;
-    wheel)
+    deb*) need cargo-deb "cargo install --locked cargo-deb" ;;
+    wheel*)
         need hatchling "pip install hatchling"
         need objdump "apt install binutils"
         ;;
@@ -77,6 +90,15 @@ needs() {
         compgen -G '/usr/src/rustc-*/library' >/dev/null || MISSING+=("the library's sources: apt install rust-web-src")
         ;;
     esac
+    [[ $1 != *-aarch64 ]] || needs_aarch64
+}
+
+needs_aarch64() {
+    local how="scripts/setup.sh aarch64 installs it"
+    need aarch64-linux-gnu-gcc "$how"
+    need qemu-aarch64 "$how"
+    [[ -d $(rustc --print target-libdir --target aarch64-unknown-linux-gnu 2>/dev/null) ]] ||
+        MISSING+=("Rust's library for aarch64: $how")
 }
 
 # check_tools PART...: dies if a program for any of them is missing, before anything is built.
@@ -119,21 +141,24 @@ maintainer() {
 
 # Programs for Linux, in $BIN.
 build_linux() {
-    [[ -z $BIN ]] || return 0
+    [[ " $BUILT " != *" $TARGET "* ]] || return 0
     local arguments=(--locked --profile dist --target-dir "$BUILD" -p engine -p studio)
     if command -v cargo-zigbuild >/dev/null; then
         say "building for glibc $GLIBC and newer"
         (cd "$ROOT" && cargo zigbuild "${arguments[@]}" --target "$TARGET.$GLIBC") >&2
     else
         say "no cargo-zigbuild: the programs will need this machine's glibc or a newer one"
-        (cd "$ROOT" && cargo build "${arguments[@]}" --target "$TARGET") >&2
+        (
+            export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+            cd "$ROOT" && cargo build "${arguments[@]}" --target "$TARGET"
+        ) >&2
     fi
-    BIN=$BUILD/$TARGET/dist
+    BUILT+=" $TARGET"
 }
 
 # wheel_of PINS PLATFORM...: downloads the wheel that the file PINS names, and prints its path.
 wheel_of() {
-    local pins=$1 folder=$WORK/wheels/$(basename "$1" .txt) platforms=() platform
+    local pins=$1 folder=$WORK/wheels/$2 platforms=() platform
     shift
     for platform in "$@"; do platforms+=(--platform "$platform"); done
     if ! compgen -G "$folder/onnxruntime-*.whl" >/dev/null; then
@@ -159,7 +184,7 @@ with zipfile.ZipFile(wheel) as archive:
 PYTHON
 }
 
-linux_runtime() { wheel_of "$ROOT/scripts/deps-engine.txt" manylinux_2_28_x86_64 manylinux_2_27_x86_64; }
+linux_runtime() { wheel_of "$ROOT/scripts/deps-engine.txt" "manylinux_2_28_$ARCH" "manylinux_2_27_$ARCH"; }
 
 # licences FOLDER TARGET WHEEL CRATE: collects the licences of the crate's program and of all parts inside.
 licences() {
@@ -207,17 +232,18 @@ documents() {
     cp "$ROOT"/docs/{uci,analysis,review,studio,formats}.md "$ROOT/docs/analysis.schema.json" "$1/"
 }
 
-# readme KIND: prints the README for a kind of package (tar, deb or zip).
+# readme KIND: prints the README for a kind of package (tar, deb or zip) and the processor.
 readme() {
-    sed -E "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/; s/^@([a-z,]*,)?$1(,[a-z,]*)?( |\$)//; /^@(tar|deb|zip)/d" \
+    sed -E "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/; s/^@([a-z,]*,)?$1(,[a-z,]*)?( |\$)//; /^@(tar|deb|zip)/d
+        s/^@$ARCH //; /^@(x86_64|aarch64)/d" \
         "$ROOT/packaging/README.txt"
 }
 
 # manuals FOLDER: man1/ and completions/ of both programs.
 manuals() {
     rm -rf "$1"
-    "$BIN/philidor" manual "$1"
-    "$BIN/philidor-studio" --manual "$1"
+    "${RUN[@]}" "$BIN/philidor" manual "$1"
+    "${RUN[@]}" "$BIN/philidor-studio" --manual "$1"
 }
 
 # plain FOLDER: sets plain file modes and the commit's time.
@@ -235,7 +261,7 @@ finished() { say "$(basename "$1"): $(($(stat -c %s "$1") / 1000)) kB"; }
 
 make_tar() {
     build_linux
-    local name=philidor-$VERSION-linux-x86_64 wheel
+    local name=philidor-$VERSION-linux-$ARCH wheel
     wheel=$(linux_runtime)
     local stage=$WORK/tar/$name
     rm -rf "$WORK/tar"
@@ -300,9 +326,9 @@ make_deb() {
     rm -rf "$stage/licences"
     plain "$stage"
     # The folder of the programs is given; nothing is built or stripped again.
-    local file=$OUT/philidor_$VERSION-1_amd64.deb
+    local file=$OUT/philidor_$VERSION-1_$DEB_ARCH.deb
     (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip --compress-type gz --compress-system -p engine \
-        --deb-version "$VERSION-1" --maintainer "$(maintainer)" --output "$file.new") >&2
+        --target "$TARGET" --deb-version "$VERSION-1" --maintainer "$(maintainer)" --output "$file.new") >&2
     mv "$file.new" "$file"
     finished "$file"
 }
@@ -328,9 +354,9 @@ make_wheel() {
 # platform PROGRAM: the wheel's platform, with the newest glibc that the program asks for.
 platform() {
     local newest
-    newest=$(objdump -T "$1" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+    newest=$("$OBJDUMP" -T "$1" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
     newest=${newest#GLIBC_}
-    printf 'manylinux_%s_x86_64' "${newest//./_}"
+    printf 'manylinux_%s_%s' "${newest//./_}" "$ARCH"
 }
 
 # pyproject: packaging/pyproject.toml with the version and the author.
@@ -423,7 +449,7 @@ main() {
             OUT=$(mkdir -p "$2" && cd "$2" && pwd)
             shift
             ;;
-        tar | deb | wheel | windows | sbom | source) parts+=("$1") ;;
+        tar | deb | wheel | tar-aarch64 | deb-aarch64 | wheel-aarch64 | windows | sbom | source) parts+=("$1") ;;
         *) usage >&2 && exit 2 ;;
         esac
         shift
@@ -433,11 +459,15 @@ main() {
     mkdir -p "$OUT" "$WORK"
     settings
     notes
-    for part in "${parts[@]}"; do "make_$part"; done
+    for part in "${parts[@]}"; do
+        machine "$part"
+        "make_${part%-aarch64}"
+    done
     (cd "$OUT" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '*.new' -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS.new)
     mv "$OUT/SHA256SUMS.new" "$OUT/SHA256SUMS"
     say "done: $OUT"
 }
 
+machine here
 # Its tests source it.
 [[ ${BASH_SOURCE[0]} != "$0" ]] || main "$@"

@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|hooks]
+Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|hooks]
 
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
@@ -20,6 +20,8 @@ Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|hooks]
   cuda     what `Backend onnx-cuda` needs beside the driver of an NVIDIA GPU: ONNX
            Runtime for it, with CUDA 13, in .deps/cuda (2.3 GB, x86-64 only); the engine then
            uses this ONNX Runtime on the CPU too
+  aarch64  what building for 64-bit ARM elsewhere needs (scripts/package.sh): a C compiler and
+           Rust's library for it, and qemu, which runs the programs
   hooks    lets Git check the messages of your commits (scripts/commit-msg)
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
@@ -125,6 +127,21 @@ check_packages() {
         command -v npm >/dev/null || missing+=(npm)
     fi
     if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "packages for $part: already there"; fi
+}
+
+# The C compiler, libraries for qemu, and Rust's library.
+get_aarch64() {
+    local missing=()
+    command -v aarch64-linux-gnu-gcc >/dev/null || missing+=(gcc-aarch64-linux-gnu)
+    has_package libc6-dev-arm64-cross || missing+=(libc6-dev-arm64-cross)
+    has_package libstdc++6-arm64-cross || missing+=(libstdc++6-arm64-cross)
+    command -v qemu-aarch64 >/dev/null || missing+=(qemu-user)
+    if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "packages for aarch64: already there"; fi
+    local target=aarch64-unknown-linux-gnu
+    [[ ! -d $(cd "$ROOT" && rustc --print target-libdir --target $target) ]] ||
+        { say "Rust's library for aarch64: already there" && return; }
+    command -v rustup >/dev/null || die "Rust's library for $target is missing: install it with your Rust."
+    (cd "$ROOT" && retried rustup target add $target)
 }
 
 # --- Wheels -------------------------------------------------------------------
@@ -371,7 +388,7 @@ TEXT
 main() {
     local part=${1:-all}
     case $part in
-    engine | all | tools | fleet | cuda) ;;
+    engine | all | tools | fleet | cuda | aarch64) ;;
     hooks) install_hooks && exit ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
@@ -393,6 +410,11 @@ main() {
         return
     fi
     check_rust
+    if [[ $part == aarch64 ]]; then
+        get_aarch64
+        say "$part is ready"
+        return
+    fi
     check_packages "$part"
     once onnxruntime
     if [[ $part == all ]]; then

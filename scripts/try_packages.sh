@@ -4,16 +4,19 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/try_packages.sh [--from FOLDER] [tar] [deb] [wheel] [windows] [cpu] [again]
+Usage: scripts/try_packages.sh [--from FOLDER] [tar] [deb] [wheel] [tar-aarch64] [deb-aarch64]
+                                [wheel-aarch64] [windows] [cpu] [again]
 
-Installs the files of target/packages and plays with them (default: all but again),
-of several versions with the newest:
+Installs the files of target/packages and plays with them (default: all but aarch64
+and again), of several versions with the newest:
 
   tar      unpacked in a bare Debian 12                        needs root, debootstrap
   deb      checked by lintian; replaces an older build there,
            played, removed: nothing is left                    needs root, debootstrap, lintian
   wheel    in a fresh virtual environment, where it replaces
            an older build; PYTHONS="python3.10 …" tries others needs pip with an index
+  …-aarch64  unpacked, run by qemu: the same nodes; the tar plays
+           and loads ONNX Runtime                              needs scripts/setup.sh aarch64
   windows  under Wine                                          needs wine64, mingw-w64
   cpu      bench on emulated old processors: the same nodes    needs qemu-user
   again    packed once more in a clone of the commit that the archive names: the same
@@ -188,7 +191,7 @@ wheel_in() {
     local file folder version
     # Outside the repository, whose ONNX Runtime a program inside it would find.
     folder=$(mktemp -d)
-    file=$(file_of 'philidor-*.whl')
+    file=$(file_of 'philidor-*_x86_64.whl')
     version=$(basename "$file" | cut -d - -f 2)
     say "wheel in a fresh environment of $("$1" --version)"
     "$1" -m venv "$folder"
@@ -285,7 +288,7 @@ try_cpu() {
     tar --extract --gzip --file "$file" --directory "$folder" --strip-components 1
     say "glibc: $(objdump -T "$folder/bin/philidor" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1) is the newest that philidor asks for"
     objdump -T "$folder"/lib/libonnxruntime.so.* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1
-    native=$("$folder/bin/philidor" bench --visits 20 | grep -E '^checksum|nodes [0-9]+ nps$' | sed 's/ [0-9]* nps//')
+    native=$(nodes "$folder/bin/philidor")
     echo "here: $native"
     for cpu in core2duo Nehalem Haswell; do
         say "cpu $cpu"
@@ -294,6 +297,83 @@ try_cpu() {
         [[ $(grep -E '^checksum|nodes [0-9]+ nps$' "$SYSTEMS/bench" | sed 's/ [0-9]* nps//') == "$native" ]] ||
             die "another result than here"
     done
+}
+
+# nodes COMMAND...: what every machine must print.
+nodes() { "$@" bench --visits 20 | grep -E '^checksum|nodes [0-9]+ nps$' | sed 's/ [0-9]* nps//'; }
+
+# emulator: makes the folder where qemu looks for files first. ONNX Runtime crashes if /proc/cpuinfo is not an ARM
+# processor's.
+emulator() {
+    need qemu-aarch64 "scripts/setup.sh aarch64"
+    EMULATOR=$SYSTEMS/emulator
+    local number
+    mkdir -p "$EMULATOR/proc"
+    ln -sfn /usr/aarch64-linux-gnu/lib "$EMULATOR/lib"
+    for ((number = 0; number < $(nproc); number++)); do
+        printf 'processor\t: %s\nFeatures\t: fp asimd asimddp\nCPU implementer\t: 0x41\n' "$number"
+        printf 'CPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n\n'
+    done >"$EMULATOR/proc/cpuinfo"
+}
+
+# on_arm PROGRAM: runs it on processors with and without dot products.
+on_arm() {
+    local cpu level native
+    emulator
+    native=$(nodes "$(native_program)")
+    for cpu in 'cortex-a72 NEON' 'neoverse-n1 NEON dotprod'; do
+        level=${cpu#* }
+        ARM=(qemu-aarch64 -cpu "${cpu%% *}" -L "$EMULATOR" "$1")
+        say "cpu ${cpu%% *}"
+        "${ARM[@]}" --version | grep -F ", $level)" || die "another level than $level"
+        [[ $(measured nodes "${ARM[@]}" | tee "$SYSTEMS/bench" | grep -v '^(') == "$native" ]] ||
+            die "another result than on x86-64"
+        cat "$SYSTEMS/bench"
+    done
+    "${ARM[@]}" net check
+    # The compiler makes the instruction of a loop.
+    aarch64-linux-gnu-objdump -d "$1" | grep -cw sdot || die "the kernels have no dot products"
+}
+
+# native_program: unpacks this machine's philidor and prints its path.
+native_program() {
+    local folder=$SYSTEMS/native
+    mkdir -p "$folder"
+    tar --extract --gzip --file "$(file_of 'philidor-*-linux-x86_64.tar.gz')" --directory "$folder" --strip-components 1
+    printf '%s' "$folder/bin/philidor"
+}
+
+try_tar-aarch64() {
+    local folder=$SYSTEMS/aarch64
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    tar --extract --gzip --file "$(file_of 'philidor-*-linux-aarch64.tar.gz')" --directory "$folder" --strip-components 1
+    on_arm "$folder/bin/philidor"
+    once "$folder/bin/philidor"
+    if grep '@' "$folder/README.txt"; then die "the README is not filled in"; fi
+    "${ARM[@]}" net check "$folder/nets/resnet.int8.onnx"
+    qemu-aarch64 -L "$EMULATOR" "$folder/bin/philidor-studio" --version
+    "$TRY" --games 2 --tc "$TC" --crlf -- "${ARM[@]}"
+}
+
+try_deb-aarch64() {
+    local file folder=$SYSTEMS/aarch64-deb
+    file=$(file_of 'philidor_*_arm64.deb')
+    need lintian "apt install lintian"
+    lintian --fail-on error "$file" || die "lintian finds errors"
+    rm -rf "$folder"
+    dpkg-deb --extract "$file" "$folder"
+    on_arm "$folder/usr/bin/philidor"
+    "${ARM[@]}" net check "$folder/usr/share/philidor/nets/resnet.int8.onnx"
+}
+
+try_wheel-aarch64() {
+    local folder=$SYSTEMS/aarch64-wheel
+    rm -rf "$folder"
+    python3 -m zipfile --extract "$(file_of 'philidor-*_aarch64.whl')" "$folder"
+    folder=$(compgen -G "$folder/philidor-*.data/scripts/philidor")
+    chmod +x "$folder"
+    on_arm "$folder"
 }
 
 # Builds the commit's files from another folder and target folder, as somebody else would.
@@ -323,7 +403,7 @@ main() {
             FROM=$(cd "$2" && pwd)
             shift
             ;;
-        tar | deb | wheel | windows | cpu | again) parts+=("$1") ;;
+        tar | deb | wheel | tar-aarch64 | deb-aarch64 | wheel-aarch64 | windows | cpu | again) parts+=("$1") ;;
         *) usage >&2 && exit 2 ;;
         esac
         shift

@@ -22,8 +22,9 @@ except ImportError:
 ROOT = Path(__file__).resolve().parent.parent
 # What every Debian has, and what nobody can build without.
 COMMON = ["bash", "cat", "date", "dirname", "env", "git", "mkdir", "printf", "readlink", "rm", "sed", "sort"]
-TOOLS = ["cargo-about", "cargo-cyclonedx", "cargo-deb", "hatchling", "objdump", "python3", "x86_64-w64-mingw32-gcc-posix",
-         "zip"]
+PARTS = ["deb", "wheel-aarch64", "windows", "sbom"]
+TOOLS = ["aarch64-linux-gnu-gcc", "cargo-about", "cargo-cyclonedx", "cargo-deb", "hatchling", "objdump", "python3", "qemu-aarch64",
+         "x86_64-w64-mingw32-gcc-posix", "zip"]
 
 
 def shell(script, text, **variables):
@@ -38,7 +39,7 @@ def missing_tools():
     with tempfile.TemporaryDirectory() as folder:
         for name in COMMON:
             Path(folder, name).symlink_to(shutil.which(name))
-        done = subprocess.run([shutil.which("bash"), ROOT / "scripts/package.sh", "--out", f"{folder}/out"],
+        done = subprocess.run([shutil.which("bash"), ROOT / "scripts/package.sh", "--out", f"{folder}/out", *PARTS],
                               env={"PATH": folder}, capture_output=True, text=True)
         assert done.returncode == 1, done
         lines = done.stderr.splitlines()
@@ -83,6 +84,9 @@ def texts():
         readme = shell("scripts/package.sh", f"VERSION=1.2+3 PHILIDOR_COMMIT=c0ffee; readme {kind}")
         assert "@" not in readme and place in readme, readme
         assert "commit c0ffee" in readme and "philidor-1.2+3-source.tar.gz" in readme, readme
+        assert "AVX2" in readme and "aarch64" not in readme, readme
+    readme = shell("scripts/package.sh", "VERSION=1.2+3 PHILIDOR_COMMIT=c0ffee; machine tar-aarch64; readme tar")
+    assert "@" not in readme and "aarch64" in readme and "x86" not in readme, readme
     licences = [(ROOT / "LICENSE").read_text(encoding="utf-8"), "Copyright 2020 Somebody"]
     done = subprocess.run([sys.executable, ROOT / "packaging/common_licences.py"], input="\n".join(licences), check=True,
                           capture_output=True, text=True).stdout
