@@ -444,8 +444,10 @@ mod tests {
         desk.begin(game("1. e4 e5 *"), 1000).unwrap();
         desk.begin(game("1. d4 *"), 1000).unwrap();
         wait_for(&desk, |view| view["total"] == 2).await;
+        assert_eq!(desk.running_on(), Some(1), "so no other board's review begins");
         desk.stop();
         let view = wait_for(&desk, |view| view["running"] == false).await;
+        assert_eq!(desk.running_on(), None);
         assert!(view["notice"].as_str().unwrap().contains("stopped"));
         assert!(ReviewDesk::new(None).begin(game("1. e4 *"), 1000).is_err());
     }
