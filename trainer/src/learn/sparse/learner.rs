@@ -76,14 +76,14 @@ impl SparseLearner {
     }
 
     /// Steps on mean policy loss + mean value loss and returns the losses before it. If no sample has a policy weight,
-    /// the policy stays unchanged.
+    /// the policy stays unchanged (weight decay too leaves it alone); if none has a value weight, the value does.
     pub fn step(&mut self, batch: &SparseBatch, rate: f32) -> SparseTally {
         let (tally, shared) = self.pass.run(&self.network, batch, true, self.threads);
         self.steps += 1;
         let step = self.adam.step(self.steps, rate);
         self.update_tables(batch, &step);
         if let Some(shared) = shared {
-            self.update_shared(&shared, batch.has_policies(), &step);
+            self.update_shared(&shared, batch, &step);
         }
         tally
     }
@@ -107,7 +107,10 @@ impl SparseLearner {
         let [moves_a, moves_b, features] = &indices[..] else { unreachable!("three tables") };
         let network = &mut self.network;
         let mut tasks = Vec::new();
-        let mut tables = vec![(&mut network.value_embedding, features, Gradient::Sum(&pass.value))];
+        let mut tables = Vec::new();
+        if batch.has_values() {
+            tables.push((&mut network.value_embedding, features, Gradient::Sum(&pass.value)));
+        }
         if batch.has_policies() {
             tables.extend([
                 (&mut network.rows_a, moves_a, Gradient::Weighted(&pass.hidden)),
@@ -125,10 +128,13 @@ impl SparseLearner {
         });
     }
 
-    fn update_shared(&mut self, shared: &SharedGradients, has_policies: bool, step: &SparseAdamStep) {
+    fn update_shared(&mut self, shared: &SharedGradients, batch: &SparseBatch, step: &SparseAdamStep) {
         let network = &mut self.network;
-        if has_policies {
+        if batch.has_policies() {
             network.policy_bias.update(&shared.policy_bias, step);
+        }
+        if !batch.has_values() {
+            return;
         }
         let pairs: [(&mut SparseTensor, &[f32]); 5] = [
             (&mut network.value_bias, &shared.value_bias),

@@ -194,6 +194,10 @@ impl SparseBatch {
         self.totals[0] > 0.0
     }
 
+    pub fn has_values(&self) -> bool {
+        self.totals[1] > 0.0
+    }
+
     #[inline(always)]
     pub fn features(&self, sample: usize) -> &[u16] {
         &self.features[self.feature_at[sample] as usize..self.feature_at[sample + 1] as usize]

@@ -213,6 +213,29 @@ fn where_no_policy_counts_the_value_learns_the_same_and_the_policy_stays() {
 }
 
 #[test]
+fn where_no_value_counts_the_policy_learns_the_same_and_the_value_stays() {
+    let with = samples(&SMALL, 90, 1).batch(0..90);
+    let mut without = with.clone();
+    without.value_weight.fill(0.0);
+    without.totals[1] = 0.0;
+    let adam = SparseAdam { weight_decay: 0.1, lazy: false, ..SparseAdam::default() };
+    let start = SparseModel::new(SMALL, 2);
+    let learn = |batch: &SparseBatch| {
+        let mut learner = SparseLearner::new(start.clone(), adam, 2);
+        for _ in 0..3 {
+            learner.step(batch, 0.01);
+        }
+        learner.network
+    };
+    let (both, policy) = (learn(&with), learn(&without));
+    for ((both, policy), start) in both.tensors().iter().zip(policy.tensors()).zip(start.tensors()) {
+        let is_value = policy.name.starts_with("value");
+        assert_eq!(policy.w == start.w, is_value, "{}", policy.name);
+        assert!(is_value || both.w == policy.w, "{}", policy.name);
+    }
+}
+
+#[test]
 fn a_few_hundred_samples_are_memorised() {
     let shape = SparseShape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16 };
     let mut rng = fastrand::Rng::with_seed(5);
