@@ -23,7 +23,7 @@ for aarch64) into target/packages, with SHA256SUMS:
   source   philidor-VERSION-source.tar.gz          the source of the others, as the GPL wants it
 
 VERSION is that of Cargo.toml with the commit's time and name, as in
-0.1.0+20261126193807.gd36009e7a2c1: a newer build replaces an older one. --version prints it.
+0.2.0+20261126193807.gd36009e7a2c1: a newer build replaces an older one. --version prints it.
 
 The maintainer of deb and wheel is DEBFULLNAME with the address DEBEMAIL. Without DEBEMAIL the
 wheel has no address, and the deb, which must have one, the address of the commit's author.

@@ -66,11 +66,11 @@ def versions():
             said = subprocess.run([clone / "scripts/package.sh", "--version"], check=True, capture_output=True, text=True)
             found.append(said.stdout.strip())
         first, second, changed = found
-        assert first.startswith("0.1.0+20300317174640.g") and changed == f"{second}.dirty", found
+        assert first.startswith("0.2.0+20300317174640.g") and changed == f"{second}.dirty", found
         newer(first, second)
         newer(second, changed)
         newer(shell("scripts/try_packages.sh", f"older {second}"), second)
-        assert shell("scripts/try_packages.sh", f"older {second}-1").startswith("0.1.0+20300317174640.g")
+        assert shell("scripts/try_packages.sh", f"older {second}-1").startswith("0.2.0+20300317174640.g")
 
 
 def newer(old, new):
