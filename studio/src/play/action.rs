@@ -141,7 +141,7 @@ pub(super) enum Request {
     Headlines(Answer<Vec<Headline>>),
     Tree(Vec<String>, Answer<TreeView>),
     Look(Option<u32>, Answer<PositionView>),
-    Annotate(ReviewedGame, Answer<bool>),
+    Annotate(Box<ReviewedGame>, Answer<bool>),
     /// Another name in the library.
     Rename(String, String, Answer<()>),
     Close(Answer<()>),
@@ -207,6 +207,6 @@ impl TableHandle {
     /// Keeps the marks, remarks and better lines of a review in the game. False if the game has changed since it was
     /// read, also in its comments or variations: nothing is kept then.
     pub async fn annotate(&self, annotated: ReviewedGame) -> Result<bool, ActionError> {
-        self.ask(|answer| Request::Annotate(annotated, answer)).await
+        self.ask(|answer| Request::Annotate(Box::new(annotated), answer)).await
     }
 }
