@@ -270,7 +270,10 @@ fn values_that_have_no_sense_are_refused_by_option() {
         ("--min-popularity 500", "500 is not in -100..=100"),
         ("--name a/b", "a name, not a path: --out is the folder"),
         ("--name=", "--name"),
-        ("--min-elo 2500 --max-elo 100", "--min-elo 2500 is above --max-elo 100: no game would be kept"),
+        (
+            "--min-elo 2500 --max-elo 100",
+            "--min-elo 2500 is above --max-elo 100: no rated game would be kept",
+        ),
         ("--min-plies 9 --max-plies 8", "--min-plies 9 is above --max-plies 8"),
     ] {
         let line: Vec<&str> =
@@ -316,8 +319,12 @@ fn no_command_replaces_what_it_reads() {
         assert!(said.contains("would be replaced, but is read"), "{arguments:?}: {said}");
         assert!(std::fs::read(read).expect("it is there") == before, "{arguments:?}");
     }
-    let same = trainer(&["export", "--checkpoint", &config, "--out", &by, "--weights", &by]);
-    assert!(String::from_utf8_lossy(&same.stderr).contains("--out and --weights name the same file"));
+    let integers = std::path::Path::new(&by).with_extension("int8.onnx").display().to_string();
+    for weights in [&by, &integers, &folder.path("./by")] {
+        let same = trainer(&["export", "--checkpoint", &config, "--out", &by, "--weights", weights]);
+        let said = String::from_utf8_lossy(&same.stderr);
+        assert!(said.contains("--weights would replace "), "{weights}: {said}");
+    }
     let file = trainer(&["import", &pgn, "--out", &pgn]);
     assert!(
         String::from_utf8_lossy(&file.stderr)

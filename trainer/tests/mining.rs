@@ -239,15 +239,17 @@ fn an_interrupted_run_is_resumed_with_the_same_result() {
 }
 
 #[test]
-fn a_book_is_no_pipe() {
+#[cfg(unix)]
+fn what_is_read_twice_is_no_pipe() {
     let folder = Folder::new();
-    let pipe = folder.at("book");
-    assert!(Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
-    assert!(
-        folder
-            .fail(&format!("{MINE} --book book"))
-            .contains("book: mine reads its book twice; write it to a file")
-    );
+    assert!(Command::new("mkfifo").arg(folder.at("pipe")).status().expect("coreutils").success());
+    for (option, file) in [("--book", "pipe"), ("--from-games", "pipe"), ("--from-games", "-")] {
+        let said = folder.fail(&format!("{MINE} {option} {file}"));
+        assert!(
+            said.contains(&format!("{file}: mine reads its files twice; write it to a file first")),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -7,6 +7,9 @@ use anyhow::{Context, ensure};
 use engine::base::files::{NamedTempFile, can_write_aside};
 pub(crate) use engine::base::files::{persist, temporary};
 
+/// As a name of a file to read.
+pub const STANDARD_INPUT: &str = "-";
+
 /// On an error an existing file stays unchanged.
 pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| Ok(file.as_file_mut().write_all(bytes)?))
@@ -29,7 +32,10 @@ pub fn write_with<T>(
 /// Fails before the work if the file that it makes could not be written in the end, or would replace one that it reads.
 pub fn check_output(path: &Path, inputs: impl IntoIterator<Item: AsRef<Path>>) -> anyhow::Result<()> {
     let (shown, real) = (path.display(), path.canonicalize().ok());
-    let is_same = |input: &Path| real.is_some() && input.canonicalize().ok() == real;
+    let is_same = |input: &Path| {
+        let input = if input == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { input };
+        real.is_some() && input.canonicalize().ok() == real
+    };
     let is_read = inputs.into_iter().any(|input| is_same(input.as_ref()));
     ensure!(!is_read, "{shown} would be replaced, but is read: name another file to write");
     ensure!(!path.is_dir(), "cannot write {shown}: it is a folder; name a file");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-pub const STANDARD_INPUT: &str = "-";
+use super::files::STANDARD_INPUT;
 
 /// Whether the program is to end.
 pub type Stopping<'a> = &'a (dyn Fn() -> bool + Sync);

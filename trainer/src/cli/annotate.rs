@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_MULTIPV, MAX_SECONDS};
 use crate::data::datagen::{Annotate, DAMAGED, DatagenSummary, run_tasks};
 use crate::data::dataset::Store;
-use crate::data::import::{ReadReport, is_regular};
+use crate::data::import::{ReadReport, is_stream};
 use crate::data::record::EvalSide;
 use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
@@ -75,8 +75,7 @@ impl AnnotateArgs {
         if let Some(folder) = self.files.iter().find(|file| file.is_dir()) {
             bail!("{}: it is a folder: name files of games in it", folder.display());
         }
-        let is_stream = |file: &&PathBuf| **file == Path::new("-") || (file.exists() && !is_regular(file));
-        if let Some(file) = self.files.iter().find(is_stream) {
+        if let Some(file) = self.files.iter().find(|file| is_stream(file)) {
             bail!("{}: annotate reads its files twice; write the games to a file first", file.display());
         }
         for file in &self.files {

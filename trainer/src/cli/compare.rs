@@ -44,8 +44,9 @@ pub struct CompareArgs {
 
 impl CompareArgs {
     pub fn run(&self) -> Result<()> {
-        let stop = interrupt::flag()?;
         let plan = ComparisonPlan::read(&self.plan)?;
+        // Until here a signal ends the program: the plan may be a pipe.
+        let stop = interrupt::flag()?;
         let own = OwnWork {
             threads: worker_count(self.workers),
             folder: self.out.join("units"),

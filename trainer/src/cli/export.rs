@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::{ArgAction, Args};
@@ -56,6 +56,12 @@ fn scale(text: &str) -> Result<f32, String> {
     factor.ok_or_else(|| "a factor from 0.1 to 10".to_owned())
 }
 
+/// The file that a path names, existing or not: links and different spellings of a folder agree.
+fn place(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+}
+
 impl ExportArgs {
     /// The file is loaded as by the engine, which checks card, shapes and golden outputs.
     pub fn run(&self) -> Result<()> {
@@ -67,7 +73,10 @@ impl ExportArgs {
             make_folder_of(out)?;
             check_output(out, read.clone())?;
         }
-        ensure!(self.weights.as_ref() != Some(&self.out), "--out and --weights name the same file");
+        for out in [&self.out, &integers] {
+            let is_replaced = self.weights.as_ref().is_some_and(|weights| place(weights) == place(out));
+            ensure!(!is_replaced, "--weights would replace {}: name another file", out.display());
+        }
         if SparseCheckpoint::recognises(&self.checkpoint) {
             sparse::export(self)
         } else {

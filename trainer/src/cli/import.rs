@@ -24,8 +24,8 @@ use crate::data::record::{EvalCounts, EvalSide};
 #[derive(Args, Debug)]
 #[command(
     after_help = "Moves are read as python-chess and pgn-extract read them; a game with a word that is no move is \
-    left out and named with its line. A game may have 64 MiB. The status is 1 if a file is damaged, though what was read \
-    before is kept.\n\n\
+    left out and named with its line, and so are the lines that a comment without its end brace hides. A \
+    game may have 64 MiB. The status is 1 if a file is damaged, though what was read before is kept.\n\n\
     Examples:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
     curl URL | philidor-trainer import - --name archive --evals after\n  \
     philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80"
@@ -113,13 +113,13 @@ impl ImportArgs {
 
     fn import(&self, stop: &AtomicBool) -> anyhow::Result<(ReadReport, usize)> {
         let bounds = [
-            ("elo", usize::from(self.min_elo), usize::from(self.max_elo)),
-            ("plies", self.min_plies, self.max_plies),
+            ("elo", "rated game", usize::from(self.min_elo), usize::from(self.max_elo)),
+            ("plies", "game", self.min_plies, self.max_plies),
         ];
-        for (what, least, most) in bounds {
+        for (what, games, least, most) in bounds {
             ensure!(
                 least <= most,
-                "--min-{what} {least} is above --max-{what} {most}: no game would be kept"
+                "--min-{what} {least} is above --max-{what} {most}: no {games} would be kept"
             );
         }
         let mut options = ReadOptions {

@@ -41,6 +41,7 @@ impl LrFinderArgs {
             "--from must be positive, --to larger than --from, and --steps at least 2"
         );
         check_output(&self.out, [&self.trial.config])?;
+        figure::check_name(&self.out)?;
         let config = self.trial.config()?;
         let progress = StepsProgress::new(self.steps);
         let made = Cell::new(0);

@@ -18,7 +18,7 @@ use crate::data::datagen::{
     run_tasks,
 };
 use crate::data::dataset::Store;
-use crate::data::import::is_regular;
+use crate::data::import::is_stream;
 
 /// Bounds a tree's memory, and how long Ctrl-C waits.
 const MAX_TREE_PATHS: u64 = 10_000;
@@ -111,10 +111,8 @@ impl MineArgs {
             None => FirstPositions::Initial,
         };
         let rules = StartRules { first, random_plies: self.random_plies, careless: self.careless };
-        if let Some(book) =
-            self.book.as_ref().filter(|book| book.exists() && !book.is_dir() && !is_regular(book))
-        {
-            bail!("{}: mine reads its book twice; write it to a file first", book.display());
+        if let Some(file) = self.book.iter().chain(&self.from_games).find(|file| is_stream(file)) {
+            bail!("{}: mine reads its files twice; write it to a file first", file.display());
         }
         let book = self.book.as_deref().map_or(Ok(String::new()), name_and_hash)?;
         let starts = StartPositions::new(rules, self.seed)?;

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::interrupt;
-use crate::base::files::{file_name, make_folder_of, temporary, write_with};
+use crate::base::files::{check_output, file_name, make_folder_of, write_with};
 use crate::play::units::{HashedFiles, Unit, UnitTask};
 
 /// Do one unit of work of `rl --inbox`, `annotate --inbox` or `compare --inbox`: games of self-play, pairs of a match,
@@ -30,14 +30,14 @@ pub struct WorkArgs {
 
 impl WorkArgs {
     pub fn run(&self) -> Result<()> {
-        let stop = interrupt::flag()?;
         let unit = Unit::read(&self.unit)?;
+        // Until here a signal ends the program: the unit may be a pipe.
+        let stop = interrupt::flag()?;
         let beside = || self.unit.parent().unwrap_or(Path::new("")).join("files");
         let files = HashedFiles::new(self.files.clone().unwrap_or_else(beside), false);
         let task = UnitTask::load(&unit, &files).with_context(|| unit.name())?;
         make_folder_of(&self.out)?;
-        // Known before the work is done.
-        temporary(&self.out).with_context(|| format!("cannot write {}", self.out.display()))?;
+        check_output(&self.out, [&self.unit])?;
         // In the result's folder, which has room for the games.
         let folder =
             self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -47,7 +47,7 @@ impl WorkArgs {
         let Some(file) = task.finish(&unit, aside.path(), &bar, &stop).with_context(|| unit.name())? else {
             bail!("stopped; there is no result");
         };
-        write_with(&self.out, |out| Ok(std::io::copy(&mut File::open(&file)?, out)?))?;
+        write_with(&self.out, |out| Ok(std::io::copy(&mut File::open(&file)?, out.as_file_mut())?))?;
         say!("{}", unit.name());
         Ok(())
     }

@@ -39,7 +39,8 @@ pub fn rl_keys(preset: RlPreset, overrides: &[String]) -> Result<Vec<KeyRow>> {
 }
 
 fn rows<T: JsonSchema + Serialize>(config: &T) -> Result<Vec<KeyRow>> {
-    Ok(rows_of::<T>(&serde_json::to_value(config)?))
+    // By way of text, which has a number of 32 bits as it was written: 0.1.
+    Ok(rows_of::<T>(&serde_json::from_str(&serde_json::to_string(config)?)?))
 }
 
 fn rows_of<T: JsonSchema>(config: &Value) -> Vec<KeyRow> {
@@ -143,7 +144,7 @@ mod tests {
         }
         let rows = train_keys(TrainPreset::First, &["lr=0.25".to_owned()]).unwrap();
         assert_eq!(find(&rows, "lr").value, 0.25);
-        assert_eq!(find(&rows, "adam.weight_decay").value, 0.1_f32 as f64);
+        assert_eq!(find(&rows, "adam.weight_decay").value, 0.1);
         assert!(find(&rows, "model.policy").meaning.contains("a multiple of 128"));
         assert!(find(&rows, "schedule").choices.contains(&"plateau".to_owned()));
         let rows = train_keys(TrainPreset::Chesstrm, &[]).unwrap();

@@ -1,5 +1,5 @@
 use std::fmt::Display;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,8 @@ pub(super) struct Checks<'a> {
 impl Checks<'_> {
     pub fn on_stderr() -> Checks<'static> {
         let is_terminal = std::io::stderr().is_terminal();
-        let checks = Checks::said_by((!is_terminal).then_some(&|line| eprintln!("{line}")));
+        let checks =
+            Checks::said_by((!is_terminal).then_some(&|line| _ = writeln!(std::io::stderr(), "{line}")));
         if is_terminal {
             checks.bar.enable_steady_tick(TICK);
         }

@@ -68,10 +68,22 @@ pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError
     } else {
         write!(out, "{}", report::text(&diagnosis))?;
         if config.write && diagnosis.written.is_none() {
-            writeln!(out, "\nWritten: nothing, because no network here has two precisions")?;
+            writeln!(out, "\nWritten: nothing, because {}", diagnosis.why_unwritten())?;
         }
     }
     Ok(())
+}
+
+impl Diagnosis {
+    fn why_unwritten(&self) -> &'static str {
+        if self.onnx_runtime.error.is_some() {
+            "ONNX Runtime does not load"
+        } else if !self.measured.skipped.is_empty() || !self.measured.failed.is_empty() {
+            "not every network was measured"
+        } else {
+            "no network here has two precisions"
+        }
+    }
 }
 
 fn diagnose(config: DoctorConfig, deadline: Instant, checks: &Checks<'_>) -> Result<Diagnosis, DoctorError> {

@@ -15,8 +15,9 @@ use thiserror::Error;
 use super::chunk::Chunk;
 use super::{FORMAT, VERSION};
 use crate::base::files;
+use crate::base::files::STANDARD_INPUT;
 use crate::base::lock::InUse;
-use crate::base::stream::{STANDARD_INPUT, Stream};
+use crate::base::stream::Stream;
 use crate::data::record::SearchColumns;
 
 /// Entries per compressed block, the unit of decompression.

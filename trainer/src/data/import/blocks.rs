@@ -14,7 +14,8 @@ use engine::chess::pgn::{
 use engine::chess::puzzles::PuzzleColumns;
 use memchr::{memchr, memchr_iter, memrchr};
 
-use crate::base::stream::{STANDARD_INPUT, Stopping, Stream};
+use crate::base::files::STANDARD_INPUT;
+use crate::base::stream::{Stopping, Stream};
 
 /// Bytes per block: hundreds of games, to amortise the overhead.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -65,6 +66,11 @@ fn explained(head: &[u8]) -> Option<&'static str> {
 }
 
 /// Neither a pipe nor standard input, so that it can be read again.
+/// Whether it can be read only once.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT) || (path.exists() && !path.is_dir() && !is_regular(path))
+}
+
 pub(crate) fn is_regular(path: &Path) -> bool {
     path != Path::new(STANDARD_INPUT) && path.metadata().is_ok_and(|metadata| metadata.is_file())
 }

@@ -6,7 +6,7 @@ mod puzzles;
 mod reader;
 
 pub use blocks::Compression;
-pub(crate) use blocks::{is_regular, read_text};
+pub(crate) use blocks::{is_regular, is_stream, read_text};
 pub(crate) use pgn::start_position;
 pub use pgn::{BrokenGame, Exclusion, GameError};
 pub(crate) use reader::games_of_text;

@@ -1,7 +1,7 @@
 //! One thread decompresses and splits files, others replay games; the order is kept.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -249,15 +249,17 @@ fn read_files(
         };
         loop {
             if stopping() {
+                // A file can be read again, a stream cannot.
+                if !blocks::is_regular(path) {
+                    send_complete(&mut blocks, number, work);
+                }
                 return;
             }
             let sent = match blocks.next() {
                 Ok(Some(block)) => work.send((number, block)).is_ok(),
                 Ok(None) => break,
                 Err(_) if stopping() => {
-                    let games = blocks.complete_games();
-                    // Nothing receives it if enough games were read.
-                    games.map(|block| work.send((number, block)));
+                    send_complete(&mut blocks, number, work);
                     return;
                 }
                 Err(error) => done.send((number, Done::Damaged { file, why: error.to_string() })).is_ok(),
@@ -267,6 +269,13 @@ fn read_files(
             }
             number += 1;
         }
+    }
+}
+
+fn send_complete<R: Read>(blocks: &mut TextBlocks<R>, number: u64, work: &Sender<(u64, TextBlock)>) {
+    if let Some(games) = blocks.complete_games() {
+        // Nothing receives it if enough games were read.
+        _ = work.send((number, games));
     }
 }
 

@@ -53,10 +53,15 @@ pub struct Panel {
     pub curves: Vec<Curve>,
 }
 
-/// Writes the panels in rows of `columns`. The file name must end in `.svg`.
-pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<()> {
+pub fn check_name(path: &Path) -> Result<()> {
     let is_svg = path.extension().is_some_and(|extension| extension == "svg");
     ensure!(is_svg, "{}: pictures are SVG: give a name that ends in .svg", path.display());
+    Ok(())
+}
+
+/// Writes the panels in rows of `columns`. The file name must end in `.svg`.
+pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<()> {
+    check_name(path)?;
     write_file(path, svg(panels, columns.max(1)).as_bytes())
 }
 
