@@ -49,7 +49,6 @@
  * @property {string | null} notice
  * @property {boolean} stalled
  * @property {boolean} is_final the last position ends the game by the rules
- * @property {boolean} at_stake it was played here and can be played on
  * @property {string | null} name of its file in the library
  * @property {Hint | null} hint for the last position
  * @property {Engine[]} engines
@@ -128,7 +127,7 @@
  *
  * @typedef {object} Match
  * @property {string | null} name that a person gave it
- * @property {'playing' | 'finishing' | 'suspended' | 'ended'} phase
+ * @property {'playing' | 'finishing' | 'ended'} phase
  * @property {Order} order
  * @property {Sprt | null} sprt
  * @property {Standing} standing of the first engine

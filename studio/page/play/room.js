@@ -440,7 +440,7 @@ export class PlayRoom {
     const path = game ? this.#looking.tree.path(this.#looking.node) : [];
     const recorded = (/** @type {Side} */ side) => recordedClock(path, game?.first_ply ?? 0, side);
     return html`
-      <div class="table" data-game=${game ? `${game.id} ${game.number}` : nothing} data-revision=${game?.revision ?? nothing} data-at-stake=${game?.at_stake ?? nothing}>
+      <div class="table" data-game=${game ? `${game.id} ${game.number}` : nothing} data-revision=${game?.revision ?? nothing}>
         <div class="sides">
           ${playerStrip(game, top, fen, since, recorded(top))}
           <div class="boards">

@@ -224,8 +224,8 @@ export class TrainRoom {
 
   #draw() {
     if (!this.#isShown) return;
-    const help = html`<p>No training run is followed. Start the studio with <code>--run</code> and the run's folder, as in
-      <code>philidor-studio --run runs/first</code>, or with a folder in which runs are started:
+    const help = html`<p>There is no training run yet. The studio follows the runs that it is started with, as in
+      <code>philidor-studio --run runs/first</code>, and those in its folder for runs, where the page starts new ones:
       <code>philidor-studio --runs runs</code>.</p>`;
     const boards = this.#runs[this.#chosen]?.boards ?? [];
     render(html`

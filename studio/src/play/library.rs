@@ -50,10 +50,6 @@ impl Library {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn has(&self, name: &str) -> bool {
-        self.path(name).is_ok_and(|path| path.exists())
-    }
-
     /// Names come from the page, so they may not leave the folder.
     fn path(&self, name: &str) -> Result<PathBuf, ActionError> {
         let is_plain = |c: char| !c.is_control() && !r#"/\:*?"<>|"#.contains(c);

@@ -143,7 +143,7 @@ impl Session {
         self.revision
     }
 
-    /// Whether replacing the game needs a confirmation.
+    /// It was played here and can be played on, so no other game takes its board.
     pub fn is_at_stake(&self) -> bool {
         self.is_played && self.end.is_none() && self.game.ply() > 0
     }

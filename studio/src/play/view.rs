@@ -126,7 +126,6 @@ pub struct TableView {
     pub stalled: bool,
     /// The last position ends the game by the rules.
     pub is_final: bool,
-    pub at_stake: bool,
     /// Of the game's file in the library.
     pub name: Option<String>,
     /// For the last position.
@@ -211,7 +210,6 @@ impl TableView {
             notice: None,
             stalled: false,
             is_final: game.end().is_some(),
-            at_stake: session.is_at_stake(),
             name: session.name.clone(),
             hint: None,
         }

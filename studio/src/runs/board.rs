@@ -171,7 +171,7 @@ impl RunBoard {
     pub fn act(&self, id: usize, command: RunCommand) -> Result<(), ActionError> {
         let runs = self.lock();
         let none = || {
-            ActionError::Invalid("There is no such run: the server follows those named with --run.".into())
+            ActionError::Invalid("There is no such run: the server follows those of --run and --runs.".into())
         };
         let run = runs.get(id).ok_or_else(none)?;
         let active = run.modified().max(run.live().modified());

@@ -56,7 +56,7 @@ pub(super) async fn curves(
 }
 
 fn no_run() -> Response {
-    refuse(StatusCode::NOT_FOUND, "There is no such run: the server follows those named with --run.")
+    refuse(StatusCode::NOT_FOUND, "There is no such run: the server follows those of --run and --runs.")
 }
 
 pub(super) async fn run_details(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
