@@ -138,6 +138,8 @@ export class PlayRoom {
   /** @param {BoardSummary[]} list */
   receiveList(list) {
     this.#boards.receive(list);
+    const open = new Set(list.map(({ board }) => board)).add(this.#boards.here ?? 0);
+    for (const board of this.#seen.keys()) if (!open.has(board)) this.#seen.delete(board);
     if (!this.#root.hidden) this.enter(boardIn(location.hash));
   }
 

@@ -6,7 +6,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, watch};
 
@@ -34,6 +34,9 @@ const LINGER: Duration = Duration::from_secs(30);
 /// Folder of the boards that were closed.
 const CLOSED: &str = "closed";
 
+/// Closed boards that are kept at a start, the newest.
+const MOST_CLOSED: usize = 100;
+
 #[derive(Default)]
 struct Open {
     tables: BTreeMap<u32, TableHandle>,
@@ -46,6 +49,8 @@ pub struct OpenBoards {
     around: Around,
     folder: Arc<Path>,
     open: Arc<Mutex<Open>>,
+    /// One command is done after the other: between looking for a game and opening it no other tab opens it.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl std::fmt::Debug for OpenBoards {
@@ -81,7 +86,7 @@ impl OpenBoards {
             wanted: Arc::default(),
             linger,
         };
-        let open = OpenBoards { around, folder: folder.into(), open: Arc::default() };
+        let open = OpenBoards { around, folder: folder.into(), open: Arc::default(), turn: Arc::default() };
         let (saved, notice) = open.read_all();
         for (id, opened) in saved {
             open.begin(id, Opened { notice: notice.clone(), ..opened });
@@ -118,6 +123,7 @@ impl OpenBoards {
 
     /// Returns the board on which a game was opened.
     pub async fn act(&self, command: BoardCommand) -> Result<Option<u32>, ActionError> {
+        let _turn = self.turn.lock().await;
         let library = self.library();
         match command {
             BoardCommand::New(new) => {
@@ -160,6 +166,7 @@ impl OpenBoards {
 
     /// Opens the first game of a file.
     pub async fn load(&self, file: PgnFile, here: Option<u32>) -> Result<u32, ActionError> {
+        let _turn = self.turn.lock().await;
         let notice = file.broken.first().map(|why| {
             let count = file.broken.len();
             format!("Games that cannot be read are left out, {count} in all: {why}.")
@@ -238,15 +245,34 @@ impl OpenBoards {
         let wrong = |error: SavedError| not_now(format!("Board {id} cannot be read: {error}."));
         let none = || not_now(format!("There is no board {id} any more: its game may be in Games."));
         let opened = read(&self.closed(id)).map_err(wrong)?.ok_or_else(none)?;
-        // Its game may have been opened from the library meanwhile, or renamed there.
+        // Its game may have been opened from the library meanwhile.
         let name = opened.session.name.as_deref();
         if let Some(other) = name.and_then(|name| self.around.list.with_game(name)) {
             return Ok(other);
         }
+        let opened = self.as_in_library(opened);
         self.make_room().await?;
-        self.rename(&self.closed(id), &self.path(id))?;
+        let saved = SavedGame::of(&opened.session, opened.analysts.clone(), Instant::now());
+        let unsaved = |error| not_now(format!("Board {id} cannot be opened: {error}."));
+        saved.write(&self.path(id)).map_err(unsaved)?;
+        let _ = std::fs::remove_file(self.closed(id));
         self.begin(id, opened);
         Ok(id)
+    }
+
+    /// The game as it was played on since its board was closed. If the file of its name is gone, or has another game by
+    /// now, this one gets a new name with its next move.
+    fn as_in_library(&self, mut opened: Opened) -> Opened {
+        let Some(name) = opened.session.name.take() else { return opened };
+        let kept = self.library().read(&name).ok().and_then(|saved| saved.session().ok());
+        let game = opened.session.game();
+        let goes_on = |kept: &Session| {
+            kept.game().start() == game.start() && kept.game().moves().starts_with(game.moves())
+        };
+        if let Some(session) = kept.filter(goes_on) {
+            opened.session = Session { name: Some(name), ..session };
+        }
+        opened
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), ActionError> {
@@ -268,6 +294,10 @@ impl OpenBoards {
         let ids = numbers(&self.folder, true);
         let all = numbers(&self.folder, false).into_iter().chain(numbers(&self.folder.join(CLOSED), false));
         self.lock().next = all.max().map_or(1, |last| last.saturating_add(1));
+        let closed = numbers(&self.folder.join(CLOSED), true);
+        for id in closed.iter().rev().skip(MOST_CLOSED) {
+            let _ = std::fs::remove_file(self.closed(*id));
+        }
         let (mut boards, mut notices) = (Vec::new(), Vec::new());
         for id in ids {
             match read(&self.path(id)) {

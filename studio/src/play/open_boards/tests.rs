@@ -89,10 +89,15 @@ async fn wait_for_text(boards: &Boards, name: &str, is_so: &mut impl FnMut(&Valu
 }
 
 fn start(folder: &tempfile::TempDir, roster: Roster) -> Seen {
+    let seen = start_unseen(folder, roster);
+    seen.show(&(1..30).collect::<Vec<u32>>());
+    seen
+}
+
+/// No tab shows a board.
+fn start_unseen(folder: &tempfile::TempDir, roster: Roster) -> Seen {
     let (state, library) = (folder.path().join("boards"), folder.path().join("games"));
-    let boards = Boards::default();
-    boards.show((1..30).flat_map(names).collect());
-    let open = OpenBoards::start_with(roster, state, library, boards, Duration::ZERO);
+    let open = OpenBoards::start_with(roster, state, library, Boards::default(), Duration::ZERO);
     let board = open.lock().tables.keys().next().copied().unwrap();
     Seen { open, board: Cell::new(board) }
 }
@@ -554,4 +559,83 @@ async fn boards_at_rest_make_room_and_games_keep_theirs() {
     assert!(table.table(1).is_err(), "only a loaded game was there");
     do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
     assert!(do_it(&table, new).await.is_err(), "all are being played");
+}
+
+fn between_persons() -> Value {
+    json!({"do": "new", "white": {"kind": "person"}, "black": {"kind": "person"}})
+}
+
+#[tokio::test]
+async fn a_board_that_is_opened_again_takes_its_game_as_it_was_played_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "e7e5");
+    do_it(&table, between_persons()).await.unwrap();
+    do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
+    let name = wait_for(&table, |view| plies(view) == 1).await["name"].clone();
+    let close = async |board: u32| do_it(&table, json!({"do": "close", "board": board})).await.unwrap();
+    let reopen = async || do_it(&table, json!({"do": "reopen", "board": 2})).await.unwrap();
+    close(2).await;
+    do_it(&table, json!({"do": "open", "name": name})).await.unwrap();
+    do_it(&table, json!({"do": "move", "text": "e5"})).await.unwrap();
+    assert_eq!(table.board.get(), 3);
+    close(3).await;
+    reopen().await;
+    let view = wait_for(&table, |_| true).await;
+    assert_eq!((table.board.get(), plies(&view), &view["name"]), (2, 2, &name));
+    close(2).await;
+    // The file of that name is gone: the game does not come back under it.
+    do_it(&table, json!({"do": "rename", "name": name, "to": "Mine"})).await.unwrap();
+    reopen().await;
+    let view = wait_for(&table, |_| true).await;
+    assert_eq!((plies(&view), &view["name"]), (2, &Value::Null));
+    let second = start(&folder, Roster::new(None, vec![engine("shell", "")]).unwrap());
+    assert_eq!(wait_for(&second.at(2), |_| true).await["name"], Value::Null, "nor after a restart");
+    do_it(&table, json!({"do": "move", "text": "Nf3"})).await.unwrap();
+    let plies_of = |game: LibraryGame| (game.name == "Mine", game.headline.plies);
+    let mut games: Vec<_> = table.games().into_iter().map(plies_of).collect();
+    games.sort_unstable();
+    assert_eq!(games, [(false, 3), (true, 2)]);
+    // Another game has the name by now.
+    let name = wait_for(&table, |view| plies(view) == 3).await["name"].clone();
+    close(2).await;
+    do_it(&table, json!({"do": "delete", "name": name})).await.unwrap();
+    do_it(&table, between_persons()).await.unwrap();
+    do_it(&table, json!({"do": "move", "text": "d4"})).await.unwrap();
+    do_it(&table, json!({"do": "rename", "name": wait_for(&table, |_| true).await["name"], "to": name}))
+        .await
+        .unwrap();
+    close(table.board.get()).await;
+    reopen().await;
+    do_it(&table, json!({"do": "move", "text": "Nc6"})).await.unwrap();
+    let other = table.library().read(name.as_str().unwrap()).unwrap().session().unwrap();
+    assert_eq!(other.game().moves()[0].san, "d4");
+}
+
+#[tokio::test]
+async fn two_tabs_that_open_a_game_at_once_have_one_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "e7e5");
+    do_it(&table, between_persons()).await.unwrap();
+    do_it(&table, json!({"do": "move", "text": "e4"})).await.unwrap();
+    let name = wait_for(&table, |view| plies(view) == 1).await["name"].clone();
+    do_it(&table, between_persons()).await.unwrap();
+    do_it(&table, json!({"do": "close", "board": 2})).await.unwrap();
+    let open = |here: u32| {
+        let command = json!({"do": "open", "name": name, "here": here});
+        table.open.act(serde_json::from_value(command).unwrap())
+    };
+    let (one, other) = tokio::join!(open(1), open(3));
+    assert_eq!((one.unwrap(), other.unwrap()), (Some(1), Some(1)));
+}
+
+#[tokio::test]
+async fn only_the_newest_closed_boards_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let closed = folder.path().join("boards/closed");
+    std::fs::create_dir_all(&closed).unwrap();
+    let path = |id: usize| closed.join(format!("{id}.json"));
+    (1..=MOST_CLOSED + 2).for_each(|id| std::fs::write(path(id), "{}").unwrap());
+    let table = table(&folder, "e7e5");
+    assert_eq!([1, 2, 3, MOST_CLOSED + 2].map(|id| path(id).exists()), [false, false, true, true]);
+    assert_eq!(table.board.get() as usize, MOST_CLOSED + 3);
 }
