@@ -55,7 +55,7 @@
  * @property {Level[]} levels the weakest first
  *
  * @typedef {{engines: Engine[], levels: Level[]}} KnownEngines which are the same for all boards
- * @typedef {{board: number, white: string, black: string, moves: number, state: 'your_move' | 'thinking' | 'stalled' | 'loaded' | 'over',
+ * @typedef {{board: number, white: string, black: string, moves: number, state: 'your_move' | 'thinking' | 'suspended' | 'stalled' | 'loaded' | 'over',
  *   result: string | null, name: string | null}} BoardSummary `moves` in plies
  * @typedef {{white: string, black: string, result: string, date: string, event: string, opening: string,
  *   plies: number}} Headline of a game in a file
@@ -127,7 +127,7 @@
  *
  * @typedef {object} Match
  * @property {string | null} name that a person gave it
- * @property {'playing' | 'finishing' | 'ended'} phase
+ * @property {'playing' | 'finishing' | 'suspended' | 'ended'} phase
  * @property {Order} order
  * @property {Sprt | null} sprt
  * @property {Standing} standing of the first engine

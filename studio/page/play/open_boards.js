@@ -22,6 +22,7 @@ function stateOf({ state, moves, result }) {
   switch (state) {
     case 'your_move': return `your move ${move}`;
     case 'thinking': return `thinking, move ${move}`;
+    case 'suspended': return `suspended, move ${move}`;
     case 'stalled': return 'engine stopped';
     case 'loaded': return 'loaded';
     default: return (result ?? 'over').replace('1/2-1/2', '½–½');

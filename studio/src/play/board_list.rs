@@ -16,6 +16,8 @@ pub enum BoardState {
     Thinking,
     /// An engine is to move, but does not start.
     Stalled,
+    /// The clock stands still until somebody looks.
+    Suspended,
     /// A game of a file that has no result.
     Loaded,
     Over,
@@ -44,6 +46,7 @@ impl BoardSummary {
         let state = match session.end() {
             Some(_) => BoardState::Over,
             None if thinks && stalled => BoardState::Stalled,
+            None if session.is_suspended() => BoardState::Suspended,
             None if thinks => BoardState::Thinking,
             None if session.is_loaded => BoardState::Loaded,
             None => BoardState::YourMove,

@@ -333,17 +333,19 @@ impl Session {
         Ok(())
     }
 
-    /// Restarts the clock when a tab opens after a restart of the server. Returns whether it did.
+    /// Its clock stands still in the middle of the game, as after a restart of the server, until somebody looks.
+    pub fn is_suspended(&self) -> bool {
+        let stands = self.clock.as_ref().is_some_and(|clock| clock.running().is_none());
+        stands && self.end.is_none() && self.game.ply() > 0
+    }
+
+    /// Somebody looks: restarts the clock of a suspended game. Returns whether it was one.
     pub fn attach(&mut self, now: Instant) -> bool {
-        let ply = self.game.ply();
-        let turn = self.game.turn();
-        match &mut self.clock {
-            Some(clock) if self.end.is_none() && ply > 0 && clock.running().is_none() => {
-                clock.run(turn, now);
-                true
-            }
-            _ => false,
+        let (is_suspended, turn) = (self.is_suspended(), self.game.turn());
+        if let Some(clock) = self.clock.as_mut().filter(|_| is_suspended) {
+            clock.run(turn, now);
         }
+        is_suspended
     }
 
     /// The `go` command for the engine to move, and its maximum thinking time.

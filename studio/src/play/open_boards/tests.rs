@@ -629,6 +629,31 @@ async fn two_tabs_that_open_a_game_at_once_have_one_board() {
 }
 
 #[tokio::test]
+async fn an_engine_does_not_move_in_a_suspended_game_that_nobody_sees() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = start(&folder, Roster::new(None, vec![asked(&folder.path().join("pipe"))]).unwrap());
+    let clock = json!({"base_s": 600, "increment_s": 0, "delay_s": 0});
+    let black = json!({"kind": "engine", "name": "asked"});
+    let new = json!({"do": "new", "white": {"kind": "person"}, "black": black, "clock": clock, "here": 1});
+    do_it(&first, new).await.unwrap();
+    do_it(&first, json!({"do": "move", "text": "e4"})).await.unwrap();
+    wait_for(&first, |view| view["thinking"] == true).await;
+    let second = start_unseen(&folder, Roster::new(None, vec![engine("asked", "e7e5")]).unwrap());
+    for _ in 0..2 {
+        let view = wait_for(&second, |_| true).await;
+        assert_eq!(
+            (plies(&view), &view["thinking"], &view["clock"]["running"]),
+            (1, &json!(false), &Value::Null)
+        );
+        second.wait_for_list(|list| list[0]["state"] == "suspended").await;
+        written(&second).await;
+    }
+    second.show(&[1]);
+    let view = wait_for(&second, |view| plies(view) == 2).await;
+    assert_eq!(view["clock"]["running"], "white");
+}
+
+#[tokio::test]
 async fn only_the_newest_closed_boards_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let closed = folder.path().join("boards/closed");

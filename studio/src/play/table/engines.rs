@@ -18,6 +18,11 @@ impl Table {
         self.session.engine_to_move().is_some() && self.session.game().turn() == color
     }
 
+    /// No tab shows this suspended game: its engine would start the person's clock by its move.
+    pub(super) fn rests(&self) -> bool {
+        self.session.is_suspended() && !self.is_shown
+    }
+
     /// Starts the searches that the position needs and stops all others.
     pub(super) fn drive(&mut self) {
         for color in SIDES {
@@ -28,7 +33,7 @@ impl Table {
                     self.crew.dismiss(role);
                 }
                 Seat::Engine { name, .. } => {
-                    if self.has_to_move(color) && !self.stalled {
+                    if self.has_to_move(color) && !self.stalled && !self.rests() {
                         let (go, longest) = self.session.go(Instant::now());
                         let (options, more) = player_limits(&seat);
                         let task = Task { options, go: go + more, longest };

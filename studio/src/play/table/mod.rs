@@ -419,7 +419,7 @@ impl Table {
         view.analysts = Analyst::settings(&self.analysts);
         view.notice = self.notice.clone();
         view.stalled = self.stalled;
-        view.thinking &= !self.stalled;
+        view.thinking &= !self.stalled && !self.rests();
         view.waits = self.waits();
         view.hint = self.hint.clone().filter(|hint| hint.revision == self.session.revision());
         self.around.boards.set(&names(self.id)[0], &view);
