@@ -133,6 +133,7 @@ impl RunBoard {
         let mut more = false;
         for (id, run) in runs.iter_mut().enumerate() {
             let looked = run.poll();
+            self.trainers.insist(run.folder());
             more |= looked.more;
             if looked.changed {
                 let named = |(game, board): &(u64, LiveBoard)| (format!("run/{id}/{game}"), board.clone());
@@ -183,7 +184,7 @@ impl RunBoard {
             RunCommand::Cancel if is_finished(run) => {
                 Err(ActionError::NotNow("The run is finished: there is nothing to cancel.".into()))
             }
-            RunCommand::Cancel => self.trainers.cancel(run.folder(), !run.is_quiet()),
+            RunCommand::Cancel => self.trainers.cancel(run.folder(), run.is_quiet(), active),
             RunCommand::Keep => self.trainers.keep(run.folder()),
             RunCommand::Resume => {
                 // Before its first report, the state tells a run of `rl`.

@@ -35,6 +35,9 @@ const KEYS_TIME: Duration = Duration::from_secs(20);
 /// How long a run must be quiet before another trainer is started on its folder.
 const QUIET: Duration = Duration::from_secs(20);
 
+/// Between a trainer's last change of its folder and its end, as far as clocks of files are exact.
+const SLACK: Duration = Duration::from_secs(2);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunCommand {
@@ -66,9 +69,9 @@ pub struct Trainers {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Started {
     Running,
-    Ended,
-    /// The last lines of its output.
-    Failed(String),
+    Ended(SystemTime),
+    /// With the last lines of its output.
+    Failed(SystemTime, String),
 }
 
 impl Trainers {
@@ -104,7 +107,11 @@ impl Trainers {
     pub fn keep(&self, folder: &Path) -> Result<(), ActionError> {
         let seen =
             |_| ActionError::NotNow("The trainer is stopping already: go on with the run afterwards.".into());
-        std::fs::remove_file(folder.join(STOP_FILE)).map_err(seen)
+        // What is withdrawn is not insisted on.
+        let _started = self.lock();
+        std::fs::remove_file(folder.join(STOP_FILE)).map_err(seen)?;
+        let _ = std::fs::remove_file(folder.join(CANCELLED));
+        Ok(())
     }
 
     /// `active` is the last change of the run's folder.
@@ -123,8 +130,7 @@ impl Trainers {
         if self.control(folder) != RunControl::Free {
             return not_now("The run is running: pause it first, and wait until it has stopped.".into());
         }
-        // Of its own trainer the studio knows that it has ended.
-        let active = active.filter(|_| !self.lock().contains_key(folder));
+        let active = active.filter(|_| !self.has_ended(folder, active));
         let quiet = active.and_then(|time| SystemTime::now().duration_since(time).ok());
         if quiet.is_some_and(|quiet| quiet < QUIET) {
             let seconds = QUIET.as_secs();
@@ -135,6 +141,16 @@ impl Trainers {
         let _ = std::fs::remove_file(folder.join(CANCELLED));
         let resumed = [kind.command(), "--run", &folder.display().to_string(), "--resume"].map(str::to_owned);
         start_in(program, folder, &resumed, self.started.clone())
+    }
+
+    /// Whether the trainer that was started here has ended, and no other one has changed the folder since.
+    fn has_ended(&self, folder: &Path, active: Option<SystemTime>) -> bool {
+        match self.lock().get(folder) {
+            Some(Started::Ended(at) | Started::Failed(at, _)) => {
+                active.is_none_or(|time| time <= *at + SLACK)
+            }
+            _ => false,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Started>> {
@@ -159,11 +175,27 @@ impl Trainers {
         self.program.as_deref().ok_or_else(|| ActionError::NotNow(none.into()))
     }
 
-    pub fn cancel(&self, folder: &Path, is_running: bool) -> Result<(), ActionError> {
+    /// `active` is the last change of the run's folder. A trainer that was not started here runs if that is not quiet.
+    pub fn cancel(
+        &self,
+        folder: &Path,
+        is_quiet: bool,
+        active: Option<SystemTime>,
+    ) -> Result<(), ActionError> {
         let failed =
             |error| ActionError::NotNow(format!("{} cannot be written ({error}).", folder.display()));
         std::fs::write(folder.join(CANCELLED), "").map_err(failed)?;
-        if is_running || self.control(folder) == RunControl::Started { self.pause(folder) } else { Ok(()) }
+        let may_run = !is_quiet && !self.has_ended(folder, active);
+        if may_run || self.control(folder) == RunControl::Started { self.pause(folder) } else { Ok(()) }
+    }
+
+    /// Asks the trainer of a cancelled run once more to stop: one that begins to watch its folder removes the file.
+    pub fn insist(&self, folder: &Path) {
+        let started = self.lock();
+        let is_running = started.get(folder) == Some(&Started::Running);
+        if is_running && self.is_cancelled(folder) && !folder.join(STOP_FILE).exists() {
+            let _ = self.pause(folder);
+        }
     }
 
     pub fn is_cancelled(&self, folder: &Path) -> bool {
@@ -173,7 +205,7 @@ impl Trainers {
     /// Why the trainer that was started here has failed.
     pub fn failure(&self, folder: &Path) -> Option<String> {
         match self.lock().get(folder) {
-            Some(Started::Failed(words)) => Some(words.clone()),
+            Some(Started::Failed(_, words)) => Some(words.clone()),
             _ => None,
         }
     }
@@ -213,19 +245,24 @@ fn start_in(
         .spawn()
         .map_err(|error| ActionError::NotNow(format!("{} cannot be started: {error}.", program.display())))?;
     let folder = folder.to_owned();
-    let note = move |state| {
-        started.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone(), state);
+    let note = move |state: Started| {
+        let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
+        if state != Started::Running {
+            // Nobody is left to see it.
+            let _ = std::fs::remove_file(folder.join(STOP_FILE));
+        }
+        started.insert(folder.clone(), state);
     };
     note(Started::Running);
     tokio::spawn(async move {
         match child.wait().await {
             Ok(status) if status.success() => {
                 log::info!("a trainer has ended");
-                note(Started::Ended);
+                note(Started::Ended(SystemTime::now()));
             }
             other => {
                 log::warn!("a trainer has failed: {other:?}; see {}", log.display());
-                note(Started::Failed(last_words(&log)));
+                note(Started::Failed(SystemTime::now(), last_words(&log)));
             }
         }
     });
@@ -264,8 +301,14 @@ mod tests {
         }
         let log = std::fs::read_to_string(run.join("studio.log")).unwrap();
         assert_eq!(log, format!("rl\n--run\n{}\n--resume\n", run.display()));
-        // Its trainer has ended, so the run need not be quiet.
-        trainers.resume(&run, RunKind::Train, Some(SystemTime::now())).unwrap();
+        // Its trainer has ended, so the run need not be quiet, unless it has changed since.
+        let now = SystemTime::now();
+        let ended = |ago| trainers.lock().insert(run.clone(), Started::Ended(now - Duration::from_secs(ago)));
+        ended(10);
+        let error = trainers.resume(&run, RunKind::Train, Some(now)).unwrap_err().to_string();
+        assert!(error.contains("a trainer may be running"), "{error}");
+        ended(1);
+        trainers.resume(&run, RunKind::Train, Some(now)).unwrap();
         let error = Trainers::new(None).resume(&run, RunKind::Rl, None).unwrap_err().to_string();
         assert!(error.contains("--trainer"), "{error}");
     }
@@ -283,13 +326,36 @@ mod tests {
         assert_eq!(trainers.failure(&run).as_deref(), Some("no sources"));
         let error = trainers.start(&run, &script("")).unwrap_err().to_string();
         assert!(error.contains("choose another name"), "{error}");
-        trainers.cancel(&run, false).unwrap();
+        trainers.cancel(&run, false, None).unwrap();
         assert!(trainers.is_cancelled(&run) && trainers.control(&run) == RunControl::Free);
-        trainers.cancel(&run, true).unwrap();
-        assert_eq!(trainers.control(&run), RunControl::Stopping);
+        let other = folder.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        trainers.cancel(&other, false, Some(SystemTime::now())).unwrap();
+        assert_eq!(trainers.control(&other), RunControl::Stopping, "another trainer may run there");
+        trainers.keep(&other).unwrap();
+        assert!(!trainers.is_cancelled(&other));
         let keys = trainers.keys(&script("echo '{\"keys\": []}'")).await.unwrap();
         assert_eq!(keys, serde_json::json!({"keys": []}));
         let error = trainers.keys(&script("echo unknown preset >&2; exit 1")).await.unwrap_err().to_string();
         assert!(error.contains("unknown preset"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_trainer_that_overlooks_the_cancelling_is_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("new");
+        let trainers = Trainers::new(Some("/bin/sh".into()));
+        // It removes the first file unseen, as one that begins, and ends at the second.
+        let stop = run.join(STOP_FILE).display().to_string();
+        let script = format!("for i in 1 2; do until rm {stop} 2> {stop}.log; do sleep 0.01; done; done");
+        trainers.start(&run, &["-c".to_owned(), script]).unwrap();
+        trainers.insist(&run);
+        assert_eq!(trainers.control(&run), RunControl::Started, "it is not cancelled yet");
+        trainers.cancel(&run, false, None).unwrap();
+        while trainers.control(&run) != RunControl::Free {
+            trainers.insist(&run);
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(trainers.failure(&run), None);
     }
 }
