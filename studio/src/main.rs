@@ -154,6 +154,7 @@ async fn run(arguments: Arguments) -> Result<()> {
     let matches = start_matches(roster.clone(), books, boards.clone(), state);
     let followed = FollowedMatches::start(arguments.follow, boards.clone());
     let state = folder.join(format!("boards-{}", arguments.port));
+    adopt(&folder.join(format!("game-{}.json", arguments.port)), &state);
     let play = OpenBoards::start(roster, state, folder.join("games"), boards.clone());
     let book = arguments.book.as_deref().map(Book::open).transpose()?;
     let explorer = Explorer::new(play.library().clone(), book);
@@ -177,6 +178,18 @@ async fn run(arguments: Arguments) -> Result<()> {
     tokio::select! {
         served = axum::serve(listener, app) => served.context("the server has ended"),
         () = ended() => Ok(()),
+    }
+}
+
+/// Makes the game of a studio that had only one board the first of the boards, if there are none yet.
+fn adopt(game: &Path, boards: &Path) {
+    if boards.exists() || !game.exists() {
+        return;
+    }
+    let moved = std::fs::create_dir_all(boards).and_then(|()| std::fs::rename(game, boards.join("1.json")));
+    if let Err(error) = moved {
+        let _ = std::fs::remove_dir(boards);
+        eprintln!("philidor-studio: the earlier game {} stays aside: {error}", game.display());
     }
 }
 
@@ -251,6 +264,20 @@ async fn ended() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_game_of_an_earlier_studio_becomes_the_first_board_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (game, boards) = (folder.path().join("game-1.json"), folder.path().join("boards-1"));
+        adopt(&game, &boards);
+        assert!(!boards.exists());
+        std::fs::write(&game, "first").unwrap();
+        adopt(&game, &boards);
+        assert_eq!(std::fs::read_to_string(boards.join("1.json")).unwrap(), "first");
+        std::fs::write(&game, "second").unwrap();
+        adopt(&game, &boards);
+        assert_eq!(std::fs::read_to_string(boards.join("1.json")).unwrap(), "first");
+    }
 
     #[test]
     fn the_printed_links_can_be_opened() {
