@@ -1,15 +1,18 @@
-//! What the engines can do: each is started once.
+//! What the engines can do: each is started once, a few at a time.
 
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::crew::{elo_range, plays_levels, plays_with_a_network, range_of};
 use super::levels::{Level, LevelView};
 use super::seats::{ActionError, Seat};
 use super::view::EngineView;
-use crate::engines::{EngineEvent, OptionSpec, Roster, start};
+use crate::engines::{EngineEvent, EngineSpec, OptionSpec, Roster, start};
+
+/// Engines that are started at once: a folder of networks may make hundreds.
+const MOST_AT_ONCE: usize = 4;
 
 /// For the page.
 #[derive(Serialize)]
@@ -94,21 +97,65 @@ fn note(roster: &Roster, known: &mut [EngineView], name: &str, answer: Result<Ve
 
 fn start_each(roster: &Roster) -> mpsc::UnboundedReceiver<Probed> {
     let (sender, probed) = mpsc::unbounded_channel();
-    for spec in roster.engines() {
-        let (name, sender) = (spec.name.clone(), sender.clone());
-        let (report, mut reported) = mpsc::unbounded_channel();
-        let handle = start(spec, move |event| {
-            let _ = report.send(event);
-        });
+    let permits = Arc::new(Semaphore::new(MOST_AT_ONCE));
+    for spec in roster.engines().iter().cloned() {
+        let (sender, permits) = (sender.clone(), permits.clone());
         tokio::spawn(async move {
-            let answer = match reported.recv().await {
-                Some(EngineEvent::Ready { options, .. }) => Ok(options),
-                Some(EngineEvent::Failed { reason }) => Err(reason),
-                _ => Err("did not start".to_owned()),
-            };
-            drop(handle);
-            let _ = sender.send((name, answer));
+            let _permit = permits.acquire_owned().await;
+            let answer = ask(&spec).await;
+            let _ = sender.send((spec.name, answer));
         });
     }
     probed
+}
+
+async fn ask(spec: &EngineSpec) -> Result<Vec<OptionSpec>, String> {
+    let (report, mut reported) = mpsc::unbounded_channel();
+    let _handle = start(spec, move |event| {
+        let _ = report.send(event);
+    });
+    match reported.recv().await {
+        Some(EngineEvent::Ready { options, .. }) => Ok(options),
+        Some(EngineEvent::Failed { reason }) => Err(reason),
+        _ => Err("did not start".to_owned()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_few_engines_are_started_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, go) = (folder.path().join("log"), folder.path().join("go"));
+        // Each answers once the file is there.
+        let script = format!(
+            "while read -r l; do case $l in uci) echo 1 >> {log}; while [ ! -e {go} ]; do sleep 0.01; done; \
+             echo -1 >> {log}; echo uciok;; isready) echo readyok;; quit) exit;; esac; done",
+            log = log.display(),
+            go = go.display()
+        );
+        let spec = |number: usize| EngineSpec {
+            name: format!("engine {number}"),
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.clone()],
+            options: Vec::new(),
+        };
+        let count = 2 * MOST_AT_ONCE + 1;
+        let mut known = KnownEngines::probe(&Roster::new(None, (0..count).map(spec).collect()).unwrap());
+        let logged = || std::fs::read_to_string(&log).unwrap_or_default();
+        while logged().lines().count() < MOST_AT_ONCE {
+            tokio::task::yield_now().await;
+        }
+        std::fs::write(&go, "").unwrap();
+        known.views.wait_for(|views| views.iter().all(|view| view.known)).await.unwrap();
+        let mut running = 0_i32;
+        let text = logged();
+        let most = text.lines().map(|change| {
+            running += change.parse::<i32>().unwrap();
+            running
+        });
+        assert_eq!((most.max(), text.lines().count()), (Some(MOST_AT_ONCE as i32), 2 * count));
+    }
 }
