@@ -268,10 +268,13 @@ export class PlayRoom {
 
   /** @param {object} action @param {string} [room] the board, if it is left out */
   async #act(action, room = `play/${this.#game?.id}`) {
+    const board = this.#game?.id;
     this.#resigning = false;
-    this.#error = await act(action, room);
+    const error = await act(action, room);
+    // The person may look at another board by now.
+    if (board === this.#game?.id) this.#error = error;
     this.#draw();
-    return this.#error === null;
+    return error === null;
   }
 
   /** The position on the board. @param {GameView} game */
@@ -337,9 +340,10 @@ export class PlayRoom {
     this.#view.clear();
     if (!game) return false;
     if (this.#looking.isLast && !game.end) {
-      this.#looking.moves(true);
+      const looking = this.#looking;
+      looking.moves(true);
       const done = await this.#act({ do: 'move', text, ply: game.moves.length });
-      if (!done) this.#looking.moves(false);
+      if (!done) looking.moves(false);
       return done;
     }
     return this.#variation(text);
@@ -350,10 +354,12 @@ export class PlayRoom {
     this.#view.clear();
     const board = this.#game?.id ?? 0;
     const answer = await addVariation(board, this.#looking.node, text);
-    this.#error = 'error' in answer ? answer.error : null;
-    if ('value' in answer && board === this.#game?.id) this.#go(answer.value.node);
+    if (board === this.#game?.id) {
+      this.#error = 'error' in answer ? answer.error : null;
+      if ('value' in answer) this.#go(answer.value.node);
+    }
     this.#draw();
-    return this.#error === null;
+    return 'value' in answer;
   }
 
   #undo() {
@@ -376,7 +382,9 @@ export class PlayRoom {
     if (!input || !text) return;
     // The next move may be typed before the answer comes.
     input.value = '';
-    if (!(await this.#send(text)) && input.value === '') input.value = text;
+    const board = this.#game?.id;
+    const done = await this.#send(text);
+    if (!done && board === this.#game?.id && input.value === '') input.value = text;
   }
 
   #tick() {
@@ -527,7 +535,7 @@ export class PlayRoom {
       ${gameButtons(game, {
         resigning: this.#resigning,
         act: (action) => this.#act(action),
-        takeBack: () => takeBack(game, tree, (action) => this.#act(action)),
+        takeBack: () => takeBack(game, tree, (action) => this.#act(action, `play/${game.id}`)),
         newGame: () => this.#form.open(game, null),
         resign: redraw(() => { this.#resigning = true; }),
         keepPlaying: redraw(() => { this.#resigning = false; }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Server, accessible, boardOf, eachTest, moves, newGame, openTab, scripted, type } from './harness.js';
+import { Server, accessible, answersDone, boardOf, eachTest, moves, newGame, openTab, roundTrip, scripted, type } from './harness.js';
 
 const engines = [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Slow', 'think')];
 let page;
@@ -19,6 +19,8 @@ test('two tabs play two games, and a move in one leaves the other as it is', asy
   await newGame(page, { engine: 'Slow', timed: true, minutes: '30' });
   await type(page, 'e4');
   await page.getByText('is thinking').waitFor();
+  // Those that were only asked what they can do have ended then.
+  while (studio.server.engines().length !== 1) await roundTrip(page);
   const [engine] = studio.server.engines();
   const other = await another();
   await shows(other, boardOf(page));
@@ -47,6 +49,28 @@ test('two tabs play two games, and a move in one leaves the other as it is', asy
   await shows(page, 1);
   assert.deepEqual([await sans(page, 1), boardOf(page)], [['e4'], 1]);
   assert.deepEqual([other, bookmark].flatMap((tab) => tab.faults), []);
+});
+
+test('an answer that comes late says nothing on another board', async () => {
+  await newGame(page, { side: 'both' });
+  await type(page, 'e4');
+  await moves(page, 1);
+  await newGame(page, { side: 'both' });
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route('**/api/play/2', async (route) => {
+    await held;
+    await route.continue();
+  });
+  const answer = page.waitForResponse('**/api/play/2');
+  await type(page, 'Ke3');
+  await open(page).nth(0).getByRole('link').click();
+  await shows(page, 1);
+  release();
+  await (await answer).finished();
+  await answersDone(page);
+  assert.equal(await page.locator('#problem').textContent(), '');
+  assert.equal(await page.locator('#typed').inputValue(), '');
 });
 
 test('each tab keeps the position that it looks at, and goes on there when it comes back', async () => {
@@ -113,6 +137,7 @@ test('a restart brings all boards back, and one that cannot be read is told', as
   await shows(page, 2);
   assert.deepEqual(await sans(page, 1), ['d4']);
   await open(page).nth(0).getByRole('link').click();
+  await shows(page, 1);
   await type(page, 'Nf3');
   await moves(page, 4);
 });
