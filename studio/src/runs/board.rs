@@ -147,13 +147,18 @@ impl RunBoard {
     /// Smooths each curve over a share of the run (0 for not), and thins it to `points`; `None` if there is no such
     /// run.
     pub fn curves(&self, id: usize, points: usize, smoothing: f64) -> Option<Vec<NamedCurve>> {
-        let runs = self.lock();
-        let curves = runs.get(id)?.series().curves();
-        let shown = |curve: &[Point]| match smoothing > 0.0 {
-            true => thinned(&smoothed(curve, smoothing), points),
-            false => thinned(curve, points),
+        // Smoothing is slow, so it works on a copy, without the lock.
+        let mut curves: Vec<NamedCurve> = {
+            let runs = self.lock();
+            runs.get(id)?.series().curves().map(|(name, curve)| (name.to_owned(), curve.to_vec())).collect()
         };
-        Some(curves.map(|(name, curve)| (name.to_owned(), shown(curve))).collect())
+        for (_, curve) in &mut curves {
+            *curve = match smoothing > 0.0 {
+                true => thinned(&smoothed(curve, smoothing), points),
+                false => thinned(curve, points),
+            };
+        }
+        Some(curves)
     }
 
     /// `None` if there is no such run.

@@ -30,18 +30,20 @@ fn default_points() -> usize {
     600
 }
 
+/// Does what may wait for the lock of the runs, which their reader holds for long, beside all other answers.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.expect("it does not panic")
+}
+
 pub(super) async fn curves(
     State(studio): State<Studio>,
     Path(id): Path<usize>,
     Query(query): Query<CurvesQuery>,
 ) -> Response {
     let points = query.points.clamp(*POINTS.start(), *POINTS.end());
-    // Thinning a long run is slow and may wait for the reader's lock.
-    let curves =
-        tokio::task::spawn_blocking(move || studio.runs.curves(id, points, query.smoothing.clamp(0.0, 1.0)))
-            .await;
+    let curves = beside(move || studio.runs.curves(id, points, query.smoothing.clamp(0.0, 1.0))).await;
     match curves {
-        Ok(Some(curves)) => {
+        Some(curves) => {
             let object: serde_json::Map<String, serde_json::Value> = curves
                 .into_iter()
                 .map(|(name, points)| {
@@ -51,7 +53,7 @@ pub(super) async fn curves(
                 .collect();
             Json(object).into_response()
         }
-        _ => no_run(),
+        None => no_run(),
     }
 }
 
@@ -60,9 +62,9 @@ fn no_run() -> Response {
 }
 
 pub(super) async fn run_details(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
-    match tokio::task::spawn_blocking(move || studio.runs.details(id)).await {
-        Ok(Some(details)) => Json(details).into_response(),
-        _ => no_run(),
+    match beside(move || studio.runs.details(id)).await {
+        Some(details) => Json(details).into_response(),
+        None => no_run(),
     }
 }
 
@@ -75,7 +77,9 @@ pub(super) async fn begin_run(
     order: Result<Json<RunOrder>, JsonRejection>,
 ) -> Response {
     match order {
-        Ok(Json(order)) => answer_with(studio.runs.begin(&order).map(|id| json!({ "id": id }))),
+        Ok(Json(order)) => {
+            answer_with(beside(move || studio.runs.begin(&order)).await.map(|id| json!({ "id": id })))
+        }
         Err(rejection) => reject(&rejection),
     }
 }
@@ -96,14 +100,14 @@ pub(super) async fn act_run(
     action: Result<Json<RunAction>, JsonRejection>,
 ) -> Response {
     match action {
-        Ok(Json(RunAction { r#do })) => answer(studio.runs.act(id, r#do)),
+        Ok(Json(RunAction { r#do })) => answer(beside(move || studio.runs.act(id, r#do)).await),
         Err(rejection) => reject(&rejection),
     }
 }
 
 /// Streams `metrics.jsonl`, which may be large.
 pub(super) async fn run_metrics(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
-    let Some(path) = studio.runs.metrics_file(id) else { return no_run() };
+    let Some(path) = beside(move || studio.runs.metrics_file(id)).await else { return no_run() };
     let Ok(file) = tokio::fs::File::open(&path).await else {
         return refuse(StatusCode::NOT_FOUND, "The run has no metrics.jsonl yet.");
     };
