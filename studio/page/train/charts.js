@@ -33,6 +33,9 @@ const CHARTS = /** @type {const} */ ([
   ['arena_elo', 'Elo by iteration', ''],
 ]);
 
+/** Gates that the words of a chart name; a long run has hundreds. */
+const SPOKEN_GATES = 3;
+
 /** Pointing at a chart points at the same place of all. */
 const SYNC = { key: 'runs', scales: /** @type {[string, null]} */ (['x', null]) };
 
@@ -103,6 +106,17 @@ export function arenaCurves(rl) {
 /** @param {RlDetails} rl @returns {Gate[]} */
 export function gatesOf(rl) {
   return rl.iterations.filter(({ verdict }) => verdict !== 'kept').map(({ iteration, verdict }) => ({ x: iteration, verdict }));
+}
+
+/**
+ * The axis that was chosen, or steps if one of the runs does not report it.
+ *
+ * @param {NamedRun[]} runs
+ * @param {Axis} chosen
+ * @returns {Axis}
+ */
+export function axisOf(runs, chosen) {
+  return runs.every(({ curves }) => curves[chosen]?.[1].some((value) => value !== null)) ? chosen : 'step';
 }
 
 /**
@@ -212,8 +226,9 @@ export function extentOf(curves) {
 export function chartWords(chart, { curves, smoothed, gates }) {
   const shown = smoothed ?? curves;
   const words = chart.curves.map(([name, label]) => `${label} ${short(last(shown[name] ?? curves[name]))}`).join(', ');
-  const passed = gates.map(({ x, verdict }) => `${verdict} at ${short(x)}`).join(', ');
-  return `${chart.title}: now ${words}${passed ? `; ${passed}` : ''}`;
+  const passed = gates.slice(-SPOKEN_GATES).map(({ x, verdict }) => `${verdict} at ${short(x)}`).join(', ');
+  const all = gates.length > SPOKEN_GATES ? `${gates.length} gates, the last ${passed}` : passed;
+  return `${chart.title}: now ${words}${all ? `; ${all}` : ''}`;
 }
 
 /** The charts of a page: each keeps its plot, and the place that is pointed at, while only its data changes. */

@@ -11,7 +11,7 @@ import { act, curves as getCurves, machineLoad, runDetails } from '../server.js'
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { calibration } from './calibration.js';
 import { runCard } from './card.js';
-import { ChartBoard, arenaCurves, boundKey, drawn, gatesOf, loadPlot, merged, placeOn, plan } from './charts.js';
+import { ChartBoard, arenaCurves, axisOf, boundKey, drawn, gatesOf, loadPlot, merged, placeOn, plan } from './charts.js';
 import { loadView } from './load.js';
 import { rlDetails } from './rl.js';
 import { StartForm } from './start.js';
@@ -201,7 +201,7 @@ export class TrainRoom {
     if (this.#curves.length === 0 || !this.#isShown) return;
     const isRl = this.#runs[this.#chosen]?.kind === 'rl';
     const Plot = await loadPlot();
-    const axis = this.#axis;
+    const axis = axisOf(this.#curves, this.#axis);
     const settings = { axis, logX: Boolean(this.#settings.log_x), logY: Boolean(this.#settings.log_y) };
     const ready = (/** @type {NamedRun[]} */ runs) => merged(runs.map(({ name, curves }, index) => (
       { name, curves: drawn(curves, placeOn(this.#curves[index].curves, axis), settings) })));
@@ -264,6 +264,7 @@ export class TrainRoom {
 
   #chartSettings() {
     const settings = this.#settings;
+    const isKnown = (/** @type {string} */ axis) => axisOf(this.#curves, /** @type {Axis} */ (axis)) === axis;
     const percent = (/** @type {number} */ share) => `over ${100 * share} % of the run`;
     return html`
       <form class="buttons settings" aria-label="Charts" @change=${(/** @type {Event} */ event) =>
@@ -273,7 +274,7 @@ export class TrainRoom {
             <option value=${share} ?selected=${share === this.#smoothing}>${share === 0 ? 'none' : percent(share)}</option>`)}</select></label>
         <label class="inline">Against
           <select name="axis">${Object.entries(AXES).map(([axis, name]) => html`
-            <option value=${axis} ?selected=${axis === this.#axis}>${axis === 'step' ? 'steps' : name}</option>`)}</select></label>
+            <option value=${axis} ?selected=${axis === this.#axis}>${axis === 'step' ? 'steps' : name}${isKnown(axis) ? nothing : ' (not reported)'}</option>`)}</select></label>
         <label class="inline"><input type="checkbox" name="log_x" .checked=${Boolean(settings.log_x)}> logarithmic across</label>
         <label class="inline"><input type="checkbox" name="log_y" .checked=${Boolean(settings.log_y)}> logarithmic values</label>
       </form>`;

@@ -168,6 +168,15 @@ test('charts are smoothed, logarithmic and against hours, as chosen before, and 
   await settings.getByLabel('logarithmic values').uncheck();
   await settings.getByLabel('Against').selectOption('step');
   await loss.locator('.u-series.raw').first().waitFor({ state: 'detached' });
+  // Iterations have no samples, so they are the axis.
+  await settings.getByLabel('Against').selectOption('samples');
+  await loss.locator('.u-legend th', { hasText: 'samples' }).waitFor();
+  await run('loop').getByRole('button', { name: 'Show its curves' }).click();
+  await page.locator('[data-chart="KL from the first network"] .u-legend th', { hasText: 'iteration' }).waitFor();
+  await settings.getByLabel('Against').locator('option', { hasText: 'samples (not reported)' }).waitFor({ state: 'attached' });
+  await run('growing').getByRole('button', { name: 'Show its curves' }).click();
+  await settings.getByLabel('Against').selectOption('step');
+  await loss.locator('.u-legend th', { hasText: 'step' }).waitFor();
   assert.deepEqual(page.faults, []);
 });
 

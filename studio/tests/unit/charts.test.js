@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { emptyPage } from './page.js';
 
 emptyPage();
-const { ChartBoard, arenaCurves, chartWords, drawn, gatesOf, placeOn, plan } = await import('../../page/train/charts.js');
+const { ChartBoard, arenaCurves, axisOf, chartWords, drawn, gatesOf, placeOn, plan } = await import('../../page/train/charts.js');
 
 const row = (against, score) => ({ against, games: [1, 0, 0], score, elo: '' });
 const RL = {
@@ -29,6 +29,9 @@ test('the arena becomes curves by iteration, and its gates stand on the same axi
   const named = { '0 networks.arena_elo': curves['networks.arena_elo'] };
   assert.equal(chartWords(elo, { curves: named, smoothed: null, gates: gatesOf(RL) }),
     'Elo by iteration: now networks 80; promoted at 5, vetoed at 15');
+  const many = Array.from({ length: 40 }, (_, x) => ({ x, verdict: 'promoted' }));
+  assert.equal(chartWords(elo, { curves: named, smoothed: null, gates: many }),
+    'Elo by iteration: now networks 80; 40 gates, the last promoted at 37, promoted at 38, promoted at 39');
 });
 
 test('a step has its place on the axis of hours, between two reports too', () => {
@@ -36,6 +39,14 @@ test('a step has its place on the axis of hours, between two reports too', () =>
   assert.deepEqual([10, 20, 30, 5, 99].map(place), [1, 2, 3, 1, 3]);
   assert.equal(placeOn({}, 'step')(7), 7);
   assert.equal(placeOn({}, 'samples')(7), 0);
+});
+
+test('runs are drawn against steps if one of them does not report the axis', () => {
+  const train = { name: 'train', curves: { samples: [[1], [100]], time_s: [[1], [5]] } };
+  const rl = { name: 'rl', curves: { time_s: [[1, 2], [null, 60]] } };
+  assert.deepEqual(['step', 'samples', 'time_s'].map((axis) => axisOf([train, rl], axis)), ['step', 'step', 'time_s']);
+  assert.equal(axisOf([train], 'samples'), 'samples');
+  assert.equal(axisOf([{ name: 'new', curves: { time_s: [[1], [null]] } }], 'time_s'), 'step');
 });
 
 test('what a logarithm cannot show is a gap, and what lies left of its axis is left out', () => {
