@@ -82,6 +82,10 @@ export class StartForm {
   #filter = '';
   /** @type {string | null} */
   #error = null;
+  /** Of the trainer's keys; only the last one's answer is shown. */
+  #requests = 0;
+  /** The answer to the last request, or to the start of a run, has not come yet. */
+  #isBusy = false;
   #changed;
   #begun;
 
@@ -92,7 +96,12 @@ export class StartForm {
   }
 
   async #read() {
+    const request = ++this.#requests;
+    this.#isBusy = true;
+    this.#changed();
     const answer = await runKeys(this.#command, this.#preset, this.#sparse && this.#command === 'rl');
+    if (request !== this.#requests) return;
+    this.#isBusy = false;
     this.#error = 'error' in answer ? answer.error : null;
     this.#table = 'value' in answer ? answer.value : null;
     this.#changed();
@@ -123,7 +132,7 @@ export class StartForm {
   async #begin(event) {
     event.preventDefault();
     const table = this.#table;
-    if (!table) return;
+    if (!table || this.#isBusy) return;
     const changes = changesOf(table.keys, this.#changes);
     if ('error' in changes) {
       this.#error = changes.error;
@@ -131,7 +140,12 @@ export class StartForm {
     }
     const set = this.#sparse && this.#command === 'rl' ? { 'train.model.family': 'sparse', ...changes.set } : changes.set;
     const iterations = this.#command === 'rl' && this.#iterations !== '' ? { iterations: Number(this.#iterations) } : {};
+    const request = ++this.#requests;
+    this.#isBusy = true;
+    this.#changed();
     const answer = await beginRun({ command: this.#command, preset: this.#presetName(table), name: this.#name, set, ...iterations });
+    // Another choice has been made meanwhile, and its keys are being read.
+    if (request === this.#requests) this.#isBusy = false;
     this.#error = 'error' in answer ? answer.error : null;
     if ('value' in answer) {
       this.#isOpen = false;
@@ -186,7 +200,7 @@ export class StartForm {
           ${this.#command === 'rl' ? html`
             <label class="inline">Iterations <input name="iterations" type="number" min="1" placeholder="until paused" .value=${this.#iterations}
               @input=${(/** @type {Event} */ event) => { this.#iterations = text(event); }}></label>` : nothing}
-          <button class="first" type="submit" ?disabled=${table.folder === null}>Start</button>
+          <button class="first" type="submit" ?disabled=${table.folder === null || this.#isBusy}>Start</button>
           <label class="inline">Find keys <input name="filter" type="search" .value=${this.#filter} @input=${(/** @type {Event} */ event) => {
             this.#filter = text(event);
             this.#changed();
