@@ -192,7 +192,10 @@ impl Mind {
     }
 
     fn answer(&mut self, answer: Result<String, String>) {
-        let Some(question) = self.questions.pop_front() else { return };
+        // Engines also answer questions whose time is over.
+        let of_line = |question: &TreeQuestion| TreeView::is_of(&answer, &question.moves);
+        let Some(asked) = self.questions.iter().position(of_line) else { return };
+        let Some(question) = self.questions.remove(asked) else { return };
         let changed = || ActionError::NotNow("The position has changed meanwhile.".into());
         let tree = match (answer, &self.game) {
             (Ok(text), Some(game)) => TreeView::read(&text, game).ok_or_else(changed),
@@ -266,6 +269,29 @@ impl<'a> MovesView<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ask(mind: &mut Mind, moves: &[&str]) -> oneshot::Receiver<Result<TreeView, ActionError>> {
+        let (answer, answered) = oneshot::channel();
+        let moves = moves.iter().map(|uci| (*uci).to_owned()).collect();
+        assert!(mind.ask(TreeQuestion { white: true, moves, answer }).is_some());
+        answered
+    }
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_not_taken_for_that_to_the_next_question() {
+        let mut mind = Mind::default();
+        mind.begin(1, &PlayedGame::new(None).unwrap());
+        drop(ask(&mut mind, &["e2e4"]));
+        let mut root = ask(&mut mind, &[]);
+        let mut line = ask(&mut mind, &["d2d4"]);
+        let tree = |moves: &str| format!(r#"{{"moves":[{moves}],"held":true,"children":[]}}"#);
+        mind.hear(EngineEvent::Tree(Ok(tree("\"e2e4\""))));
+        assert!(root.try_recv().is_err() && line.try_recv().is_err());
+        mind.hear(EngineEvent::Tree(Ok(tree("\"d2d4\""))));
+        assert_eq!(line.try_recv().unwrap().unwrap().moves, ["d2d4"]);
+        mind.hear(EngineEvent::Tree(Err("nothing was searched".into())));
+        assert!(root.try_recv().unwrap().is_err());
+    }
 
     #[test]
     fn what_an_engine_reported_is_written_as_fastchess_does_and_read_back() {

@@ -36,6 +36,16 @@ pub struct TreeMove {
 }
 
 impl TreeView {
+    /// Whether this answer of an engine is about this line. An error names none, so it is about any.
+    pub fn is_of(answer: &Result<String, String>, line: &[String]) -> bool {
+        #[derive(Deserialize)]
+        struct Line {
+            moves: Vec<String>,
+        }
+        let Ok(text) = answer else { return true };
+        serde_json::from_str::<Line>(text).is_ok_and(|read| read.moves == line)
+    }
+
     /// Returns `None` if the answer is about another position than that of `game`.
     pub fn read(answer: &str, game: &PlayedGame) -> Option<TreeView> {
         let mut tree: TreeView = serde_json::from_str(answer).ok()?;
@@ -62,6 +72,10 @@ mod tests {
         let mut game = PlayedGame::new(None).unwrap();
         let tree = TreeView::read(answer, &game).unwrap();
         assert_eq!((tree.children[0].san.as_str(), tree.children[0].visits), ("Nf6", 3));
+        let answer_of = |text: &str| Ok(text.to_owned());
+        assert!(TreeView::is_of(&answer_of(answer), &["e2e4".to_owned()]));
+        assert!(!TreeView::is_of(&answer_of(answer), &[]) && !TreeView::is_of(&answer_of("{}"), &[]));
+        assert!(TreeView::is_of(&Err("illegal move".to_owned()), &[]));
         game.play(game.parse("e4").unwrap()).unwrap();
         assert_eq!(TreeView::read(answer, &game), None);
         assert_eq!(TreeView::read("{}", &game), None);

@@ -75,7 +75,8 @@ pub struct Table {
     looked: Option<NodeId>,
     analysed: Analysed,
     /// Pending tree queries, in the order of their answers.
-    tree_questions: Vec<Answer<TreeView>>,
+    /// With the lines that they are about.
+    tree_questions: Vec<(Vec<String>, Answer<TreeView>)>,
     /// Some tab shows the board.
     is_shown: bool,
     /// Nobody has looked at the board for a while: only an engine that is to move runs.

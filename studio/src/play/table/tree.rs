@@ -11,16 +11,16 @@ const TREE_TIME: Duration = Duration::from_secs(3);
 
 impl Table {
     pub(super) fn ask_tree(&mut self, moves: Vec<String>, answer: Answer<TreeView>) {
-        self.tree_questions.retain(|question| !question.is_closed());
+        self.tree_questions.retain(|(_, question)| !question.is_closed());
         let refused = self.check_line(&moves).err();
         match refused {
             Some(error) => {
                 let _ = answer.send(Err(error));
             }
             None => {
-                self.crew.ask_tree(Role::Analyst(FIRST), moves);
+                self.crew.ask_tree(Role::Analyst(FIRST), moves.clone());
                 let (question, answered) = tokio::sync::oneshot::channel();
-                self.tree_questions.push(question);
+                self.tree_questions.push((moves, question));
                 tokio::spawn(async move {
                     let late = || {
                         let text = "The engine does not show its search tree: only Philidor does.";
@@ -53,10 +53,10 @@ impl Table {
     }
 
     pub(super) fn answer_tree(&mut self, answer: Result<String, String>) {
-        if self.tree_questions.is_empty() {
-            return;
-        }
-        let question = self.tree_questions.remove(0);
+        // The engine also answers questions whose time is over.
+        let is_asked = |(line, _): &(Vec<String>, _)| TreeView::is_of(&answer, line);
+        let Some(asked) = self.tree_questions.iter().position(is_asked) else { return };
+        let (_, question) = self.tree_questions.remove(asked);
         let changed = || ActionError::NotNow("The position has changed meanwhile.".to_owned());
         let tree = match answer {
             Ok(text) => {
