@@ -28,9 +28,9 @@ export function recordedScore(text) {
 /**
  * White's expected result from 0 to 100.
  *
- * @param {ThoughtLine} line
+ * @param {{score: Score, wdl: [number, number, number] | null}} line
  */
-function expected({ score, wdl }) {
+export function expected({ score, wdl }) {
   if (wdl) return (wdl[0] + wdl[1] / 2) / 10;
   if ('mate' in score) return score.mate > 0 ? 100 : 0;
   // Lichess's curve for engines without WDL.

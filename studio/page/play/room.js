@@ -514,7 +514,7 @@ export class PlayRoom {
         play: (moves) => this.#variation(moves.join(' ')),
         setUp: (number) => this.#engineForm.open(number, game),
       })}
-      ${this.#tree.isOpen ? this.#tree.view((uci) => this.#view.point(uci)) : nothing}
+      ${this.#tree.isOpen ? this.#tree.view('Search tree', (uci) => this.#view.point(uci)) : nothing}
       <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
       <div class="moves" tabindex="0" role="region" aria-label="Moves">${
         this.#moves.view(game, tree, node, marksOf(review), evalsOf(review), !this.#root.querySelector('.moves'), {

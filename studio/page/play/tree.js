@@ -19,6 +19,8 @@ function number(name, text) {
   return html`<span><span class="unseen">, ${name} </span>${text}</span>`;
 }
 
+/** @typedef {(uci: string | null) => void} Point shows the first move of a line on the board */
+
 export class SearchTree {
   #isOpen = false;
   /** The position whose tree is shown. */
@@ -55,7 +57,7 @@ export class SearchTree {
     this.#refresh();
   }
 
-  /** @param {string} position names it @param {boolean} isAnalysed */
+  /** @param {string} position names it; empty for none @param {boolean} isAnalysed */
   follow(position, isAnalysed) {
     if (!isAnalysed) this.#isOpen = false;
     if (position === this.#position) return;
@@ -69,7 +71,7 @@ export class SearchTree {
 
   /** Reads the unfolded lines again, one after the other. */
   async #refresh() {
-    if (!this.#isOpen || this.#isReading || document.hidden) return;
+    if (!this.#isOpen || this.#position === '' || this.#isReading || document.hidden) return;
     this.#isReading = true;
     const position = this.#position;
     for (const line of [...this.#unfolded]) {
@@ -105,11 +107,12 @@ export class SearchTree {
   }
 
   /**
-   * @param {(uci: string | null) => void} point shows the first move of a line on the board
+   * @param {string} label
+   * @param {Point} [point]
    */
-  view(point) {
+  view(label, point = () => {}) {
     return html`
-      <section class="tree" aria-label="Search tree">
+      <section class="tree" aria-label=${label}>
         <div class="tree-row head" aria-hidden="true"><span>Move</span><span>N</span><span>P</span><span>Q</span></div>
         ${this.#known.has('') ? this.#branch('', point) : html`<p class="small">${this.#error ?? 'Reading …'}</p>`}
         <p class="small">${this.#error && this.#known.has('') ? this.#error : nothing}</p>
@@ -118,7 +121,7 @@ export class SearchTree {
 
   /**
    * @param {string} line
-   * @param {(uci: string | null) => void} point
+   * @param {Point} point
    * @returns {TemplateResult}
    */
   #branch(line, point) {
@@ -139,7 +142,7 @@ export class SearchTree {
   /**
    * @param {string} line
    * @param {TreeMove} move
-   * @param {(uci: string | null) => void} point
+   * @param {Point} point
    */
   #move(line, move, point) {
     const path = line === '' ? move.move : `${line} ${move.move}`;

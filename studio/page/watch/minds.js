@@ -1,9 +1,9 @@
 /**
  * What the two engines of a game think, side by side, and the curve of both evaluations.
  *
- * @import {MatchMoves, Mind, MoveRecord} from '../types.js'
+ * @import {MatchMoves, Mind} from '../types.js'
  */
-import { priorText, qText, scoreText, visitsText } from '../play/evaluation.js';
+import { expected, priorText, qText, scoreText, visitsText } from '../play/evaluation.js';
 import { html, nothing, svg } from '../vendor/lit-html.js';
 
 /** Moves with N, P and Q. */
@@ -40,15 +40,6 @@ export function mindView(mind, side) {
     </section>`;
 }
 
-/** White's expected points, 0 to 100. @param {MoveRecord} record */
-function expected({ score, wdl }) {
-  if (wdl) return (wdl[0] + wdl[1] / 2) / 10;
-  if (!score) return null;
-  if ('mate' in score) return score.mate > 0 ? 100 : 0;
-  // Lichess's curve for engines without WDL.
-  return 100 / (1 + Math.exp(-0.00368208 * score.cp));
-}
-
 /** Whether White made the move with this index. @param {MatchMoves} game @param {number} index */
 export function isWhites({ start }, index) {
   return (start.split(' ')[1] === 'w') === (index % 2 === 0);
@@ -63,8 +54,8 @@ export function isWhites({ start }, index) {
  */
 export function evaluations(game, ofWhite) {
   return game.records.flatMap((record, index) => {
-    const value = record && isWhites(game, index) === ofWhite ? expected(record) : null;
-    return value === null ? [] : [/** @type {[number, number]} */ ([index + 1, value])];
+    if (!record?.score || isWhites(game, index) !== ofWhite) return [];
+    return [/** @type {[number, number]} */ ([index + 1, expected({ score: record.score, wdl: record.wdl })])];
   });
 }
 

@@ -23,6 +23,12 @@ function timeText(time) {
   return `${time.clock.base_ms / 1000} s + ${time.clock.increment_ms / 1000} s`;
 }
 
+/** Only a suspended match goes on. @param {Match | null | undefined} before @param {Match | null} now */
+export function isAnotherMatch(before, now) {
+  if (!before || !now) return false;
+  return (before.phase === 'ended' && now.phase !== 'ended') || JSON.stringify(before.order) !== JSON.stringify(now.order);
+}
+
 export class WatchRoom {
   #root;
   /** @type {Engine[]} */
@@ -58,9 +64,12 @@ export class WatchRoom {
   /** @param {Match | null} match */
   receive(match) {
     // The error was about the earlier phase.
-    const isOther = this.#match?.phase !== match?.phase || JSON.stringify(this.#match?.order) !== JSON.stringify(match?.order);
+    const before = this.#match;
+    const isAnother = isAnotherMatch(before, match);
+    const isOther = before?.phase !== match?.phase || isAnother;
     if (isOther) this.#error = null;
     this.#match = match;
+    if (isAnother) this.#window.open(null);
     if (isOther && this.#isShown) this.#earlier.read();
     this.#draw();
   }
@@ -180,7 +189,7 @@ export class WatchRoom {
       ${match ? html`
         ${this.#choices(match)}
         <div class="watched ${this.#window.isOpen ? 'closely' : ''}">
-          ${this.#window.isOpen ? this.#window.view() : html`<div class="grid" data-boards=${match.boards.join(' ')}></div>`}
+          ${this.#window.isOpen ? this.#window.view(isRunning) : html`<div class="grid" data-boards=${match.boards.join(' ')}></div>`}
           <div class="panel">${this.#state(match)}</div>
         </div>` : nothing}
       ${this.#earlier.view(isRunning)}

@@ -6,14 +6,11 @@
  * @import {LiveBoard, MatchMoves, Minds, Replay} from '../types.js'
  */
 import { clockText } from '../play/clock.js';
+import { SearchTree } from '../play/tree.js';
 import { matchTree, replayGame, view } from '../server.js';
 import { Chessground } from '../vendor/chessground.min.js';
 import { html, nothing } from '../vendor/lit-html.js';
 import { curveView, mindView, recordText } from './minds.js';
-import { MatchTree } from './tree.js';
-
-/** Between two readings of the search trees. */
-const REFRESH_MS = 1500;
 
 /** What is left of White's and Black's time, that of the present search taken off. @param {LiveBoard} board @param {Minds | null} minds */
 export function clocks(board, minds) {
@@ -23,6 +20,11 @@ export function clocks(board, minds) {
     const mind = minds?.minds[side];
     return clockText(Math.max(0, left - (mind?.thinking && !board.end ? mind.ms : 0)));
   });
+}
+
+/** The thoughts of engines whose match is suspended: none of them thinks any more. @param {Minds} minds @returns {Minds} */
+export function halted({ game, minds: [white, black] }) {
+  return { game, minds: [{ ...white, thinking: false }, { ...black, thinking: false }] };
 }
 
 export class MatchWindow {
@@ -38,18 +40,17 @@ export class MatchWindow {
   #minds = null;
   /** The position that is shown; `null` follows the game. @type {number | null} */
   #ply = null;
-  #showsTrees = false;
+  #isWatched = false;
   /** @type {Api | null} */
   #ground = null;
   /** @type {Element | null} */
   #element = null;
   #changed;
-  #trees = [true, false].map((white) => new MatchTree((moves) => matchTree(this.#lane ?? 0, white, moves), () => this.#changed()));
+  #trees = [true, false].map((white) => new SearchTree((moves) => matchTree(this.#lane ?? 0, white, moves), () => this.#changed()));
 
   /** @param {() => void} changed */
   constructor(changed) {
     this.#changed = changed;
-    setInterval(() => this.#refreshTrees(), REFRESH_MS);
   }
 
   get lane() {
@@ -79,6 +80,8 @@ export class MatchWindow {
   /** Only what is in view is sent. @param {boolean} isShown */
   watch(isShown) {
     if (this.#lane !== null) this.#topics().forEach((topic) => view(topic, isShown));
+    this.#isWatched = isShown;
+    this.#followTrees();
   }
 
   /** @param {number} game from 0 @returns {Promise<string | null>} the error */
@@ -87,6 +90,7 @@ export class MatchWindow {
     if ('error' in answer) return answer.error;
     this.#replay = answer.value;
     this.#ply = null;
+    this.#followTrees();
     this.#changed();
     return null;
   }
@@ -101,12 +105,18 @@ export class MatchWindow {
     // Another game has begun.
     if (moves && moves.game !== this.#moves?.game) this.#ply = null;
     this.#moves = moves ?? this.#moves;
-    this.#minds?.minds.forEach(({ fen }, side) => this.#trees[side].follow(fen));
+    this.#followTrees();
     this.#changed();
   }
 
-  #refreshTrees() {
-    if (this.#showsTrees && this.#lane !== null && !this.#replay && !document.hidden) this.#trees.forEach((tree) => tree.refresh());
+  /** Trees of positions that are not shown are not read. */
+  #followTrees() {
+    const isShown = this.#isWatched && this.#lane !== null && !this.#replay;
+    this.#trees.forEach((tree, side) => {
+      const fen = this.#minds?.minds[side].fen;
+      // Engines of two boards may have searched the same position.
+      tree.follow(isShown && fen ? `${this.#lane} ${fen}` : '', true);
+    });
   }
 
   /** @param {number} ply */
@@ -116,13 +126,16 @@ export class MatchWindow {
     this.#changed();
   }
 
-  view() {
+  /** @param {boolean} isRunning the match is */
+  view(isRunning) {
     const game = this.#replay ?? this.#moves;
+    const minds = this.#minds && (isRunning ? this.#minds : halted(this.#minds));
+    const showsTrees = this.#trees[0].isOpen;
     const board = this.#replay ? null : this.#board;
     if (!game) return html`<section class="window" aria-label="Game"><p class="small">This board has no game now.</p></section>`;
     const ply = this.#ply ?? game.moves.length;
     const names = this.#replay ? [this.#replay.white, this.#replay.black] : [board?.white ?? '', board?.black ?? ''];
-    const left = board ? clocks(board, this.#minds) : ['', ''];
+    const left = board ? clocks(board, minds) : ['', ''];
     const player = (/** @type {number} */ side) => html`
       <div class="player"><span class="name"><span class="disc ${side === 0 ? 'white' : 'black'}"></span> ${names[side]}</span>
         ${left[side] ? html`<span class="clock">${left[side]}</span>` : nothing}</div>`;
@@ -145,16 +158,13 @@ export class MatchWindow {
             ${step('To the end', '»', game.moves.length)}
             ${this.#replay ? html`<button type="button" @click=${() => this.open(this.#lane)}>${
               this.#lane === null ? 'Back to all boards' : `Back to board ${this.#lane + 1}`}</button>` : nothing}
-            ${this.#replay ? nothing : html`<button type="button" aria-pressed=${this.#showsTrees ? 'true' : 'false'} @click=${() => {
-              this.#showsTrees = !this.#showsTrees;
-              this.#changed();
-              this.#refreshTrees();
-            }}>Search trees</button>`}
+            ${this.#replay ? nothing : html`<button type="button" aria-pressed=${showsTrees ? 'true' : 'false'}
+              @click=${() => this.#trees.forEach((tree) => tree.toggle())}>Search trees</button>`}
           </div>
-          ${this.#minds && !this.#replay ? html`
-            <div class="minds">${[0, 1].map((side) => mindView(/** @type {Minds} */ (this.#minds).minds[side], side === 0 ? 'white' : 'black'))}</div>
-            ${this.#showsTrees ? html`<div class="minds">${[0, 1].map((side) =>
-              this.#trees[side].view(/** @type {Minds} */ (this.#minds).minds[side].name))}</div>` : nothing}` : nothing}
+          ${minds && !this.#replay ? html`
+            <div class="minds">${minds.minds.map((mind, side) => mindView(mind, side === 0 ? 'white' : 'black'))}</div>
+            ${showsTrees ? html`<div class="minds">${minds.minds.map(({ name }, side) =>
+              this.#trees[side].view(`Search tree of ${name}`))}</div>` : nothing}` : nothing}
         </div>
       </section>`;
   }

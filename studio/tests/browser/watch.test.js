@@ -69,9 +69,18 @@ test('a match of four games, two at once, is watched to its end', async () => {
 });
 
 test('a game is watched closely, held up, interrupted and continued, and replayed afterwards', async () => {
-  await begin('Philidor', 'Random moves', 2, { fields: { seconds: '0.1' } });
-  // It waits after the next move.
+  // A match keeps the delay of the one before, so its first game cannot be over before the delay is chosen.
+  await begin('Random moves', 'Random moves', 1000);
   await page.locator('[name=delay]').selectOption('10000');
+  await page.locator('[name=shown]').selectOption('0');
+  await page.locator('section.window').waitFor();
+  await button('Stop …').click();
+  await button('Stop it').click();
+  await status('ended after');
+  await begin('Philidor', 'Random moves', 2, { fields: { seconds: '0.1' } });
+  await status('Philidor against Random moves: 0 of 2 games');
+  // The window was that of the match before.
+  await page.locator('section.window').waitFor({ state: 'detached' });
   await page.locator('[name=shown]').selectOption('0');
   const game = page.getByRole('region', { name: 'Game 1' });
   const philidor = game.getByRole('region', { name: 'White: Philidor', exact: true });
@@ -87,6 +96,7 @@ test('a game is watched closely, held up, interrupted and continued, and replaye
   await accessible(page);
   await button('Suspend').click();
   await status('suspended after 0');
+  assert.equal(await game.getByText('thinks', { exact: true }).count(), 0);
   await page.locator('[name=delay]').selectOption('0');
   await button('Resume').click();
   await status('ended after 2 of 2');
@@ -101,7 +111,7 @@ test('a game is watched closely, held up, interrupted and continued, and replaye
   await replay.getByRole('button', { name: 'To the end' }).click();
   const last = async () => (await replay.locator('.reported').textContent()).includes('depth');
   if (!await last()) await replay.getByRole('button', { name: 'One move back' }).click();
-  await replay.locator('.reported', { hasText: /: [+−#]+[\d.]+, depth \d+, [\d,]+ nodes, \d+ ms/ }).waitFor();
+  await replay.locator('.reported', { hasText: /: [+−#]+[\d.]+, depth \d+, [\d,]+ nodes, [\d.]+ m?s/ }).waitFor();
   await page.locator('.choices [name=game]').fill('1');
   await page.locator('.choices').getByRole('button', { name: 'Replay' }).click();
   await page.getByRole('region', { name: 'Game 1' }).waitFor();
@@ -121,7 +131,7 @@ test('boards that are not in view are not sent', async () => {
       count += 1;
       if (count === 1) {
         const headers = { 'content-type': 'application/json' };
-        const body = JSON.stringify({ tab: 'onlooker', boards: ['match/1'] });
+        const body = JSON.stringify({ tab: 'onlooker', boards: ['match/0'] });
         await fetch('/api/view', { method: 'POST', headers, body });
       } else if (boards.size > 0) {
         source.close();
@@ -129,7 +139,7 @@ test('boards that are not in view are not sent', async () => {
       }
     };
   }));
-  assert.deepEqual(sent, ['match/1']);
+  assert.deepEqual(sent, ['match/0']);
 });
 
 test('a test with bounds on Elo ends a match, and its likelihood ratio is shown', async () => {

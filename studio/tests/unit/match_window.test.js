@@ -4,8 +4,9 @@ import { emptyPage } from './page.js';
 
 emptyPage();
 const { evaluations, moveText, recordText, timeText } = await import('../../page/watch/minds.js');
-const { clocks } = await import('../../page/watch/window.js');
-const { MatchTree } = await import('../../page/watch/tree.js');
+const { clocks, halted } = await import('../../page/watch/window.js');
+const { isAnotherMatch } = await import('../../page/watch/room.js');
+const { SearchTree } = await import('../../page/play/tree.js');
 
 const move = (san) => ({ san, uci: 'e2e4', fen: '', check: false });
 const record = (cp, more = {}) => ({ score: { cp }, wdl: null, depth: 9, nodes: 1234, ms: 512, ...more });
@@ -34,24 +35,44 @@ test('the clock of the side that thinks runs, and stands when the game is over',
   const minds = { minds: [{ thinking: true, ms: 5000 }, { thinking: false, ms: 9000 }] };
   assert.deepEqual(clocks(board, minds), ['0:55', '0:30']);
   assert.deepEqual(clocks({ ...board, end: 'Draw.' }, minds), ['1:00', '0:30']);
+  assert.deepEqual(clocks(board, halted(minds)), ['1:00', '0:30'], 'the match is suspended');
   assert.deepEqual(clocks({ left_ms: null, end: null }, minds), ['', '']);
 });
 
-test('a tree is asked about the position that was searched last, and forgets another', async () => {
+test('a match that begins after another is another one, also of the same engines, and one that goes on is not', () => {
+  const match = (phase, second = 'B') => ({ phase, order: { first: 'A', second } });
+  assert.ok(isAnotherMatch(match('ended'), match('playing')));
+  assert.ok(isAnotherMatch(match('suspended'), match('playing', 'C')));
+  assert.ok(!isAnotherMatch(match('suspended'), match('playing')));
+  assert.ok(!isAnotherMatch(match('playing'), match('ended')));
+  assert.ok(!isAnotherMatch(undefined, match('playing')));
+});
+
+test('a tree is asked about the position that was searched last, and forgets another', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
   const asked = [];
   let answer;
-  const tree = new MatchTree((moves) => new Promise((resolve) => {
+  let changed;
+  const tree = new SearchTree((moves) => new Promise((resolve) => {
     asked.push(moves);
     answer = resolve;
-  }), () => {});
-  await tree.refresh();
+  }), () => changed?.());
+  const children = (uci) => ({ value: { moves: [], held: true, children: [{ move: uci, san: uci, visits: 1, prior: 1, q: 0, proof: null }] } });
+  const answers = (value) => new Promise((resolve) => {
+    changed = resolve;
+    answer(value);
+  });
+  const shown = () => JSON.stringify(tree.view('Search tree of A').values);
+  tree.toggle();
   assert.deepEqual(asked, [], 'nothing was searched yet');
-  tree.follow('a');
-  const reading = tree.refresh();
-  tree.follow('b');
-  answer({ value: { moves: [], held: true, children: [{ move: 'e2e4', san: 'e4', visits: 1, prior: 1, q: 0 }] } });
-  await reading;
-  assert.ok(!JSON.stringify(tree.view('A').values).includes('e2e4'), 'the answer was about another position');
-  tree.refresh();
+  tree.follow('a', true);
+  tree.follow('b', true);
+  await answers(children('e2e4'));
+  assert.ok(!shown().includes('e2e4'), 'the answer was about another position');
   assert.deepEqual(asked, [[], []]);
+  await answers(children('d2d4'));
+  assert.ok(shown().includes('d2d4'));
+  // Another board, where the same position was searched.
+  tree.follow('', true);
+  assert.ok(!shown().includes('d2d4'));
 });

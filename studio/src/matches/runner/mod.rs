@@ -241,6 +241,7 @@ impl Runner {
                 self.set_aside()?;
                 let delay_ms = *self.delay.borrow();
                 self.current = Some(Current { delay_ms, ..Current::new(order) });
+                self.boards.replace("match/", &[]);
                 self.play();
                 Ok(())
             }
@@ -441,6 +442,7 @@ impl Runner {
         let round = (live.number / 2 + 1).to_string();
         let header = PgnHeader { event: "Match", round: &round, date: "????.??.??" };
         let mut game = pgn_game(&live.game, [&white, &black], Some(end), header);
+        game.add_tag(replay::NUMBER_TAG, &(live.number + 1).to_string());
         let nodes: Vec<_> = game.tree.main_line().collect();
         for ((ply, node), record) in nodes.into_iter().enumerate().zip(&live.records) {
             let white_moved = live.game.start_fen().contains(" w ") == ply.is_multiple_of(2);

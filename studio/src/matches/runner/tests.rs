@@ -65,6 +65,12 @@ async fn games_are_played_at_once_counted_in_pairs_and_written() {
     assert_eq!(all.borrow().keys().filter(|name| name.matches('/').count() == 1).count(), 3);
     let pgn = handle.pgn(None);
     assert_eq!((pgn.matches("1. Ra8# 1-0").count(), pgn.matches("[Round \"3\"]").count()), (6, 2));
+    assert_eq!((1..=6).filter(|number| pgn.contains(&format!("[GameNumber \"{number}\"]"))).count(), 6);
+    // The next match has no more boards than games at once.
+    act(&handle, order("A", "A", 2)).await.unwrap();
+    let view = wait_for(&handle, |view| view["phase"] == "ended" && view["order"]["games"] == 2).await;
+    assert_eq!(view["boards"], json!(["match/0"]));
+    assert!(all.borrow().keys().all(|name| name.starts_with("match/0")));
 }
 
 #[tokio::test]
