@@ -2,9 +2,13 @@ use super::*;
 use crate::chess::position::PackedMove;
 
 fn add_edge(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
-    let child = store.add(0).unwrap();
+    add_edge_by(0, store, parent)
+}
+
+fn add_edge_by(worker: usize, store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
+    let child = store.add(worker).unwrap();
     let edges = store.node(parent).lock();
-    let edge = store.add_edge(0, parent, edges, child).unwrap();
+    let edge = store.add_edge(worker, parent, edges, child).unwrap();
     store.node(parent).unlock(edges + 1);
     (edge, child)
 }
@@ -122,17 +126,23 @@ fn registered_nodes_are_found_until_they_are_removed() {
 
 #[test]
 fn workers_that_add_at_once_lose_nothing() {
-    let store = NodeStore::new(4 << 20);
+    let mut store = NodeStore::new(4 << 20);
+    store.set_workers(4);
     let parent = store.add(0).unwrap();
     expand(&store, parent, 240);
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| (0..60).for_each(|_| _ = add_edge(&store, parent)));
-        }
+    let store = &store;
+    let mut added: Vec<u32> = std::thread::scope(|scope| {
+        let add =
+            |worker| move || (0..60).map(|_| add_edge_by(worker, store, parent).1.0).collect::<Vec<_>>();
+        let workers: Vec<_> = (0..4).map(|worker| scope.spawn(add(worker))).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
     let mut children: Vec<u32> = store.edges_of(parent).map(|edge| edge.child().0).collect();
+    added.sort_unstable();
     children.sort_unstable();
-    assert_eq!(children, (1..=240).collect::<Vec<u32>>());
+    assert_eq!(children, added);
+    children.dedup();
+    assert_eq!(children.len(), 240);
 }
 
 /// A block holds 15 moves or 3 edges.
