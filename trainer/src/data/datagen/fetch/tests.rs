@@ -115,7 +115,7 @@ fn a_download_from_lichess_waits_and_continues_after_the_last_complete_game() {
     );
     assert!(requests[0].starts_with(&first) && requests[1].starts_with(&first), "{requests:?}");
     assert!(requests[2].contains(&format!("since={}", since("2024-05-02T12:00:00Z"))), "{requests:?}");
-    let agent = "philidor-trainer/0.1.0 (me@example.org)";
+    let agent = concat!("philidor-trainer/", env!("CARGO_PKG_VERSION"), " (me@example.org)");
     assert!(
         requests.iter().all(|request| request.contains(agent) && request.contains("chess-pgn")),
         "{requests:?}"
