@@ -50,7 +50,7 @@ impl FromStr for EngineSpec {
 }
 
 impl EngineSpec {
-    /// Philidor with this network (ONNX), whose name it bears.
+    /// Philidor playing with this network, and named after its file. `None` unless the file ends in `.onnx`.
     pub fn of_network(philidor: &Path, network: &Path) -> Option<EngineSpec> {
         let name = network.file_name()?.to_str()?.strip_suffix(".onnx")?;
         let file = network.to_str()?;

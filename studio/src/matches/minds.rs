@@ -15,7 +15,7 @@ use crate::play::{ActionError, PlayedGame, PlayedMove, Thoughts, TreeView};
 /// In plies.
 const LONGEST_PATH: usize = 200;
 
-/// An engine may write any number.
+/// Lines kept of an engine with `MultiPV`, which may number them without bound.
 const MOST_LINES: usize = 10;
 
 /// A [`Score`] that can be read again.

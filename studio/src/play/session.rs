@@ -333,7 +333,7 @@ impl Session {
         Ok(())
     }
 
-    /// Its clock stands still in the middle of the game, as after a restart of the server, until somebody looks.
+    /// The game has begun and is not over, but its clock stands still: after a restart, until a tab shows the board.
     pub fn is_suspended(&self) -> bool {
         let stands = self.clock.as_ref().is_some_and(|clock| clock.running().is_none());
         stands && self.end.is_none() && self.game.ply() > 0

@@ -133,7 +133,7 @@ fn comment(text: &[u8], at: usize) -> (Part<'_>, usize) {
     (Part::Comment(&text[at + 1..close]), close + 1)
 }
 
-/// The brace that closes the comment at `at` if all braces between them are pairs.
+/// The offset of the `}` that ends the comment opened at `at`, if comments nest.
 pub(super) fn balanced_close(text: &[u8], at: usize) -> Option<usize> {
     let end = text.len().min(at + LONGEST_NESTED_COMMENT);
     let mut depth = 0_usize;

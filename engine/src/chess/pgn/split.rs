@@ -175,7 +175,7 @@ impl Braces<'_> {
     }
 }
 
-/// The offset of a comment that the line opens and does not close.
+/// The offset of the `{` whose comment does not end on the line.
 fn opens_comment(line: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -136,7 +136,7 @@ impl Simd for NeonDotprod {
         NeonDotprod::vectorize(self, f)
     }
 
-    /// The stable library lacks the instruction's function; the compiler makes it, `sdot`, of this loop.
+    /// Stable Rust has no function for the instruction `sdot`; the compiler makes it from this loop.
     #[inline(always)]
     fn products(self, hidden: &[Bytes<u8>], a: &[Bytes<i8>], b: &[Bytes<i8>]) -> i32 {
         let products = |hidden: &Bytes<u8>, row: &Bytes<i8>| -> i32 {
