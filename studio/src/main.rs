@@ -146,9 +146,11 @@ async fn run(arguments: Arguments) -> Result<()> {
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
     let boards = Boards::default();
     let reviews = ReviewDesk::new(roster.engines().first().cloned());
-    let puzzles = PuzzleDesk::new(roster.engines().first().cloned(), reviews.clone(), folder.clone());
-    if let Some(path) = &arguments.puzzles {
-        puzzles.load(read_puzzles(path, &folder)?);
+    let kept = folder.join(format!("puzzles-{}.csv", arguments.port));
+    let puzzles = PuzzleDesk::new(roster.engines().first().cloned(), reviews.clone(), kept);
+    match &arguments.puzzles {
+        Some(path) => puzzles.load(read_puzzles(path, &folder)?),
+        None => restore(&puzzles),
     }
     let state = folder.join(format!("match-{}.json", arguments.port));
     let matches = start_matches(roster.clone(), books, boards.clone(), state);
@@ -204,6 +206,21 @@ fn read_puzzles(path: &Path, folder: &Path) -> Result<PuzzleTable> {
         table.name = name.to_string_lossy().into_owned();
     }
     Ok(table)
+}
+
+/// Reads the puzzles of an earlier studio; a large file while the page is served.
+fn restore(puzzles: &PuzzleDesk) {
+    let again = |puzzles: &PuzzleDesk| {
+        if let Err(error) = puzzles.restore() {
+            eprintln!("philidor-studio: the puzzles that were loaded last cannot be read again: {error}");
+        }
+    };
+    if puzzles.kept_size() <= LARGE_PUZZLES {
+        return again(puzzles);
+    }
+    // The end of the studio does not wait for a thread.
+    let puzzles = puzzles.clone();
+    std::thread::spawn(move || again(&puzzles));
 }
 
 /// Addresses for a browser. For `0.0.0.0` and `::`, these are loopback and the address by which this machine reaches

@@ -1,8 +1,9 @@
 //! Which puzzles there are. Every tab solves its own: it says which puzzle it means.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use super::exercise::Exercise;
 use super::opinion::{Opinion, Oracle};
 use super::table::{Direction, PuzzleTable, PuzzleTableError, Text};
 use crate::engines::EngineSpec;
+use crate::files::write_aside;
 use crate::play::{ActionError, PlayedGame};
 use crate::reviews::{Mistake, ReviewDesk};
 
@@ -92,12 +94,45 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
+/// Where the last loaded file waits for the next start: its text, and its name beside it.
+#[derive(Clone, Debug)]
+struct Kept {
+    text: PathBuf,
+}
+
+impl Kept {
+    fn name(&self) -> PathBuf {
+        self.text.with_extension("name")
+    }
+
+    /// An empty file, which takes the place of the earlier one when [`Kept::put`] is called.
+    fn aside(&self, name: &str) -> Result<File, PuzzleTableError> {
+        let folder = self.text.parent().unwrap_or(Path::new("."));
+        let options = File::options().read(true).write(true).create(true).truncate(true).clone();
+        let file = std::fs::create_dir_all(folder).and_then(|()| options.open(self.part()));
+        file.map_err(|error| PuzzleTableError::Keep(name.to_owned(), error))
+    }
+
+    fn part(&self) -> PathBuf {
+        self.text.with_extension("part")
+    }
+
+    fn put(&self, name: &str) -> io::Result<()> {
+        std::fs::rename(self.part(), &self.text)?;
+        write_aside(&self.name(), name.as_bytes())
+    }
+
+    fn open(&self) -> io::Result<(String, File)> {
+        let file = File::open(&self.text)?;
+        Ok((std::fs::read_to_string(self.name()).unwrap_or_else(|_| "puzzles".to_owned()), file))
+    }
+}
+
 #[derive(Clone)]
 pub struct PuzzleDesk {
     oracle: Option<Oracle>,
     reviews: ReviewDesk,
-    /// For the texts of loaded files.
-    folder: PathBuf,
+    kept: Kept,
     loaded: Arc<Mutex<Loaded>>,
     out: Arc<watch::Sender<Arc<str>>>,
     /// A [`ReadingView`] as JSON, or `null`.
@@ -111,10 +146,11 @@ impl std::fmt::Debug for PuzzleDesk {
 }
 
 impl PuzzleDesk {
-    pub fn new(engine: Option<EngineSpec>, reviews: ReviewDesk, folder: PathBuf) -> PuzzleDesk {
+    /// `kept` is where a loaded file is kept for the next start.
+    pub fn new(engine: Option<EngineSpec>, reviews: ReviewDesk, kept: PathBuf) -> PuzzleDesk {
         let (out, state) = watch::channel(Arc::from("null"));
         let (oracle, out) = (engine.map(Oracle::new), Arc::new(out));
-        PuzzleDesk { oracle, reviews, folder, loaded: Arc::default(), out, state }
+        PuzzleDesk { oracle, reviews, kept: Kept { text: kept }, loaded: Arc::default(), out, state }
     }
 
     /// The data stays valid if a holder of the lock panics.
@@ -122,13 +158,51 @@ impl PuzzleDesk {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads a file of `size` bytes that arrives, one at a time. Blocks until it has ended.
+    /// Reads a file of `size` bytes that arrives, one at a time, and keeps it. Blocks until it has ended.
     pub fn read(&self, name: &str, from: impl Read, size: Option<u64>) -> Result<(), PuzzleTableError> {
+        let reading = self.begin(name)?;
+        let text = Text::Copied(self.kept.aside(name)?);
+        let table = self.told(name, from, text, size);
+        let table = table.inspect_err(|_| _ = std::fs::remove_file(self.kept.part()))?;
+        if let Err(error) = self.kept.put(name) {
+            log::warn!("{name} ends with the studio: it cannot be kept ({error})");
+        }
+        self.load(table);
+        drop(reading);
+        Ok(())
+    }
+
+    /// Of the file that was loaded last, in bytes; 0 if there is none.
+    pub fn kept_size(&self) -> u64 {
+        self.kept.text.metadata().map_or(0, |about| about.len())
+    }
+
+    /// Reads the file that was loaded last, if there is one. Blocks until it has ended.
+    pub fn restore(&self) -> Result<(), PuzzleTableError> {
+        let Ok((name, file)) = self.kept.open() else { return Ok(()) };
+        let reading = self.begin(&name)?;
+        let kept = |error| PuzzleTableError::Read(name.clone(), 0, error);
+        let (size, again) = (file.metadata().map_err(kept)?.len(), file.try_clone().map_err(kept)?);
+        self.load(self.told(&name, file, Text::There(again), Some(size))?);
+        drop(reading);
+        Ok(())
+    }
+
+    fn begin(&self, name: &str) -> Result<Reading<'_>, PuzzleTableError> {
         match &mut self.lock().reading {
             Some(other) => return Err(PuzzleTableError::Busy(other.clone())),
             none => *none = Some(name.to_owned()),
         }
-        let reading = Reading(self);
+        Ok(Reading(self))
+    }
+
+    fn told(
+        &self,
+        name: &str,
+        from: impl Read,
+        text: Text,
+        size: Option<u64>,
+    ) -> Result<PuzzleTable, PuzzleTableError> {
         let bytes = Cell::new(0);
         let mut told_at = None::<Instant>;
         let mut tell = |puzzles| {
@@ -141,10 +215,7 @@ impl PuzzleDesk {
             }
         };
         tell(0);
-        let from = Counted { from, bytes: &bytes };
-        self.load(PuzzleTable::read(name, from, Text::copy(name, &self.folder)?, &mut tell)?);
-        drop(reading);
-        Ok(())
+        PuzzleTable::read(name, Counted { from, bytes: &bytes }, text, &mut tell)
     }
 
     /// In place of an earlier file.
@@ -232,4 +303,44 @@ fn of_mistake(mistake: &Mistake) -> Option<Exercise> {
         title: format!("{}, {}", mistake.players, mistake.place),
         afterwards: format!("In the game: {}{} {}", mistake.san, mistake.mark, mistake.remark),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CSV: &str = "fen,moves\n7k/8/6K1/8/8/8/8/R7 w - - 0 1,a1a8\n";
+
+    fn desk(folder: &Path) -> PuzzleDesk {
+        PuzzleDesk::new(None, ReviewDesk::new(None), folder.join("deep").join("puzzles-1.csv"))
+    }
+
+    fn shown(desk: &PuzzleDesk) -> Vec<(String, usize, String)> {
+        desk.sources().into_iter().map(|source| (source.name, source.count, source.edition)).collect()
+    }
+
+    #[test]
+    fn a_loaded_file_is_there_again_after_a_restart_and_a_refused_one_does_not_replace_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = desk(folder.path());
+        first.restore().unwrap();
+        assert_eq!(shown(&first), []);
+        first.read("mates 1.csv", CSV.as_bytes(), None).unwrap();
+        assert!(first.read("games.pgn", &b"1. e4 e5 *"[..], None).is_err());
+        let before = shown(&first);
+        assert_eq!((before[0].0.as_str(), before[0].1), ("mates 1.csv", 1));
+        let second = desk(folder.path());
+        second.restore().unwrap();
+        assert_eq!(shown(&second), before);
+        let edition = before[0].2.clone();
+        let id = PuzzleId { source: PuzzleSource::File, edition, number: 0, step: 0 };
+        assert_eq!(second.exercise(&id).unwrap().solution.len(), 1);
+        assert_eq!(std::fs::read_dir(folder.path().join("deep")).unwrap().count(), 2, "nothing lies about");
+        // Another file takes its place, while the first is still read from.
+        second.read("two.csv", CSV.replace("a1a8", "a1b1").as_bytes(), None).unwrap();
+        assert_eq!(first.exercise(&id).unwrap().solution.len(), 1);
+        let third = desk(folder.path());
+        third.restore().unwrap();
+        assert_eq!(shown(&third), shown(&second));
+    }
 }

@@ -75,8 +75,8 @@ pub enum Text {
 }
 
 impl Text {
-    /// The file has no name, and ends with the server.
-    pub fn copy(name: &str, folder: &Path) -> Result<Text, PuzzleTableError> {
+    /// A file without a name, which ends with the server.
+    fn nameless(name: &str, folder: &Path) -> Result<Text, PuzzleTableError> {
         let file = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
         file.map(Text::Copied).map_err(|error| PuzzleTableError::Keep(name.to_owned(), error))
     }
@@ -167,7 +167,7 @@ impl PuzzleTable {
         let is_there = !is_zstd(&head) && file.metadata().map_err(unread)?.is_file();
         let text = match is_there {
             true => Text::There(file.try_clone().map_err(unread)?),
-            false => Text::copy(name, folder)?,
+            false => Text::nameless(name, folder)?,
         };
         PuzzleTable::read(name, io::Cursor::new(head).chain(file), text, &mut |_| ())
     }

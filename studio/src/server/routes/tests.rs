@@ -18,7 +18,7 @@ fn studio(folder: &tempfile::TempDir) -> (Router, RunBoard) {
     let folders = RunFolders { runs: vec![folder.path().to_owned()], ..RunFolders::default() };
     let runs = RunBoard::start(folders, Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
-    let puzzles = PuzzleDesk::new(None, reviews.clone(), folder.path().to_owned());
+    let puzzles = PuzzleDesk::new(None, reviews.clone(), folder.path().join("puzzles.csv"));
     let explorer = Explorer::new(play.library().clone(), None);
     let rooms = Rooms {
         play,
