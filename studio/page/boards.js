@@ -5,11 +5,20 @@
  * @import {Key} from '@lichess-org/chessground/types'
  * @import {LiveBoard} from './types.js'
  */
-import { clockText } from './play/clock.js';
+import { MatchClocks } from './play/clock.js';
 import { view } from './server.js';
 import { Chessground } from './vendor/chessground.min.js';
 
-/** @typedef {{figure: HTMLElement, ground: Api, top: HTMLElement, bottom: HTMLElement, caption: HTMLElement}} Frame */
+/**
+ * @typedef {{figure: HTMLElement, ground: Api, top: HTMLElement, bottom: HTMLElement, caption: HTMLElement,
+ *   board: LiveBoard | null, clocks: MatchClocks}} Frame
+ */
+
+/** The boards of matches have clocks. @param {string} name @param {boolean} isShown */
+function watch(name, isShown) {
+  view(name, isShown);
+  if (name.startsWith('match/')) view(`${name}/clock`, isShown);
+}
 
 /** @param {string} tag @param {string} className @param {HTMLElement} parent */
 function add(tag, className, parent) {
@@ -31,7 +40,7 @@ export class BoardGrid {
     this.#observer = new IntersectionObserver((entries) => {
       for (const entry of entries) {
         const name = entry.target.getAttribute('data-board');
-        if (name) view(name, entry.isIntersecting);
+        if (name) watch(name, entry.isIntersecting);
       }
     });
   }
@@ -45,7 +54,8 @@ export class BoardGrid {
     for (const [name, frame] of this.#frames) {
       if (names.includes(name)) continue;
       this.#observer.unobserve(frame.figure);
-      view(name, false);
+      watch(name, false);
+      frame.clocks.stop();
       frame.figure.remove();
       this.#frames.delete(name);
     }
@@ -69,17 +79,23 @@ export class BoardGrid {
     const caption = add('figcaption', 'small', figure);
     this.#element.append(figure);
     const ground = Chessground(board, { viewOnly: true, coordinates: false, animation: { duration: 120 } });
-    const frame = { figure, ground, top, bottom, caption };
+    /** @type {Frame} */
+    const frame = { figure, ground, top, bottom, caption, board: null, clocks: new MatchClocks(() => clocks(frame)) };
     this.#frames.set(name, frame);
     this.#observer.observe(figure);
     return frame;
   }
 
-  /** @param {Record<string, LiveBoard>} boards */
+  /** @param {Record<string, any>} boards */
   receive(boards) {
-    for (const [name, board] of Object.entries(boards)) {
-      const frame = this.#frames.get(name);
-      if (!frame) continue;
+    for (const [name, frame] of this.#frames) {
+      const clock = boards[`${name}/clock`];
+      if (clock) frame.clocks.receive(clock);
+      /** @type {LiveBoard | undefined} */
+      const board = boards[name];
+      if (clock && !board) clocks(frame);
+      if (!board) continue;
+      frame.board = board;
       const last = board.last;
       frame.ground.set({
         fen: board.fen,
@@ -91,6 +107,7 @@ export class BoardGrid {
       const where = [board.title, move].filter(Boolean).join(', ');
       player(frame.top, 'black', board);
       player(frame.bottom, 'white', board);
+      clocks(frame);
       frame.caption.textContent = `${where}${board.end ? `. ${board.end}` : ''}`;
       frame.figure.setAttribute('aria-label', `${board.white} against ${board.black}`);
     }
@@ -101,8 +118,15 @@ export class BoardGrid {
 function player(element, side, board) {
   const toMove = !board.end && board.fen.split(' ')[1] === side[0];
   element.classList.toggle('to-move', toMove);
-  const left = board.left_ms ? clockText(board.left_ms[side === 'white' ? 0 : 1]) : '';
-  const parts = element.children.length > 0 ? [...element.children] : [add('span', 'name', element), add('span', 'clock', element)];
-  parts[0].textContent = board[side];
-  parts[1].textContent = left;
+  const name = element.children[0] ?? add('span', 'name', element);
+  name.textContent = board[side];
+  if (element.children.length < 2) add('span', 'clock', element);
+}
+
+/** @param {Frame} frame */
+function clocks({ board, clocks, top, bottom }) {
+  if (!board) return;
+  const [white, black] = clocks.texts(board);
+  bottom.children[1].textContent = white;
+  top.children[1].textContent = black;
 }

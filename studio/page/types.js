@@ -117,6 +117,9 @@
  * @property {[number, number] | null} left_ms
  * @property {string | null} end
  *
+ * @typedef {{left_ms: [number, number], running: 0 | 1 | null, ms: number}} MatchClock White's and Black's time at the begin
+ *   of the search, the side that thinks, and for how long
+ *
  * @typedef {{number: number, white: string, black: string, opening: string, result: string, text: string,
  *   plies: number}} FinishedGame
  * @typedef {{llr: number, lower: number, upper: number, decision: 'rejected' | 'open' | 'accepted', text: string}} Llr
@@ -126,6 +129,7 @@
  * @typedef {{elo0: number, elo1: number, alpha: number, beta: number}} Sprt
  *
  * @typedef {object} Match
+ * @property {number} edition another number is another match
  * @property {string | null} name that a person gave it
  * @property {'playing' | 'finishing' | 'suspended' | 'ended'} phase
  * @property {Order} order
@@ -173,7 +177,8 @@
  * @property {string[]} boards
  * @property {'free' | 'stopping' | 'started'} control
  * @property {boolean} finished
- * @property {boolean} quiet no report for long
+ * @property {boolean} quiet paused, or no report for long
+ * @property {boolean} stopped no trainer works on it
  * @property {boolean} can_resume
  * @property {boolean} cancelled
  * @property {string | null} failure last words of a trainer that was started here and failed

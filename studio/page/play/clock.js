@@ -1,7 +1,7 @@
 /**
  * The clocks, which run on between messages of the server.
  *
- * @import {GameView, Side, TreeNode} from '../types.js'
+ * @import {GameView, LiveBoard, MatchClock, Side, TreeNode} from '../types.js'
  */
 
 /** @param {number} ms */
@@ -41,4 +41,45 @@ export function clockShows(game, side, since) {
   const left = side === 'white' ? clock.white_ms : clock.black_ms;
   const gone = Math.max(0, since - clock.delay_ms);
   return clockText(Math.max(0, clock.running === side ? left - gone : left));
+}
+
+/** Between two looks at a running clock. */
+const TICK_MS = 100;
+
+/** The clocks of a game of a match, which run on between the server's messages. */
+export class MatchClocks {
+  /** @type {MatchClock | null} */
+  #clock = null;
+  #since = 0;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #timer;
+  #changed;
+
+  /** @param {() => void} changed when a running clock shows another time */
+  constructor(changed) {
+    this.#changed = changed;
+  }
+
+  /** @param {MatchClock} clock */
+  receive(clock) {
+    this.#clock = clock;
+    this.#since = performance.now();
+    clearInterval(this.#timer);
+    this.#timer = clock.running === null ? undefined : setInterval(this.#changed, TICK_MS);
+  }
+
+  stop() {
+    clearInterval(this.#timer);
+    this.#clock = null;
+  }
+
+  /** White's and Black's time; empty for a game without a clock. @param {LiveBoard} board @returns {[string, string]} */
+  texts(board) {
+    if (!board.left_ms) return ['', ''];
+    const clock = this.#clock ?? { left_ms: board.left_ms, running: null, ms: 0 };
+    const gone = clock.ms + performance.now() - this.#since;
+    const text = (/** @type {0 | 1} */ side) =>
+      clockText(Math.max(0, clock.left_ms[side] - (clock.running === side && !board.end ? gone : 0)));
+    return [text(0), text(1)];
+  }
 }

@@ -23,10 +23,10 @@ function timeText(time) {
   return `${time.clock.base_ms / 1000} s + ${time.clock.increment_ms / 1000} s`;
 }
 
-/** Only a suspended match goes on. @param {Match | null | undefined} before @param {Match | null} now */
+/** After a restart the server counts matches anew. @param {Match | null | undefined} before @param {Match | null} now */
 export function isAnotherMatch(before, now) {
   if (!before || !now) return false;
-  return (before.phase === 'ended' && now.phase !== 'ended') || JSON.stringify(before.order) !== JSON.stringify(now.order);
+  return before.edition !== now.edition || JSON.stringify(before.order) !== JSON.stringify(now.order);
 }
 
 export class WatchRoom {
@@ -69,7 +69,7 @@ export class WatchRoom {
     const isOther = before?.phase !== match?.phase || isAnother;
     if (isOther) this.#error = null;
     this.#match = match;
-    if (isAnother) this.#window.open(null);
+    if (isAnother) this.#window.forget();
     if (isOther && this.#isShown) this.#earlier.read();
     this.#draw();
   }
@@ -181,19 +181,27 @@ export class WatchRoom {
     return html`
       <h2>Match</h2>
       ${match && match.phase !== 'ended' ? this.#controls(match) : nothing}
-      ${isRunning ? nothing : orderForm(this.#form, this.#engines, this.#books, (form) => {
-        this.#form = valuesOf(form, this.#form);
-        this.#draw();
-      }, (form) => this.#begin(form))}
+      ${match ? nothing : html`
+        <p>Two engines play each opening twice, with colours reversed.</p>
+        ${this.#order()}`}
       <p class="error" role="alert">${this.#error ?? nothing}</p>
       ${match ? html`
         ${this.#choices(match)}
         <div class="watched ${this.#window.isOpen ? 'closely' : ''}">
           ${this.#window.isOpen ? this.#window.view(isRunning) : html`<div class="grid" data-boards=${match.boards.join(' ')}></div>`}
           <div class="panel">${this.#state(match)}</div>
-        </div>` : nothing}
+        </div>
+        ${isRunning ? nothing : html`<h2>Another match</h2>${this.#order()}`}` : nothing}
       ${this.#earlier.view(isRunning)}
       ${this.#followed.map((followed) => this.#followedView(followed))}`;
+  }
+
+  /** The form for a match. */
+  #order() {
+    return orderForm(this.#form, this.#engines, this.#books, (form) => {
+      this.#form = valuesOf(form, this.#form);
+      this.#draw();
+    }, (form) => this.#begin(form));
   }
 
   /** @param {Match} match */

@@ -5,22 +5,12 @@
  * @import {Key} from '@lichess-org/chessground/types'
  * @import {LiveBoard, MatchMoves, Minds, Replay} from '../types.js'
  */
-import { clockText } from '../play/clock.js';
+import { MatchClocks } from '../play/clock.js';
 import { SearchTree } from '../play/tree.js';
 import { matchTree, replayGame, view } from '../server.js';
 import { Chessground } from '../vendor/chessground.min.js';
 import { html, nothing } from '../vendor/lit-html.js';
 import { curveView, mindView, recordText } from './minds.js';
-
-/** What is left of White's and Black's time, that of the present search taken off. @param {LiveBoard} board @param {Minds | null} minds */
-export function clocks(board, minds) {
-  return [0, 1].map((side) => {
-    const left = board.left_ms?.[side];
-    if (left === undefined) return '';
-    const mind = minds?.minds[side];
-    return clockText(Math.max(0, left - (mind?.thinking && !board.end ? mind.ms : 0)));
-  });
-}
 
 /** The thoughts of engines whose match is suspended: none of them thinks any more. @param {Minds} minds @returns {Minds} */
 export function halted({ game, minds: [white, black] }) {
@@ -34,12 +24,15 @@ export class MatchWindow {
   #replay = null;
   /** @type {LiveBoard | null} */
   #board = null;
+  /** What came last of the boards and clocks of the wall, which the server sends once. @type {Map<string, any>} */
+  #latest = new Map();
   /** @type {MatchMoves | null} */
   #moves = null;
   /** @type {Minds | null} */
   #minds = null;
   /** The position that is shown; `null` follows the game. @type {number | null} */
   #ply = null;
+  #clocks = new MatchClocks(() => this.#drawClocks());
   #isWatched = false;
   /** @type {Api | null} */
   #ground = null;
@@ -62,7 +55,7 @@ export class MatchWindow {
   }
 
   #topics() {
-    return ['', '/minds', '/moves'].map((part) => `match/${this.#lane}${part}`);
+    return ['', '/minds', '/moves', '/clock'].map((part) => `match/${this.#lane}${part}`);
   }
 
   /** Shows the game of a lane; `null` closes the window. @param {number | null} lane */
@@ -72,9 +65,18 @@ export class MatchWindow {
     if (lane === this.#lane) return this.#changed();
     this.watch(false);
     this.#lane = lane;
-    [this.#board, this.#moves, this.#minds] = [null, null, null];
+    [this.#board, this.#moves, this.#minds] = [this.#latest.get(`match/${lane}`) ?? null, null, null];
+    this.#clocks.stop();
+    const clock = this.#latest.get(`match/${lane}/clock`);
+    if (clock) this.#clocks.receive(clock);
     this.watch(true);
     this.#changed();
+  }
+
+  /** Another match has come. */
+  forget() {
+    this.#latest.clear();
+    this.open(null);
   }
 
   /** Only what is in view is sent. @param {boolean} isShown */
@@ -97,9 +99,11 @@ export class MatchWindow {
 
   /** @param {Record<string, any>} boards */
   receive(boards) {
+    for (const [name, board] of Object.entries(boards)) if (/^match\/\d+(\/clock)?$/.test(name)) this.#latest.set(name, board);
     if (this.#lane === null) return;
-    const [board, minds, moves] = this.#topics().map((topic) => boards[topic]);
-    if (!board && !minds && !moves) return;
+    const [board, minds, moves, clock] = this.#topics().map((topic) => boards[topic]);
+    if (clock) this.#clocks.receive(clock);
+    if (!board && !minds && !moves) return this.#drawClocks();
     this.#board = board ?? this.#board;
     this.#minds = minds ?? this.#minds;
     // Another game has begun.
@@ -135,10 +139,9 @@ export class MatchWindow {
     if (!game) return html`<section class="window" aria-label="Game"><p class="small">This board has no game now.</p></section>`;
     const ply = this.#ply ?? game.moves.length;
     const names = this.#replay ? [this.#replay.white, this.#replay.black] : [board?.white ?? '', board?.black ?? ''];
-    const left = board ? clocks(board, minds) : ['', ''];
     const player = (/** @type {number} */ side) => html`
       <div class="player"><span class="name"><span class="disc ${side === 0 ? 'white' : 'black'}"></span> ${names[side]}</span>
-        ${left[side] ? html`<span class="clock">${left[side]}</span>` : nothing}</div>`;
+        ${board?.left_ms ? html`<span class="clock" data-side=${side}></span>` : nothing}</div>`;
     const step = (/** @type {string} */ label, /** @type {string} */ sign, /** @type {number} */ to) => html`
       <button type="button" aria-label=${label} ?disabled=${to < 0 || to > game.moves.length || to === ply} @click=${() => this.#go(to)}>${sign}</button>`;
     const title = this.#replay ? `Game ${game.game + 1}: ${this.#replay.opening}. ${this.#replay.result}` : board?.title ?? '';
@@ -169,6 +172,16 @@ export class MatchWindow {
       </section>`;
   }
 
+  /** Only the words of the clocks, which change often. */
+  #drawClocks() {
+    const board = this.#replay ? null : this.#board;
+    if (!board) return;
+    const texts = this.#clocks.texts(board);
+    this.#element?.closest('.stage')?.querySelectorAll('[data-side]').forEach((element) => {
+      element.textContent = texts[Number(element.getAttribute('data-side'))];
+    });
+  }
+
   /** Shows the position, after the page is drawn. @param {Element} root */
   drawBoard(root) {
     const element = root.querySelector('[data-window]');
@@ -177,6 +190,7 @@ export class MatchWindow {
       this.#element = element;
       this.#ground = Chessground(element, { viewOnly: true, animation: { duration: 120 } });
     }
+    this.#drawClocks();
     const game = this.#replay ?? this.#moves;
     if (!game) return;
     const ply = this.#ply ?? game.moves.length;

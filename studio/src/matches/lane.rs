@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::minds::{Mind, MindsView, MoveRecord, MovesView, TreeQuestion};
 use super::order::ThinkingTime;
+use super::view::ClockView;
 use crate::boards::Boards;
 use crate::engines::{EngineEvent, EngineHandle, EngineSpec, SearchOrder, start as start_engine};
 use crate::play::{EndReason, GameEnd, PlayedGame, Winner};
@@ -18,6 +19,9 @@ const LONGEST_GAME: usize = 600;
 const MARGIN: Duration = Duration::from_millis(50);
 
 const SHOW_EVERY: Duration = Duration::from_millis(150);
+
+/// A running clock, which the page counts down itself.
+const CLOCK_EVERY: Duration = Duration::from_secs(1);
 
 /// Time for a move from which on engines write statistics.
 const STATISTICS_FROM_MS: u32 = 100;
@@ -68,6 +72,8 @@ pub struct Lane {
     /// When the page was last shown what the engines think, and whether there is more to show.
     pub shown: Instant,
     pub is_due: bool,
+    /// The clocks that were shown last.
+    pub clock: Option<(Instant, ClockView)>,
     pub reports: mpsc::UnboundedSender<LaneReport>,
 }
 
@@ -137,6 +143,7 @@ impl Lane {
     ) -> Result<GameEnd, String> {
         let mut fresh = [true; 2];
         players.iter_mut().for_each(|player| player.mind.forget());
+        self.clock = None;
         self.show_moves(&game);
         loop {
             if let Some(end) = game.game.end() {
@@ -164,6 +171,7 @@ impl Lane {
             let until = game.left_ms.map(|_| begin + longest + MARGIN);
             let Some(text) = self.answer(&game, players, index, *searches, until).await? else {
                 players[index].handle.stop();
+                self.show_clock(&game, None);
                 return Ok(game.game.end_on_time());
             };
             let m = game.game.parse(&text).map_err(|_| {
@@ -265,6 +273,22 @@ impl Lane {
         let minds = if game.first_is_white() { [view(0), view(1)] } else { [view(1), view(0)] };
         let name = format!("match/{}/minds", self.number);
         self.boards.set(&name, &MindsView { game: game.number, minds });
+        let side = usize::from(!game.game.turn().is_white());
+        let mover = &players[usize::from((side == 0) != game.first_is_white())].mind;
+        self.show_clock(game, mover.thinking_ms().map(|ms| (side, ms)));
+    }
+
+    /// `running` is the side that thinks, and for how long in milliseconds.
+    fn show_clock(&mut self, game: &LaneGame, running: Option<(usize, u64)>) {
+        let Some(mut clock) = ClockView::standing(game) else { return };
+        (clock.running, clock.ms) = (running.map(|(side, _)| side), running.map_or(0, |(_, ms)| ms));
+        let same = self.clock.is_some_and(|(at, shown)| {
+            (shown.running, shown.left_ms) == (clock.running, clock.left_ms) && at.elapsed() < CLOCK_EVERY
+        });
+        if !same {
+            self.clock = Some((Instant::now(), clock));
+            self.boards.set(&format!("match/{}/clock", self.number), &clock);
+        }
     }
 
     fn show_moves(&self, game: &LaneGame) {

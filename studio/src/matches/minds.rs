@@ -205,13 +205,19 @@ impl Mind {
         let _ = question.answer.send(tree);
     }
 
+    /// `None` if no search is running.
+    pub fn thinking_ms(&self) -> Option<u64> {
+        let begun = self.begun.filter(|_| self.took.is_none())?;
+        Some(begun.elapsed().as_millis() as u64)
+    }
+
     pub fn view(&self, name: &str) -> MindView<'_> {
         let now = self.took.or_else(|| Some(self.begun?.elapsed())).unwrap_or_default();
         let nodes = self.thoughts.lines.first().map_or(0, |line| line.nodes);
         let seconds = now.as_secs_f64();
         MindView {
             name: name.to_owned(),
-            thinking: self.begun.is_some() && self.took.is_none(),
+            thinking: self.thinking_ms().is_some(),
             fen: self.game.as_ref().map(|game| game.game().fen()),
             thoughts: &self.thoughts,
             ms: now.as_millis() as u64,

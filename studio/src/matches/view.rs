@@ -31,8 +31,28 @@ pub struct FinishedGame {
     pub plies: usize,
 }
 
+/// The clocks of a game while it is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ClockView {
+    /// White, Black: at the begin of the search.
+    pub left_ms: [u64; 2],
+    /// 0 for White, 1 for Black; `None` while both stand still.
+    pub running: Option<usize>,
+    /// Of the running search.
+    pub ms: u64,
+}
+
+impl ClockView {
+    /// `None` for a game without a clock.
+    pub fn standing(game: &LaneGame) -> Option<ClockView> {
+        game.left_ms.map(|left_ms| ClockView { left_ms, running: None, ms: 0 })
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct MatchView {
+    /// Another number is another match.
+    pub edition: u64,
     /// A person's name for the match.
     pub name: Option<String>,
     pub phase: MatchPhase,

@@ -4,7 +4,8 @@ import { emptyPage } from './page.js';
 
 emptyPage();
 const { evaluations, moveText, recordText, timeText } = await import('../../page/watch/minds.js');
-const { clocks, halted } = await import('../../page/watch/window.js');
+const { halted } = await import('../../page/watch/window.js');
+const { MatchClocks } = await import('../../page/play/clock.js');
 const { isAnotherMatch } = await import('../../page/watch/room.js');
 const { SearchTree } = await import('../../page/play/tree.js');
 
@@ -30,19 +31,37 @@ test('moves are numbered from the start position, and told with what was reporte
   assert.deepEqual([999, 1500, 12_340].map(timeText), ['999 ms', '1.50 s', '12.3 s']);
 });
 
-test('the clock of the side that thinks runs, and stands when the game is over', () => {
+test('the clock of the side that thinks runs between messages, and stands when the game is over or suspended', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let now = 1000;
+  t.mock.method(performance, 'now', () => now);
   const board = { left_ms: [60_000, 30_000], end: null };
-  const minds = { minds: [{ thinking: true, ms: 5000 }, { thinking: false, ms: 9000 }] };
-  assert.deepEqual(clocks(board, minds), ['0:55', '0:30']);
-  assert.deepEqual(clocks({ ...board, end: 'Draw.' }, minds), ['1:00', '0:30']);
-  assert.deepEqual(clocks(board, halted(minds)), ['1:00', '0:30'], 'the match is suspended');
-  assert.deepEqual(clocks({ left_ms: null, end: null }, minds), ['', '']);
+  let drawn = 0;
+  const clocks = new MatchClocks(() => { drawn += 1; });
+  assert.deepEqual(clocks.texts(board), ['1:00', '0:30'], 'nothing is known of a search');
+  clocks.receive({ left_ms: [60_000, 30_000], running: 0, ms: 5000 });
+  assert.deepEqual(clocks.texts(board), ['0:55', '0:30']);
+  now += 2000;
+  t.mock.timers.tick(2000);
+  assert.deepEqual([clocks.texts(board), drawn], [['0:53', '0:30'], 20]);
+  assert.deepEqual(clocks.texts({ ...board, end: 'Draw.' }), ['1:00', '0:30']);
+  assert.deepEqual(clocks.texts({ ...board, left_ms: null }), ['', '']);
+  clocks.receive({ left_ms: [60_000, 30_000], running: null, ms: 0 });
+  now += 2000;
+  t.mock.timers.tick(2000);
+  assert.deepEqual([clocks.texts(board), drawn], [['1:00', '0:30'], 20], 'the match is suspended');
 });
 
-test('a match that begins after another is another one, also of the same engines, and one that goes on is not', () => {
-  const match = (phase, second = 'B') => ({ phase, order: { first: 'A', second } });
-  assert.ok(isAnotherMatch(match('ended'), match('playing')));
-  assert.ok(isAnotherMatch(match('suspended'), match('playing', 'C')));
+test('the thoughts of a suspended match are thought no more', () => {
+  const mind = (thinking) => ({ thinking, ms: 5000 });
+  assert.deepEqual(halted({ game: 3, minds: [mind(true), mind(false)] }), { game: 3, minds: [mind(false), mind(false)] });
+});
+
+test('a match that was begun or opened is another one, also of the same order, and one that goes on is not', () => {
+  const match = (phase, edition = 1, second = 'B') => ({ phase, edition, order: { first: 'A', second } });
+  assert.ok(isAnotherMatch(match('ended'), match('playing', 2)));
+  assert.ok(isAnotherMatch(match('ended'), match('ended', 2)), 'an earlier match of the same order');
+  assert.ok(isAnotherMatch(match('suspended'), match('playing', 1, 'C')));
   assert.ok(!isAnotherMatch(match('suspended'), match('playing')));
   assert.ok(!isAnotherMatch(match('playing'), match('ended')));
   assert.ok(!isAnotherMatch(undefined, match('playing')));

@@ -23,7 +23,7 @@ use super::order::{MatchOrder, ThinkingTime};
 use super::replay::{self, ReplayView};
 use super::saved::SavedMatch;
 use super::standing::{Standing, results};
-use super::view::{FinishedGame, MatchPhase, MatchView, board, names};
+use super::view::{ClockView, FinishedGame, MatchPhase, MatchView, board, names};
 use crate::boards::Boards;
 use crate::engines::Roster;
 use crate::play::{ActionError, GameEnd, PgnHeader, TreeView, pgn_game, pgn_text};
@@ -152,6 +152,8 @@ struct Runner {
     current: Option<Current>,
     /// Distinguishes the lanes of this match from those of earlier matches.
     serial: u64,
+    /// Counts the matches that were begun or opened.
+    edition: u64,
     reports: mpsc::UnboundedSender<LaneReport>,
     out: watch::Sender<Arc<str>>,
     /// Between moves, in milliseconds.
@@ -177,10 +179,22 @@ pub fn start(roster: Roster, books: Vec<OpeningBook>, boards: Boards, state_file
             }
         };
     let handle = MatchHandle { requests: sender, state, books: names, state_file: state_file.clone() };
-    let (serial, save_at) = (0, None);
+    let (serial, edition, save_at) = (0, 0, None);
     let delay = watch::Sender::new(current.as_ref().map_or(0, |current| current.delay_ms));
-    let runner =
-        Runner { roster, books, boards, state_file, pgn_file, current, serial, reports, out, delay, save_at };
+    let runner = Runner {
+        roster,
+        books,
+        boards,
+        state_file,
+        pgn_file,
+        current,
+        serial,
+        edition,
+        reports,
+        out,
+        delay,
+        save_at,
+    };
     tokio::spawn(runner.run(requests, reported));
     handle
 }
@@ -241,6 +255,7 @@ impl Runner {
                 self.set_aside()?;
                 let delay_ms = *self.delay.borrow();
                 self.current = Some(Current { delay_ms, ..Current::new(order) });
+                self.edition += 1;
                 self.boards.replace("match/", &[]);
                 self.play();
                 Ok(())
@@ -324,6 +339,7 @@ impl Runner {
         }
         self.delay.send_replace(current.delay_ms);
         self.current = Some(current);
+        self.edition += 1;
         Ok(())
     }
 
@@ -359,6 +375,7 @@ impl Runner {
                 boards: self.boards.clone(),
                 shown: Instant::now(),
                 is_due: false,
+                clock: None,
                 reports: self.reports.clone(),
             };
             let task = tokio::spawn(lane.run(dealt));
@@ -484,7 +501,13 @@ impl Runner {
 
     fn end(&mut self, phase: MatchPhase, notice: Option<String>) {
         self.serial += 1;
+        let boards = self.boards.clone();
         self.with(|current| {
+            for (lane, game) in &current.running {
+                if let Some(clock) = ClockView::standing(game) {
+                    boards.set(&format!("match/{lane}/clock"), &clock);
+                }
+            }
             current.halt();
             current.phase = phase;
             current.notice = notice.or(current.notice.take());
@@ -511,6 +534,7 @@ impl Runner {
         let boards = self.boards.subscribe();
         let shown = |name: &String| boards.borrow().contains_key(name);
         let view = MatchView {
+            edition: self.edition,
             name: current.name.clone(),
             phase: current.phase,
             order: current.order.clone(),

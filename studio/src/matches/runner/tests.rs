@@ -176,6 +176,27 @@ async fn who_oversteps_the_clock_loses() {
 }
 
 #[tokio::test]
+async fn a_clock_runs_while_its_engine_thinks_and_stands_in_a_suspended_match() {
+    let folder = tempfile::tempdir().unwrap();
+    // After the first move nobody answers.
+    let waits = shell("A", "case $p in *moves*) ;; *) echo bestmove a1a2;; esac");
+    let (handle, boards) = matches(&folder, vec![waits]);
+    let mut wanted = order("A", "A", 2);
+    wanted["time"] = json!({"clock": {"base_ms": 600_000, "increment_ms": 0}});
+    act(&handle, wanted.clone()).await.unwrap();
+    let view = wait_for(&handle, |_| true).await;
+    let clock = shown(&boards, "match/0/clock", |clock| clock["running"] == 1).await;
+    assert!(clock["left_ms"][0].as_u64().unwrap() < 600_000 && clock["left_ms"][1] == 600_000, "{clock}");
+    act(&handle, json!({"do": "suspend"})).await.unwrap();
+    let halted = shown(&boards, "match/0/clock", |clock| clock["running"].is_null()).await;
+    assert_eq!(halted["left_ms"], clock["left_ms"]);
+    // A match that is begun or opened has another number.
+    act(&handle, json!({"do": "stop"})).await.unwrap();
+    act(&handle, wanted).await.unwrap();
+    assert_ne!(wait_for(&handle, |view| view["phase"] == "playing").await["edition"], view["edition"]);
+}
+
+#[tokio::test]
 async fn the_games_of_earlier_matches_stay_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (handle, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
