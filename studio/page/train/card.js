@@ -65,7 +65,7 @@ export function runCard(run, isChosen, isCompared, on) {
           ${run.kl === null ? nothing : row('KL', html`${number(run.kl)}${run.kl_state
             ? html` <b class=${run.kl_state}>${run.kl_state}</b>` : nothing}`)}
           ${run.time_s === null ? nothing : row('Time', duration(run.time_s))}
-          ${run.finished ? row('State', 'finished') : run.cancelled ? row('State', 'cancelled') : run.quiet ? row('State', 'paused or ended: no reports') : nothing}
+          ${run.finished ? row('State', 'finished') : run.cancelled ? row('State', 'cancelled') : run.stopped ? row('State', 'paused or ended') : run.quiet ? row('State', 'paused or ended: no reports') : nothing}
           ${run.finished || run.cancelled || run.seconds_left === null ? nothing
             : row(run.quiet ? 'Left when it goes on' : 'Time left', run.seconds_left < 1 ? 'done' : duration(run.seconds_left))}
           ${age === null ? nothing : row('Last report', `${duration(age)} ago`)}
@@ -84,7 +84,7 @@ export function runCard(run, isChosen, isCompared, on) {
         ${run.problem && run.control === 'free' && run.boards.length === 0 ? nothing : html`
           ${run.control === 'stopping'
             ? html`<button type="button" @click=${() => on.act(run, 'keep')}>Do not stop</button>`
-            : html`<button type="button" ?disabled=${run.finished} @click=${() => on.act(run, 'pause')}>Pause …</button>
+            : html`<button type="button" ?disabled=${run.finished || run.stopped} @click=${() => on.act(run, 'pause')}>Pause …</button>
               <button type="button" ?disabled=${!run.can_resume || run.control === 'started'} @click=${() => on.act(run, 'resume')}>Go on …</button>
               ${run.finished || run.cancelled ? nothing : html`<button type="button" @click=${() => on.act(run, 'cancel')}>Cancel …</button>`}`}
           <a class="file" href="/api/runs/${run.id}/metrics" download>Download</a>`}

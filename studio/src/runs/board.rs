@@ -51,8 +51,10 @@ pub struct RunView {
     pub boards: Vec<String>,
     pub control: RunControl,
     pub finished: bool,
-    /// It has probably been paused, or was killed.
+    /// It has been paused or has ended, or probably so, because no reports come.
     pub quiet: bool,
+    /// No trainer works on it, as far as is known here.
+    pub stopped: bool,
     pub can_resume: bool,
     pub cancelled: bool,
     /// The last words of a trainer that was started here and failed.
@@ -133,7 +135,7 @@ impl RunBoard {
         let mut more = false;
         for (id, run) in runs.iter_mut().enumerate() {
             let looked = run.poll();
-            self.trainers.insist(run.folder());
+            self.trainers.look(run.folder());
             more |= looked.more;
             if looked.changed {
                 let named = |(game, board): &(u64, LiveBoard)| (format!("run/{id}/{game}"), board.clone());
@@ -180,10 +182,13 @@ impl RunBoard {
             ActionError::Invalid("There is no such run: the server follows those of --run and --runs.".into())
         };
         let run = runs.get(id).ok_or_else(none)?;
-        let active = run.modified().max(run.live().modified());
+        let active = run.active();
         match command {
             RunCommand::Pause if is_finished(run) => {
                 Err(ActionError::NotNow("The run is finished: there is nothing to pause.".into()))
+            }
+            RunCommand::Pause if self.trainers.has_stopped(run.folder(), active) => {
+                Err(ActionError::NotNow("The trainer has stopped already: there is nothing to pause.".into()))
             }
             RunCommand::Pause => self.trainers.pause(run.folder()),
             RunCommand::Cancel if is_finished(run) => {
@@ -232,6 +237,8 @@ impl RunBoard {
         let bounds = run.rl().bounds();
         let above = |bound: Option<f64>| last("kl").zip(bound).is_some_and(|(kl, bound)| kl > bound);
         let is_rl = run.kind() == Some(RunKind::Rl);
+        let control = self.trainers.control(folder);
+        let stopped = control == RunControl::Free && self.trainers.has_stopped(folder, run.active());
         RunView {
             id,
             name,
@@ -261,9 +268,10 @@ impl RunBoard {
                 format!("{stage}, iteration {iteration}")
             }),
             boards: run.live().boards.iter().map(|(game, _)| format!("run/{id}/{game}")).collect(),
-            control: self.trainers.control(folder),
+            control,
             finished: is_finished(run),
-            quiet: run.is_quiet(),
+            quiet: stopped || run.is_quiet(),
+            stopped,
             can_resume: self.trainers.can_resume(),
             cancelled: self.trainers.is_cancelled(folder),
             failure: self.trainers.failure(folder),
@@ -316,6 +324,27 @@ mod tests {
         assert_eq!(board.curves(0, 100, 0.001).unwrap()[0].1, [(1.0, 0.5), (2.0, 0.25)]);
         assert!(board.curves(0, 100, 1.0).unwrap()[0].1[1].1 > 0.3);
         assert!(board.curves(1, 100, 0.0).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_run_whose_trainer_has_ended_is_quiet_at_once_and_not_paused() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("config.json", "{\"samples\": 200}");
+        write("metrics.jsonl", "{\"step\":1,\"samples\":100,\"samples_per_s\":1}\n");
+        let trainers = Trainers::new(Some("/bin/true".into()));
+        let started = trainers.clone();
+        let board = RunBoard::start(followed(folder.path().to_owned()), trainers, Boards::default());
+        let view = || serde_json::to_value(&board.read().0[0]).unwrap();
+        assert_eq!((&view()["quiet"], &view()["stopped"]), (&false.into(), &false.into()));
+        started.resume(folder.path(), RunKind::Train, None).unwrap();
+        while started.control(folder.path()) == RunControl::Started {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!((&view()["quiet"], &view()["stopped"]), (&true.into(), &true.into()));
+        let error = board.act(0, RunCommand::Pause).unwrap_err().to_string();
+        assert!(error.contains("has stopped already"), "{error}");
+        assert!(!folder.path().join("stop").exists());
     }
 
     #[tokio::test]

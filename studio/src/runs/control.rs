@@ -68,6 +68,10 @@ pub struct Trainers {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Started {
+    /// A trainer that was not started here has been asked to stop.
+    Asked,
+    /// When it had taken the stop file.
+    Leaving(SystemTime),
     Running,
     Ended(SystemTime),
     /// With the last lines of its output.
@@ -95,21 +99,23 @@ impl Trainers {
     }
 
     pub fn pause(&self, folder: &Path) -> Result<(), ActionError> {
-        let failed = |error| {
-            ActionError::NotNow(format!(
-                "{} cannot be written ({error}): stop the trainer with Ctrl-C.",
-                folder.display()
-            ))
-        };
-        std::fs::write(folder.join(STOP_FILE), "").map_err(failed)
+        let mut started = self.lock();
+        ask_to_stop(folder)?;
+        if started.get(folder) != Some(&Started::Running) {
+            started.insert(folder.to_owned(), Started::Asked);
+        }
+        Ok(())
     }
 
     pub fn keep(&self, folder: &Path) -> Result<(), ActionError> {
         let seen =
             |_| ActionError::NotNow("The trainer is stopping already: go on with the run afterwards.".into());
         // What is withdrawn is not insisted on.
-        let _started = self.lock();
+        let mut started = self.lock();
         std::fs::remove_file(folder.join(STOP_FILE)).map_err(seen)?;
+        if started.get(folder) == Some(&Started::Asked) {
+            started.remove(folder);
+        }
         let _ = std::fs::remove_file(folder.join(CANCELLED));
         Ok(())
     }
@@ -153,6 +159,17 @@ impl Trainers {
         }
     }
 
+    /// Whether no trainer works on the run, as far as is known here: the one that was started here has ended, or another
+    /// one has taken the stop file and reports nothing more. `active` is the last change of the run's folder.
+    pub fn has_stopped(&self, folder: &Path, active: Option<SystemTime>) -> bool {
+        let left = match self.lock().get(folder) {
+            Some(Started::Leaving(at)) => Some(*at),
+            _ => None,
+        };
+        let is_silent = left.is_some_and(|at| active.is_none_or(|time| time <= at + QUIET));
+        is_silent || self.has_ended(folder, active)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Started>> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,16 +202,23 @@ impl Trainers {
         let failed =
             |error| ActionError::NotNow(format!("{} cannot be written ({error}).", folder.display()));
         std::fs::write(folder.join(CANCELLED), "").map_err(failed)?;
-        let may_run = !is_quiet && !self.has_ended(folder, active);
+        let may_run = !is_quiet && !self.has_stopped(folder, active);
         if may_run || self.control(folder) == RunControl::Started { self.pause(folder) } else { Ok(()) }
     }
 
-    /// Asks the trainer of a cancelled run once more to stop: one that begins to watch its folder removes the file.
-    pub fn insist(&self, folder: &Path) {
-        let started = self.lock();
-        let is_running = started.get(folder) == Some(&Started::Running);
-        if is_running && self.is_cancelled(folder) && !folder.join(STOP_FILE).exists() {
-            let _ = self.pause(folder);
+    /// Notes that a trainer has taken the stop file. Asks the trainer of a cancelled run once more to stop: one that
+    /// begins to watch its folder removes the file.
+    pub fn look(&self, folder: &Path) {
+        let mut started = self.lock();
+        if folder.join(STOP_FILE).exists() {
+            return;
+        }
+        match started.get(folder) {
+            Some(Started::Asked) => {
+                started.insert(folder.to_owned(), Started::Leaving(SystemTime::now()));
+            }
+            Some(Started::Running) if self.is_cancelled(folder) => _ = ask_to_stop(folder),
+            _ => (),
         }
     }
 
@@ -223,6 +247,16 @@ impl Trainers {
         }
         serde_json::from_slice(&output.stdout).map_err(|error| told(error.to_string()))
     }
+}
+
+fn ask_to_stop(folder: &Path) -> Result<(), ActionError> {
+    let failed = |error| {
+        ActionError::NotNow(format!(
+            "{} cannot be written ({error}): stop the trainer with Ctrl-C.",
+            folder.display()
+        ))
+    };
+    std::fs::write(folder.join(STOP_FILE), "").map_err(failed)
 }
 
 fn start_in(
@@ -334,6 +368,15 @@ mod tests {
         assert_eq!(trainers.control(&other), RunControl::Stopping, "another trainer may run there");
         trainers.keep(&other).unwrap();
         assert!(!trainers.is_cancelled(&other));
+        let now = Some(SystemTime::now());
+        trainers.look(&other);
+        assert!(!trainers.has_stopped(&other, now), "that was taken back");
+        trainers.pause(&other).unwrap();
+        std::fs::remove_file(other.join(STOP_FILE)).unwrap();
+        trainers.look(&other);
+        assert!(trainers.has_stopped(&other, now), "its trainer has taken the file");
+        let later = SystemTime::now() + 2 * QUIET;
+        assert!(!trainers.has_stopped(&other, Some(later)), "it reports again");
         let keys = trainers.keys(&script("echo '{\"keys\": []}'")).await.unwrap();
         assert_eq!(keys, serde_json::json!({"keys": []}));
         let error = trainers.keys(&script("echo unknown preset >&2; exit 1")).await.unwrap_err().to_string();
@@ -349,11 +392,11 @@ mod tests {
         let stop = run.join(STOP_FILE).display().to_string();
         let script = format!("for i in 1 2; do until rm {stop} 2> {stop}.log; do sleep 0.01; done; done");
         trainers.start(&run, &["-c".to_owned(), script]).unwrap();
-        trainers.insist(&run);
+        trainers.look(&run);
         assert_eq!(trainers.control(&run), RunControl::Started, "it is not cancelled yet");
         trainers.cancel(&run, false, None).unwrap();
         while trainers.control(&run) != RunControl::Free {
-            trainers.insist(&run);
+            trainers.look(&run);
             tokio::task::yield_now().await;
         }
         assert_eq!(trainers.failure(&run), None);

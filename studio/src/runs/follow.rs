@@ -130,6 +130,11 @@ impl RunFollower {
         self.modified
     }
 
+    /// The last change of what is followed.
+    pub fn active(&self) -> Option<SystemTime> {
+        self.modified.max(self.live.modified())
+    }
+
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
@@ -171,7 +176,7 @@ impl RunFollower {
     /// Whether no report has come for so long that the trainer has probably ended.
     pub fn is_quiet(&self) -> bool {
         let since = |time: SystemTime| SystemTime::now().duration_since(time).unwrap_or_default();
-        let active = self.modified.max(self.live.modified());
+        let active = self.active();
         let times = self.series.curve("time_s").unwrap_or_default();
         let interval = match times {
             [.., before, last] => (last.1 - before.1).max(0.0),

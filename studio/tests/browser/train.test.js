@@ -211,6 +211,8 @@ test('a run is paused and gone on with, after a question', async () => {
   const now = Date.now() / 1000;
   utimesSync(join(loop, 'metrics.jsonl'), now, now);
   await run('loop').getByText(/^\d s ago/).waitFor();
+  await run('loop').getByText('Left when it goes on').waitFor();
+  assert.ok(await run('loop').getByRole('button', { name: 'Pause …' }).isDisabled());
   await run('loop').getByRole('button', { name: 'Go on …' }).click();
   await page.getByRole('button', { name: 'Go on', exact: true }).click();
   await page.getByRole('alert').filter({ hasText: 'a trainer may be running' }).waitFor();
@@ -218,7 +220,7 @@ test('a run is paused and gone on with, after a question', async () => {
   const earlier = Date.now() / 1000 - 3600;
   for (const name of ['metrics.jsonl', 'live.json']) utimesSync(join(loop, name), earlier, earlier);
   await run('loop').getByText(/60 min ago|1 h/).waitFor();
-  await run('loop').getByText('paused or ended: no reports').waitFor();
+  await run('loop').getByText('paused or ended').waitFor();
   await run('loop').getByRole('button', { name: 'Go on …' }).click();
   await page.getByRole('button', { name: 'Go on', exact: true }).click();
   await page.locator('dialog').waitFor({ state: 'detached' });
