@@ -21,6 +21,7 @@ pub struct RlConfig {
     /// Initial weights: a checkpoint of `train` or of `export --weights`, whose model is used. Empty: random weights
     /// and no KL cost.
     pub start: String,
+    /// Seeds random weights, the games and the order of samples.
     pub seed: u64,
     /// Inference in self-play and arena games.
     pub runtime: Runtime,
@@ -158,21 +159,37 @@ impl Default for KlRules {
     }
 }
 
+/// The keys of [`Sprt`], which the engine defines.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct SprtKeys {
+    /// H0: the first network is stronger by this, in Elo.
+    elo0: f64,
+    /// H1: it is stronger by this, in Elo.
+    elo1: f64,
+    /// Probability of accepting H1 if H0 is true.
+    alpha: f64,
+    /// Probability of accepting H0 if H1 is true.
+    beta: f64,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArenaRules {
     /// Iterations between arenas.
     pub every: u64,
+    /// Visits per move.
     pub visits: u64,
     pub rules: MatchRules,
     /// Promotion test against the best network so far, passed at elo1 (a score of 55 %).
-    #[schemars(with = "serde_json::Value")]
+    #[schemars(with = "SprtKeys")]
     pub promotion: Sprt,
+    /// Most games of the promotion test.
     pub games: u64,
     /// Veto test against an older and the pretrained network. Accepting elo0 (a score of 35 %) is a veto.
-    #[schemars(with = "serde_json::Value")]
+    #[schemars(with = "SprtKeys")]
     pub veto: Sprt,
-    /// Per opponent.
+    /// Most games of the veto test, per opponent.
     pub veto_games: u64,
     /// If the veto test stays undecided, a score below this is a veto (NeuralMatePlay's threshold).
     pub veto_score: f64,
@@ -548,7 +565,9 @@ pub struct ReferenceConfig {
     pub weight: f64,
     /// In nats.
     pub target: f64,
+    /// How fast the weight grows with the excess over the target.
     pub factor: f64,
+    /// Largest weight.
     pub most: f64,
 }
 

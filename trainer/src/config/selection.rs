@@ -29,15 +29,21 @@ pub enum GameKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
-    /// Of both players, or of a puzzle.
+    /// Least rating of both players, or of a puzzle.
     pub min_elo: u16,
+    /// Highest rating of both players, or of a puzzle.
     pub max_elo: u16,
+    /// Whether a game is used if ratings are bounded and one is unknown: `keep` does if the other rating fits.
     pub unknown_elo: UnknownElo,
+    /// Plies of the shortest game.
     pub min_plies: u16,
+    /// Plies of the longest game.
     pub max_plies: u16,
     /// First date, yyyymmdd. A game's unknown month or day counts as 00, a game without a date as 0.
     pub since: u32,
+    /// Last date, yyyymmdd.
     pub until: u32,
+    /// Of the game.
     #[schemars(with = "Vec<String>")]
     pub results: Vec<GameResult>,
     /// A game's kinds must all be in this list.

@@ -23,6 +23,7 @@ pub struct SelfPlayRules {
     pub resign: ResignRules,
     /// Opening book (EPD, FEN, or the final positions of a PGN's games). Empty: the initial position.
     pub book: String,
+    /// Random plies after the opening.
     pub random_plies: u32,
     /// A game of this many plies is cut off.
     pub max_plies: usize,
@@ -70,6 +71,7 @@ pub struct GumbelRules {
     pub considered: usize,
     /// σ(q) = (c_visit + max visits) · c_scale · q.
     pub c_visit: f32,
+    /// Weight of Q in σ, see `c_visit`.
     pub c_scale: f32,
 }
 
@@ -83,9 +85,11 @@ impl Default for GumbelRules {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {
+    /// In the opening.
     pub opening: f32,
     /// Length of the opening in plies.
     pub plies: usize,
+    /// After the opening.
     pub later: f32,
 }
 

@@ -20,8 +20,11 @@ const MAX_WIDTH: usize = 1 << 14;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseAdam {
+    /// Decay of the gradients' mean.
     pub beta1: f32,
+    /// Decay of the squared gradients' mean.
     pub beta2: f32,
+    /// Added to the root of the squared gradients' mean.
     pub epsilon: f32,
     /// Decay of tables and matrices, multiplied by the learning rate.
     pub weight_decay: f32,
@@ -45,6 +48,7 @@ pub enum SparseFamily {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseModelConfig {
+    /// Tables of features and small matrices, for the CPU.
     pub family: SparseFamily,
     /// Width of the policy embedding, a multiple of 128.
     pub policy: usize,
@@ -64,6 +68,7 @@ impl Default for SparseModelConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseSourceConfig {
+    /// In reports.
     pub name: String,
     /// `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,
@@ -80,7 +85,9 @@ pub struct SparseSourceConfig {
     pub label_smoothing: f64,
     /// Share of samples that lose their last move and repetitions, like set-up positions.
     pub history_dropout: f64,
+    /// Weight of the policy loss.
     pub policy_weight: f64,
+    /// Weight of the value loss.
     pub value_weight: f64,
     /// Network whose outputs replace the recorded targets: a file of the family `sparse`, or `embedded`; empty for
     /// none.

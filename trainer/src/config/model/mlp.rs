@@ -17,6 +17,7 @@ pub enum MlpEncoding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpConfig {
+    /// Of positions and moves: as in gym-chess, or as in the linear model (`squares`).
     pub encoding: MlpEncoding,
     /// Units per hidden layer, from input to output.
     pub hidden: Vec<i64>,

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 pub enum ModelConfig {
     /// Residual tower with squeeze-and-excitation, as in lc0.
     Resnet(ResnetConfig),
+    /// Fully connected hidden layers.
     Mlp(MlpConfig),
     /// Softmax regression: a matrix and a bias.
     Linear(LinearConfig),

@@ -50,10 +50,13 @@ pub enum ValueHead {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResnetConfig {
+    /// Channels of the tower.
     pub filters: i64,
+    /// Residual blocks.
     pub blocks: i64,
     /// Squeeze-and-excitation with `filters / se_ratio` hidden channels; 0 for none.
     pub se_ratio: i64,
+    /// Normalisation; `batch` is the fastest at inference.
     pub norm: NormKind,
     /// Groups of [`NormKind::Group`]. In a head: the greatest common divisor of this and its channels.
     pub groups: i64,
@@ -65,14 +68,17 @@ pub struct ResnetConfig {
     pub attention_blocks: i64,
     /// Must divide `filters`.
     pub attention_heads: i64,
+    /// `conv` ends with 73 move types per square, `dense` with a fully connected layer.
     pub policy_head: PolicyHead,
     /// Only for [`PolicyHead::Dense`].
     pub policy_channels: i64,
     /// Before the last layer of the policy head.
     pub policy_dropout: f64,
+    /// Win, draw and loss (`wdl`), or one number, as in AlphaZero (`scalar`).
     pub value_head: ValueHead,
     /// Channels before the value head's fully connected layers.
     pub value_channels: i64,
+    /// Hidden units of the value head.
     pub value_hidden: i64,
     /// Before the last layer of the value head.
     pub value_dropout: f64,

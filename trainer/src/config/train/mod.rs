@@ -51,10 +51,12 @@ pub struct TrainConfig {
     pub minutes: f64,
     /// If above 0, replaces `samples`. An epoch passes over every source at least once, mixed by weight.
     pub epochs: f64,
+    /// Of the network's arithmetic; `auto` is bf16 where that is faster.
     pub precision: Precision,
     /// 0 for libtorch's default.
     pub torch_threads: usize,
 
+    /// Learning rates for `sgd` are about a hundred times those for `adamw`.
     pub optimiser: OptimiserKind,
     /// Highest learning rate.
     pub lr: f64,

@@ -16,6 +16,7 @@ pub enum OptimiserKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
+    /// In reports.
     pub name: String,
     /// `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,
@@ -41,6 +42,7 @@ fn one() -> f64 {
 pub struct EwcConfig {
     /// 0 for none.
     pub weight: f64,
+    /// Games on which the network should not get worse.
     pub sources: Vec<SourceConfig>,
     /// For the estimate of the Fisher information.
     pub samples: u64,
