@@ -23,6 +23,8 @@ import { promotionDialog } from './promotion.js';
 export class BoardView {
   /** @type {Board | null} */
   #board = null;
+  /** Of the game that is shown, which changes with the board of the tab. @type {Looking | null} */
+  #looking = null;
   #on;
   #flipped = false;
   /** Promotions to choose from. @type {LegalMove[]} */
@@ -104,8 +106,9 @@ export class BoardView {
    * @param {(Thoughts | null)[]} thoughts of this node, by engine; the third is the threat
    */
   show(element, game, looking, node, thoughts) {
-    this.#board ??= new Board(element, (from, to, premove) => this.#moved(looking.legal, from, to, premove),
-      (words) => this.#drawings.draw(looking.node, words));
+    this.#looking = looking;
+    this.#board ??= new Board(element, (from, to, premove) => this.#moved(this.#looking?.legal ?? [], from, to, premove),
+      (words) => this.#drawings.draw(this.#looking?.node ?? 0, words));
     this.#board.brush = this.#preview.now ? '' : this.brush;
     const known = this.heat && game.analysis ? thoughts[0]?.moves ?? [] : [];
     const threat = thoughts[2]?.lines[0]?.uci[0];

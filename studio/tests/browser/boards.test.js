@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Server, accessible, answersDone, boardOf, eachTest, moves, newGame, openTab, roundTrip, scripted, type } from './harness.js';
+import { Server, accessible, answersDone, boardOf, drag, eachTest, moves, newGame, openTab, roundTrip, scripted, type } from './harness.js';
 
 const engines = [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Slow', 'think')];
 let page;
@@ -49,6 +49,19 @@ test('two tabs play two games, and a move in one leaves the other as it is', asy
   await shows(page, 1);
   assert.deepEqual([await sans(page, 1), boardOf(page)], [['e4'], 1]);
   assert.deepEqual([other, bookmark].flatMap((tab) => tab.faults), []);
+});
+
+test('the mouse makes the moves of the board that is shown', async () => {
+  await newGame(page, { side: 'both' });
+  await type(page, 'e4');
+  await moves(page, 1);
+  await newGame(page, { side: 'both' });
+  await drag(page, 'e2', 'e4');
+  assert.deepEqual(await sans(page, 1), ['e4']);
+  await open(page).nth(0).getByRole('link').click();
+  await shows(page, 1);
+  await drag(page, 'g8', 'f6');
+  assert.deepEqual(await sans(page, 2), ['e4', 'Nf6']);
 });
 
 test('an answer that comes late says nothing on another board', async () => {
