@@ -48,7 +48,10 @@ export class EngineForm {
   /** @param {number} number @param {GameView} game */
   open(number, game) {
     const settings = game.analysts[number];
-    const engine = settings.engine ?? game.engines[0]?.name ?? null;
+    // A second opinion is another engine's.
+    const first = game.analysts[0].engine ?? game.engines[0]?.name;
+    const other = number === 0 ? undefined : game.engines.find(({ name, error }) => name !== first && error === null)?.name;
+    const engine = settings.engine ?? other ?? game.engines[0]?.name ?? null;
     [this.#number, this.#values, this.#error] = [number, formOf({ ...settings, engine }), null];
     this.#changed();
   }

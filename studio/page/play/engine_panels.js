@@ -4,6 +4,12 @@
  * @import {GameView, ThoughtLine, Thoughts} from '../types.js'
  * @import {Looking} from './looking.js'
  */
+
+/**
+ * The lines that stand still while the mouse is over them, so that it presses the move that was read.
+ *
+ * @typedef {(Thoughts | null)[]} Held by engine
+ */
 import { nothing } from '../vendor/lit-html.js';
 import { evaluationAt, evaluationLines, threatLine } from './evaluation.js';
 
@@ -22,26 +28,29 @@ export function evaluationsAt(thoughts, node) {
  * @param {GameView} game
  * @param {(Thoughts | null)[]} thoughts
  * @param {Looking} looking
+ * @param {Held} held
  * @param {object} on
  * @param {(action: object) => void} on.act
  * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
  * @param {(moves: string[]) => void} on.play
  * @param {(number: number) => void} on.setUp opens the settings of an engine
  */
-export function enginePanels(game, thoughts, looking, { act, follow, play, setUp }) {
+export function enginePanels(game, thoughts, looking, held, { act, follow, play, setUp }) {
   const here = evaluationsAt(thoughts, looking.node);
   /** @param {number} number */
   const lines = (number) => {
     const settings = game.analysts[number];
     if (!settings.on) return nothing;
-    return evaluationLines(here[number], {
+    return evaluationLines(here[number], evaluationAt(held[number] ?? null, looking.node), {
       name: settings.engine ?? game.engines[0]?.name ?? '',
       settings,
+      isOneOfTwo: game.analysts[0].on && game.analysts[1].on,
       isFinal: looking.isFinal,
       waits: game.waits,
       isElsewhere: Boolean(thoughts[number] && !here[number] && looking.isSettled),
     }, {
       follow,
+      hold: (isHeld) => { held[number] = isHeld ? here[number] : null; },
       play,
       analyse: () => looking.tell(),
       pause: () => act({ do: 'analyst', number, settings: { ...settings, paused: !settings.paused } }),

@@ -138,45 +138,49 @@ export function threatLine(threat, isOn) {
     : threat?.done === false ? '…' : 'none can be shown here'}</p>`;
 }
 
-/** @param {AnalystSettings} settings @param {Thoughts | null} thoughts */
-function progressText({ paused }, thoughts) {
+/** @param {AnalystSettings} settings @param {Thoughts | null} thoughts @param {boolean} isHeld the lines are */
+function progressText({ paused }, thoughts, isHeld) {
   const best = thoughts?.lines[0];
-  const state = paused ? 'stopped' : thoughts?.done ? 'done' : '';
+  const state = paused ? 'stopped' : thoughts?.done ? 'done' : isHeld ? 'lines held below the mouse' : '';
   return [best ? `depth ${best.depth}, ${best.nodes.toLocaleString('en')} nodes` : '', state].filter(Boolean).join(', ');
 }
 
 /**
  * The lines of an engine.
  *
- * @param {Thoughts | null} now the evaluation of the position on the board
+ * @param {Thoughts | null} latest the evaluation of the position on the board
+ * @param {Thoughts | null} held the one whose lines stand still
  * @param {object} state
  * @param {string} state.name of the engine
  * @param {AnalystSettings} state.settings
+ * @param {boolean} state.isOneOfTwo
  * @param {boolean} state.isFinal there is nothing to evaluate
  * @param {boolean} state.waits other boards are analysed
  * @param {boolean} state.isElsewhere another tab has another position analysed
  * @param {object} on
  * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
+ * @param {(isHeld: boolean) => void} on.hold lets the lines stand still, or not
  * @param {(moves: string[]) => void} on.play adds the line's moves up to here
  * @param {() => void} on.analyse has this position analysed
  * @param {() => void} on.pause stops the search, or goes on
  * @param {() => void} on.setUp
  */
-export function evaluationLines(now, { name, settings, isFinal, waits, isElsewhere }, { follow, play, analyse, pause, setUp }) {
+export function evaluationLines(latest, held, { name, settings, isOneOfTwo, isFinal, waits, isElsewhere }, { follow, hold, play, analyse, pause, setUp }) {
+  const now = held ?? latest;
   const lines = now?.lines ?? [];
   const best = lines[0];
   const wdl = best?.wdl;
   const numbers = (/** @type {ThoughtLine} */ line) => now?.moves.find((move) => move.uci === line.uci[0]);
   return html`
     <section class="evaluation" aria-label="Evaluation of ${name}">
-      <p class="wdl">${wdl
+      <p class="wdl">${isOneOfTwo ? html`<b>${name}</b> ` : nothing}${wdl
         ? html`White ${percent(wdl[0])}, draw ${percent(wdl[1])}, Black ${percent(wdl[2])}`
         : best ? nothing : isFinal ? 'The game is over here: there is nothing to evaluate.' : isElsewhere
           ? html`Another tab looks at another position.
             <button type="button" class="link" @click=${analyse}>Analyse this one</button>`
           : waits ? 'Four other boards are analysed. This one waits until that ends on one of them.'
           : settings.paused ? 'Stopped.' : 'Thinking …'}</p>
-      <ol>
+      <ol @pointerenter=${(/** @type {PointerEvent} */ { pointerType }) => hold(pointerType === 'mouse')} @pointerleave=${() => hold(false)}>
         ${lines.map((line) => {
           const known = numbers(line);
           return html`
@@ -192,8 +196,8 @@ export function evaluationLines(now, { name, settings, isFinal, waits, isElsewhe
             </li>`;
         })}
       </ol>
-      <p class="small engine"><span>${name}: ${progressText(settings, now)}</span>
-        <span><button type="button" class="link" aria-label="${settings.paused ? 'Go on with' : 'Stop'} ${name}" ?disabled=${!settings.paused && now?.done}
+      <p class="small engine"><span>${name}: ${progressText(settings, latest, held !== null)}</span>
+        <span><button type="button" class="link" aria-label="${settings.paused ? 'Go on with' : 'Stop'} ${name}" ?disabled=${!settings.paused && latest?.done}
           @click=${pause}>${settings.paused ? 'Go on' : 'Stop'}</button>
         <button type="button" class="link" aria-label="Set up ${name}" @click=${setUp}>Set up …</button></span></p>
     </section>`;

@@ -2,6 +2,7 @@
  * The room for playing.
  *
  * @import {BoardSummary, GameView, KnownEngines, Review, Side, Thoughts} from '../types.js'
+ * @import {Held} from './engine_panels.js'
  */
 import { recall, remember } from '../memory.js';
 import { act, addVariation, explore, look, openBoard, tree, verdicts, view } from '../server.js';
@@ -69,6 +70,8 @@ export class PlayRoom {
   #received = 0;
   /** Of both engines, and the threat. @type {(Thoughts | null)[]} */
   #thoughts = [];
+  /** @type {Held} */
+  #held = [];
   #editor = new BoardEditor();
   /** What was done last. */
   #told = '';
@@ -193,7 +196,7 @@ export class PlayRoom {
     const board = game.id;
     this.#looking = this.#seen.get(board)?.looking ?? new Looking((node) => look(board, node), () => this.#draw());
     this.#looking.receive(game);
-    [this.#game, this.#received, this.#thoughts] = [game, received, []];
+    [this.#game, this.#received, this.#thoughts, this.#held] = [game, received, [], []];
     [this.#error, this.#told, this.#resigning] = [null, '', false];
     // These draw.
     this.#menu.close();
@@ -461,7 +464,7 @@ export class PlayRoom {
         </div>
         <div class="panel">
           ${this.#boards.view({ close: (board) => this.#close(board), reopen: (board) => this.#reopen(board) })}
-          <p class="status" id="status">${statusText(game, this.#looking)}</p>
+          <p class="status" id="status">${this.#files.reading ? `Reading ${this.#files.reading} …` : statusText(game, this.#looking)}</p>
           ${game?.notice ? html`<p class="notice">${game.notice}
             ${game.stalled ? html`<button type="button" @click=${() => this.#act({ do: 'retry' })}>Start it again</button>`
               : nothing}</p>` : nothing}
@@ -508,7 +511,7 @@ export class PlayRoom {
         toggleArrows: () => this.#view.toggleArrows(),
         setUp: (number) => this.#engineForm.open(number, game),
       })}
-      ${enginePanels(game, this.#thoughts, this.#looking, {
+      ${enginePanels(game, this.#thoughts, this.#looking, this.#held, {
         act: (action) => this.#act(action),
         follow: (line) => this.#view.follow(line),
         play: (moves) => this.#variation(moves.join(' ')),

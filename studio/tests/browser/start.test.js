@@ -107,7 +107,7 @@ test('a name that is taken is refused, a failure is told, and a run is cancelled
 });
 
 test('networks of the folder are engines, and runs of the folder are followed after a restart', async () => {
-  await page.goto(`${server.url}#watch`);
+  await page.getByRole('link', { name: 'Watch' }).click();
   await page.locator('.order [name=first] option', { hasText: 'big' }).waitFor({ state: 'attached' });
   const { folder: state } = server;
   await server.stop();

@@ -90,6 +90,8 @@ test('a line of the engine is played into the tree, and a review is kept there',
   await status('Looking at move 1 of 3');
   const line = page.locator('.evaluation li').first();
   await line.locator('.line-move').nth(2).waitFor();
+  // Below the mouse they stand still.
+  await line.hover();
   await line.locator('.line-move').nth(2).click();
   await status(/Looking at (the variation 3\. |move 3 of 3)/);
   await button('Review this game').click();
