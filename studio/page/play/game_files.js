@@ -29,6 +29,8 @@ export class GameFiles {
   #board;
   #files;
   #library = new LibraryDialog();
+  /** The name of the file that is being read. @type {string | null} */
+  reading = null;
 
   /** @param {Board} board */
   constructor(board) {
@@ -52,8 +54,12 @@ export class GameFiles {
 
   /** Loads a file, and reads its games. @param {File} file */
   async #load(file) {
+    this.reading = file.name;
+    this.#board.changed();
     const board = this.#went(await loadPgn(file, this.#board.game()?.id ?? null));
     if (board !== null) await this.#files.read(board);
+    this.reading = null;
+    this.#board.changed();
     return board;
   }
 

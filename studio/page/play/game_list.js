@@ -151,7 +151,7 @@ export class GameList {
             @input=${(/** @type {Event} */ event) => this.#find(/** @type {HTMLInputElement} */ (event.target).value)}>
         </label>
         <p class="small" role="status">${this.#found.length === this.#games.length ? `${of(this.#games.length)} games`
-          : `${of(this.#found.length)} of ${of(this.#games.length)} games`}. ↑ ↓ and Enter open one.</p>
+          : `${of(this.#found.length)} of ${of(this.#games.length)} games`}. ${this.#found.length > 0 ? '↑ ↓ and Enter open one.' : 'None has all of these words.'}</p>
         <div class="rows" id="game-rows" role="listbox" aria-label="Games" tabindex="0" @scroll=${() => this.#draw()}>
           <div role="presentation" style="height: ${this.#found.length * row}px">
             ${places.map(({ game, place }) => this.#row(this.#games[game], game, place, row))}

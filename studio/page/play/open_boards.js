@@ -12,7 +12,8 @@ export function boardIn(hash) {
 }
 
 /** @param {BoardSummary} board */
-function playersOf({ white, black }) {
+function playersOf({ white, black, state }) {
+  if (state === 'loaded' && white === 'You' && black === 'You') return 'Position';
   return `${white || '?'} – ${black || '?'}`;
 }
 
