@@ -67,6 +67,11 @@ export function changesOf(keys, changed) {
   return { set };
 }
 
+/** The trainer's words, with names between backticks. @param {string} text */
+function told(text) {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
 export class StartForm {
   #isOpen = false;
   /** @type {'train' | 'rl'} */
@@ -193,7 +198,7 @@ export class StartForm {
           ${this.#command === 'rl' ? html`
             <label class="inline"><input type="checkbox" name="sparse" .checked=${this.#sparse}> a network of the family sparse</label>` : nothing}
         </div>
-        <p class="small">${preset?.meaning ?? nothing}</p>
+        <p class="small">${preset?.meaning ? told(preset.meaning) : nothing}</p>
         <div class="buttons">
           <label class="inline">Name <input name="name" required maxlength="60" pattern="[A-Za-z0-9_][A-Za-z0-9_.\\-]*" .value=${this.#name}
             autocomplete="off" spellcheck="false" @input=${(/** @type {Event} */ event) => { this.#name = text(event); }}></label>
@@ -235,6 +240,6 @@ export class StartForm {
             @change=${(/** @type {Event} */ event) => set(input(event).value)}>`;
     return html`
       <dt class=${isChanged ? 'changed' : ''}><label for="key-${key}">${key}</label></dt>
-      <dd>${field} <span class="small">${meaning}</span></dd>`;
+      <dd>${field} <span class="small">${told(meaning)}</span></dd>`;
   }
 }
