@@ -148,7 +148,19 @@ fn a_players_games_in_several_files_are_reviewed_with_a_report() {
     assert_eq!(reviewed, [true, false]);
     let page = fs::read_to_string(format!("{out}.html")).unwrap();
     assert!(page.contains("<h2>ANN</h2>\n<p>2 games: 1 won, 0 drawn, 1 lost.</p>"), "{page}");
-    assert!(page.contains("<input type=\"checkbox\" checked> Find the better moves first"), "{page}");
+    // Each game has a page, and the errors are exercises.
+    for linked in ["0001.html", "0002.html", "exercises.html"] {
+        assert!(page.contains(&format!("href=\"ann.pages/{linked}\"")), "{linked}: {page}");
+    }
+    let of_game = fs::read_to_string(format!("{out}.pages/0001.html")).unwrap();
+    assert!(of_game.contains("<input type=\"checkbox\" checked> Find the better moves first"), "{of_game}");
+    let exercises = fs::read_to_string(format!("{out}.pages/exercises.html")).unwrap();
+    assert!(exercises.contains("White played 2. g4. Find a better move."), "{exercises}");
+    // Pages of an earlier review with more games would not belong to this one.
+    let stale = format!("{out}.pages/0003.html");
+    fs::write(&stale, "").unwrap();
+    let output = review(&["--player", "ANN", "--out", &out, "--force"]);
+    assert!(output.status.success() && !Path::new(&stale).exists(), "{output:?}");
     for (arguments, error) in [
         (&["--player", "Ann"][..], "a name for the results is needed for several files: --out PATH"),
         (

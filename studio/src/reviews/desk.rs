@@ -223,7 +223,7 @@ impl ReviewDesk {
         let mut text = Vec::new();
         let title = title(view);
         let title = PageTitle { games: "game.pgn", judge: &title };
-        page::write(&title, None, std::slice::from_ref(&review), &mut text).ok()?;
+        page::write(&title, None, &review, &mut text).ok()?;
         Some(text)
     }
 

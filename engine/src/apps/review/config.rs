@@ -114,7 +114,7 @@ pub struct ReviewConfig {
     /// PGN files with any number of games, or - for standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Path of the results; .pgn and .html are added [default: the file's, with .review; stdin.review for standard
+    /// Path of the results; .pgn, .html and, for several games, .pages are added [default: the file's, with .review; stdin.review for standard
     /// input; needed for several files]
     #[arg(long)]
     pub out: Option<PathBuf>,
@@ -252,7 +252,8 @@ impl ReviewConfig {
             path.push(end);
             PathBuf::from(path)
         };
-        Some(ReviewPaths { pgn: with(".pgn"), page: with(".html"), journal: with(".part") })
+        let (pgn, page, pages, journal) = (with(".pgn"), with(".html"), with(".pages"), with(".part"));
+        Some(ReviewPaths { pgn, page, pages, journal })
     }
 
     /// What the page calls its games.

@@ -1,6 +1,6 @@
 //! The `review` command.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::evidence::Evidence;
 use super::game_review::GameReview;
 use super::journal::{Journal, JournalError, KeptSearches, ReviewKey};
 use super::judge::{Judge, JudgeError};
-use super::page::{self, PageTitle};
+use super::page::{self, Collection, EXERCISES, PageTitle};
 use super::player::{self, PlayerReport};
 use super::verify::Reviewer;
 use crate::base::files::write_aside;
@@ -83,7 +83,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         text.extend(read);
         let real = |path: &Path| path.canonicalize().ok();
         let input = real(if is_standard_input(file) { Path::new("/dev/stdin") } else { file });
-        for output in [&paths.pgn, &paths.page, &paths.journal] {
+        for output in [&paths.pgn, &paths.page, &paths.pages, &paths.journal] {
             if real(output).is_some_and(|output| Some(output) == input) {
                 return Err(ReviewError::ReplacesInput(output.clone()));
             }
@@ -112,7 +112,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     let mut done: Vec<Vec<Evidence>> = Vec::new();
     let reviewed = review_all(&results, judge.as_mut(), &mut journal, &kept, &mut done, stop);
     if !done.is_empty() || reviewed.is_ok() {
-        results.write(&done).map_err(failed(&paths.pgn))?;
+        results.write(&done, 0).map_err(failed(&paths.pgn))?;
     }
     let finished = done.len();
     match reviewed {
@@ -184,6 +184,7 @@ fn review_all(
     let weights: Vec<u64> = results.games.iter().map(|game| game.moves().len() as u64 + 1).collect();
     let bar = progress_bar(weights.iter().sum::<u64>() * TICKS);
     let (mut last_written, mut last_said) = (Instant::now(), Instant::now());
+    let mut pages = 0;
     for (index, game) in results.games.iter().enumerate() {
         bar.set_message(format!("game {}/{}", index + 1, results.games.len()));
         let before = weights[..index].iter().sum::<u64>() * TICKS;
@@ -203,7 +204,8 @@ fn review_all(
         done.push(evidence.map_err(|error| ReviewError::Judge(error.to_string()))?);
         if last_written.elapsed() >= WRITE_INTERVAL && index + 1 < results.games.len() {
             let failed = |error| ReviewError::File(results.paths.pgn.clone(), error);
-            results.write(done).map_err(failed)?;
+            results.write(done, pages).map_err(failed)?;
+            pages = done.len();
             last_written = Instant::now();
         }
     }
@@ -220,14 +222,17 @@ fn progress_bar(total: u64) -> ProgressBar {
 
 pub struct ReviewPaths {
     pub pgn: PathBuf,
+    /// Of one game, or the index of several.
     pub page: PathBuf,
+    /// Folder of the pages of several games.
+    pub pages: PathBuf,
     pub journal: PathBuf,
 }
 
 impl ReviewPaths {
     /// An unfinished review has written some of its results already. The journal says whether it may be continued.
     fn check(&self, config: &ReviewConfig) -> Result<(), ReviewError> {
-        let existing = [&self.pgn, &self.page].into_iter().find(|path| path.exists());
+        let existing = [&self.pgn, &self.page, &self.pages].into_iter().find(|path| path.exists());
         match existing.filter(|_| !config.force && !self.journal.exists()) {
             Some(path) if config.resume => Err(ReviewError::Finished(path.clone())),
             Some(path) => Err(ReviewError::Exists(path.clone())),
@@ -244,8 +249,8 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// `done` are the first games.
-    fn write(&self, done: &[Vec<Evidence>]) -> io::Result<()> {
+    /// `done` are the first games; the pages of the first `written` are complete.
+    fn write(&self, done: &[Vec<Evidence>], written: usize) -> io::Result<()> {
         let side = |game: &PgnGame| match &self.config.player {
             Some(name) => player::side_of(game, name),
             None => self.config.side.into(),
@@ -263,6 +268,34 @@ impl Results<'_> {
         write_aside(&self.paths.pgn, |file| {
             reviews.iter().try_for_each(|review| annotated(review, self.title.judge).write(file))
         })?;
-        write_aside(&self.paths.page, |file| page::write(&self.title, report, &reviews, file))
+        if let ([_], [review]) = (self.games, &reviews[..]) {
+            return write_aside(&self.paths.page, |file| page::write(&self.title, report, review, file));
+        }
+        self.write_pages(report, &reviews, written)
+    }
+
+    fn write_pages(
+        &self,
+        report: Option<(&str, &PlayerReport)>,
+        reviews: &[GameReview<'_>],
+        written: usize,
+    ) -> io::Result<()> {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (index, folder) = (name(&self.paths.page), name(&self.paths.pages));
+        let all = Collection { title: self.title, index: &index, folder: &folder, report, reviews };
+        fs::create_dir_all(&self.paths.pages)?;
+        let in_folder = |file: &str| self.paths.pages.join(file);
+        // The last page written lacks the link to the next.
+        for number in written.max(1)..=reviews.len() {
+            write_aside(&in_folder(&Collection::file(number)), |file| all.write_game(number, file))?;
+        }
+        if report.is_some() {
+            write_aside(&in_folder(EXERCISES), |file| all.write_exercises(file))?;
+        }
+        write_aside(&self.paths.page, |file| all.write_index(file))?;
+        // Of an earlier review with more games.
+        let numbers = self.games.len() + 1..;
+        let stale = numbers.map(|number| in_folder(&Collection::file(number)));
+        stale.take_while(|page| page.exists()).try_for_each(fs::remove_file)
     }
 }

@@ -1,6 +1,7 @@
 //! The review as self-contained HTML without scripts.
 
 mod board;
+mod collection;
 mod curve;
 mod player;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 use shakmaty::{Color, KnownOutcome, Outcome, Position};
 
 use self::board::{Arrow, Board};
+pub use self::collection::{Collection, EXERCISES};
 use self::curve::Curve;
 use super::annotate::remark;
 use super::game_review::{GameReview, PlayerSummary, ReviewedMove, numbered};
@@ -34,56 +36,48 @@ pub struct PageTitle<'a> {
     pub judge: &'a str,
 }
 
-/// `report` is on a player, by name.
+/// The page of one game; `report` is on a player, by name.
 pub fn write(
     title: &PageTitle<'_>,
     report: Option<(&str, &PlayerReport)>,
-    reviews: &[GameReview<'_>],
+    review: &GameReview<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (file, judge) = (Escaped(title.games), Escaped(title.judge));
-    let moves: usize = reviews.iter().map(|review| review.moves.len()).sum();
-    write!(
-        out,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Review of {file}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<svg class=\"pieces\" aria-hidden=\"true\">\n{PIECES}{}</svg>\n\
-         <header>\n<h1>Review of {file}</h1>\n<p class=\"faint\">{}, {}, by {judge}</p>\n</header>\n",
-        board::squares(),
-        counted(reviews.len() as u64, "game"),
-        counted(moves as u64, "move"),
-    )?;
+    write_head(&format!("Review of {}", title.games), out)?;
+    write_subtitle(title, std::slice::from_ref(review), out)?;
     if let Some((name, report)) = report {
         player::write(name, report, out)?;
     }
-    if reviews.len() > 1 {
-        write_contents(reviews, out)?;
-    }
-    for (index, review) in reviews.iter().enumerate() {
-        write_game(index + 1, review, report.is_some(), out)?;
-    }
-    out.write_all(b"</body>\n</html>\n")
+    write_game(1, review, report.is_some(), out)?;
+    write_foot(out)
 }
 
-fn write_contents(reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result<()> {
+fn write_head(heading: &str, out: &mut dyn Write) -> io::Result<()> {
+    let heading = Escaped(heading);
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{heading}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<svg class=\"pieces\" aria-hidden=\"true\">\n{PIECES}{}</svg>\n\
+         <header>\n<h1>{heading}</h1>\n",
+        board::squares(),
+    )
+}
+
+/// Ends the header.
+fn write_subtitle(title: &PageTitle<'_>, reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let moves: usize = reviews.iter().map(|review| review.moves.len()).sum();
     writeln!(
         out,
-        "<nav>\n<table>\n<thead><tr><th>Game</th><th>Result</th><th>Accuracy</th><th>??</th></tr></thead>\n<tbody>"
-    )?;
-    for (index, review) in reviews.iter().enumerate() {
-        let [white, black] = &review.players;
-        writeln!(
-            out,
-            "<tr><td><a href=\"#game-{}\">{}</a></td><td>{}</td><td>{}</td><td>{} – {}</td></tr>",
-            index + 1,
-            Escaped(&players(review.game)),
-            result(review.game),
-            accuracies(white, black),
-            white.blunders,
-            black.blunders,
-        )?;
-    }
-    out.write_all(b"</tbody>\n</table>\n</nav>\n")
+        "<p class=\"faint\">{}, {}, by {}</p>\n</header>",
+        counted(reviews.len() as u64, "game"),
+        counted(moves as u64, "move"),
+        Escaped(title.judge),
+    )
+}
+
+fn write_foot(out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"</body>\n</html>\n")
 }
 
 /// With `as_exercises`, the page opens with the answers hidden.
@@ -121,7 +115,7 @@ fn write_game(
              {checked}> Find the better moves first: hide the answers</label>\n<div class=\"moments\">"
         )?;
         for played in &moments {
-            write_moment(number, played, out)?;
+            write_moment(number, played, None, out)?;
         }
         out.write_all(b"</div>\n</div>\n")?;
     }
@@ -133,11 +127,14 @@ fn write_game(
 fn moments<'r>(review: &'r GameReview<'_>) -> Vec<&'r ReviewedMove> {
     let critical = |played: &&ReviewedMove| played.mark.is_some_and(|mark| mark != Mark::Inaccuracy);
     let mut moments: Vec<&ReviewedMove> = review.moves.iter().filter(critical).collect();
-    let swing = |played: &ReviewedMove| (played.before.white - played.after.white).abs();
     moments.sort_by(|a, b| swing(b).total_cmp(&swing(a)));
     moments.truncate(BOARDS);
     moments.sort_by_key(|played| played.ply);
     moments
+}
+
+fn swing(played: &ReviewedMove) -> f64 {
+    (played.before.white - played.after.white).abs()
 }
 
 fn write_players(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -163,7 +160,13 @@ fn write_players(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()>
     out.write_all(b"</tbody>\n</table>\n")
 }
 
-fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io::Result<()> {
+/// `game` is the game's name and the address of the same board there.
+fn write_moment(
+    number: usize,
+    played: &ReviewedMove,
+    game: Option<(&str, &str)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Some(mark) = played.mark else { return Ok(()) };
     let mover = played.position.turn();
     let better = played.best.first().copied().filter(|_| mark.is_error());
@@ -207,6 +210,9 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
         writeln!(out, "<p class=\"faint\">{}, thought for {}</p>", played.phase.name(), clock(spent))?;
     } else {
         writeln!(out, "<p class=\"faint\">{}</p>", played.phase.name())?;
+    }
+    if let Some((game, address)) = game {
+        writeln!(out, "<p class=\"faint\"><a href=\"{address}\">{}</a></p>", Escaped(game))?;
     }
     out.write_all(b"</div>\n</figcaption>\n</figure>\n")
 }
@@ -384,21 +390,39 @@ mod tests {
             .collect();
         evidence.push(Evidence::default());
         let review = GameReview::new(game, &evidence, None);
-        let mut page = Vec::new();
         let title = PageTitle { games: "<b>.pgn", judge: "us" };
-        write(&title, None, &[review.clone(), review], &mut page).unwrap();
-        let page = String::from_utf8(page).unwrap();
+        let text = |write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+            let mut page = Vec::new();
+            write(&mut page).unwrap();
+            String::from_utf8(page).unwrap()
+        };
+        let page = text(&|out| write(&title, None, &review, out));
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; – A &amp; &quot;B&quot;"), "{page}");
         assert!(page.contains("<h1>Review of &lt;b&gt;.pgn</h1>") && !page.contains("<script"));
         for outside in ["src=", "url(", "@import", "<link", "onload", "javascript:"] {
             assert!(!page.contains(outside), "{outside}");
         }
         assert!(page.contains("thought for 0:12") && page.contains("Barnes Opening: Fool's Mate"));
-        // Each game is linked, and each board from the curve.
-        for target in ["game-1", "game-2", "game-2-ply-3"] {
-            assert!(
-                page.contains(&format!("href=\"#{target}\"")) && page.contains(&format!("id=\"{target}\""))
-            );
+        assert!(page.contains("href=\"#game-1-ply-3\"") && page.contains("id=\"game-1-ply-3\""));
+        let reviews = [review.clone(), review];
+        let report = PlayerReport::default();
+        let all = Collection {
+            title,
+            index: "a b.html",
+            folder: "a#.pages",
+            report: Some(("A & \"B\"", &report)),
+            reviews: &reviews,
+        };
+        let index = text(&|out| all.write_index(out));
+        assert!(index.contains("href=\"a%23.pages/0002.html\"") && index.contains("2 exercises"), "{index}");
+        let second = text(&|out| all.write_game(2, out));
+        assert!(second.contains("../a%20b.html") && second.contains("0001.html"), "{second}");
+        assert!(second.contains("id=\"game-2-ply-3\"") && !second.contains("0003.html"));
+        let exercises = text(&|out| all.write_exercises(out));
+        assert_eq!(exercises.matches("<figure").count(), 2, "2. g4?? of both games");
+        assert!(exercises.contains("href=\"0002.html#game-2-ply-3\""), "{exercises}");
+        for page in [index, second, exercises] {
+            assert!(page.contains("A &amp; &quot;B&quot;") && !page.contains("<script"), "{page}");
         }
     }
 }
