@@ -174,6 +174,46 @@ fn a_players_games_in_several_files_are_reviewed_with_a_report() {
     }
 }
 
+/// Games of public reports about other programs that annotate games; each game's event names the report.
+#[test]
+fn what_others_annotated_wrongly_is_right() {
+    let folder = Folder::new();
+    let (pgn, out) = (GAMES.replace("review.pgn", "review_reports.pgn"), folder.path("out"));
+    let output = run(&["review", &pgn, "--out", &out, "--nodes", "20000", "--threads", "2"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let all = games(&format!("{out}.pgn"));
+    let of = |report: &str| {
+        all.iter().find(|game| game.tag("Event").is_some_and(|event| event.starts_with(report))).unwrap()
+    };
+    // NAGs and comments of a ply, counted from 0.
+    let notes = |report: &str, ply: usize| {
+        let tree = &of(report).tree;
+        let notes = tree.notes(tree.main_line().nth(ply).unwrap());
+        (notes.nags.clone(), notes.comments.join(" "))
+    };
+    let is_error = |nags: &[u8]| nags.iter().any(|nag| [2, 4, 6].contains(nag));
+    // An error has a better move, which is another one.
+    for (game, node) in all.iter().flat_map(|game| game.tree.main_line().map(move |node| (game, node))) {
+        let moves = game.tree.children(game.tree.parent(node).unwrap()).count();
+        assert!(!is_error(&game.tree.notes(node).nags) || moves > 1, "lila #7763, pychess #1365");
+    }
+    let (nags, _) = notes("lila #15616", 2);
+    assert!(!is_error(&nags), "33... e4 is mated in two as before");
+    let (nags, comment) = notes("lila #4361", 2);
+    assert!(is_error(&nags) && comment.contains("Bf4 was best"), "32... Bd5: {comment}");
+    assert!(!is_error(&notes("chessmadra #15", 8).0), "5. Bd2 is best");
+    assert!(!is_error(&notes("en-croissant #72: the other", 0).0), "26... Bf5");
+    assert!(!is_error(&notes("en-croissant #72: the start", 0).0), "the queen was gone before 1... e5");
+    assert_eq!(of("python-chess-annotator #34").moves().len(), 2);
+    let (nags, comment) = notes("jfxchess #56", 2);
+    assert!(nags == [4] && comment.contains("#-1"), "2. g4: {comment}");
+    assert!(!is_error(&notes("lila #15360", 0).0), "every move allows mate in one");
+    for ply in 0..of("lila #18262").moves().len() {
+        assert!(!is_error(&notes("lila #18262", ply).0), "a slower mate, ply {ply}");
+    }
+    assert!(!notes("freechess #13", 0).0.contains(&3), "a promotion is no sacrifice");
+}
+
 #[test]
 fn what_is_refused_is_named_and_games_with_null_moves_are_kept() {
     let folder = Folder::new();
@@ -237,6 +277,7 @@ fn standard_input_is_reviewed_into_the_working_directory() {
         let page = fs::read_to_string(folder.path("stdin.review.html")).unwrap();
         assert!(page.contains("Review of stdin"), "{name}");
         fs::remove_file(&reviewed).unwrap();
+        fs::remove_dir_all(folder.path("stdin.review.pages")).unwrap();
         fs::remove_file(folder.path("stdin.review.html")).unwrap();
     }
 }

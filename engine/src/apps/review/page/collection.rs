@@ -49,21 +49,20 @@ impl<'a> Collection<'a> {
         }
         writeln!(
             out,
-            "<nav>\n<table>\n<thead><tr><th>Game</th><th>Result</th><th>Opening</th><th>Accuracy</th><th>?</th>\
-             <th>??</th></tr></thead>\n<tbody>"
+            "<nav>\n<table>\n<thead><tr><th>Game</th><th>Result</th><th>Accuracy</th><th>??</th></tr></thead>\n\
+             <tbody>"
         )?;
         for (index, review) in self.reviews.iter().enumerate() {
             let [white, black] = &review.players;
             writeln!(
                 out,
-                "<tr><td><a href=\"{}\">{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{} – {}</td><td>{} – {}</td></tr>",
+                "<tr><td><a href=\"{}\">{}</a> <small class=\"faint\">{}</small></td><td>{}</td><td>{}</td>\
+                 <td>{} – {}</td></tr>",
                 self.address(&Self::file(index + 1)),
                 Escaped(&players(review.game)),
-                result(review.game),
                 Escaped(review.opening.map_or("", |opening| opening.family())),
+                result(review.game),
                 accuracies(white, black),
-                white.mistakes,
-                black.mistakes,
                 white.blunders,
                 black.blunders,
             )?;
