@@ -6,6 +6,7 @@ use shakmaty::{Chess, Color, Move, Position, Role};
 use super::clocks::times_spent;
 use super::evidence::Evidence;
 use super::judgement::{Class, Mark, MateChange, PositionValue, game_accuracy, move_accuracy};
+use super::level::Level;
 use super::material::Phase;
 use super::reasons::{Motif, reason, words};
 use super::verdict::Verdicts;
@@ -52,6 +53,8 @@ pub struct PlayerSummary {
     pub moves: usize,
     /// 0 to 100.
     pub accuracy: Option<f64>,
+    /// Of a game that is reviewed from its first move.
+    pub level: Option<Level>,
     pub inaccuracies: usize,
     pub mistakes: usize,
     pub blunders: usize,
@@ -221,9 +224,11 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
                 own.iter().filter(|played| played.phase == phase).map(|played| played.accuracy).collect();
             (!of_phase.is_empty()).then(|| of_phase.iter().sum::<f64>() / of_phase.len() as f64)
         };
+        let mean_of_all = own.iter().map(|played| played.accuracy).sum::<f64>() / own.len() as f64;
         PlayerSummary {
             moves: own.len(),
             accuracy,
+            level: (first.ply == 0).then(|| Level::new(mean_of_all, own.len(), 1)).flatten(),
             inaccuracies: count(Mark::Inaccuracy),
             mistakes: count(Mark::Mistake),
             blunders: count(Mark::Blunder),

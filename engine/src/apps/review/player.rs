@@ -7,6 +7,7 @@ use shakmaty::{Color, KnownOutcome, Outcome, Position};
 use super::clocks::clocks_left;
 use super::game_review::{GameReview, ReviewedMove};
 use super::judgement::{Mark, WON};
+use super::level::{Level, Peers};
 use super::material::Phase;
 use crate::chess::pgn::PgnGame;
 
@@ -81,6 +82,9 @@ pub struct Chances {
 #[derive(Clone, Debug, Default)]
 pub struct PlayerReport {
     pub games: usize,
+    /// Mean of the games that name it.
+    pub rating: Option<f64>,
+    pub level: Option<Level>,
     /// Games won, drawn and lost; the others have no result.
     pub results: [usize; 3],
     pub all: Tally,
@@ -104,7 +108,8 @@ pub struct PlayerReport {
 impl PlayerReport {
     /// `reviews` are of games with the player on the given side.
     pub fn new(reviews: &[(Color, &GameReview<'_>)]) -> PlayerReport {
-        let mut report = PlayerReport { games: reviews.len(), ..PlayerReport::default() };
+        let mut report =
+            PlayerReport { games: reviews.len(), rating: rating(reviews), ..PlayerReport::default() };
         let mut openings: BTreeMap<&str, (usize, Tally)> = BTreeMap::new();
         let mut errors: BTreeMap<&'static str, usize> = BTreeMap::new();
         for (side, review) in reviews {
@@ -147,10 +152,22 @@ impl PlayerReport {
             }
             report.by_game.push(review.players[side.fold_wb(0, 1)].accuracy);
         }
+        let is_whole =
+            reviews.iter().all(|(_, review)| review.moves.first().is_none_or(|first| first.ply == 0));
+        report.level = report
+            .all
+            .accuracy()
+            .filter(|_| is_whole)
+            .and_then(|accuracy| Level::new(accuracy, report.all.moves, reviews.len()));
         report.openings = frequent(openings);
         report.errors = errors.into_iter().collect();
         report.errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         report
+    }
+
+    /// Others of the player's rating, or of the estimated level.
+    pub fn peers(&self) -> Option<&'static Peers> {
+        self.rating.or(self.level.map(|level| level.rating)).map(Peers::of)
     }
 
     fn add_result(&mut self, side: Color, review: &GameReview<'_>) {
@@ -169,6 +186,15 @@ impl PlayerReport {
             self.won_positions.used += usize::from(result == Some(0));
         }
     }
+}
+
+fn rating(reviews: &[(Color, &GameReview<'_>)]) -> Option<f64> {
+    let of_game = |(side, review): &(Color, &GameReview<'_>)| {
+        let tag = review.game.tag(side.fold_wb("WhiteElo", "BlackElo"))?;
+        tag.trim().parse::<f64>().ok().filter(|rating| *rating > 0.0)
+    };
+    let ratings: Vec<f64> = reviews.iter().filter_map(of_game).collect();
+    (!ratings.is_empty()).then(|| ratings.iter().sum::<f64>() / ratings.len() as f64)
 }
 
 fn frequent(openings: BTreeMap<&str, (usize, Tally)>) -> Vec<(String, usize, Tally)> {
@@ -217,7 +243,7 @@ mod tests {
         found
     }
 
-    const GAMES: &str = "[White \"Ann\"]\n[Black \"Bo\"]\n[Result \"0-1\"]\n[TimeControl \"60\"]\n\n\
+    const GAMES: &str = "[White \"Ann\"]\n[WhiteElo \"1700\"]\n[Black \"Bo\"]\n[BlackElo \"?\"]\n[Result \"0-1\"]\n[TimeControl \"60\"]\n\n\
         1. f3 {[%clk 0:00:40]} e5 2. g4 {[%clk 0:00:20]} Qh4# 0-1\n\n\
         [White \"Cy\"]\n[Black \"ANN\"]\n[Result \"1-0\"]\n\n1. f3 e5 2. g4 a6 1-0\n";
 
@@ -260,6 +286,8 @@ mod tests {
         assert_eq!(report.clocks.each_ref().map(|tally| tally.moves), [2, 0, 0]);
         assert_eq!(report.errors, [("nothing proven", 2), ("mate", 1)]);
         assert_eq!(report.openings.len(), 1, "both are the Barnes Opening: {:?}", report.openings);
+        assert_eq!((report.rating, report.level), (Some(1700.0), None), "three moves tell no level");
+        assert_eq!(report.peers().unwrap().name, "1600–1799");
         assert_eq!(report.by_game.len(), 2);
         assert!(report.all.accuracy().unwrap() < report.all.opponents_accuracy().unwrap());
     }

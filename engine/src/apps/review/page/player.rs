@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Escaped, percent};
+use super::{Escaped, level, percent};
+use crate::apps::review::level::Peers;
 use crate::apps::review::material::Phase;
 use crate::apps::review::player::{Chances, PlayerReport, Tally};
 use crate::base::words::counted;
@@ -19,15 +20,21 @@ pub fn write(name: &str, report: &PlayerReport, out: &mut dyn Write) -> io::Resu
         Escaped(name),
         counted(report.games as u64, "game"),
     )?;
-    write_tallies(report, out)?;
+    let peers = report.peers();
+    write_level(report, peers, out)?;
+    write_tallies(report, peers, out)?;
     out.write_all(b"<ul>\n")?;
-    let Chances { had, used } = report.won_positions;
-    if had > 0 {
-        writeln!(out, "<li>Winning positions: in {}; {used} won.</li>", counted(had as u64, "game"))?;
+    write_errors(report, peers, out)?;
+    let used = |chances: Chances| 100.0 * chances.used as f64 / chances.had as f64;
+    if let chances @ Chances { had: 1.., .. } = report.won_positions {
+        let games = counted(chances.had as u64, "game");
+        let others = beside(used(chances), peers.map(|peers| peers.won));
+        writeln!(out, "<li>Winning positions: in {games}; {} won{others}.</li>", chances.used)?;
     }
-    let Chances { had, used } = report.mates;
-    if had > 0 {
-        writeln!(out, "<li>Forced mates: in {}; kept in {used}.</li>", counted(had as u64, "position"))?;
+    if let chances @ Chances { had: 1.., .. } = report.mates {
+        let positions = counted(chances.had as u64, "position");
+        let others = beside(used(chances), peers.and_then(|peers| peers.mates));
+        writeln!(out, "<li>Forced mates: in {positions}; kept in {}{others}.</li>", chances.used)?;
     }
     if !report.errors.is_empty() {
         let errors: Vec<String> =
@@ -39,39 +46,107 @@ pub fn write(name: &str, report: &PlayerReport, out: &mut dyn Write) -> io::Resu
     out.write_all(b"</section>\n")
 }
 
-fn write_tallies(report: &PlayerReport, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(
-        b"<table>\n<thead><tr><th></th><th>Moves</th><th>Accuracy</th><th>Opponents</th><th>?!</th><th>?</th>\
-          <th>??</th></tr></thead>\n<tbody>\n",
+fn write_level(report: &PlayerReport, peers: Option<&Peers>, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(rating) = report.rating {
+        writeln!(out, "<p>Rating in the games: {rating:.0} in the mean.</p>")?;
+    }
+    if let Some(estimated) = report.level {
+        writeln!(out, "<p>Level that the accuracy suggests: {} on Lichess.</p>", level(estimated))?;
+    }
+    if let Some(peers) = peers {
+        let by = if report.rating.is_some() { "" } else { " by the suggested level" };
+        writeln!(out, "<p>Others{by}: players rated {}.</p>", peers.name)?;
+    }
+    Ok(())
+}
+
+/// As in ` (75 %; others 64 %)`.
+fn beside(own: f64, others: Option<f64>) -> String {
+    others.map_or(String::new(), |others| format!(" ({own:.0} %; others {others:.0} %)"))
+}
+
+/// Errors in 100 moves.
+fn write_errors(report: &PlayerReport, peers: Option<&Peers>, out: &mut dyn Write) -> io::Result<()> {
+    let Tally { moves, inaccuracies, mistakes, blunders, .. } = report.all;
+    let (Some(peers), 1..) = (peers, moves) else { return Ok(()) };
+    let own = [inaccuracies, mistakes, blunders].map(|count| 100.0 * count as f64 / moves as f64);
+    let shown = |[inaccuracies, mistakes, blunders]: [f64; 3]| {
+        format!("{inaccuracies:.1} ?!, {mistakes:.1} ?, {blunders:.1} ??")
+    };
+    writeln!(out, "<li>In 100 moves: {} (others {}).</li>", shown(own), shown(peers.errors))
+}
+
+struct Row<'a> {
+    name: String,
+    tally: &'a Tally,
+    others: Option<f64>,
+}
+
+/// Without those that have no moves.
+fn rows<'a>(report: &'a PlayerReport, peers: Option<&Peers>) -> Vec<Row<'a>> {
+    let row = |name: &str, tally, others| Row { name: name.to_owned(), tally, others };
+    let mut rows = vec![row("All moves", &report.all, peers.map(|peers| peers.accuracy))];
+    let colours = ["As White", "As Black"].iter().zip(&report.colours);
+    rows.extend(colours.map(|(name, tally)| row(name, tally, None)));
+    let phases = Phase::ALL.iter().zip(&report.phases).enumerate();
+    rows.extend(
+        phases
+            .map(|(index, (phase, tally))| row(phase.name(), tally, peers.map(|peers| peers.phases[index]))),
+    );
+    rows.extend(CLOCKS.iter().zip(&report.clocks).map(|(name, tally)| row(name, tally, None)));
+    let opening = |(name, games, tally): &'a (String, usize, Tally)| {
+        row(&format!("{name}, {}", counted(*games as u64, "game")), tally, None)
+    };
+    rows.extend(report.openings.iter().map(opening));
+    rows.retain(|row| row.tally.moves > 0);
+    rows
+}
+
+fn write_tallies(report: &PlayerReport, peers: Option<&Peers>, out: &mut dyn Write) -> io::Result<()> {
+    let rows = rows(report, peers);
+    let shown = |row: &Row| [row.tally.accuracy(), row.tally.opponents_accuracy(), row.others];
+    let least = rows.iter().flat_map(shown).flatten().fold(100.0, f64::min);
+    let bottom = (10.0 * (least / 10.0).floor()).min(90.0);
+    writeln!(
+        out,
+        "<div class=\"wide\">\n<table>\n<thead><tr><th></th><th>Moves</th><th>Accuracy</th><th>Opponents</th><th>Others</th>\
+         <th class=\"chart\">{bottom} to 100 %</th><th>?!</th><th>?</th><th>??</th></tr></thead>\n<tbody>"
     )?;
-    let mut row = |name: &str, tally: &Tally| {
-        if tally.moves == 0 {
-            return Ok(());
-        }
-        let Tally { moves, inaccuracies, mistakes, blunders, .. } = tally;
+    for row in &rows {
+        let Tally { moves, inaccuracies, mistakes, blunders, .. } = row.tally;
+        let [own, opponents, others] = shown(row);
         writeln!(
             out,
-            "<tr><th>{}</th><td>{moves}</td><td>{}</td><td>{}</td><td>{inaccuracies}</td><td>{mistakes}</td>\
-             <td>{blunders}</td></tr>",
-            Escaped(name),
-            percent(tally.accuracy()),
-            percent(tally.opponents_accuracy()),
-        )
-    };
-    row("All moves", &report.all)?;
-    for (name, tally) in ["As White", "As Black"].iter().zip(&report.colours) {
-        row(name, tally)?;
+            "<tr><th>{}</th><td>{moves}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"chart\">{}</td><td>{inaccuracies}</td>\
+             <td>{mistakes}</td><td>{blunders}</td></tr>",
+            Escaped(&row.name),
+            percent(own),
+            percent(opponents),
+            percent(others),
+            bar(bottom, [own, opponents, others]),
+        )?;
     }
-    for (phase, tally) in Phase::ALL.iter().zip(&report.phases) {
-        row(phase.name(), tally)?;
+    out.write_all(
+        b"</tbody>\n</table>\n</div>\n<p class=\"faint\">Bars: the player's accuracy; <span class=\"mistake\">orange</span>: the \
+          opponents' in these games; dark: that of the others.</p>\n",
+    )
+}
+
+/// The player's accuracy as a bar, the opponents' and the others' as strokes.
+fn bar(bottom: f64, [own, opponents, others]: [Option<f64>; 3]) -> String {
+    let x = |accuracy: f64| 100.0 * (accuracy - bottom) / (100.0 - bottom);
+    let mut text =
+        "<svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+            .to_owned();
+    if let Some(own) = own {
+        let _ = write!(text, "<rect width=\"{:.1}\" height=\"10\"/>", x(own));
     }
-    for (name, tally) in CLOCKS.iter().zip(&report.clocks) {
-        row(name, tally)?;
+    for (class, accuracy) in [("opponents", opponents), ("others", others)] {
+        if let Some(accuracy) = accuracy {
+            let _ = write!(text, "<path class=\"{class}\" d=\"M{:.1} 0v10\"/>", x(accuracy));
+        }
     }
-    for (name, games, tally) in &report.openings {
-        row(&format!("{name}, {}", counted(*games as u64, "game")), tally)?;
-    }
-    out.write_all(b"</tbody>\n</table>\n")
+    text + "</svg>"
 }
 
 /// Accuracy game by game.
