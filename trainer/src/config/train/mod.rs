@@ -70,9 +70,9 @@ pub struct TrainConfig {
     pub plateau_factor: f64,
     /// Validations without improvement before the plateau schedule multiplies the learning rate by `plateau_factor`.
     pub plateau_patience: u64,
-    /// Of AdamW.
+    /// Of `adamw`: decays of the gradients' mean and of the squared gradients' mean.
     pub betas: [f64; 2],
-    /// Of AdamW.
+    /// Of `adamw`: added to the root of the squared gradients' mean.
     pub epsilon: f64,
     /// Of `sgd`.
     pub momentum: f64,
