@@ -66,6 +66,8 @@ export class Board {
   #drawn;
   /** What is drawn. @type {string[]} */
   #own = [];
+  /** All that was shown last; empty once a person has changed something on the board. */
+  #shown = '';
   /** The last press on the board draws. */
   #isDrawing = false;
   /** The letter of a brush, with which every press draws; empty: presses move pieces. */
@@ -117,6 +119,7 @@ export class Board {
   /** @param {PointerEvent} event */
   #stroke(event) {
     const word = this.#wordTo(event);
+    if (word) this.#shown = '';
     if (word) this.#ground?.setShapes(shapesOf(toggled(this.#own, word)));
   }
 
@@ -130,6 +133,7 @@ export class Board {
 
   /** @param {DrawShape[]} shapes */
   #changed(shapes) {
+    this.#shown = '';
     // Chessground erases everything at a click on an empty square. But drawings are part of the game.
     if (this.#isDrawing) this.#drawn(wordsOf(shapes));
     else this.#ground?.setShapes(shapesOf(this.#own));
@@ -142,6 +146,10 @@ export class Board {
    */
   show({ fen, last, check, mover, legal, premoves }, orientation, { arrows, own, heat, preview }) {
     this.#own = own;
+    // Chessground draws all anew, whatever has changed, and engines send lines ten times a second.
+    const shown = JSON.stringify([fen, last, check, mover, legal, premoves, orientation, arrows, own, [...heat], preview, moveDuration()]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
     /** @type {Side} */
     const turn = (preview?.fen ?? fen).split(' ')[1] === 'w' ? 'white' : 'black';
     /** @type {Map<Key, Key[]>} */
@@ -169,7 +177,12 @@ export class Board {
         dests,
         showDests: true,
         rookCastle: true,
-        events: { after: (from, to, metadata) => this.#moved(from, to, Boolean(metadata.premove)) },
+        events: {
+          after: (from, to, metadata) => {
+            this.#shown = '';
+            this.#moved(from, to, Boolean(metadata.premove));
+          },
+        },
       },
       premovable: { enabled: premoves && !preview },
       drawable: {
