@@ -24,6 +24,10 @@ pub enum Seat {
 }
 
 impl Seat {
+    pub fn is_person(&self) -> bool {
+        matches!(self, Seat::Person)
+    }
+
     pub fn label(&self) -> String {
         match self {
             Seat::Person => PERSON.to_owned(),

@@ -164,6 +164,11 @@ impl Session {
         }
     }
 
+    /// A person plays against an engine.
+    pub fn is_against_engine(&self) -> bool {
+        self.seats.white.is_person() != self.seats.black.is_person()
+    }
+
     pub fn person_moves(&self) -> bool {
         self.end.is_none() && *self.seats.get(self.game.turn()) == Seat::Person
     }

@@ -542,6 +542,20 @@ async fn engines_analyse_boards_that_are_shown_and_only_some_at_once() {
 }
 
 #[tokio::test]
+async fn a_game_against_an_engine_begins_without_the_analysis_of_the_board_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&folder, "think");
+    load(&table, "1. e4 *").await;
+    do_it(&table, json!({"do": "analysis", "on": true})).await.unwrap();
+    let (person, engine) = (json!({"kind": "person"}), json!({"kind": "engine", "name": "shell"}));
+    for (board, black, analysis) in [(2, &engine, false), (3, &person, true)] {
+        do_it(&table, json!({"do": "new", "white": person, "black": black, "here": 1})).await.unwrap();
+        assert_eq!(table.board.get(), board);
+        assert_eq!(wait_for(&table, |_| true).await["analysis"], analysis);
+    }
+}
+
+#[tokio::test]
 async fn boards_at_rest_make_room_and_games_keep_theirs() {
     let folder = tempfile::tempdir().unwrap();
     let table = table(&folder, "e7e5");

@@ -294,9 +294,14 @@ impl Table {
             && self.session.engine_to_move().is_none()
     }
 
-    /// The game's own board is analysed like this one.
+    /// The game's own board is analysed like this one. But whoever begins a game against an engine is not told its moves
+    /// because another board was analysed.
     fn with_analysts(&self, opened: Box<Opened>) -> Box<Opened> {
-        Box::new(Opened { analysts: Analyst::settings(&self.analysts), ..*opened })
+        let mut analysts = Analyst::settings(&self.analysts);
+        if opened.session.is_against_engine() && !self.session.is_against_engine() {
+            analysts.iter_mut().for_each(|settings| settings.on = false);
+        }
+        Box::new(Opened { analysts, ..*opened })
     }
 
     /// Another game of the file; the chosen one is given back if the present one is at stake.
