@@ -41,6 +41,9 @@ pub struct ReviewedMove {
     pub refutation: Option<String>,
     /// Of the refutation.
     pub motif: Option<Motif>,
+    /// What the better move of an error without refutation would have won, with its line.
+    pub missed: Option<String>,
+    pub missed_motif: Option<Motif>,
     /// 0 to 100.
     pub accuracy: f64,
     /// Before the move.
@@ -148,11 +151,19 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
     let mates = after.value.mate.is_some_and(|mate| mate.winner != mover);
     let refutation = if is_error { refutation(position, m, &after.line, mates) } else { None };
     let refutation = refutation.filter(|(motif, _)| explains(motif, judged.mark, &after.line, &best));
+    let wins = before.value.mate.is_some_and(|mate| mate.winner == mover);
+    let missed = match is_error && wanted && refutation.is_none() {
+        true => missed(position, verdicts.games[ply].last_move(), m, &before.line, wins),
+        false => None,
+    };
+    let (missed_motif, missed) = missed.unzip();
     let (before, after) = (before.value, after.value);
     let (motif, refutation) = refutation.filter(|_| wanted).unzip();
     Some(ReviewedMove {
         refutation,
         motif,
+        missed,
+        missed_motif,
         ply,
         position: position.clone(),
         last_move: verdicts.games[ply].last_move(),
@@ -182,6 +193,23 @@ fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<(
     let (motif, plies) = reason(&after, Some(m), line, mates)?;
     let line = sans(&after, &line[..plies]);
     let text = format!("{} {}: {}", line[0], words(&motif), numbered(&after, &line));
+    Some((motif, text))
+}
+
+/// Of the best line, whose first move is not the one played. What a capture on the same square wins is not missed.
+fn missed(
+    position: &Chess,
+    last: Option<Move>,
+    played: Move,
+    line: &[Move],
+    wins: bool,
+) -> Option<(Motif, String)> {
+    if line.first()?.to() == played.to() {
+        return None;
+    }
+    let (motif, plies) = reason(position, last, line, wins)?;
+    let sans = sans(position, &line[..plies]);
+    let text = format!("{} {}: {}", sans[0], words(&motif), numbered(position, &sans));
     Some((motif, text))
 }
 

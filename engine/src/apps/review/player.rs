@@ -97,6 +97,8 @@ pub struct PlayerReport {
     pub openings: Vec<(String, usize, Tally)>,
     /// What an opponent's answer to an error proves on the board, and how often; the most frequent first.
     pub errors: Vec<(&'static str, usize)>,
+    /// What the better moves of the other errors would have done, likewise.
+    pub missed: Vec<(&'static str, usize)>,
     /// Games in which the player stood to win at some time, and those of them that were won.
     pub won_positions: Chances,
     /// Positions in which the player had a forced mate, and those in which the move kept it.
@@ -111,7 +113,7 @@ impl PlayerReport {
         let mut report =
             PlayerReport { games: reviews.len(), rating: rating(reviews), ..PlayerReport::default() };
         let mut openings: BTreeMap<&str, (usize, Tally)> = BTreeMap::new();
-        let mut errors: BTreeMap<&'static str, usize> = BTreeMap::new();
+        let (mut errors, mut missed) = (BTreeMap::new(), BTreeMap::new());
         for (side, review) in reviews {
             report.add_result(*side, review);
             let mut opening = review.opening.map(|opening| openings.entry(opening.family()).or_default());
@@ -140,9 +142,11 @@ impl PlayerReport {
                 }
                 groups.into_iter().for_each(|group| group.add(played));
                 if played.mark.is_some_and(Mark::is_error) {
-                    *errors
-                        .entry(played.motif.as_ref().map_or("nothing proven", |motif| motif.kind()))
-                        .or_default() += 1;
+                    let (kinds, motif) = match &played.missed_motif {
+                        Some(motif) => (&mut missed, Some(motif)),
+                        None => (&mut errors, played.motif.as_ref()),
+                    };
+                    *kinds.entry(motif.map_or("nothing proven", |motif| motif.kind())).or_default() += 1;
                 }
                 if played.before.mate.is_some_and(|mate| mate.winner == *side) {
                     report.mates.had += 1;
@@ -160,8 +164,7 @@ impl PlayerReport {
             .filter(|_| is_whole)
             .and_then(|accuracy| Level::new(accuracy, report.all.moves, reviews.len()));
         report.openings = frequent(openings);
-        report.errors = errors.into_iter().collect();
-        report.errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        (report.errors, report.missed) = (by_count(errors), by_count(missed));
         report
     }
 
@@ -186,6 +189,12 @@ impl PlayerReport {
             self.won_positions.used += usize::from(result == Some(0));
         }
     }
+}
+
+fn by_count(kinds: BTreeMap<&'static str, usize>) -> Vec<(&'static str, usize)> {
+    let mut kinds: Vec<(&'static str, usize)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    kinds
 }
 
 fn rating(reviews: &[(Color, &GameReview<'_>)]) -> Option<f64> {
@@ -284,7 +293,9 @@ mod tests {
         );
         // The clock was full before 1. f3 and stood at 40 of 60 s before 2. g4.
         assert_eq!(report.clocks.each_ref().map(|tally| tally.moves), [2, 0, 0]);
-        assert_eq!(report.errors, [("nothing proven", 2), ("mate", 1)]);
+        // 2. g4?? allows mate; 2... a6?? misses it; 1. f3?! has no reason.
+        assert_eq!(report.errors, [("mate", 1), ("nothing proven", 1)]);
+        assert_eq!(report.missed, [("mate", 1)]);
         assert_eq!(report.openings.len(), 1, "both are the Barnes Opening: {:?}", report.openings);
         assert_eq!((report.rating, report.level), (Some(1700.0), None), "three moves tell no level");
         assert_eq!(report.peers().unwrap().name, "1600–1799");

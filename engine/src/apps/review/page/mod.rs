@@ -206,6 +206,9 @@ fn write_moment(
     if let Some(refutation) = &played.refutation {
         writeln!(out, "<p>{}</p>", Escaped(refutation))?;
     }
+    if let Some(missed) = &played.missed {
+        writeln!(out, "<p>Missed: {}</p>", Escaped(missed))?;
+    }
     if better.is_some() {
         let line = numbered(&played.position, &played.best_san);
         writeln!(out, "<p class=\"faint\">Better: {}</p>", Escaped(&line))?;

@@ -36,10 +36,11 @@ pub fn write(name: &str, report: &PlayerReport, out: &mut dyn Write) -> io::Resu
         let others = beside(used(chances), peers.and_then(|peers| peers.mates));
         writeln!(out, "<li>Forced mates: in {positions}; kept in {}{others}.</li>", chances.used)?;
     }
-    if !report.errors.is_empty() {
-        let errors: Vec<String> =
-            report.errors.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-        writeln!(out, "<li>What the errors allowed: {}.</li>", errors.join(", "))?;
+    for (what, kinds) in [("allowed", &report.errors), ("missed", &report.missed)] {
+        let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        if !kinds.is_empty() {
+            writeln!(out, "<li>What the errors {what}: {}.</li>", kinds.join(", "))?;
+        }
     }
     out.write_all(b"</ul>\n")?;
     write_line(report, out)?;
