@@ -4,10 +4,10 @@ use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::mem;
 use std::thread;
-use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use thiserror::Error;
+use web_time::Instant;
 
 use crate::setup::TrafficLog;
 
@@ -81,7 +81,6 @@ pub enum OutputItem {
 }
 
 impl Writer {
-    #[cfg(test)]
     pub fn to_channel() -> (Writer, Receiver<OutputItem>) {
         let (sender, lines) = unbounded();
         (Writer(sender), lines)

@@ -1,8 +1,11 @@
 //! Large arrays in huge pages: with 4 KiB pages, random reads miss the TLB. Linux grants them on request (`madvise`);
-//! other systems may not.
+//! other systems may not, and a browser has none.
 
+#[cfg(target_family = "wasm")]
+use allocator_api2::alloc::Global as HugeAlloc;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
+#[cfg(not(target_family = "wasm"))]
 use hugealloc::HugeAlloc;
 
 /// Huge pages from 2 MiB on; alignment may waste up to 2 MiB.

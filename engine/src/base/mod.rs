@@ -1,4 +1,6 @@
+#[cfg(not(target_family = "wasm"))]
 pub mod interrupt;
+#[cfg(not(target_family = "wasm"))]
 pub mod output;
 pub mod words;
 pub(crate) mod memory;

@@ -21,6 +21,9 @@ use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, Sea
 /// Least batch of a worker that several searches share; measured in `docs/results/speed.md`.
 const SHARED_BATCH: usize = 64;
 
+/// In a browser, [`Engine::advance`] drives a search.
+const HAS_THREADS: bool = cfg!(not(target_family = "wasm"));
+
 /// Loads the network and starts the workers when first needed. If the network settings (`WeightsFile`, `Backend`,
 /// `Precision`, `ThinkSteps`, `ThinkEpsilon`) cannot be met together, no other network plays instead.
 #[derive(Default)]
@@ -258,7 +261,13 @@ impl Engine {
             let made = WorkerEvaluators::new(self.network.as_ref(), &self.settings)?;
             let WorkerEvaluators { evaluators, cache, tree_memory, native } = made;
             self.cache = cache;
-            self.pool = Some(Pool::new(evaluators, self.settings.search_params(native), tree_memory));
+            let params = self.settings.search_params(native);
+            self.pool = Some(if HAS_THREADS {
+                Pool::new(evaluators, params, tree_memory)
+            } else {
+                let evaluator = evaluators.into_iter().next().ok_or(LoadError::NoWorkers)?;
+                Pool::driven(evaluator, params, tree_memory)
+            });
         }
         Ok(notes)
     }
@@ -294,6 +303,11 @@ impl Engine {
             }
             (None, None) => log::error!("there are no workers"),
         }
+    }
+
+    /// Drives a search where there are no threads, as [`Pool::advance`] does. Returns whether it goes on.
+    pub fn advance(&mut self, pause: &mut dyn FnMut() -> bool) -> bool {
+        self.pool.as_mut().is_some_and(|pool| pool.advance(pause))
     }
 
     pub fn into_pool(mut self) -> Result<Pool, LoadError> {

@@ -2,6 +2,7 @@ use std::sync::mpsc;
 
 use engine::chess::position::Game;
 use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Uniform};
+use engine::nets::sparse::SparseNetwork;
 use engine::search::{
     EndReason, Limits, Params, Pool, SearchControl, SearchObserver, SearchOutcome, SearchView,
 };
@@ -173,4 +174,50 @@ fn positions_with_more_moves_than_a_game_can_reach_are_searched_completely() {
     let moves = game.legal_moves().len();
     assert!(moves > 255, "{moves}");
     assert_eq!(search(uniform(1), &game, visits(1)).report.lines.len(), moves);
+}
+
+#[test]
+fn a_search_driven_in_slices_finds_what_one_in_a_thread_finds() {
+    let embedded = || -> Box<dyn Evaluator> { Box::new(SparseNetwork::embedded().evaluator()) };
+    let uniform: fn() -> Box<dyn Evaluator> = || Box::new(Uniform);
+    for (name, evaluator, params) in
+        [("embedded", embedded as fn() -> _, Params::native()), ("uniform", uniform, Params::default())]
+    {
+        let mut threaded = Pool::new(vec![evaluator()], params.clone(), 64 << 20);
+        let mut driven = Pool::driven(evaluator(), params, 64 << 20);
+        for fen in [
+            "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3",
+            "8/8/8/8/3k4/8/3KP3/8 w - - 0 1",
+        ] {
+            let game = Game::from_fen(fen).unwrap();
+            let (sender, receiver) = mpsc::channel();
+            driven.start(game.clone(), visits(700), Box::new(OutcomeSender(sender)));
+            let mut slices = 1;
+            while driven.advance(&mut || true) {
+                slices += 1;
+            }
+            assert!(slices > 10, "{name}: {slices}");
+            let (outcome, expected) = (receiver.recv().unwrap(), threaded.search(&game, visits(700)));
+            assert_eq!(outcome.report, expected.report, "{name}");
+            assert_eq!(outcome.end_reason, expected.end_reason, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_driven_search_that_is_stopped_replaced_or_dropped_delivers_its_outcome() {
+    let mut pool = Pool::driven(Box::new(Uniform), Params::default(), 64 << 20);
+    let (sender, receiver) = mpsc::channel();
+    let mut start = |pool: &mut Pool| {
+        pool.start(Game::new(), Limits::default(), Box::new(OutcomeSender(sender.clone())));
+        assert!(pool.advance(&mut || true), "it has no end");
+    };
+    start(&mut pool);
+    pool.stop();
+    assert!(!pool.advance(&mut || true));
+    start(&mut pool);
+    start(&mut pool);
+    drop(pool);
+    let reasons: Vec<EndReason> = receiver.try_iter().map(|outcome| outcome.end_reason).collect();
+    assert_eq!(reasons, [EndReason::Stopped; 3]);
 }

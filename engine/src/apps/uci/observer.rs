@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use shakmaty::{Color, Move};
+use web_time::{Duration, Instant};
 
 use super::info::Printer;
 use super::stats;

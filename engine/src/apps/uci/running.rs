@@ -1,9 +1,8 @@
 //! The state of a search between `go` and `bestmove`.
 
-use std::time::{Duration, Instant};
-
 use crossbeam_channel::Receiver;
 use shakmaty::Move;
+use web_time::{Duration, Instant};
 
 use super::observer::{FinishedSearch, SearchHandle};
 use super::reply::Reply;

@@ -1,9 +1,9 @@
 use std::mem;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, never};
 use shakmaty::Move;
+use web_time::{Duration, Instant};
 
 use super::command::{self, Command, CommandError, Setup};
 use super::go::Go;
@@ -224,6 +224,16 @@ impl Session {
         self.send(&Reply::unsearched(&self.game, m, chess960, at.elapsed()));
     }
 
+    /// Where there are no threads, searches until `pause`, which is asked several times a millisecond. Returns whether
+    /// the search goes on.
+    pub fn advance(&mut self, pause: &mut dyn FnMut() -> bool) -> bool {
+        let goes_on = self.engine.advance(pause);
+        if let Ok(finished) = self.finished().try_recv() {
+            self.finish(Some(finished));
+        }
+        goes_on
+    }
+
     /// `None` after a panic.
     pub fn finish(&mut self, finished: Option<FinishedSearch>) {
         if let Activity::Searching(running) = mem::take(&mut self.activity) {
@@ -238,6 +248,7 @@ impl Session {
             Activity::Withheld { reply, .. } => self.send(&reply),
             Activity::Searching(running) => {
                 running.handle.stop();
+                self.engine.advance(&mut || false);
                 let reply = self.reply(&running, running.finished.recv().ok());
                 self.send(&reply);
             }

@@ -3,7 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shakmaty_syzygy::filesystem::{Filesystem, OsFilesystem, RandomAccessFile, ReadHint};
+#[cfg(not(target_family = "wasm"))]
+use shakmaty_syzygy::filesystem::OsFilesystem;
+use shakmaty_syzygy::filesystem::{Filesystem, RandomAccessFile, ReadHint};
+
+#[cfg(target_family = "wasm")]
+use self::no_files::NoFiles as OsFilesystem;
 
 struct BuiltinTable {
     /// As `KRvK`.
@@ -76,6 +81,32 @@ impl Filesystem for TableFiles {
         match TableFiles::bytes(path) {
             Some(bytes) => Ok(Box::new(BuiltinFile(bytes))),
             None => self.0.open(path),
+        }
+    }
+}
+
+#[cfg(target_family = "wasm")]
+mod no_files {
+    use std::io::{self, ErrorKind};
+    use std::path::{Path, PathBuf};
+
+    use shakmaty_syzygy::filesystem::{Filesystem, RandomAccessFile};
+
+    /// What a browser has.
+    #[derive(Default)]
+    pub struct NoFiles;
+
+    impl Filesystem for NoFiles {
+        fn regular_file_size(&self, _: &Path) -> io::Result<u64> {
+            Err(ErrorKind::Unsupported.into())
+        }
+
+        fn read_dir(&self, _: &Path) -> io::Result<Vec<PathBuf>> {
+            Err(ErrorKind::Unsupported.into())
+        }
+
+        fn open(&self, _: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
+            Err(ErrorKind::Unsupported.into())
         }
     }
 }

@@ -5,6 +5,7 @@
 //! An [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
 
 mod error;
+mod calls;
 mod runtime;
 mod tensors;
 mod recurrence;

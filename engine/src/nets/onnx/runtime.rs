@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ort::environment::Environment;
-use ort::logging::LogLevel;
 
+use super::calls;
 use super::error::RuntimeError;
 
 static RUNTIME: OnceLock<Result<LoadedRuntime, RuntimeError>> = OnceLock::new();
@@ -35,6 +35,10 @@ pub(super) fn version() -> Result<&'static str, RuntimeError> {
 }
 
 fn load() -> Result<LoadedRuntime, RuntimeError> {
+    // A browser has no variables of the environment.
+    if cfg!(target_family = "wasm") {
+        return load_silent();
+    }
     // From 1.31 on, loading creates an identifier and a queue of events in the home folder and sends them, before the
     // library's interface can forbid it.
     temp_env::with_var("ORT_DISABLE_TELEMETRY", Some("1"), load_silent)
@@ -43,32 +47,15 @@ fn load() -> Result<LoadedRuntime, RuntimeError> {
 fn load_silent() -> Result<LoadedRuntime, RuntimeError> {
     let mut tried = Vec::new();
     for path in candidates() {
-        match ort::init_from(&path) {
-            Ok(builder) => match builder.with_name("philidor").with_telemetry(false).build() {
-                Ok(environment) => {
-                    environment.set_log_level(LogLevel::Error);
-                    log::info!("ONNX Runtime from {}", path.display());
-                    return Ok(LoadedRuntime { environment, library: path });
-                }
-                Err(error) => tried.push(one_line(&format!("{}: {error}", path.display()))),
-            },
-            Err(error) => tried.push(one_line(&error.to_string())),
+        match calls::load(&path) {
+            Ok(environment) => {
+                log::info!("ONNX Runtime from {}", path.display());
+                return Ok(LoadedRuntime { environment, library: path });
+            }
+            Err(error) => tried.push(one_line(&error)),
         }
     }
     Err(RuntimeError { tried })
-}
-
-/// Loads ONNX Runtime's GPU libraries from beside it or from Python's packages; otherwise the system's are used.
-pub(super) fn preload_cuda() {
-    let Some(folder) = library().ok().and_then(|library| library.parent().map(Path::to_owned)) else {
-        return;
-    };
-    for [cuda, cudnn] in [["", ""], ["../../nvidia/cu13/lib", "../../nvidia/cudnn/lib"]] {
-        match ort::ep::cuda::preload_dylibs(Some(&folder.join(cuda)), Some(&folder.join(cudnn))) {
-            Ok(()) => return,
-            Err(error) => log::debug!("{}", one_line(&error.to_string())),
-        }
-    }
 }
 
 pub(super) const LIBRARY: &str = if cfg!(windows) {

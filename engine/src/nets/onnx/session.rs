@@ -1,14 +1,13 @@
 use std::borrow::Cow;
 
-use ort::ep::CUDA;
-use ort::ep::cuda::ConvAlgorithmSearch;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::session::{Session, SessionInputValue, SessionOutputs};
 use ort::value::TensorRef;
 
+use super::calls;
 use super::error::NetError;
 use super::recurrence::{RecurrentState, StepCard, TOKENS};
-use super::runtime::{environment, one_line, preload_cuda};
+use super::runtime::{environment, library, one_line};
 use super::tensors::TensorNames;
 use crate::nets::eval::{EvalError, Schemes};
 
@@ -151,7 +150,7 @@ impl OnnxSession {
             inputs.push((ANSWER.0, tensor(vec![batch, 1, state.width()], &state.answers)?));
             inputs.push((SCRATCHPAD.0, tensor(vec![batch, TOKENS, state.width()], &state.scratchpads)?));
         }
-        self.inner.run(inputs).map_err(failed)
+        calls::run(&mut self.inner, inputs).map_err(failed)
     }
 }
 
@@ -169,17 +168,9 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
             builder.with_config_entry("session.x64quantprecision", "1").map_err(|error| failed(&error))?;
     }
     if device == Device::Cuda {
-        preload_cuda();
-        // TF32's three digits are too few for the golden answers' four. Batch sizes vary too much for exhaustive
-        // algorithm search.
-        let cuda = CUDA::default()
-            .with_tf32(false)
-            .with_conv_algorithm_search(ConvAlgorithmSearch::Heuristic)
-            .build()
-            .error_on_failure();
-        builder = builder.with_execution_providers([cuda]).map_err(|error| gpu_error(&error.to_string()))?;
+        builder = calls::on_cuda(builder, library().ok().as_deref()).map_err(|error| gpu_error(&error))?;
     }
-    builder.commit_from_memory(bytes).map_err(|error| {
+    calls::commit(&mut builder, bytes).map_err(|error| {
         let text = error.to_string();
         // The GPU is first used here.
         let is_gpus =

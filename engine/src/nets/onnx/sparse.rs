@@ -3,6 +3,7 @@
 use ort::session::Session;
 use ort::value::TensorRef;
 
+use super::calls;
 use super::error::NetError;
 use super::runtime::one_line;
 use super::session::{Device, extract, failed, open_session};
@@ -106,7 +107,7 @@ impl Evaluator for OnnxSparseEvaluator {
             "moves_a" => tensor(moves, &self.moves[0][..])?,
             "moves_b" => tensor(moves, &self.moves[1][..])?,
         ];
-        let outputs = self.session.run(inputs).map_err(failed)?;
+        let outputs = calls::run(&mut self.session, inputs).map_err(failed)?;
         let policy = extract(&outputs, "policy", n, moves)?;
         let wdl = extract(&outputs, "wdl", n, 3)?;
         let answer = |(index, request): (usize, &Request<'_>)| {

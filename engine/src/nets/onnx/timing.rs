@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant};
+use web_time::{Duration, Instant};
 
 use super::session::OnnxSession;
 use crate::chess::position::Game;

@@ -2,6 +2,10 @@
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(any(target_arch = "aarch64", target_feature = "simd128"))]
+mod set_bits;
+#[cfg(target_feature = "simd128")]
+mod wasm;
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
@@ -12,6 +16,8 @@ use pulp::cast;
 
 #[cfg(target_arch = "aarch64")]
 use self::neon::{Neon, NeonDotprod};
+#[cfg(target_feature = "simd128")]
+use self::wasm::Simd128;
 use super::integers::{Bytes, Lanes, UNITS};
 
 pub(super) trait Simd: Copy {
@@ -84,6 +90,8 @@ pub(super) enum Level {
     NeonDotprod(NeonDotprod),
     #[cfg(target_arch = "aarch64")]
     Neon(Neon),
+    #[cfg(target_feature = "simd128")]
+    Simd128(Simd128),
     Plain,
 }
 
@@ -120,6 +128,8 @@ impl Level {
             all.extend(NeonDotprod::try_new().map(Level::NeonDotprod));
             all.extend(Neon::try_new().map(Level::Neon));
         }
+        #[cfg(target_feature = "simd128")]
+        all.push(Level::Simd128(Simd128));
         all.push(Level::Plain);
         all
     }
@@ -138,6 +148,8 @@ impl Level {
             Level::NeonDotprod(_) => "NEON dotprod",
             #[cfg(target_arch = "aarch64")]
             Level::Neon(_) => "NEON",
+            #[cfg(target_feature = "simd128")]
+            Level::Simd128(_) => "SIMD128",
             Level::Plain => "plain",
         }
     }
@@ -153,6 +165,8 @@ impl Level {
             Level::NeonDotprod(simd) => simd.vectorize(With(simd, kernel)),
             #[cfg(target_arch = "aarch64")]
             Level::Neon(simd) => simd.vectorize(With(simd, kernel)),
+            #[cfg(target_feature = "simd128")]
+            Level::Simd128(simd) => simd.vectorize(With(simd, kernel)),
             Level::Plain => Plain.vectorize(With(Plain, kernel)),
         }
     }

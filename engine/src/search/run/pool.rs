@@ -12,20 +12,24 @@ use crate::search::run::context::SearchContext;
 use crate::search::run::mate_probe::MateProbe;
 use crate::search::run::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use crate::search::run::shared::SharedSearch;
-use crate::search::run::worker::Worker;
+use crate::search::run::worker::{WorkEnd, Worker};
 use crate::search::tree::Tree;
 
-/// Worker threads, each with an evaluator, for one search at a time.
+/// Workers, each with an evaluator, for one search at a time.
 pub struct Pool {
     params: Params,
     native: bool,
     tables: Tables,
     memory: usize,
-    jobs: Vec<Sender<Arc<SharedSearch>>>,
-    threads: Vec<JoinHandle<()>>,
+    workers: Workers,
     current: Option<Arc<SharedSearch>>,
     /// Memory of a cleared search.
     empty: Option<(Tree, MateProbe)>,
+}
+
+enum Workers {
+    Threads { jobs: Vec<Sender<Arc<SharedSearch>>>, threads: Vec<JoinHandle<()>> },
+    Driven(Box<Worker>),
 }
 
 struct OutcomeSender(Sender<SearchOutcome>);
@@ -52,7 +56,7 @@ pub(in crate::search) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bo
 }
 
 impl Pool {
-    /// Starts one worker per evaluator. `memory` bounds tree and mate search, in bytes.
+    /// Starts a thread per evaluator. `memory` bounds tree and mate search, in bytes.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
         let native = are_native(&mut evaluators);
         let mut jobs = Vec::new();
@@ -66,16 +70,25 @@ impl Pool {
             jobs.push(sender);
             threads.push(thread);
         }
-        Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None, empty: None }
+        Pool::of(Workers::Threads { jobs, threads }, native, params, memory)
+    }
+
+    /// One worker without a thread: a search makes progress only in [`Pool::advance`] and where the pool waits for it.
+    pub fn driven(mut evaluator: Box<dyn Evaluator>, params: Params, memory: usize) -> Pool {
+        let native = are_native(std::slice::from_mut(&mut evaluator));
+        Pool::of(Workers::Driven(Box::new(Worker::new(evaluator, 0))), native, params, memory)
+    }
+
+    fn of(workers: Workers, native: bool, params: Params, memory: usize) -> Pool {
+        Pool { params, native, tables: Tables::default(), memory, workers, current: None, empty: None }
     }
 
     /// Stops a running search first. Without limits, searches until the root is proven.
     pub fn search(&mut self, game: &Game, limits: Limits) -> SearchOutcome {
         let (sender, receiver) = bounded(1);
         self.start(game.clone(), limits, Box::new(OutcomeSender(sender)));
-        let outcome = receiver.recv().expect("every search delivers an outcome");
         self.wait();
-        outcome
+        receiver.recv().expect("every search delivers an outcome")
     }
 
     /// Stops a running search first and returns at once. Reuses the last tree if it contains the new root.
@@ -84,7 +97,11 @@ impl Pool {
         self.wait();
         let (mut tree, mates) = self.take_memory().unwrap_or_else(|| empty_memory(self.memory, self.native));
         let params = self.params.clone();
-        let (tables, workers) = (self.tables.clone(), self.jobs.len());
+        let tables = self.tables.clone();
+        let workers = match &self.workers {
+            Workers::Threads { jobs, .. } => jobs.len(),
+            Workers::Driven(_) => 1,
+        };
         let (context, kept) = SearchContext::start(&mut tree, root, limits, params, tables, workers);
         if kept {
             context.add_noise(&mut tree);
@@ -95,10 +112,27 @@ impl Pool {
         } else if search.context.limits.visits == Some(0) {
             search.end(EndReason::Limit, None);
         }
-        for job in &self.jobs {
-            job.send(Arc::clone(&search)).expect("workers live as long as the pool");
+        match &mut self.workers {
+            Workers::Threads { jobs, .. } => {
+                for job in jobs {
+                    job.send(Arc::clone(&search)).expect("workers live as long as the pool");
+                }
+            }
+            Workers::Driven(worker) => worker.begin(&search),
         }
         self.current = Some(search);
+    }
+
+    /// Searches with a [driven](Pool::driven) worker until the search ends, or until `pause`, which is asked after each
+    /// round. Returns whether the search goes on.
+    pub fn advance(&mut self, pause: &mut dyn FnMut() -> bool) -> bool {
+        if let (Workers::Driven(worker), Some(search)) = (&mut self.workers, &self.current)
+            && !search.is_finished()
+            && work_on(worker, search, pause)
+        {
+            search.leave();
+        }
+        self.searching()
     }
 
     pub fn stop(&self) {
@@ -107,7 +141,8 @@ impl Pool {
         }
     }
 
-    pub fn wait(&self) {
+    pub fn wait(&mut self) {
+        self.advance(&mut || false);
         if let Some(search) = &self.current {
             search.wait();
         }
@@ -148,8 +183,10 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.stop();
-        self.jobs.clear();
-        for thread in self.threads.drain(..) {
+        self.advance(&mut || false);
+        let Workers::Threads { jobs, threads } = &mut self.workers else { return };
+        jobs.clear();
+        for thread in threads.drain(..) {
             if thread.join().is_err() {
                 log::error!("a search worker panicked");
             }
@@ -159,13 +196,21 @@ impl Drop for Pool {
 
 fn work(mut worker: Worker, jobs: &Receiver<Arc<SharedSearch>>) {
     for search in jobs {
-        // Even after a failure or panic, the search must end and deliver its outcome.
-        match catch_unwind(AssertUnwindSafe(|| worker.run(&search))) {
-            Ok(Ok(None)) => {}
-            Ok(Ok(Some(reason))) => search.end(reason, None),
-            Ok(Err(error)) => search.end(EndReason::Failed, Some(error.to_string())),
-            Err(_) => search.end_broken(),
-        }
+        worker.begin(&search);
+        work_on(&mut worker, &search, &mut || false);
         search.leave();
     }
+}
+
+/// Returns whether the worker has no more to do. Even after a failure or panic, the search must end and deliver its
+/// outcome.
+fn work_on(worker: &mut Worker, search: &SharedSearch, pause: &mut dyn FnMut() -> bool) -> bool {
+    match catch_unwind(AssertUnwindSafe(|| worker.run(search, pause))) {
+        Ok(Ok(WorkEnd::Paused)) => return false,
+        Ok(Ok(WorkEnd::Over(None))) => {}
+        Ok(Ok(WorkEnd::Over(Some(reason)))) => search.end(reason, None),
+        Ok(Err(error)) => search.end(EndReason::Failed, Some(error.to_string())),
+        Err(_) => search.end_broken(),
+    }
+    true
 }

@@ -3,9 +3,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
 };
-use std::time::{Duration, Instant};
 
 use shakmaty::Move;
+use web_time::{Duration, Instant};
 
 use crate::chess::mates::ForcedMate;
 use crate::search::run::context::SearchContext;

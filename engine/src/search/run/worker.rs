@@ -14,6 +14,12 @@ pub(in crate::search) const GATHER_PASSES: usize = 4;
 /// visits takes about 1/6 ms.
 const VISITS_PER_ROUND: u64 = 32;
 
+pub(in crate::search) enum WorkEnd {
+    Paused,
+    /// Has the reason, unless another worker ended the search.
+    Over(Option<EndReason>),
+}
+
 pub(in crate::search) struct Worker {
     evaluator: Box<dyn Evaluator>,
     batch: PendingBatch,
@@ -25,31 +31,42 @@ impl Worker {
         Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
     }
 
-    /// Returns why the search ended; `None` if it was ended elsewhere.
-    pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
+    /// Must precede the first [`Worker::run`] of a search.
+    pub fn begin(&mut self, search: &SharedSearch) {
+        self.walker.start(&search.context);
+    }
+
+    /// Works until the search ends, or until `pause` between two rounds; may then be called again.
+    pub fn run(
+        &mut self,
+        search: &SharedSearch,
+        pause: &mut dyn FnMut() -> bool,
+    ) -> Result<WorkEnd, EvalError> {
         if self.evaluator.split().is_some() {
-            return Ok(self.walk(search));
+            return Ok(self.walk(search, pause));
         }
         let size = search.context.params.batch.clamp(1, self.evaluator.max_batch());
         while !search.is_stopped() {
             if let Some(reason) = self.round(search, size)? {
-                return Ok(Some(reason));
+                return Ok(WorkEnd::Over(Some(reason)));
+            }
+            if pause() {
+                return Ok(WorkEnd::Paused);
             }
         }
-        Ok(None)
+        Ok(WorkEnd::Over(None))
     }
 
-    fn walk(&mut self, search: &SharedSearch) -> Option<EndReason> {
-        self.walker.start(&search.context);
-        let evaluator = self.evaluator.split()?;
-        while !search.is_stopped() {
+    fn walk(&mut self, search: &SharedSearch, pause: &mut dyn FnMut() -> bool) -> WorkEnd {
+        while let (false, Some(evaluator)) = (search.is_stopped(), self.evaluator.split()) {
             match walk_round(search, &mut self.walker, evaluator) {
-                WalkedRound::Nothing => return None,
+                WalkedRound::Nothing => break,
+                WalkedRound::Visited(None) if pause() => return WorkEnd::Paused,
                 WalkedRound::Visited(None) => {}
-                WalkedRound::Visited(reason) => return reason,
+                WalkedRound::Visited(reason) => return WorkEnd::Over(reason),
             }
         }
-        None
+        WorkEnd::Over(None)
     }
 
     fn round(&mut self, search: &SharedSearch, size: usize) -> Result<Option<EndReason>, EvalError> {

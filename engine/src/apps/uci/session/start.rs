@@ -1,7 +1,6 @@
-use std::time::{Duration, Instant};
-
 use crossbeam_channel::bounded;
 use shakmaty::{Move, Position};
+use web_time::{Duration, Instant};
 
 use super::Session;
 use crate::apps::uci::info::Printer;
