@@ -411,7 +411,7 @@ make_sbom() {
         "$ROOT/studio/page/vendor/VENDORED.md" | sort -u)
     bill engine "philidor-$VERSION.cdx.json" <<<"$runtime"
     bill studio "philidor-studio-$VERSION.cdx.json" <<<"$page"
-    rm -f "$ROOT"/{engine,trainer,studio}/philidor-sbom.json
+    rm -f "$ROOT"/{engine,trainer,studio,web}/philidor-sbom.json
 }
 
 # bill CRATE FILE: writes the crate's bill of materials, with the components on stdin ("REGISTRY NAME VERSION LICENCE")

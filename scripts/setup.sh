@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|hooks]
+Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|web|hooks]
 
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
@@ -22,6 +22,8 @@ Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|hooks]
            uses this ONNX Runtime on the CPU too
   aarch64  what building for 64-bit ARM elsewhere needs (scripts/package.sh): a C compiler and
            Rust's library for it, and qemu, which runs the programs
+  web      what building for browsers needs (scripts/web.sh): Rust's library for
+           WebAssembly, and wasm-bindgen in .deps/web, which takes some minutes
   hooks    lets Git check the messages of your commits (scripts/commit-msg)
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
@@ -142,6 +144,18 @@ get_aarch64() {
         { say "Rust's library for aarch64: already there" && return; }
     command -v rustup >/dev/null || die "Rust's library for $target is missing: install it with your Rust."
     (cd "$ROOT" && retried rustup target add $target)
+}
+
+get_web() {
+    local target=wasm32-unknown-unknown version
+    if [[ ! -d $(cd "$ROOT" && rustc --print target-libdir --target $target) ]]; then
+        command -v rustup >/dev/null || die "Rust's library for $target is missing: install it with your Rust."
+        (cd "$ROOT" && retried rustup target add $target)
+    fi
+    # The program must have the version of the library.
+    version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' "$ROOT/Cargo.lock")
+    [[ $("$DEPS/web/bin/wasm-bindgen" --version 2>/dev/null) == *" $version" ]] ||
+        retried cargo install --locked --root "$DEPS/web" --version "$version" wasm-bindgen-cli
 }
 
 # --- Wheels -------------------------------------------------------------------
@@ -388,7 +402,7 @@ TEXT
 main() {
     local part=${1:-all}
     case $part in
-    engine | all | tools | fleet | cuda | aarch64) ;;
+    engine | all | tools | fleet | cuda | aarch64 | web) ;;
     hooks) install_hooks && exit ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
@@ -412,6 +426,11 @@ main() {
     check_rust
     if [[ $part == aarch64 ]]; then
         get_aarch64
+        say "$part is ready"
+        return
+    fi
+    if [[ $part == web ]]; then
+        get_web
         say "$part is ready"
         return
     fi

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Builds the engine for browsers and Node.js: target/web/npm, a package for npm, and target/web/page, a static page
+# with a board, which any web server can serve.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+Usage: scripts/web.sh
+
+Builds with Rust's library for WebAssembly and wasm-bindgen (scripts/setup.sh web) and prints the sizes:
+
+  target/web/npm    the package `philidor`: `npm pack target/web/npm`
+  target/web/page   the page: `python3 -m http.server --directory target/web/page`
+TEXT
+}
+
+case "${1:-}" in
+    "") ;;
+    -h | --help) usage && exit ;;
+    *) usage >&2 && exit 2 ;;
+esac
+
+cd "$(dirname "$(readlink -f "$0")")/.."
+PATH=$PWD/.deps/web/bin:$PATH
+command -v wasm-bindgen >/dev/null || { echo "web: no wasm-bindgen: run scripts/setup.sh web" >&2; exit 1; }
+
+# Browsers have these vectors since 2021 (Safari since 2023).
+CARGO_PROFILE_DIST_STRIP=debuginfo RUSTFLAGS="-Ctarget-feature=+simd128" \
+    cargo build --locked --profile dist -p web --target wasm32-unknown-unknown >&2
+OUT=target/web
+NEW=$(mktemp -d "$PWD/target/web.XXXXXX")
+chmod 755 "$NEW"
+trap 'rm -rf "$NEW"' EXIT
+mkdir "$NEW/npm" "$NEW/page" "$NEW/page/vendor"
+wasm-bindgen --target web --no-typescript --out-name engine --out-dir "$NEW/npm" \
+    target/wasm32-unknown-unknown/dist/web.wasm
+VERSION=$(cargo metadata --locked --no-deps --format-version 1 |
+    python3 -c 'import json, sys; print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] == "web"))')
+sed "s/\"0.0.0\"/\"$VERSION\"/" web/js/package.json >"$NEW/npm/package.json"
+cp web/js/*.js web/js/*.d.ts web/README.md LICENSE "$NEW/npm/"
+
+cp web/page/* studio/page/icon.svg studio/page/play/promotion.js "$NEW/page/"
+# The dialog imports lit-html from the folder above its own in the studio.
+sed -i "s|'../vendor/|'./vendor/|" "$NEW/page/promotion.js"
+cp studio/page/vendor/{chessground.*,lit-html*} "$NEW/page/vendor/"
+mkdir "$NEW/page/philidor"
+cp "$NEW"/npm/*.{js,wasm} LICENSE "$NEW/page/philidor/"
+rm -rf "$OUT"
+mv "$NEW" "$OUT"
+trap - EXIT
+
+echo "$OUT/npm, $OUT/page: engine_bg.wasm has $(stat -c %s "$OUT/npm/engine_bg.wasm") bytes," \
+    "$(gzip -9 -c "$OUT/npm/engine_bg.wasm" | wc -c) as a server compresses it (gzip)"

@@ -1,0 +1,254 @@
+// A board with the engine: analyse, or play against it.
+import { Philidor } from './philidor/index.js';
+import { Chessground } from './vendor/chessground.min.js';
+import { html, nothing, render } from './vendor/lit-html.js';
+import { promotionDialog } from './promotion.js';
+
+const LEVELS = ['800', '1200', '1600', '2000', '2400'];
+const HASH_MIB = 128;
+
+const engine = new Philidor();
+const panel = document.getElementById('panel');
+
+/** The game from `start` (empty: the initial position); `ply` of its moves are shown. */
+const game = { start: '', moves: [], ply: 0 };
+/** Of the moves up to `ply`. @type {import('./philidor/index.js').DescribedPosition | null} */
+let position = null;
+/** All moves in SAN. */
+let san = [];
+/** The side that the engine plays, or null while one analyses. */
+let engineSide = null;
+let isAnalysing = true;
+let level = '';
+let seconds = '1';
+let lines = 2;
+/** @type {import('./philidor/index.js').Info[]} with their moves in SAN as `words` */
+let infos = [];
+let isThinking = false;
+let said = '';
+let isWrong = false;
+/** Promotions to choose from. */
+let promotions = [];
+/** Counts positions, so that answers about earlier ones are dropped. */
+let shown = 0;
+
+const ground = Chessground(document.getElementById('board'), {
+  coordinates: true,
+  movable: { free: false, color: undefined, events: { after: (from, to) => moved(from, to) } },
+});
+
+function say(text, wrong = false) {
+  [said, isWrong] = [text, wrong];
+  draw();
+}
+
+/** Shows the first `ply` moves and lets the engine think about the position. */
+async function show(ply = game.moves.length) {
+  const ticket = ++shown;
+  game.ply = ply;
+  infos = [];
+  engine.stop();
+  isThinking = false;
+  const [now, all] = await Promise.all([
+    engine.describe({ fen: game.start, moves: game.moves.slice(0, ply) }),
+    engine.describe({ fen: game.start, moves: game.moves }),
+  ]);
+  if (ticket !== shown) return;
+  [position, san] = [now, all.san];
+  const dests = new Map();
+  for (const { uci } of now.legal) {
+    const from = uci.slice(0, 2);
+    dests.set(from, [...(dests.get(from) ?? []), uci.slice(2, 4)]);
+  }
+  const last = game.moves[ply - 1];
+  ground.set({
+    fen: now.fen,
+    turnColor: now.turn,
+    check: now.check,
+    lastMove: last ? [last.slice(0, 2), last.slice(2, 4)] : undefined,
+    movable: { color: engineSide === now.turn ? undefined : now.turn, dests },
+  });
+  ground.setAutoShapes([]);
+  say(now.result ? `The game is over: ${now.result.replaceAll('1/2', '½')}` : '');
+  if (now.result) return;
+  if (engineSide === now.turn && ply === game.moves.length) await reply(ticket);
+  else if (isAnalysing && engineSide === null) await analyse(ticket);
+}
+
+async function think(ticket, limits) {
+  isThinking = true;
+  const search = { fen: game.start, moves: game.moves.slice(0, game.ply), ...limits };
+  const result = await engine.go(search, (info) => ticket === shown && showLine(ticket, info));
+  if (ticket === shown) isThinking = false;
+  return result;
+}
+
+async function showLine(ticket, info) {
+  const moves = [...game.moves.slice(0, game.ply), ...info.pv];
+  const described = await engine.describe({ fen: game.start, moves });
+  if (ticket !== shown) return;
+  infos[info.multipv - 1] = { ...info, words: described.san.slice(game.ply) };
+  if (engineSide === null) {
+    ground.setAutoShapes(infos.filter(Boolean).map(({ pv }, index) => ({
+      orig: pv[0].slice(0, 2), dest: pv[0].slice(2, 4), brush: index === 0 ? 'green' : 'paleBlue',
+    })));
+  }
+  draw();
+}
+
+async function analyse(ticket) {
+  engine.send('setoption name UCI_LimitStrength value false');
+  engine.send(`setoption name MultiPV value ${lines}`);
+  await think(ticket, {});
+}
+
+async function reply(ticket) {
+  engine.send(`setoption name UCI_LimitStrength value ${level !== ''}`);
+  if (level) engine.send(`setoption name UCI_Elo value ${level}`);
+  engine.send('setoption name MultiPV value 1');
+  draw();
+  const { bestmove } = await think(ticket, { movetime: Number(seconds) * 1000 });
+  if (ticket === shown && bestmove) play(bestmove);
+}
+
+function play(uci) {
+  game.moves = [...game.moves.slice(0, game.ply), uci];
+  return show();
+}
+
+function moved(from, to) {
+  const matching = position.legal.filter(({ uci }) => uci.startsWith(from + to));
+  if (matching.length === 1) return play(matching[0].uci);
+  promotions = matching;
+  return draw();
+}
+
+function begin(start, side) {
+  Object.assign(game, { start, moves: [], ply: 0 });
+  engineSide = side;
+  engine.stop();
+  engine.send('ucinewgame');
+  if (side) ground.set({ orientation: side === 'white' ? 'black' : 'white' });
+  return show();
+}
+
+async function setUp(event) {
+  event.preventDefault();
+  const fen = new FormData(event.target).get('fen').trim();
+  try {
+    await engine.describe({ fen });
+  } catch (error) {
+    return say(error.message, true);
+  }
+  return begin(fen, null);
+}
+
+/** For the side to move, as White sees it. */
+function score({ cp, mate }) {
+  const sign = position.turn === 'white' ? 1 : -1;
+  if (mate !== null) return `#${sign * mate}`;
+  const pawns = (sign * cp) / 100;
+  return `${pawns > 0 ? '+' : pawns < 0 ? '−' : ''}${Math.abs(pawns).toFixed(2)}`;
+}
+
+function numbered(words) {
+  const [, turn, , , , fullmoves] = position.fen.split(' ');
+  const start = (Number(fullmoves) - 1) * 2 + (turn === 'b' ? 1 : 0);
+  return words.map((word, index) => {
+    const ply = start + index;
+    const number = ply % 2 === 0 ? `${ply / 2 + 1}. ` : index === 0 ? `${(ply + 1) / 2}… ` : '';
+    return number + word;
+  }).join(' ');
+}
+
+function movesOfGame() {
+  const begins = game.start.split(' ');
+  const first = begins[1] === 'b' ? 1 : 0;
+  const number = Number(begins[5] ?? 1) || 1;
+  return san.map((word, index) => {
+    const ply = first + index;
+    return html`${ply % 2 === 0 ? `${number + ply / 2}. ` : index === 0 ? `${number}… ` : nothing}<button type="button"
+      aria-current=${index + 1 === game.ply ? 'true' : nothing} @click=${() => show(index + 1)}>${word}</button> `;
+  });
+}
+
+function draw() {
+  const info = infos.find(Boolean);
+  const known = info ? `${info.nodes.toLocaleString('en')} visits, ${info.nps.toLocaleString('en')} a second` : '';
+  const state = said || (engineSide === position?.turn && isThinking ? 'The engine is thinking …' : position ? `${position.turn === 'white' ? 'White' : 'Black'} to move` : 'Loading the engine …');
+  render(html`
+    <p id="status" role="status" class=${isWrong ? 'wrong' : nothing}>${state}</p>
+    <div class="row">
+      <button type="button" aria-pressed=${String(isAnalysing && engineSide === null)} @click=${toggleAnalysis}>Analyse</button>
+      <button type="button" @click=${() => begin(game.start, 'black')}>Play White</button>
+      <button type="button" @click=${() => begin(game.start, 'white')}>Play Black</button>
+      <label>Strength
+        <select @change=${(event) => { level = event.target.value; }}>
+          <option value="">full</option>${LEVELS.map((elo) => html`<option>${elo}</option>`)}
+        </select>
+      </label>
+      <label>Seconds a move
+        <select @change=${(event) => { seconds = event.target.value; }}>
+          ${['1', '3', '10'].map((count) => html`<option>${count}</option>`)}
+        </select>
+      </label>
+      <label>Lines
+        <select @change=${(event) => { lines = Number(event.target.value); show(game.ply); }}>
+          ${[1, 2, 3, 5].map((count) => html`<option ?selected=${count === lines}>${count}</option>`)}
+        </select>
+      </label>
+    </div>
+    <ul id="lines" aria-label="Lines of the engine">
+      ${infos.filter(Boolean).map((line) => html`<li><b>${score(line)}</b>${numbered(line.words)}</li>`)}
+    </ul>
+    <p class="faint">${known}</p>
+    <div class="row">
+      <button type="button" aria-label="First position" @click=${() => show(0)}>|◀</button>
+      <button type="button" aria-label="One move back" ?disabled=${game.ply === 0} @click=${() => show(game.ply - 1)}>◀</button>
+      <button type="button" aria-label="One move on" ?disabled=${game.ply === game.moves.length} @click=${() => show(game.ply + 1)}>▶</button>
+      <button type="button" aria-label="Last position" @click=${() => show()}>▶|</button>
+      <button type="button" @click=${() => ground.toggleOrientation()}>Flip</button>
+      <button type="button" @click=${() => begin('', null)}>New game</button>
+    </div>
+    <p id="moves" aria-label="Moves">${movesOfGame()}</p>
+    <form class="row" @submit=${setUp}>
+      <input name="fen" aria-label="FEN" placeholder="FEN" autocomplete="off" .value=${position?.fen ?? ''}>
+      <button>Set up</button>
+    </form>
+    ${promotions.length > 0 ? promotionDialog(position.turn, choose, cancel) : nothing}`, panel);
+  const dialog = panel.querySelector('dialog');
+  if (dialog && !dialog.open) dialog.showModal();
+}
+
+function choose(letter) {
+  const chosen = promotions.find(({ uci }) => uci.endsWith(letter));
+  promotions = [];
+  play(chosen.uci);
+}
+
+function cancel() {
+  promotions = [];
+  show(game.ply);
+}
+
+function toggleAnalysis() {
+  isAnalysing = engineSide !== null || !isAnalysing;
+  engineSide = null;
+  show(game.ply);
+}
+
+addEventListener('keydown', (event) => {
+  if (event.target.matches('input, select')) return;
+  if (event.key === 'ArrowLeft' && game.ply > 0) show(game.ply - 1);
+  else if (event.key === 'ArrowRight' && game.ply < game.moves.length) show(game.ply + 1);
+  else return;
+  event.preventDefault();
+});
+
+engine.ready.then(() => {
+  panel.replaceChildren();
+  engine.send(`setoption name Hash value ${HASH_MIB}`);
+  show();
+}, (error) => {
+  document.getElementById('status').textContent = `The engine cannot be loaded: ${error.message}`;
+});
