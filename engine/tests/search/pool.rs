@@ -208,7 +208,7 @@ fn a_search_driven_in_slices_finds_what_one_in_a_thread_finds() {
 fn a_driven_search_that_is_stopped_replaced_or_dropped_delivers_its_outcome() {
     let mut pool = Pool::driven(Box::new(Uniform), Params::default(), 64 << 20);
     let (sender, receiver) = mpsc::channel();
-    let mut start = |pool: &mut Pool| {
+    let start = |pool: &mut Pool| {
         pool.start(Game::new(), Limits::default(), Box::new(OutcomeSender(sender.clone())));
         assert!(pool.advance(&mut || true), "it has no end");
     };
