@@ -460,3 +460,20 @@ fn a_move_is_explained_in_words_and_as_json() {
         assert!(!output.status.success() && errors.contains(why), "{errors}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_review_that_waits_for_its_games() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let folder = Folder::new();
+    let (pipe, out) = (folder.path("games.pgn"), folder.path("out"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
+    let mut child = philidor().args(["review", &pipe, "--out", &out]).spawn().unwrap();
+    // Waits until the pipe is opened for reading.
+    let end = fs::File::options().write(true).open(&pipe).unwrap();
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15), "it ends though the pipe is open");
+    drop(end);
+    assert!(!Path::new(&format!("{out}.pgn")).exists());
+}

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args};
 
 use super::{sparse, torch};
@@ -19,7 +20,7 @@ pub struct ExportArgs {
     #[arg(long)]
     pub(super) out: PathBuf,
     /// Name of the network [default: the file name without extension]
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) name: Option<String>,
     /// Export the averaged weights (EMA), if the checkpoint has them
     #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]

@@ -106,7 +106,10 @@ pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Err
         Some(Command::Doctor(config)) => doctor::run(config, out)?,
         Some(Command::Net(command)) => net::run(&command, out)?,
         Some(Command::Analyse(config)) => analysis::run(&config, io::stdin(), io::stdout())?,
-        Some(Command::Review(config)) => review::run(&config, &interrupt::flag()?, out)?,
+        Some(Command::Review(config)) => {
+            let input = review::read(&config)?;
+            review::run(&config, input, &interrupt::flag()?, out)?;
+        }
         Some(Command::Explain(config)) => explain::run(&config, &interrupt::flag()?, out)?,
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {

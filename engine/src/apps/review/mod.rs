@@ -28,5 +28,5 @@ pub use level::Level;
 pub use material::{Phase, balance, settled, value_of};
 pub use player::PlayerReport;
 pub use reasons::{forked, name};
-pub use run::{ReviewError, run};
+pub use run::{ReviewError, ReviewInput, read, run};
 pub use verify::{Budget, NewSearch, Reviewer};

@@ -69,12 +69,15 @@ pub enum ReviewError {
     Interrupted(usize, usize),
 }
 
-/// Writes the paths of the results to `out`.
-pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ReviewError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error| ReviewError::File(path, error)
-    };
+/// What a review reads before it begins.
+pub struct ReviewInput {
+    paths: ReviewPaths,
+    text: Vec<u8>,
+    games: Vec<PgnGame>,
+}
+
+/// May wait for a pipe. Nothing is written yet, so a signal may end the program.
+pub fn read(config: &ReviewConfig) -> Result<ReviewInput, ReviewError> {
     let paths = config.paths().ok_or(ReviewError::NoName)?;
     let (mut text, mut games) = (Vec::new(), Vec::new());
     for file in &config.files {
@@ -96,6 +99,21 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         return Err(ReviewError::NoPly(config.from_ply));
     }
     paths.check(config)?;
+    Ok(ReviewInput { paths, text, games })
+}
+
+/// Writes the paths of the results to `out`.
+pub fn run(
+    config: &ReviewConfig,
+    input: ReviewInput,
+    stop: &Arc<AtomicBool>,
+    out: &mut impl Write,
+) -> Result<(), ReviewError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| ReviewError::File(path, error)
+    };
+    let ReviewInput { paths, text, games } = input;
     let mut judge = config.judge(stop)?;
     let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
     let key = ReviewKey::new(&text, format!("{title}{}", config.further_text()));
