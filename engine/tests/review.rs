@@ -189,6 +189,9 @@ fn what_others_annotated_wrongly_is_right() {
     let notes = |report: &str, ply: usize| {
         let tree = &of(report).tree;
         let notes = tree.notes(tree.main_line().nth(ply).unwrap());
+        // A mate on the board has no evaluation.
+        let is_last = ply + 1 == of(report).moves().len();
+        assert!(is_last || notes.comments.join(" ").contains("[%eval"), "{report}: ply {ply} is judged");
         (notes.nags.clone(), notes.comments.join(" "))
     };
     let is_error = |nags: &[u8]| nags.iter().any(|nag| [2, 4, 6].contains(nag));

@@ -40,7 +40,10 @@ export function enginePanels(game, thoughts, looking, held, { act, follow, play,
   /** @param {number} number */
   const lines = (number) => {
     const settings = game.analysts[number];
-    if (!settings.on) return nothing;
+    if (!settings.on) {
+      held[number] = null;
+      return nothing;
+    }
     return evaluationLines(here[number], evaluationAt(held[number] ?? null, looking.node), {
       name: settings.engine ?? game.engines[0]?.name ?? '',
       settings,
@@ -50,7 +53,11 @@ export function enginePanels(game, thoughts, looking, held, { act, follow, play,
       isElsewhere: Boolean(thoughts[number] && !here[number] && looking.isSettled),
     }, {
       follow,
-      hold: (isHeld) => { held[number] = isHeld ? here[number] : null; },
+      hold: (isHeld) => {
+        // Lines of the position before are held no longer.
+        const isHeldHere = evaluationAt(held[number] ?? null, looking.node);
+        if (!isHeld || !isHeldHere) held[number] = isHeld ? here[number] : null;
+      },
       play,
       analyse: () => looking.tell(),
       pause: () => act({ do: 'analyst', number, settings: { ...settings, paused: !settings.paused } }),

@@ -180,7 +180,7 @@ export function evaluationLines(latest, held, { name, settings, isOneOfTwo, isFi
             <button type="button" class="link" @click=${analyse}>Analyse this one</button>`
           : waits ? 'Four other boards are analysed. This one waits until that ends on one of them.'
           : settings.paused ? 'Stopped.' : 'Thinking …'}</p>
-      <ol @pointerenter=${(/** @type {PointerEvent} */ { pointerType }) => hold(pointerType === 'mouse')} @pointerleave=${() => hold(false)}>
+      <ol @pointermove=${(/** @type {PointerEvent} */ { pointerType }) => hold(pointerType === 'mouse')} @pointerleave=${() => hold(false)}>
         ${lines.map((line) => {
           const known = numbers(line);
           return html`

@@ -171,6 +171,9 @@ impl Lane {
             let until = game.left_ms.map(|_| begin + longest + MARGIN);
             let Some(text) = self.answer(&game, players, index, *searches, until).await? else {
                 players[index].handle.stop();
+                if let Some(left) = &mut game.left_ms {
+                    left[side] = 0;
+                }
                 self.show_clock(&game, None);
                 return Ok(game.game.end_on_time());
             };

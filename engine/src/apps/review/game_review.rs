@@ -110,7 +110,18 @@ pub fn numbered(position: &Chess, sans: &[String]) -> String {
     text.trim_end().to_owned()
 }
 
+impl ReviewedMove {
+    fn begins_a_game(&self) -> bool {
+        self.ply == 0 && self.position == Chess::default()
+    }
+}
+
 impl<'a> GameReview<'a> {
+    /// Whether nothing before the judged moves is left out.
+    pub fn is_whole(&self) -> bool {
+        self.moves.first().is_none_or(ReviewedMove::begins_a_game)
+    }
+
     /// `evidence` includes the final position's. With `side`, only that side's moves are marked.
     pub fn new(game: &'a PgnGame, evidence: &[Evidence], side: Option<Color>) -> GameReview<'a> {
         let verdicts = Verdicts::new(game, evidence);
@@ -196,7 +207,7 @@ fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<(
     Some((motif, text))
 }
 
-/// Of the best line, whose first move is not the one played. What a capture on the same square wins is not missed.
+/// Of the best line, whose first move is not the one played. A man that was taken otherwise is not missed.
 fn missed(
     position: &Chess,
     last: Option<Move>,
@@ -204,10 +215,11 @@ fn missed(
     line: &[Move],
     wins: bool,
 ) -> Option<(Motif, String)> {
-    if line.first()?.to() == played.to() {
+    let (motif, plies) = reason(position, last, line, wins)?;
+    let is_taken = matches!(motif, Motif::Hanging { .. } | Motif::Takes { .. });
+    if is_taken && line.first()?.to() == played.to() {
         return None;
     }
-    let (motif, plies) = reason(position, last, line, wins)?;
     let sans = sans(position, &line[..plies]);
     let text = format!("{} {}: {}", sans[0], words(&motif), numbered(position, &sans));
     Some((motif, text))
@@ -256,7 +268,7 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
         PlayerSummary {
             moves: own.len(),
             accuracy,
-            level: (first.ply == 0).then(|| Level::new(mean_of_all, own.len(), 1)).flatten(),
+            level: first.begins_a_game().then(|| Level::new(mean_of_all, own.len(), 1)).flatten(),
             inaccuracies: count(Mark::Inaccuracy),
             mistakes: count(Mark::Mistake),
             blunders: count(Mark::Blunder),

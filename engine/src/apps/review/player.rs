@@ -156,13 +156,13 @@ impl PlayerReport {
             }
             report.by_game.push(review.players[side.fold_wb(0, 1)].accuracy);
         }
-        let is_whole =
-            reviews.iter().all(|(_, review)| review.moves.first().is_none_or(|first| first.ply == 0));
+        let is_whole = reviews.iter().all(|(_, review)| review.is_whole());
+        let judged = reviews.iter().filter(|(_, review)| !review.moves.is_empty()).count();
         report.level = report
             .all
             .accuracy()
             .filter(|_| is_whole)
-            .and_then(|accuracy| Level::new(accuracy, report.all.moves, reviews.len()));
+            .and_then(|accuracy| Level::new(accuracy, report.all.moves, judged));
         report.openings = frequent(openings);
         (report.errors, report.missed) = (by_count(errors), by_count(missed));
         report
@@ -170,7 +170,8 @@ impl PlayerReport {
 
     /// Others of the player's rating, or of the estimated level.
     pub fn peers(&self) -> Option<&'static Peers> {
-        self.rating.or(self.level.map(|level| level.rating)).map(Peers::of)
+        let estimated = || self.level.filter(Level::is_in_range).map(|level| level.rating);
+        self.rating.or_else(estimated).map(Peers::of)
     }
 
     fn add_result(&mut self, side: Color, review: &GameReview<'_>) {
@@ -200,7 +201,7 @@ fn by_count(kinds: BTreeMap<&'static str, usize>) -> Vec<(&'static str, usize)> 
 fn rating(reviews: &[(Color, &GameReview<'_>)]) -> Option<f64> {
     let of_game = |(side, review): &(Color, &GameReview<'_>)| {
         let tag = review.game.tag(side.fold_wb("WhiteElo", "BlackElo"))?;
-        tag.trim().parse::<f64>().ok().filter(|rating| *rating > 0.0)
+        tag.trim().parse::<u16>().ok().filter(|rating| *rating > 0).map(f64::from)
     };
     let ratings: Vec<f64> = reviews.iter().filter_map(of_game).collect();
     (!ratings.is_empty()).then(|| ratings.iter().sum::<f64>() / ratings.len() as f64)

@@ -130,7 +130,7 @@ pub fn run(
     let mut done: Vec<Vec<Evidence>> = Vec::new();
     let reviewed = review_all(&results, judge.as_mut(), &mut journal, &kept, &mut done, stop);
     if !done.is_empty() || reviewed.is_ok() {
-        results.write(&done, 0).map_err(failed(&paths.pgn))?;
+        results.write(&done, 0)?;
     }
     let finished = done.len();
     match reviewed {
@@ -221,8 +221,7 @@ fn review_all(
         });
         done.push(evidence.map_err(|error| ReviewError::Judge(error.to_string()))?);
         if last_written.elapsed() >= WRITE_INTERVAL && index + 1 < results.games.len() {
-            let failed = |error| ReviewError::File(results.paths.pgn.clone(), error);
-            results.write(done, pages).map_err(failed)?;
+            results.write(done, pages)?;
             pages = done.len();
             last_written = Instant::now();
         }
@@ -268,7 +267,7 @@ struct Results<'a> {
 
 impl Results<'_> {
     /// `done` are the first games; the pages of the first `written` are complete.
-    fn write(&self, done: &[Vec<Evidence>], written: usize) -> io::Result<()> {
+    fn write(&self, done: &[Vec<Evidence>], written: usize) -> Result<(), ReviewError> {
         let side = |game: &PgnGame| match &self.config.player {
             Some(name) => player::side_of(game, name),
             None => self.config.side.into(),
@@ -283,13 +282,20 @@ impl Results<'_> {
             .map(|_| reviews.iter().filter_map(|review| Some((side(review.game)?, review))).collect());
         let report = of_player.map(|reviews| PlayerReport::new(&reviews));
         let report = self.config.player.as_deref().zip(report.as_ref());
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error| ReviewError::File(path, error)
+        };
         write_aside(&self.paths.pgn, |file| {
             reviews.iter().try_for_each(|review| annotated(review, self.title.judge).write(file))
-        })?;
+        })
+        .map_err(failed(&self.paths.pgn))?;
         if let ([_], [review]) = (self.games, &reviews[..]) {
-            return write_aside(&self.paths.page, |file| page::write(&self.title, report, review, file));
+            write_aside(&self.paths.page, |file| page::write(&self.title, report, review, file))
+                .map_err(failed(&self.paths.page))?;
+            return self.remove_pages_from(1, true).map_err(failed(&self.paths.pages));
         }
-        self.write_pages(report, &reviews, written)
+        self.write_pages(report, &reviews, written).map_err(failed(&self.paths.pages))
     }
 
     fn write_pages(
@@ -311,9 +317,22 @@ impl Results<'_> {
             write_aside(&in_folder(EXERCISES), |file| all.write_exercises(file))?;
         }
         write_aside(&self.paths.page, |file| all.write_index(file))?;
-        // Of an earlier review with more games.
-        let numbers = self.games.len() + 1..;
-        let stale = numbers.map(|number| in_folder(&Collection::file(number)));
-        stale.take_while(|page| page.exists()).try_for_each(fs::remove_file)
+        self.remove_pages_from(reviews.len() + 1, report.is_none())
+    }
+
+    /// Those of an earlier review, which are not written again.
+    fn remove_pages_from(&self, number: usize, with_exercises: bool) -> io::Result<()> {
+        let in_folder = |file: &str| self.paths.pages.join(file);
+        let numbered = (number..).map(|number| in_folder(&Collection::file(number)));
+        numbered.take_while(|page| page.exists()).try_for_each(fs::remove_file)?;
+        let exercises = in_folder(EXERCISES);
+        if with_exercises && exercises.exists() {
+            fs::remove_file(exercises)?;
+        }
+        if number == 1 && self.paths.pages.is_dir() {
+            // A folder with files of others stays.
+            let _ = fs::remove_dir(&self.paths.pages);
+        }
+        Ok(())
     }
 }

@@ -17,7 +17,6 @@ use self::curve::Curve;
 use super::annotate::remark;
 use super::game_review::{GameReview, PlayerSummary, ReviewedMove, numbered};
 use super::judgement::{Class, Mark};
-use super::level::Level;
 use super::material::Phase;
 use super::player::PlayerReport;
 use crate::base::words::counted;
@@ -146,7 +145,7 @@ fn write_players(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()>
     };
     row("Accuracy", &|player| percent(player.accuracy))?;
     if white.level.is_some() || black.level.is_some() {
-        row("Estimated level", &|player| player.level.map_or("–".to_owned(), level))?;
+        row("Estimated level", &|player| player.level.map_or("–".to_owned(), |level| level.to_string()))?;
     }
     row("Inaccuracies ?!", &|player| player.inaccuracies.to_string())?;
     row("Mistakes ?", &|player| player.mistakes.to_string())?;
@@ -322,12 +321,6 @@ fn accuracies(white: &PlayerSummary, black: &PlayerSummary) -> String {
 
 fn percent(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.0} %"))
-}
-
-/// As in `1770 ± 350`.
-fn level(level: Level) -> String {
-    let tens = |value: f64| 10.0 * (value / 10.0).round();
-    format!("{} ± {}", tens(level.rating), tens(level.error))
 }
 
 /// 1:02:03 or 2:03.

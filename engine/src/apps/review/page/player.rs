@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Escaped, level, percent};
+use super::{Escaped, percent};
 use crate::apps::review::level::Peers;
 use crate::apps::review::material::Phase;
 use crate::apps::review::player::{Chances, PlayerReport, Tally};
@@ -52,7 +52,7 @@ fn write_level(report: &PlayerReport, peers: Option<&Peers>, out: &mut dyn Write
         writeln!(out, "<p>Rating in the games: {rating:.0} in the mean.</p>")?;
     }
     if let Some(estimated) = report.level {
-        writeln!(out, "<p>Level that the accuracy suggests: {} on Lichess.</p>", level(estimated))?;
+        writeln!(out, "<p>Level that the accuracy suggests: {estimated} on Lichess.</p>")?;
     }
     if let Some(peers) = peers {
         let by = if report.rating.is_some() { "" } else { " by the suggested level" };
