@@ -1,5 +1,5 @@
 //! Large arrays in huge pages: with 4 KiB pages, random reads miss the TLB. Linux grants them on request (`madvise`);
-//! other systems may not, and a browser has none.
+//! other systems may not, and WebAssembly has none.
 
 #[cfg(target_family = "wasm")]
 use allocator_api2::alloc::Global as HugeAlloc;

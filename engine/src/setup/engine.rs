@@ -21,7 +21,7 @@ use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, Sea
 /// Least batch of a worker that several searches share; measured in `docs/results/speed.md`.
 const SHARED_BATCH: usize = 64;
 
-/// In a browser, [`Engine::advance`] drives a search.
+/// In WebAssembly, [`Engine::advance`] drives a search.
 const HAS_THREADS: bool = cfg!(not(target_family = "wasm"));
 
 /// Loads the network and starts the workers when first needed. If the network settings (`WeightsFile`, `Backend`,
@@ -172,6 +172,11 @@ impl Engine {
                 return Err(text);
             }
         };
+        if !HAS_THREADS && settings.player.is_some() {
+            return Err(
+                "option Player: classical players need a thread, which WebAssembly has not".to_owned()
+            );
+        }
         let mut notes = match change.effect {
             OptionEffect::Network => {
                 let before = self.refused.values.remove(change.option);

@@ -75,11 +75,15 @@ macro_rules! options {
     };
 }
 
+/// WebAssembly addresses 4 GiB, and has no threads yet.
+const MOST_MIB: i64 = if cfg!(target_family = "wasm") { 2048 } else { 33_554_432 };
+const MOST_THREADS: i64 = if cfg!(target_family = "wasm") { 1 } else { 512 };
+
 // Columns: name, aliases, type (with field and range), effect, Markdown.
 options! {
 listed {
-    ("Hash", [], spin(hash, 1, 33_554_432), Memory, "memory of the search tree and the evaluation cache together, in MiB; never exceeded");
-    ("Threads", [], spin(threads, 1, 512), Workers, "search workers; each has its own evaluator");
+    ("Hash", [], spin(hash, 1, MOST_MIB), Memory, "memory of the search tree and the evaluation cache together, in MiB; never exceeded");
+    ("Threads", [], spin(threads, 1, MOST_THREADS), Workers, "search workers; each has its own evaluator");
     ("Clear Hash", [], button(), Clear, "clears the search tree and the evaluation cache");
     ("Ponder", [], check(ponder), None, "tells the GUI that `go ponder` works; no effect of its own");
     ("MultiPV", [], spin(multipv, 1, 500), None, "variations to report");

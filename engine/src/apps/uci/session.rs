@@ -224,8 +224,8 @@ impl Session {
         self.send(&Reply::unsearched(&self.game, m, chess960, at.elapsed()));
     }
 
-    /// Where there are no threads, searches until `pause`, which is asked several times a millisecond. Returns whether
-    /// the search goes on.
+    /// Where there are no threads, searches until `pause`, which is asked after every round. Returns whether the search
+    /// goes on.
     pub fn advance(&mut self, pause: &mut dyn FnMut() -> bool) -> bool {
         let goes_on = self.engine.advance(pause);
         if let Ok(finished) = self.finished().try_recv() {

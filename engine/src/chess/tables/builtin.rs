@@ -92,7 +92,7 @@ mod no_files {
 
     use shakmaty_syzygy::filesystem::{Filesystem, RandomAccessFile};
 
-    /// What a browser has.
+    /// WebAssembly has no files.
     #[derive(Default)]
     pub struct NoFiles;
 

@@ -1,4 +1,4 @@
-//! The calls of ONNX Runtime that a browser, which loads no libraries, does not have.
+//! The calls of ONNX Runtime that WebAssembly, which loads no libraries, does not have.
 
 #[cfg(target_family = "wasm")]
 pub(super) use absent::*;
@@ -68,7 +68,7 @@ mod absent {
     use ort::session::builder::SessionBuilder;
     use ort::session::{Session, SessionInputs, SessionOutputs};
 
-    const WHY: &str = "a browser loads no libraries";
+    const WHY: &str = "WebAssembly loads no libraries";
 
     pub fn load(_: &Path) -> Result<Environment, String> {
         Err(WHY.to_owned())

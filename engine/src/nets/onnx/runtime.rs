@@ -35,7 +35,7 @@ pub(super) fn version() -> Result<&'static str, RuntimeError> {
 }
 
 fn load() -> Result<LoadedRuntime, RuntimeError> {
-    // A browser has no variables of the environment.
+    // WebAssembly has no variables of the environment.
     if cfg!(target_family = "wasm") {
         return load_silent();
     }

@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle};
 use super::{Player, PlayerTask};
 use crate::search::SearchObserver;
 
-/// Runs at most one classical player, in the background where there are threads.
+/// Runs at most one classical player in the background.
 #[derive(Debug, Default)]
 pub struct PlayerThread {
     current: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
@@ -18,13 +18,10 @@ impl PlayerThread {
         self.stop_and_join();
         let stop = Arc::new(AtomicBool::new(false));
         let stop_flag = Arc::clone(&stop);
-        let mut think = move || {
+        let think = move || {
             let outcome = player.think(&task, &mut *observer, &stop_flag);
             observer.done(outcome);
         };
-        if cfg!(target_family = "wasm") {
-            return think();
-        }
         let thread = Builder::new().name("player".to_owned()).spawn(think).expect("a thread for a player");
         self.current = Some((thread, stop));
     }
