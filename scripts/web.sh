@@ -24,7 +24,7 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 PATH=$PWD/.deps/web/bin:$PATH
 command -v wasm-bindgen >/dev/null || { echo "web: no wasm-bindgen: run scripts/setup.sh web" >&2; exit 1; }
 
-# Browsers have these vectors since 2021 (Safari since 2023).
+# Browsers have had SIMD since 2021, Safari since 2023.
 CARGO_PROFILE_DIST_STRIP=debuginfo RUSTFLAGS="-Ctarget-feature=+simd128" \
     cargo build --locked --profile dist -p web --target wasm32-unknown-unknown >&2
 OUT=target/web
@@ -50,4 +50,4 @@ mv "$NEW" "$OUT"
 trap - EXIT
 
 echo "$OUT/npm, $OUT/page: engine_bg.wasm has $(stat -c %s "$OUT/npm/engine_bg.wasm") bytes," \
-    "$(gzip -9 -c "$OUT/npm/engine_bg.wasm" | wc -c) as a server compresses it (gzip)"
+    "$(gzip -9 -c "$OUT/npm/engine_bg.wasm" | wc -c) compressed by gzip"

@@ -50,13 +50,16 @@ export interface DescribedPosition {
 }
 
 export class Philidor {
-  /** Resolves when the network is loaded; rejects if it cannot be. */
+  /** Resolves when the engine is loaded; rejects if it cannot be. */
   readonly ready: Promise<void>;
   /** Called with every line that the engine writes. */
   onLine: (line: string) => void;
   /** Sends a UCI line, such as `setoption name MultiPV value 3`. */
   send(line: string): void;
-  /** Stops a running search first. Without a limit it searches until `stop`. */
+  /**
+   * Stops a running search first. Without a limit it searches until `stop`. Rejects a position that cannot be, and moves
+   * that are not legal.
+   */
   go(search?: Position & Limits, onInfo?: (info: Info) => void): Promise<Result>;
   stop(): void;
   describe(position?: Position): Promise<DescribedPosition>;

@@ -6,53 +6,65 @@ export class Philidor {
   #worker;
   #questions = new Map();
   #asked = 0;
-  /** The searches that were asked for, in order; the first is running. */
+  /** The searches that were begun, in order; the first is running. Those of `send` have only `infos`. */
   #searches = [];
   #failure = null;
+  #loaded;
+  #notLoaded;
 
-  /** Resolves when the network is loaded; rejects if it cannot be. */
-  ready;
+  /** Resolves when the engine is loaded; rejects if it cannot be. */
+  ready = new Promise((resolve, reject) => {
+    this.#loaded = resolve;
+    this.#notLoaded = reject;
+  });
 
   /** Called with every line that the engine writes. */
   onLine = (line) => {};
 
   constructor() {
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-    this.ready = new Promise((resolve, reject) => {
-      const take = (message) => this.#take(message, resolve, reject);
-      const fail = (why) => take({ failed: why });
-      if (this.#worker.on) {
-        this.#worker.on('message', take);
-        this.#worker.on('error', (error) => fail(String(error)));
-      } else {
-        this.#worker.onmessage = (event) => take(event.data);
-        this.#worker.onerror = (event) => fail(event.message || 'the engine cannot be loaded');
-      }
-    });
+    if (this.#worker.on) {
+      this.#worker.on('message', (message) => this.#take(message));
+      this.#worker.on('error', (error) => this.#fail(String(error)));
+    } else {
+      this.#worker.onmessage = (event) => this.#take(event.data);
+      this.#worker.onerror = (event) => this.#fail(event.message || 'the engine cannot be loaded');
+    }
     // Who does not await it learns of a failure from `go`.
     this.ready.catch(() => {});
   }
 
   /** Sends a UCI line, such as `setoption name MultiPV value 3`. */
   send(line) {
+    if (/^\s*go\b/i.test(line)) this.#searches.push({ infos: [] });
     this.#worker.postMessage(line);
   }
 
   /**
    * Searches a position. A search that is still running is stopped first, and its promise resolves with what it found.
-   * Without a limit it searches until `stop`.
+   * Without a limit it searches until `stop`. Rejects a position that cannot be, and moves that are not legal.
    */
   go({ fen = '', moves = [], movetime, nodes, depth } = {}, onInfo = (info) => {}) {
+    const limits = Object.entries({ movetime, nodes, depth }).filter(([, value]) => value !== undefined);
+    const wrong = limits.find(([, value]) => !(Number.isFinite(value) && value >= 0));
+    if (wrong) return Promise.reject(new RangeError(`${wrong[0]} is no number from 0 up: ${wrong[1]}`));
     if (this.#failure) return Promise.reject(new Error(this.#failure));
     if (this.#searches.length > 0) this.stop();
-    const limits = Object.entries({ movetime, nodes, depth }).filter(([, value]) => value !== undefined);
-    this.send(`position ${fen ? `fen ${fen}` : 'startpos'}${moves.length > 0 ? ` moves ${moves.join(' ')}` : ''}`);
-    this.send(`go ${limits.length > 0 ? limits.flat().join(' ') : 'infinite'}`);
-    return new Promise((resolve, reject) => this.#searches.push({ resolve, reject, onInfo, infos: [] }));
+    const search = { onInfo, infos: [] };
+    this.describe({ fen, moves }).catch((error) => {
+      search.error = error;
+      this.stop();
+    });
+    const played = moves.length > 0 ? ` moves ${moves.join(' ')}` : '';
+    this.#worker.postMessage(`position ${fen ? `fen ${fen}` : 'startpos'}${played}`);
+    const words = limits.map(([name, value]) => `${name} ${Math.round(value)}`);
+    this.#worker.postMessage(`go ${words.join(' ') || 'infinite'}`);
+    this.#searches.push(search);
+    return new Promise((resolve, reject) => Object.assign(search, { resolve, reject }));
   }
 
   stop() {
-    this.send('stop');
+    this.#worker.postMessage('stop');
   }
 
   /** The position after `moves` from `fen`: FEN, side to move, check, legal moves and earlier moves in SAN, result. */
@@ -65,17 +77,16 @@ export class Philidor {
 
   terminate() {
     this.#fail('the engine was terminated');
-    return this.#worker.terminate();
+    this.#worker.terminate();
   }
 
-  #take(message, resolve, reject) {
+  #take(message) {
     if (typeof message === 'string') {
       this.#line(message);
     } else if (message.ready) {
-      resolve();
+      this.#loaded();
     } else if (message.failed) {
       this.#fail(message.failed);
-      reject(new Error(message.failed));
     } else {
       const question = this.#questions.get(message.id);
       this.#questions.delete(message.id);
@@ -85,24 +96,33 @@ export class Philidor {
   }
 
   #fail(why) {
-    this.#failure = why;
+    this.#failure ??= why;
+    this.#notLoaded(new Error(why));
     const waiting = [...this.#questions.values(), ...this.#searches.splice(0)];
     this.#questions.clear();
-    waiting.forEach(({ reject }) => reject(new Error(why)));
+    waiting.forEach(({ reject }) => reject?.(new Error(why)));
   }
 
   #line(line) {
-    this.onLine(line);
+    try {
+      this.onLine(line);
+    } finally {
+      this.#count(line);
+    }
+  }
+
+  #count(line) {
     const search = this.#searches[0];
     if (!search) return;
     if (line.startsWith('bestmove ')) {
       this.#searches.shift();
       const [, best, , ponder] = line.split(' ');
-      search.resolve({ bestmove: best === '(none)' ? null : best, ponder: ponder ?? null, infos: search.infos });
+      if (search.error) search.reject(search.error);
+      else search.resolve?.({ bestmove: best === '(none)' ? null : best, ponder: ponder ?? null, infos: search.infos });
     } else if (line.startsWith('info ') && line.includes(' pv ')) {
       const info = parseInfo(line);
       search.infos[info.multipv - 1] = info;
-      search.onInfo(info);
+      search.onInfo?.(info);
     }
   }
 }

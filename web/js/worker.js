@@ -5,6 +5,9 @@ import init, { Philidor, describe } from './engine.js';
 // A search stops for messages after so many milliseconds.
 const SLICE_MS = 20;
 
+/** Visits. */
+const WARM_UP = 500;
+
 const node = typeof WorkerGlobalScope === 'undefined' ? await import('node:worker_threads') : null;
 const post = (message) => (node ? node.parentPort.postMessage(message) : postMessage(message));
 const listen = (take) => {
@@ -32,6 +35,10 @@ try {
   const module = node ? (await import('node:fs')).readFileSync(file) : fetch(file);
   await init({ module_or_path: module });
   const engine = new Philidor();
+  // Loads the network and lets the runtime compile the search, so that neither takes time from the first move.
+  for (const line of ['isready', 'position startpos', `go nodes ${WARM_UP}`]) engine.line(line);
+  while (engine.advance(SLICE_MS).searching);
+  engine.line('ucinewgame');
   let isSearching = false;
 
   search = () => {
@@ -52,6 +59,10 @@ try {
       return;
     }
     engine.line(message).forEach(post);
+    if (engine.ended) {
+      post({ failed: engine.ended });
+      take = () => {};
+    }
     // A search may have begun. Without one, this does nothing.
     if (!isSearching) search();
   };

@@ -27,6 +27,8 @@ let infos = [];
 let isThinking = false;
 let said = '';
 let isWrong = false;
+/** The engine's last move, as a screen reader tells it. */
+let played = '';
 /** Promotions to choose from. */
 let promotions = [];
 /** Counts positions, so that answers about earlier ones are dropped. */
@@ -47,8 +49,11 @@ async function show(ply = game.moves.length) {
   const ticket = ++shown;
   game.ply = ply;
   infos = [];
+  promotions = [];
   engine.stop();
   isThinking = false;
+  // Until the legal moves are known, no piece can be moved.
+  ground.set({ movable: { color: undefined } });
   const [now, all] = await Promise.all([
     engine.describe({ fen: game.start, moves: game.moves.slice(0, ply) }),
     engine.describe({ fen: game.start, moves: game.moves }),
@@ -72,7 +77,7 @@ async function show(ply = game.moves.length) {
   say(now.result ? `The game is over: ${now.result.replaceAll('1/2', '½')}` : '');
   if (now.result) return;
   if (engineSide === now.turn && ply === game.moves.length) await reply(ticket);
-  else if (isAnalysing && engineSide === null) await analyse(ticket);
+  else if (isAnalysing && engineSide === null && !document.hidden) await analyse(ticket);
 }
 
 async function think(ticket, limits) {
@@ -108,7 +113,23 @@ async function reply(ticket) {
   engine.send('setoption name MultiPV value 1');
   draw();
   const { bestmove } = await think(ticket, { movetime: Number(seconds) * 1000 });
-  if (ticket === shown && bestmove) play(bestmove);
+  if (ticket !== shown || !bestmove) return;
+  const { san: name } = position.legal.find(({ uci }) => uci === bestmove);
+  played = `${side(engineSide)} played ${name}. `;
+  await play(bestmove);
+}
+
+/** A move was typed, in SAN or UCI notation. */
+function typed(event) {
+  event.preventDefault();
+  const input = event.target.elements.namedItem('move');
+  const text = input.value.trim();
+  if (engineSide === position.turn && game.ply === game.moves.length) return say('It is the engine\'s turn', true);
+  const bare = (san) => san.replace(/[+#]$/, '');
+  const move = position.legal.find(({ uci, san: name }) => uci === text || bare(name) === bare(text));
+  if (!move) return say(`${text} is not legal here`, true);
+  input.value = '';
+  return play(move.uci);
 }
 
 function play(uci) {
@@ -126,6 +147,7 @@ function moved(from, to) {
 function begin(start, side) {
   Object.assign(game, { start, moves: [], ply: 0 });
   engineSide = side;
+  played = '';
   engine.stop();
   engine.send('ucinewgame');
   if (side) ground.set({ orientation: side === 'white' ? 'black' : 'white' });
@@ -146,9 +168,21 @@ async function setUp(event) {
 /** For the side to move, as White sees it. */
 function score({ cp, mate }) {
   const sign = position.turn === 'white' ? 1 : -1;
-  if (mate !== null) return `#${sign * mate}`;
-  const pawns = (sign * cp) / 100;
-  return `${pawns > 0 ? '+' : pawns < 0 ? '−' : ''}${Math.abs(pawns).toFixed(2)}`;
+  const value = sign * (mate ?? cp);
+  const minus = value < 0 ? '−' : '';
+  if (mate !== null) return `#${minus}${Math.abs(value)}`;
+  return `${value > 0 ? '+' : minus}${Math.abs(value / 100).toFixed(2)}`;
+}
+
+function side(color) {
+  return color === 'white' ? 'White' : 'Black';
+}
+
+function state() {
+  if (said) return said;
+  if (engineSide === position.turn && isThinking) return 'The engine is thinking …';
+  const you = engineSide && engineSide !== position.turn ? ' (you)' : '';
+  return `${played}${side(position.turn)} to move${you}`;
 }
 
 function numbered(words) {
@@ -175,9 +209,13 @@ function movesOfGame() {
 function draw() {
   const info = infos.find(Boolean);
   const known = info ? `${info.nodes.toLocaleString('en')} visits, ${info.nps.toLocaleString('en')} a second` : '';
-  const state = said || (engineSide === position?.turn && isThinking ? 'The engine is thinking …' : position ? `${position.turn === 'white' ? 'White' : 'Black'} to move` : 'Loading the engine …');
+  if (!position) return;
   render(html`
-    <p id="status" role="status" class=${isWrong ? 'wrong' : nothing}>${state}</p>
+    <p id="status" role="status" class=${isWrong ? 'wrong' : nothing}>${state()}</p>
+    <form class="row" @submit=${typed}>
+      <label>Move <input name="move" autocomplete="off" autocapitalize="off" spellcheck="false" size="8" placeholder="e4, Nf3"></label>
+      <button>Play</button>
+    </form>
     <div class="row">
       <button type="button" aria-pressed=${String(isAnalysing && engineSide === null)} @click=${toggleAnalysis}>Analyse</button>
       <button type="button" @click=${() => begin(game.start, 'black')}>Play White</button>
@@ -193,24 +231,26 @@ function draw() {
         </select>
       </label>
       <label>Lines
-        <select @change=${(event) => { lines = Number(event.target.value); show(game.ply); }}>
+        <select @change=${setLines}>
           ${[1, 2, 3, 5].map((count) => html`<option ?selected=${count === lines}>${count}</option>`)}
         </select>
       </label>
     </div>
     <ul id="lines" aria-label="Lines of the engine">
-      ${infos.filter(Boolean).map((line) => html`<li><b>${score(line)}</b>${numbered(line.words)}</li>`)}
+      ${infos.filter(Boolean).map((line) => html`<li><b>${score(line)}</b> ${numbered(line.words)}</li>`)}
     </ul>
     <p class="faint">${known}</p>
     <div class="row">
       <button type="button" aria-label="First position" @click=${() => show(0)}>|◀</button>
-      <button type="button" aria-label="One move back" ?disabled=${game.ply === 0} @click=${() => show(game.ply - 1)}>◀</button>
-      <button type="button" aria-label="One move on" ?disabled=${game.ply === game.moves.length} @click=${() => show(game.ply + 1)}>▶</button>
+      <button type="button" aria-label="One move back" ?disabled=${game.ply === 0}
+        @click=${() => show(game.ply - 1)}>◀</button>
+      <button type="button" aria-label="One move on" ?disabled=${game.ply === game.moves.length}
+        @click=${() => show(game.ply + 1)}>▶</button>
       <button type="button" aria-label="Last position" @click=${() => show()}>▶|</button>
       <button type="button" @click=${() => ground.toggleOrientation()}>Flip</button>
       <button type="button" @click=${() => begin('', null)}>New game</button>
     </div>
-    <p id="moves" aria-label="Moves">${movesOfGame()}</p>
+    <div id="moves" role="group" aria-label="Moves">${movesOfGame()}</div>
     <form class="row" @submit=${setUp}>
       <input name="fen" aria-label="FEN" placeholder="FEN" autocomplete="off" .value=${position?.fen ?? ''}>
       <button>Set up</button>
@@ -220,14 +260,17 @@ function draw() {
   if (dialog && !dialog.open) dialog.showModal();
 }
 
+function setLines(event) {
+  lines = Number(event.target.value);
+  if (engineSide === null) show(game.ply);
+}
+
 function choose(letter) {
   const chosen = promotions.find(({ uci }) => uci.endsWith(letter));
-  promotions = [];
   play(chosen.uci);
 }
 
 function cancel() {
-  promotions = [];
   show(game.ply);
 }
 
@@ -238,12 +281,20 @@ function toggleAnalysis() {
 }
 
 addEventListener('keydown', (event) => {
-  if (event.target.matches('input, select')) return;
+  if (event.target.matches('input, select') || promotions.length > 0) return;
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   if (event.key === 'ArrowLeft' && game.ply > 0) show(game.ply - 1);
   else if (event.key === 'ArrowRight' && game.ply < game.moves.length) show(game.ply + 1);
   else return;
   event.preventDefault();
 });
+
+// A page that nobody looks at does not analyse.
+document.addEventListener('visibilitychange', () => {
+  if (position && engineSide === null) show(game.ply);
+});
+
+addEventListener('unhandledrejection', (event) => say(`${event.reason?.message ?? event.reason}: reload the page`, true));
 
 engine.ready.then(() => {
   panel.replaceChildren();

@@ -16,6 +16,8 @@ use crate::board::Described;
 #[wasm_bindgen]
 pub struct Philidor {
     session: Session,
+    /// Why no more lines are taken.
+    ended: Option<String>,
     written: Receiver<OutputItem>,
 }
 
@@ -25,16 +27,24 @@ impl Philidor {
     #[expect(clippy::new_without_default, reason = "JavaScript calls it")]
     pub fn new() -> Philidor {
         let (writer, written) = Writer::to_channel();
-        Philidor { session: Session::new(writer, TrafficLog::default(), false), written }
+        Philidor { session: Session::new(writer, TrafficLog::default(), false), ended: None, written }
     }
 
     /// Takes a UCI line and returns what answers it at once. A search makes progress only in [`Philidor::advance`].
     pub fn line(&mut self, text: &str) -> Vec<String> {
         let line = InputLine { at: Instant::now(), text: Ok(text.trim_end().to_owned()) };
-        if let ControlFlow::Break(_) = self.session.line(&line) {
+        if let ControlFlow::Break(ended) = self.session.line(&line) {
             self.session.close();
+            self.ended =
+                Some(ended.map_or_else(|error| error.to_string(), |()| "the engine has quit".to_owned()));
         }
         self.written()
+    }
+
+    /// Why the engine takes no more lines: `quit`, or a network that cannot play.
+    #[wasm_bindgen(getter)]
+    pub fn ended(&self) -> Option<String> {
+        self.ended.clone()
     }
 
     /// Searches for `milliseconds`, or until the search ends.

@@ -62,6 +62,35 @@ test('a search without a limit ends when it is stopped, or another begins', asyn
   assert.match((await third).bestmove, /^[a-h][1-8][a-h][1-8]$/);
 });
 
+test('the first search has all its time', async () => {
+  const fresh = new Philidor();
+  await fresh.ready;
+  const { infos } = await fresh.go({ movetime: 300 });
+  assert.ok(infos[0].nodes > 1000, `${infos[0].nodes} visits`);
+  fresh.terminate();
+  await assert.rejects(fresh.go(), /terminated/);
+});
+
+test('what ends the engine rejects what waits for it', async () => {
+  const other = new Philidor();
+  await other.ready;
+  other.send('setoption name WeightsFile value other.onnx');
+  await assert.rejects(other.go({ nodes: 1 }), /no such file/);
+  other.terminate();
+  const unready = new Philidor();
+  unready.terminate();
+  await assert.rejects(unready.ready, /terminated/);
+});
+
+test('searches of both kinds keep their answers', async () => {
+  philidor.send('position startpos moves e2e4');
+  philidor.send('go infinite');
+  const { bestmove } = await philidor.go({ fen: '4k3/8/8/8/8/8/8/4K2R w K - 0 1', nodes: 50 });
+  assert.match(bestmove, /^(e1|h1)/);
+  philidor.onLine = () => { philidor.onLine = () => {}; };
+  assert.ok((await philidor.go({ nodes: 50 })).bestmove);
+});
+
 test('a movetime is kept', async () => {
   const start = performance.now();
   const { infos } = await philidor.go({ movetime: 200 });
@@ -75,6 +104,8 @@ test('positions are described, and wrong ones refused', async () => {
   assert.deepEqual([mate.san.at(-1), mate.check, mate.legal, mate.result], ['Qh4#', true, [], '0-1']);
   await assert.rejects(philidor.describe({ fen: '8/8/8/8/8/8/8/8 w - - 0 1' }), /impossible position/);
   await assert.rejects(philidor.describe({ moves: ['e2e5'] }), /illegal move: e2e5/);
+  await assert.rejects(philidor.go({ moves: ['e2e5'] }), /illegal move: e2e5/);
+  await assert.rejects(philidor.go({ movetime: -5 }), RangeError);
   assert.equal((await philidor.go({ fen: '7k/5Q2/6K1/8/8/8/8/8 b - - 0 1', nodes: 1 })).bestmove, null);
 });
 

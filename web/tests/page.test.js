@@ -48,7 +48,7 @@ async function drag(from, to) {
 
 test('the position is analysed, also after a move and after going back', async () => {
   await lines().nth(1).waitFor();
-  assert.match(await lines().first().textContent(), /^[+−]?\d\.\d\d1\. /);
+  assert.match(await lines().first().textContent(), /^[+−]?\d\.\d\d 1\. /);
   await drag('g1', 'f3');
   await moves().getByText('Nf3').or(moves().first()).waitFor();
   await page.locator('#lines li', { hasText: '1… ' }).first().waitFor();
@@ -62,6 +62,13 @@ test('the engine answers the moves of a game, at a limited strength too', async 
   await page.getByRole('button', { name: 'Play White' }).click();
   await drag('e2', 'e4');
   await moves().nth(1).waitFor();
+  await page.getByText(/^Black played .* White to move \(you\)$/).waitFor();
+  await page.getByLabel('Move', { exact: true }).fill('d4');
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
+  await moves().nth(3).waitFor();
+  await page.getByLabel('Move', { exact: true }).fill('Ke5');
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
+  await page.getByText('Ke5 is not legal here').waitFor();
   await page.getByRole('button', { name: 'New game' }).click();
   await page.getByRole('button', { name: 'Play Black' }).click();
   await moves().first().waitFor();
@@ -74,7 +81,11 @@ test('a promotion is chosen, a mate ends the game, and a wrong FEN is told', asy
   await page.getByRole('button', { name: 'Set up' }).click();
   await page.locator('#lines li', { hasText: '#' }).first().waitFor();
   await drag('f7', 'f8');
-  await page.getByRole('dialog').getByRole('button', { name: 'Queen' }).click();
+  await page.keyboard.press('ArrowLeft');
+  const queen = page.getByRole('dialog').getByRole('button', { name: 'Queen' });
+  const { width } = await queen.locator('piece').boundingBox();
+  assert.ok(width > 40, 'the piece is seen');
+  await queen.click();
   await page.getByText('The game is over: 1-0').waitFor();
   await fen.fill('nonsense');
   await page.getByRole('button', { name: 'Set up' }).click();
