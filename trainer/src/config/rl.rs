@@ -163,7 +163,7 @@ impl Default for KlRules {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct SprtKeys {
-    /// H0: the first network is stronger by this, in Elo.
+    /// H0: the new network is stronger by this, in Elo.
     elo0: f64,
     /// H1: it is stronger by this, in Elo.
     elo1: f64,
@@ -567,7 +567,7 @@ pub struct ReferenceConfig {
     pub target: f64,
     /// How fast the weight grows with the excess over the target.
     pub factor: f64,
-    /// Largest weight.
+    /// Largest weight that it grows to.
     pub most: f64,
 }
 

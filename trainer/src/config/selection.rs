@@ -43,7 +43,7 @@ pub struct Selection {
     pub since: u32,
     /// Last date, yyyymmdd.
     pub until: u32,
-    /// Of the game.
+    /// Results of the games that are taken.
     #[schemars(with = "Vec<String>")]
     pub results: Vec<GameResult>,
     /// A game's kinds must all be in this list.

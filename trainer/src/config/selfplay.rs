@@ -85,11 +85,11 @@ impl Default for GumbelRules {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {
-    /// In the opening.
+    /// Temperature in the opening.
     pub opening: f32,
     /// Length of the opening in plies.
     pub plies: usize,
-    /// After the opening.
+    /// Temperature after the opening.
     pub later: f32,
 }
 

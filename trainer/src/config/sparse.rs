@@ -68,7 +68,7 @@ impl Default for SparseModelConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SparseSourceConfig {
-    /// In reports.
+    /// Name of the source in reports.
     pub name: String,
     /// `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,

@@ -48,7 +48,7 @@ pub struct TrmConfig {
     pub dropout: f64,
     /// Recursion steps, each with its own loss term (deep supervision).
     pub steps: usize,
-    /// Of the steps in the loss.
+    /// How the steps of thinking are weighted in the loss.
     pub step_weights: StepWeights,
     /// Activation checkpointing: the backward pass holds the activations of this many steps and recomputes the others.
     /// 0 stores all: fastest, with memory proportional to the steps. The gradient is the same.

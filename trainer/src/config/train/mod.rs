@@ -56,7 +56,7 @@ pub struct TrainConfig {
     /// 0 for libtorch's default.
     pub torch_threads: usize,
 
-    /// Learning rates for `sgd` are about a hundred times those for `adamw`.
+    /// Method of the descent. Learning rates for `sgd` are about a hundred times those for `adamw`.
     pub optimiser: OptimiserKind,
     /// Highest learning rate.
     pub lr: f64,

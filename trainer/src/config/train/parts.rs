@@ -16,7 +16,7 @@ pub enum OptimiserKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
-    /// In reports.
+    /// Name of the source in reports.
     pub name: String,
     /// `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,

@@ -1,4 +1,4 @@
-//! For instruction sets that move bytes by a table of places.
+//! A table for instruction sets that gather bytes by their places.
 
 /// The places of the set bits of a number below 16, then zeros.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! WebAssembly's vectors of 128 bits. A page cannot ask for them: a module that has them runs only where they are.
+//! WebAssembly's vectors of 128 bits. A module that has them loads only where they are: it cannot ask when it runs.
 
 use std::arch::wasm32::{
     i8x16_swizzle, i16x8_add, i16x8_extmul_high_i8x16, i16x8_extmul_low_i8x16, i32x4_add, i32x4_bitmask,
