@@ -155,7 +155,7 @@ get_web() {
     # The program must have the version of the library.
     version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' "$ROOT/Cargo.lock")
     [[ $("$DEPS/web/bin/wasm-bindgen" --version 2>/dev/null) == *" $version" ]] ||
-        retried cargo install --locked --root "$DEPS/web" --version "$version" wasm-bindgen-cli
+        retried cargo install --root "$DEPS/web" --version "$version" wasm-bindgen-cli
 }
 
 # --- Wheels -------------------------------------------------------------------
