@@ -159,7 +159,7 @@ impl Default for KlRules {
     }
 }
 
-/// The keys of [`Sprt`], which the engine defines.
+/// Gives meanings to the keys of [`Sprt`], which the engine defines.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct SprtKeys {

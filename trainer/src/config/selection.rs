@@ -33,7 +33,7 @@ pub struct Selection {
     pub min_elo: u16,
     /// Highest rating of both players, or of a puzzle.
     pub max_elo: u16,
-    /// Whether a game is used if ratings are bounded and one is unknown: `keep` does if the other rating fits.
+    /// What becomes of a game with an unknown rating if ratings are bounded: `keep` uses it if the other rating fits.
     pub unknown_elo: UnknownElo,
     /// Plies of the shortest game.
     pub min_plies: u16,

@@ -114,8 +114,8 @@ pub struct ReviewConfig {
     /// PGN files with any number of games, or - for standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Path of the results; .pgn, .html and, for several games, .pages are added [default: the file's, with .review; stdin.review for standard
-    /// input; needed for several files]
+    /// Path of the results; .pgn, .html and, for several games, .pages are added [default: the file's, with .review;
+    /// stdin.review for standard input; needed for several files]
     #[arg(long)]
     pub out: Option<PathBuf>,
     /// Review this player's games only, and begin with a report on them; the name as in the games, in any case

@@ -197,14 +197,10 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
     })
 }
 
-/// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`.
 fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<(Motif, String)> {
     let mut after = position.clone();
     after.play_unchecked(m);
-    let (motif, plies) = reason(&after, Some(m), line, mates)?;
-    let line = sans(&after, &line[..plies]);
-    let text = format!("{} {}: {}", line[0], words(&motif), numbered(&after, &line));
-    Some((motif, text))
+    reason_in_words(&after, Some(m), line, mates)
 }
 
 /// Of the best line, whose first move is not the one played. A man that was taken otherwise is not missed.
@@ -215,11 +211,20 @@ fn missed(
     line: &[Move],
     wins: bool,
 ) -> Option<(Motif, String)> {
-    let (motif, plies) = reason(position, last, line, wins)?;
-    let is_taken = matches!(motif, Motif::Hanging { .. } | Motif::Takes { .. });
-    if is_taken && line.first()?.to() == played.to() {
-        return None;
-    }
+    reason_in_words(position, last, line, wins).filter(|(motif, _)| {
+        let is_taken = matches!(motif, Motif::Hanging { .. } | Motif::Takes { .. });
+        !(is_taken && line[0].to() == played.to())
+    })
+}
+
+/// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`.
+fn reason_in_words(
+    position: &Chess,
+    last: Option<Move>,
+    line: &[Move],
+    mates: bool,
+) -> Option<(Motif, String)> {
+    let (motif, plies) = reason(position, last, line, mates)?;
     let sans = sans(position, &line[..plies]);
     let text = format!("{} {}: {}", sans[0], words(&motif), numbered(position, &sans));
     Some((motif, text))

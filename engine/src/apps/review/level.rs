@@ -88,7 +88,7 @@ const PEERS: [Peers; 9] = [
     peers(2600, "2600 or more", [96.0, 99.0, 94.7, 94.8], [2.7, 0.8, 0.6], 71.0, None),
 ];
 
-/// `accuracies` are of all moves and by phase.
+/// `accuracies`: of all moves, then in opening, middlegame and endgame.
 const fn peers(
     from: u32,
     name: &'static str,

@@ -76,7 +76,7 @@ pub struct ReviewInput {
     games: Vec<PgnGame>,
 }
 
-/// May wait for a pipe. Nothing is written yet, so a signal may end the program.
+/// May wait for a pipe. Nothing is written before it returns, so until then a signal may end the program.
 pub fn read(config: &ReviewConfig) -> Result<ReviewInput, ReviewError> {
     let paths = config.paths().ok_or(ReviewError::NoName)?;
     let (mut text, mut games) = (Vec::new(), Vec::new());
@@ -109,10 +109,6 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     out: &mut impl Write,
 ) -> Result<(), ReviewError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error| ReviewError::File(path, error)
-    };
     let ReviewInput { paths, text, games } = input;
     let mut judge = config.judge(stop)?;
     let title = format!("{}{}, {}", judge.name(), config.options_text(), config.effort.text());
@@ -148,19 +144,22 @@ pub fn run(
     }
 }
 
+fn failed(path: &Path) -> impl Fn(io::Error) -> ReviewError + '_ {
+    |error| ReviewError::File(path.to_owned(), error)
+}
+
 /// Refuses what is no text by its first bytes: a device such as `/dev/zero` has no end.
 fn read_text(file: &Path) -> Result<Vec<u8>, ReviewError> {
-    let failed = |error| ReviewError::File(file.to_owned(), error);
     let mut reader: Box<dyn Read> = match is_standard_input(file) {
         true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(file).map_err(failed)?),
+        false => Box::new(File::open(file).map_err(failed(file))?),
     };
     let mut text = Vec::new();
-    reader.by_ref().take(TEXT_HEAD).read_to_end(&mut text).map_err(failed)?;
+    reader.by_ref().take(TEXT_HEAD).read_to_end(&mut text).map_err(failed(file))?;
     if let Some(why) = why_no_text(&text) {
         return Err(ReviewError::NoText(file.to_owned(), why));
     }
-    reader.read_to_end(&mut text).map_err(failed)?;
+    reader.read_to_end(&mut text).map_err(failed(file))?;
     Ok(text)
 }
 
@@ -282,10 +281,6 @@ impl Results<'_> {
             .map(|_| reviews.iter().filter_map(|review| Some((side(review.game)?, review))).collect());
         let report = of_player.map(|reviews| PlayerReport::new(&reviews));
         let report = self.config.player.as_deref().zip(report.as_ref());
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |error| ReviewError::File(path, error)
-        };
         write_aside(&self.paths.pgn, |file| {
             reviews.iter().try_for_each(|review| annotated(review, self.title.judge).write(file))
         })

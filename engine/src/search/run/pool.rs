@@ -15,7 +15,7 @@ use crate::search::run::shared::SharedSearch;
 use crate::search::run::worker::{WorkEnd, Worker};
 use crate::search::tree::Tree;
 
-/// Workers, each with an evaluator, for one search at a time.
+/// Runs one search at a time with its workers, each of which has an evaluator.
 pub struct Pool {
     params: Params,
     native: bool,

@@ -56,7 +56,7 @@ pub struct TrainConfig {
     /// 0 for libtorch's default.
     pub torch_threads: usize,
 
-    /// Method of the descent. Learning rates for `sgd` are about a hundred times those for `adamw`.
+    /// Rule of the updates; `sgd` needs learning rates about a hundred times those of `adamw`.
     pub optimiser: OptimiserKind,
     /// Highest learning rate.
     pub lr: f64,

@@ -83,7 +83,7 @@ struct Row<'a> {
     others: Option<f64>,
 }
 
-/// Without those that have no moves.
+/// The table's rows, without those that have no moves.
 fn rows<'a>(report: &'a PlayerReport, peers: Option<&Peers>) -> Vec<Row<'a>> {
     let row = |name: &str, tally, others| Row { name: name.to_owned(), tally, others };
     let mut rows = vec![row("All moves", &report.all, peers.map(|peers| peers.accuracy))];
