@@ -27,6 +27,7 @@ export function evaluationsAt(thoughts, node) {
 /**
  * @param {GameView} game
  * @param {(Thoughts | null)[]} thoughts
+ * @param {(Thoughts | null)[]} here those of them that are about the position on the board
  * @param {Looking} looking
  * @param {Held} held
  * @param {object} on
@@ -35,8 +36,7 @@ export function evaluationsAt(thoughts, node) {
  * @param {(moves: string[]) => void} on.play
  * @param {(number: number) => void} on.setUp opens the settings of an engine
  */
-export function enginePanels(game, thoughts, looking, held, { act, follow, play, setUp }) {
-  const here = evaluationsAt(thoughts, looking.node);
+export function enginePanels(game, thoughts, here, looking, held, { act, follow, play, setUp }) {
   /** @param {number} number */
   const lines = (number) => {
     const settings = game.analysts[number];
@@ -44,7 +44,9 @@ export function enginePanels(game, thoughts, looking, held, { act, follow, play,
       held[number] = null;
       return nothing;
     }
-    return evaluationLines(here[number], evaluationAt(held[number] ?? null, looking.node), {
+    // Lines of the position before are held no longer.
+    held[number] = evaluationAt(held[number] ?? null, looking.node);
+    return evaluationLines(here[number], held[number], {
       name: settings.engine ?? game.engines[0]?.name ?? '',
       settings,
       isOneOfTwo: game.analysts[0].on && game.analysts[1].on,
@@ -53,11 +55,7 @@ export function enginePanels(game, thoughts, looking, held, { act, follow, play,
       isElsewhere: Boolean(thoughts[number] && !here[number] && looking.isSettled),
     }, {
       follow,
-      hold: (isHeld) => {
-        // Lines of the position before are held no longer.
-        const isHeldHere = evaluationAt(held[number] ?? null, looking.node);
-        if (!isHeld || !isHeldHere) held[number] = isHeld ? here[number] : null;
-      },
+      hold: (isHeld) => { held[number] = isHeld ? held[number] ?? here[number] : null; },
       play,
       analyse: () => looking.tell(),
       pause: () => act({ do: 'analyst', number, settings: { ...settings, paused: !settings.paused } }),
