@@ -90,7 +90,7 @@ export class LibraryDialog {
       <dialog id="library" aria-labelledby="library-title" @close=${() => this.#close()}>
         <h2 id="library-title">Games</h2>
         <label>Find
-          <input type="text" autocomplete="off" spellcheck="false" autofocus placeholder="player, date, result, opening"
+          <input type="text" autocomplete="off" spellcheck="false" autofocus placeholder="player, date, opening …"
             .value=${this.#words} @input=${(/** @type {Event} */ event) => {
               this.#words = /** @type {HTMLInputElement} */ (event.target).value;
               this.#draw();

@@ -39,8 +39,10 @@ export class MoveList {
   /** Scrolls to the shown move, within the list only. @param {Element | null} list @param {string} state of the list */
   scroll(list, state) {
     const move = list?.querySelector('[aria-current]');
-    if (!list || state === this.#scrolled) return;
-    this.#scrolled = state;
+    // A list that has become smaller may hide the move.
+    const scrolled = `${state} ${list?.clientHeight}`;
+    if (!list || scrolled === this.#scrolled) return;
+    this.#scrolled = scrolled;
     if (!move) {
       list.scrollTop = 0;
       return;

@@ -143,6 +143,7 @@ export class OpenBoards {
     if (drawn === this.#drawn || !row || !list) return;
     this.#drawn = drawn;
     list.scrollTop = row.offsetTop + row.offsetHeight - list.clientHeight;
+    list.scrollLeft = row.offsetLeft + row.offsetWidth - list.clientWidth;
   }
 
   /**

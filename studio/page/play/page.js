@@ -96,10 +96,12 @@ export function playPage(parts, shown, on) {
       </div>
       <div class="panel">
         ${boards.view({ close: on.close, reopen: on.reopen })}
-        <p class="status" id="status">${files.reading ? `Reading ${files.reading} …` : statusText(game, looking)}</p>
+        ${files.reading ? html`<p class="small" role="status">Reading ${files.reading} …</p>` : nothing}
+        <p class="status" id="status">${statusText(game, looking)}</p>
         ${game?.notice ? html`<p class="notice">${game.notice}
           ${game.stalled ? html`<button type="button" @click=${() => deeds.act({ do: 'retry' })}>Start it again</button>`
             : nothing}</p>` : nothing}
+        ${game ? lines(parts, shown, game, on) : UNKNOWN}
         <form class="typed" @submit=${on.typed}>
           <label for="typed">Move</label>
           <input id="typed" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="12"
@@ -108,7 +110,7 @@ export function playPage(parts, shown, on) {
         </form>
         ${game ? hintLine(game, () => deeds.act({ do: 'hint' })) : nothing}
         <p class="error" id="problem" role="alert">${deeds.error ?? nothing}</p>
-        ${game ? panel(parts, shown, game, on) : nothing}
+        ${game ? tools(parts, shown, game, on) : nothing}
       </div>
     </div>
     ${view.promotion(fen.split(' ')[1] === 'w' ? 'white' : 'black')}
@@ -117,34 +119,95 @@ export function playPage(parts, shown, on) {
     ${menu.view(looking.tree, game?.first_ply ?? 0, (node, change, seen) => deeds.edit(node, change, seen))}`;
 }
 
-/** What the panel has of a game. @param {Parts} parts @param {Shown} shown @param {GameView} game @param {Actions} on */
-function panel(parts, shown, game, on) {
-  const { view, files, form, editor, deeds } = parts;
-  const { looking, fen } = shown;
+/** The room that moves and step buttons take before there is a game: nothing below them shifts when it comes. */
+const UNKNOWN = html`<div class="moves"></div><div class="buttons browse"></div><p class="small opening"></p>`;
+
+/**
+ * What is looked at beside the board: the engines' lines, the moves, the steps through them, and the review. Small
+ * windows show as much of it as they can.
+ *
+ * @param {Parts} parts
+ * @param {Shown} shown
+ * @param {GameView} game
+ * @param {Actions} on
+ */
+function lines({ deeds, view, moves, engineForm }, { thoughts, here, looking, held, review: any, isNew }, game, on) {
   const { tree, node, opening } = looking;
   const ply = tree.mainPly(node);
-  const review = reviewOf(game, shown.review);
-  const send = (/** @type {string} */ text) => deeds.send(text);
-  const point = (/** @type {string | null} */ uci) => view.point(uci);
-  const redraw = (/** @type {() => void} */ change) => () => {
-    change();
-    on.draw();
-  };
+  const review = reviewOf(game, any);
   return html`
-    ${thinking(parts, shown, game, redraw)}
-    <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
+    ${enginePanels(game, thoughts, here, looking, held, {
+      act: (action) => deeds.act(action),
+      follow: (line) => view.follow(line),
+      play: (line) => deeds.variation(line.join(' ')),
+      setUp: (number) => engineForm.open(number, game),
+    })}
     <div class="moves" tabindex="0" role="region" aria-label="Moves">${
-      parts.moves.view(game, tree, node, marksOf(review), evalsOf(review), shown.isNew, { go: on.go, menu: on.menu })}</div>
-    ${parts.verdicts.view(mayTell(game, looking.isLast) ? fen : null, { play: send, point })}
-    ${parts.explorer.view(fen, `${game.id} ${game.file?.number} ${game.moves.length}`, { play: send, point })}
+      moves.view(game, tree, node, marksOf(review), evalsOf(review), isNew, { go: on.go, menu: on.menu })}</div>
     ${browseButtons(looking, game.undo, {
       go: on.go,
       menu: () => on.menu(node),
       undo: () => deeds.undo(),
-      follow: redraw(() => looking.follow(!looking.follows)),
+      follow: () => {
+        looking.follow(!looking.follows);
+        on.draw();
+      },
       brush: view.brush,
-      draw: (brush) => redraw(() => { view.brush = brush; })(),
+      draw: (brush) => {
+        view.brush = brush;
+        on.draw();
+      },
     })}
+    <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
+    ${review ? reviewOfGame(deeds, view, game, review, looking, on) : nothing}`;
+}
+
+/**
+ * The review, or the button that begins one.
+ *
+ * @param {Deeds} deeds
+ * @param {BoardView} view
+ * @param {GameView} game
+ * @param {Review | null} review of this game
+ * @param {Looking} looking
+ * @param {Actions} on
+ */
+function reviewOfGame(deeds, view, game, review, { tree, node }, on) {
+  return reviewPanel(game, review, tree.mainPly(node), tree.isMain(node), {
+    begin: (nodes) => deeds.act({ do: 'begin', board: game.id, nodes }, 'review'),
+    stop: () => deeds.act({ do: 'stop' }, 'review'),
+    go: on.goTo,
+    point: (uci) => view.point(uci),
+    keep: () => deeds.act({ do: 'keep', board: game.id }, 'review'),
+  });
+}
+
+/** What is done with the game and its position. @param {Parts} parts @param {Shown} shown @param {GameView} game @param {Actions} on */
+function tools(parts, shown, game, on) {
+  const { deeds, view, tree, explorer, verdicts, files, form, editor } = parts;
+  const { looking, fen } = shown;
+  const review = reviewOf(game, shown.review);
+  const send = (/** @type {string} */ text) => deeds.send(text);
+  const point = (/** @type {string | null} */ uci) => view.point(uci);
+  return html`
+    ${thoughtButtons(game, {
+      heat: view.heat,
+      tree: tree.isOpen,
+      act: (action) => deeds.act(action),
+      toggleHeat: () => {
+        view.heat = !view.heat;
+        on.draw();
+      },
+      toggleTree: () => tree.toggle(),
+      explorer: explorer.isOpen,
+      toggleExplorer: () => explorer.toggle(),
+      arrows: view.arrows,
+      toggleArrows: () => view.toggleArrows(),
+      setUp: (number) => parts.engineForm.open(number, game),
+    })}
+    ${verdicts.view(mayTell(game, looking.isLast) ? fen : null, { play: send, point })}
+    ${explorer.view(fen, `${game.id} ${game.file?.number} ${game.moves.length}`, { play: send, point })}
+    ${tree.isOpen ? tree.view('Search tree', point) : nothing}
     ${files.list(game)}
     ${gameButtons(game, {
       resigning: deeds.resigning,
@@ -155,15 +218,9 @@ function panel(parts, shown, game, on) {
       keepPlaying: () => deeds.resign(false),
       flip: () => view.flip(),
     })}
-    ${reviewPanel(game, review, ply, tree.isMain(node), {
-      begin: (nodes) => deeds.act({ do: 'begin', board: game.id, nodes }, 'review'),
-      stop: () => deeds.act({ do: 'stop' }, 'review'),
-      go: on.goTo,
-      point,
-      keep: () => deeds.act({ do: 'keep', board: game.id }, 'review'),
-    })}
+    ${review ? nothing : reviewOfGame(deeds, view, game, null, looking, on)}
     ${files.buttons(game)}
-    ${positionTools(game.id, fen, view.orientation(game), view.drawnAt(looking.tree.node(node) ?? game.tree[0]), {
+    ${positionTools(game.id, fen, view.orientation(game), view.drawnAt(looking.tree.node(looking.node) ?? game.tree[0]), {
       say: (text, isError) => deeds.tell(text, isError),
       setUp: () => editor.open(fen, {
         analyse: (position) => files.setUp(position),
@@ -175,36 +232,4 @@ function panel(parts, shown, game, on) {
     <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted
       PGN or FEN is loaded. <button type="button" class="link" @click=${showKeys}>Keys</button>: ?</p>
     ${boardAsText(fen)}`;
-}
-
-/**
- * The engines: their buttons, lines and search tree.
- *
- * @param {Parts} parts
- * @param {Shown} shown
- * @param {GameView} game
- * @param {(change: () => void) => () => void} redraw
- */
-function thinking({ deeds, view, tree, explorer, engineForm }, { thoughts, here, looking, held }, game, redraw) {
-  const setUp = (/** @type {number} */ number) => engineForm.open(number, game);
-  return html`
-    ${thoughtButtons(game, {
-      heat: view.heat,
-      tree: tree.isOpen,
-      act: (action) => deeds.act(action),
-      toggleHeat: redraw(() => { view.heat = !view.heat; }),
-      toggleTree: () => tree.toggle(),
-      explorer: explorer.isOpen,
-      toggleExplorer: () => explorer.toggle(),
-      arrows: view.arrows,
-      toggleArrows: () => view.toggleArrows(),
-      setUp,
-    })}
-    ${enginePanels(game, thoughts, here, looking, held, {
-      act: (action) => deeds.act(action),
-      follow: (line) => view.follow(line),
-      play: (moves) => deeds.variation(moves.join(' ')),
-      setUp,
-    })}
-    ${tree.isOpen ? tree.view('Search tree', (uci) => view.point(uci)) : nothing}`;
 }

@@ -145,10 +145,22 @@ export class WatchRoom {
     this.#window.watch(true);
   }
 
+  /** Shows a board with its engines, or all boards. @param {number | null} lane */
+  #show(lane) {
+    this.#window.open(lane);
+    this.#bringIntoView();
+  }
+
   /** @param {number} game */
   async #replay(game) {
     this.#error = await this.#window.replay(game);
     this.#draw();
+    this.#bringIntoView();
+  }
+
+  /** Small windows would show the buttons only. */
+  #bringIntoView() {
+    this.#root.querySelector('.window')?.scrollIntoView({ block: 'nearest' });
   }
 
   /** Which boards are shown, the delay, and any finished game. @param {Match} match */
@@ -158,7 +170,7 @@ export class WatchRoom {
     return html`
       <div class="buttons choices">
         <label class="inline">Show
-          <select name="shown" @change=${(/** @type {Event} */ event) => this.#window.open(value(event) < 0 ? null : value(event))}>
+          <select name="shown" @change=${(/** @type {Event} */ event) => this.#show(value(event) < 0 ? null : value(event))}>
             <option value="-1" ?selected=${this.#window.lane === null}>all boards</option>
             ${match.boards.map((_, lane) => html`<option value=${lane} ?selected=${this.#window.lane === lane}>board ${lane + 1} with its engines</option>`)}
           </select></label>

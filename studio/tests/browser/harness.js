@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 import playwright from 'playwright-core';
 
 const TARGET = fileURLToPath(new URL('../../../target/', import.meta.url));
+/** Git ignores this folder. */
+const SCREENSHOTS = fileURLToPath(new URL('../screenshots/', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Only ends tests that hang, because a loaded machine is slow. */
@@ -125,6 +127,22 @@ export async function openTab(browser, url, options = {}) {
   });
   await page.goto(url);
   return page;
+}
+
+/** The windows of a phone, upright and on its side, of a laptop and of a large screen. */
+export const SIZES = [[360, 740], [740, 360], [1280, 800], [2560, 1440]];
+
+/** Gives the window this size, and waits until the page has followed; nothing may stand out to the right. */
+export async function resize(page, [width, height]) {
+  await page.setViewportSize({ width, height });
+  await page.waitForFunction((w) => innerWidth === w && document.documentElement.scrollWidth <= w, width);
+}
+
+/** Saves what the window shows for people to look at, from this element on, or from the top of the page. */
+export async function photograph(page, name, from = 'body') {
+  await page.locator(from).evaluate((element) => element.scrollIntoView());
+  const { width, height } = page.viewportSize();
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}x${height}.png`), animations: 'disabled' });
 }
 
 /** Gives every test of a file its own server and tab in the returned object, then calls `begin`. */
