@@ -150,7 +150,10 @@ impl PuzzleDesk {
     pub fn new(engine: Option<EngineSpec>, reviews: ReviewDesk, kept: PathBuf) -> PuzzleDesk {
         let (out, state) = watch::channel(Arc::from("null"));
         let (oracle, out) = (engine.map(Oracle::new), Arc::new(out));
-        PuzzleDesk { oracle, reviews, kept: Kept { text: kept }, loaded: Arc::default(), out, state }
+        let kept = Kept { text: kept };
+        // What a studio that was killed had received of a file. Most often there is none.
+        let _ = std::fs::remove_file(kept.part());
+        PuzzleDesk { oracle, reviews, kept, loaded: Arc::default(), out, state }
     }
 
     /// The data stays valid if a holder of the lock panics.
@@ -329,6 +332,8 @@ mod tests {
         assert!(first.read("games.pgn", &b"1. e4 e5 *"[..], None).is_err());
         let before = shown(&first);
         assert_eq!((before[0].0.as_str(), before[0].1), ("mates 1.csv", 1));
+        // A studio that is killed while it reads leaves a part.
+        drop(first.kept.aside("half.csv").unwrap());
         let second = desk(folder.path());
         second.restore().unwrap();
         assert_eq!(shown(&second), before);

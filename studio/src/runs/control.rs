@@ -160,13 +160,17 @@ impl Trainers {
     }
 
     /// Whether no trainer works on the run, as far as is known here: the one that was started here has ended, or another
-    /// one has taken the stop file and reports nothing more. `active` is the last change of the run's folder.
+    /// one has taken the stop file and reports nothing more. `active` is the last change of the run's folder. A trainer
+    /// that begins writes its configuration, so one that was resumed elsewhere is known before it reports.
     pub fn has_stopped(&self, folder: &Path, active: Option<SystemTime>) -> bool {
         let left = match self.lock().get(folder) {
             Some(Started::Leaving(at)) => Some(*at),
             _ => None,
         };
-        let is_silent = left.is_some_and(|at| active.is_none_or(|time| time <= at + QUIET));
+        let begun = std::fs::metadata(folder.join("config.json")).and_then(|file| file.modified()).ok();
+        let is_silent = left.is_some_and(|at| {
+            active.is_none_or(|time| time <= at + QUIET) && begun.is_none_or(|time| time <= at)
+        });
         is_silent || self.has_ended(folder, active)
     }
 
@@ -375,6 +379,12 @@ mod tests {
         std::fs::remove_file(other.join(STOP_FILE)).unwrap();
         trainers.look(&other);
         assert!(trainers.has_stopped(&other, now), "its trainer has taken the file");
+        let config = std::fs::File::create(other.join("config.json")).unwrap();
+        config.set_modified(SystemTime::now() - QUIET).unwrap();
+        assert!(trainers.has_stopped(&other, now), "the configuration is that of the trainer that has left");
+        config.set_modified(SystemTime::now() + SLACK).unwrap();
+        assert!(!trainers.has_stopped(&other, now), "another trainer has begun, and has not reported yet");
+        std::fs::remove_file(other.join("config.json")).unwrap();
         let later = SystemTime::now() + 2 * QUIET;
         assert!(!trainers.has_stopped(&other, Some(later)), "it reports again");
         let keys = trainers.keys(&script("echo '{\"keys\": []}'")).await.unwrap();
