@@ -9,13 +9,16 @@ import { setSounds, soundsAreOn } from './sounds.js';
 const CHOICES = {
   theme: [['', 'as the system'], ['light', 'light'], ['dark', 'dark']],
   board: [['', 'brown'], ['green', 'green'], ['blue', 'blue'], ['grey', 'grey']],
+  pieces: [['', 'drawn'], ['figurines', 'figurines: ♞'], ['letters', 'letters: N']],
   coordinates: [['', 'on the board'], ['none', 'none']],
   notation: [['', 'letters: Nf3'], ['figurines', 'figurines: ♘f3']],
   animation: [['', 'quick'], ['slow', 'slow'], ['none', 'none']],
 };
 
 /** @type {Record<string, string>} */
-const LABELS = { theme: 'Colours', board: 'Board', coordinates: 'Coordinates', notation: 'Notation', animation: 'Animation of moves' };
+const LABELS = {
+  theme: 'Colours', board: 'Board', pieces: 'Pieces', coordinates: 'Coordinates', notation: 'Notation', animation: 'Animation of moves',
+};
 
 /** Milliseconds a move. @type {Record<string, number>} */
 const DURATIONS = { '': 150, slow: 400, none: 0 };
@@ -35,7 +38,7 @@ function chosen(name) {
 
 /** Styles that depend on a setting look at these attributes. */
 function apply() {
-  for (const name of ['theme', 'board', 'coordinates']) document.documentElement.dataset[name] = chosen(name);
+  for (const name of ['theme', 'board', 'pieces', 'coordinates']) document.documentElement.dataset[name] = chosen(name);
   listeners.forEach((changed) => changed());
 }
 

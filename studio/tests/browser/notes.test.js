@@ -162,6 +162,7 @@ test('settings stay, and hold in all tabs', async () => {
   await button('Settings …').click();
   await page.locator('#settings [name=theme]').selectOption('dark');
   await page.locator('#settings [name=board]').selectOption('blue');
+  await page.locator('#settings [name=pieces]').selectOption('letters');
   await page.locator('#settings [name=notation]').selectOption('figurines');
   await page.locator('#settings [name=coordinates]').selectOption('none');
   await accessible(page);
@@ -170,8 +171,9 @@ test('settings stay, and hold in all tabs', async () => {
   await page.reload();
   await page.locator('.move', { hasText: '♘f3' }).waitFor();
   const styles = (tab) => tab.evaluate(() => [getComputedStyle(document.body).backgroundColor,
-    getComputedStyle(document.querySelector('cg-board')).backgroundImage.includes('conic'), document.querySelector('coords').checkVisibility()]);
-  assert.deepEqual(await styles(page), ['rgb(27, 29, 31)', true, false]);
+    getComputedStyle(document.querySelector('cg-board')).backgroundImage.includes('conic'),
+    getComputedStyle(document.querySelector('piece.knight')).backgroundImage.includes('%3EN%3C'), document.querySelector('coords').checkVisibility()]);
+  assert.deepEqual(await styles(page), ['rgb(27, 29, 31)', true, true, false]);
   const other = await openTab(studio.browser, studio.server.url, { context: page.context() });
   await other.keyboard.press('s');
   await other.locator('#settings [name=notation]').selectOption('');
