@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|web|hooks]
+Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|web|book|hooks]
 
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
@@ -24,6 +24,8 @@ Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|web|hooks]
            Rust's library for it, and qemu, which runs the programs
   web      what building for browsers needs (scripts/web.sh): Rust's library for
            WebAssembly, and wasm-bindgen in .deps/web, which takes some minutes
+  book     what the documents as a site need (scripts/book.py): mdBook in .deps/book, which
+           takes some minutes
   hooks    lets Git check the messages of your commits (scripts/commit-msg)
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
@@ -36,6 +38,7 @@ TEXT
 }
 
 RUST_NEEDED=1.95
+MDBOOK=0.5.4
 ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 DEPS=$ROOT/.deps
 SCRATCH=
@@ -156,6 +159,11 @@ get_web() {
     version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' "$ROOT/Cargo.lock")
     [[ $("$DEPS/web/bin/wasm-bindgen" --version 2>/dev/null) == *" $version" ]] ||
         retried cargo install --root "$DEPS/web" --version "$version" wasm-bindgen-cli
+}
+
+get_book() {
+    [[ $("$DEPS/book/bin/mdbook" --version 2>/dev/null) == *" v$MDBOOK" ]] ||
+        retried cargo install --locked --root "$DEPS/book" --version "$MDBOOK" --no-default-features --features search mdbook
 }
 
 # --- Wheels -------------------------------------------------------------------
@@ -402,7 +410,7 @@ TEXT
 main() {
     local part=${1:-all}
     case $part in
-    engine | all | tools | fleet | cuda | aarch64 | web) ;;
+    engine | all | tools | fleet | cuda | aarch64 | web | book) ;;
     hooks) install_hooks && exit ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
@@ -431,6 +439,11 @@ main() {
     fi
     if [[ $part == web ]]; then
         get_web
+        say "$part is ready"
+        return
+    fi
+    if [[ $part == book ]]; then
+        get_book
         say "$part is ready"
         return
     fi

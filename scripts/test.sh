@@ -7,7 +7,7 @@ usage() {
 Usage: scripts/test.sh [quick]
 
   (nothing)   sets up everything (scripts/setup.sh all and fleet), then runs all checks:
-              format, lints, commit messages, all tests, the commands of the documents,
+              format, lints, links, commit messages, all tests, the commands of the documents,
               the studio in a browser, clients, a fleet of three nodes
   quick       format, lints, unit tests: what to run while working
 
@@ -117,6 +117,7 @@ report() {
 
 step cargo fmt --all --check
 step python3 scripts/check_floors.py
+step python3 scripts/book.py --check
 step scripts/commit-msg --self-test
 step scripts/commit-msg --history
 if [[ $part == quick ]]; then

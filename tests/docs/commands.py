@@ -6,8 +6,7 @@ Usage: tests/docs/commands.py [--programs FOLDER] [--only TEXT] [--keep]
 Every block of shell commands runs in one scratch folder, page by page, with our own engine in place of Stockfish. Long
 commands are shortened on the way (tests/docs/small.py): fewer games, samples, visits. A block that cannot run has
 `<!-- not run: reason -->` before it in the page; these blocks are listed and counted. A block of JSON after
-`<!-- file: NAME -->` is written to that file, and every other block of JSON must parse. Links between the pages are
-checked as well.
+`<!-- file: NAME -->` is written to that file, and every other block of JSON must parse.
 """
 import argparse
 import json
@@ -133,30 +132,6 @@ def run(script, folder, values):
     return None if process.returncode == 0 else f"ended with {process.returncode}\n{output[-1500:]}"
 
 
-def anchors(text):
-    """The anchors of a page's headings, as GitHub makes them."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-    found = set()
-    for heading in re.findall(r"^#+ +(.*)$", text, re.M):
-        heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
-        found.add(re.sub(r"[^\w\- ]", "", heading).replace(" ", "-"))
-    return found
-
-
-def links(page):
-    """The broken links of a page."""
-    text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.M | re.S)):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        file = (page.parent / path).resolve() if path else page
-        if not file.exists():
-            yield f"{page.relative_to(ROOT)}: no file {target}"
-        elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
-            yield f"{page.relative_to(ROOT)}: no heading {target}"
-
-
 def help_examples(programs, values):
     """(program and subcommand, command) of every example in a `--help`."""
     def text_of(*words):
@@ -235,7 +210,6 @@ def main():
         keep("nothing")
         for page in pages():
             name = str(page.relative_to(ROOT))
-            failures += links(page)
             if arguments.only not in name and name not in ("docs/training.md", "README.md"):
                 continue
             # README and the tutorial begin without files, other pages with the tutorial's.
