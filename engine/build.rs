@@ -1,8 +1,18 @@
-//! Tells the program which commit it was built from.
+//! Tells the program which commit it was built from, and which network it embeds.
 
 use std::process::Command;
 
 fn main() {
+    println!("cargo::rerun-if-env-changed=EVALFILE");
+    let network = match std::env::var("EVALFILE") {
+        Ok(file) if !file.is_empty() => match std::fs::canonicalize(&file) {
+            Ok(path) => path.display().to_string(),
+            Err(error) => panic!("EVALFILE is {file}: {error}"),
+        },
+        // From the source file that includes it, so that the program does not depend on where it was built.
+        _ => "../../../../nets/philidor.int8.onnx".to_owned(),
+    };
+    println!("cargo::rustc-env=EMBEDDED_NETWORK={network}");
     // A given commit wins: packages are built from sources without git.
     println!("cargo::rerun-if-env-changed=PHILIDOR_COMMIT");
     println!("cargo::rerun-if-changed=src");

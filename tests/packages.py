@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Parts of scripts/package.sh and scripts/try_packages.sh that need no build: missing tools, versions, texts, pages.
+"""Parts of the packaging that need no build: missing tools, versions, texts, pages; OpenBench's manifest and the Makefile.
 
 Usage: tests/packages.py
 Needs git; takes a few seconds.
 """
 
+import json
 import os
 import re
 import shutil
@@ -120,12 +121,39 @@ def maintainers():
     assert shell("scripts/package.sh", note).count("no mail reaches") == 1
 
 
+def openbench():
+    """What OpenBench reads; and its client's command, with a cargo that copies instead of building."""
+    manifest = json.loads((ROOT / "openbench.json").read_text(encoding="utf-8"))
+    assert manifest["build"]["path"] == "" and isinstance(manifest["nps"], int)
+    rust = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["rust-version"]
+    assert manifest["build"]["compilers"] == [f"cargo>={rust}.0"], manifest["build"]
+    assert all("default" in manifest[f"{kind}_presets"] for kind in ("test", "tune", "datagen"))
+    if not shutil.which("make"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(ROOT / "Makefile", folder)
+        programs = Path(folder, "programs")
+        programs.mkdir()
+        (programs / "cargo").write_text('#!/bin/sh\nmkdir -p build/release\n'
+                                        'printf \'#!/bin/sh\\necho "%s|$1"\\n\' "$EVALFILE" >build/release/philidor\n'
+                                        'chmod +x build/release/philidor\n')
+        (programs / "cargo").chmod(0o755)
+        values = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CARGO_TARGET_DIR": "build"}
+        for network, given in [("", ""), ("/nets/new.onnx", "/nets/new.onnx"), ("new.onnx", f"{folder}/new.onnx")]:
+            command = ["make", "-j", "EXE=Philidor-01234567", *([f"EVALFILE={network}"] if network else [])]
+            said = subprocess.run(command, cwd=folder, env=values, check=True, capture_output=True, text=True).stdout
+            assert said.endswith(f"{given}|--version\n"), said
+            assert Path(folder, "Philidor-01234567").is_file()
+            Path(folder, "Philidor-01234567").unlink()
+
+
 def main():
     missing_tools()
     versions()
     texts()
     pages()
     maintainers()
+    openbench()
     print("packages.py: good", file=sys.stderr)
     return 0
 

@@ -68,7 +68,7 @@ impl SparseFile {
 }
 
 /// A `static`, because each use of a `const` could copy the bytes.
-static EMBEDDED: &[u8] = include_bytes!("../../../../nets/philidor.int8.onnx");
+static EMBEDDED: &[u8] = include_bytes!(env!("EMBEDDED_NETWORK"));
 
 impl SparseNetwork {
     pub fn embedded_file() -> &'static [u8] {

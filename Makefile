@@ -1,0 +1,14 @@
+# Builds the engine as OpenBench and rating lists expect: make EXE=philidor EVALFILE=network.onnx
+# EVALFILE is the network of family sparse to embed instead of nets/philidor.int8.onnx.
+EXE ?= philidor
+EVALFILE ?=
+ifeq ($(OS),Windows_NT)
+suffix := .exe
+endif
+program := $(EXE:.exe=)$(suffix)
+
+.PHONY: all
+all:
+	EVALFILE=$(abspath $(EVALFILE)) cargo build --locked --release -p engine --bin philidor
+	cp $${CARGO_TARGET_DIR:-target}/release/philidor$(suffix) $(program)
+	$(abspath $(program)) --version
