@@ -5,11 +5,11 @@ set -euo pipefail
 usage() {
     cat <<'TEXT'
 Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [tar-aarch64] [deb-aarch64]
-                          [wheel-aarch64] [windows] [sbom] [source]
+                          [wheel-aarch64] [windows] [macos] [sbom] [source]
        scripts/package.sh --version
 
 Builds the files of a release from this checkout (default: all but those
-for aarch64) into target/packages, with SHA256SUMS:
+for aarch64 and macOS) into target/packages, with SHA256SUMS:
 
   tar      philidor-VERSION-linux-x86_64.tar.gz    needs cargo-about
   deb      philidor_VERSION-1_amd64.deb            needs cargo-about, cargo-deb 2 or newer
@@ -18,6 +18,9 @@ for aarch64) into target/packages, with SHA256SUMS:
            scripts/setup.sh aarch64 installs, for each; it runs the programs in qemu
   windows  philidor-VERSION-windows-x86_64.zip     needs cargo-about, zip, and Debian's
            rustc-web, cargo-web, rust-web-src and gcc-mingw-w64-x86-64
+  macos    philidor-VERSION-macos-{aarch64,x86_64}.tar.gz, with the engine and its
+           network only                            needs cargo-about, cargo-zigbuild, and
+           Rust's libraries for both: rustup target add {aarch64,x86_64}-apple-darwin
   sbom     philidor-VERSION.cdx.json and philidor-studio-VERSION.cdx.json,
            CycloneDX                               needs cargo-cyclonedx
   source   philidor-VERSION-source.tar.gz          the source of the others, as the GPL wants it
@@ -47,6 +50,7 @@ ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 OUT=$ROOT/target/packages
 WORK=$ROOT/target/package
 GLIBC=2.28
+MACOS=12.0
 AUTHORS="The Philidor authors"
 BUILD=${CARGO_TARGET_DIR:-$ROOT/target/dist-build}
 # The targets that are built.
@@ -74,6 +78,7 @@ machine() {
 
 # needs PART: notes the programs that the part lacks.
 needs() {
+    local target
     need python3 "apt install python3"
     [[ $1 == sbom || $1 == source ]] || need cargo-about "cargo install --locked cargo-about --features cli"
     case $1 in
@@ -88,6 +93,13 @@ needs() {
         need zip "apt install zip"
         need /usr/bin/cargo "apt install rustc-web cargo-web"
         compgen -G '/usr/src/rustc-*/library' >/dev/null || MISSING+=("the library's sources: apt install rust-web-src")
+        ;;
+    macos)
+        need cargo-zigbuild "pip install cargo-zigbuild ziglang"
+        for target in {aarch64,x86_64}-apple-darwin; do
+            [[ -d $(rustc --print target-libdir --target "$target" 2>/dev/null) ]] ||
+                MISSING+=("Rust's library for $target: rustup target add $target")
+        done
         ;;
     esac
     [[ $1 != *-aarch64 ]] || needs_aarch64
@@ -232,9 +244,9 @@ documents() {
     cp "$ROOT"/docs/{uci,analysis,review,studio,formats}.md "$ROOT/docs/analysis.schema.json" "$1/"
 }
 
-# readme KIND: prints the README for a kind of package (tar, deb or zip) and the processor.
+# readme KIND: prints the README for a kind of package (tar, deb, zip or mac) and the processor.
 readme() {
-    sed -E "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/; s/^@([a-z,]*,)?$1(,[a-z,]*)?( |\$)//; /^@(tar|deb|zip)/d
+    sed -E "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/; s/^@([a-z,]*,)?$1(,[a-z,]*)?( |\$)//; /^@(tar|deb|zip|mac)/d
         s/^@$ARCH //; /^@(x86_64|aarch64)/d" \
         "$ROOT/packaging/README.txt"
 }
@@ -280,10 +292,7 @@ make_tar() {
         "$stage/share/fish/vendor_completions.d"
     cp "$ROOT/packaging/philidor.eng" "$stage/share/games/plugins/uci/"
     plain "$stage"
-    tar --create --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --directory "$WORK/tar" "$name" |
-        gzip -9n >"$OUT/$name.tar.gz.new"
-    mv "$OUT/$name.tar.gz.new" "$OUT/$name.tar.gz"
-    finished "$OUT/$name.tar.gz"
+    archive "$WORK/tar" "$name" "$OUT/$name.tar.gz"
 }
 
 # install_completions BASH ZSH FISH: into these folders.
@@ -400,6 +409,41 @@ make_windows() {
     finished "$OUT/$name.zip"
 }
 
+# zig brings the interfaces of macOS but for two frameworks, which packaging/macos has. Its linker signs ad hoc what is
+# for Apple silicon, which runs nothing unsigned.
+make_macos() {
+    local arch triple name stage
+    for arch in aarch64 x86_64; do
+        triple=$arch-apple-darwin name=philidor-$VERSION-macos-$arch
+        say "building for macOS on $arch"
+        (
+            CARGO_ENCODED_RUSTFLAGS+=$'\x1f'-Clink-arg=-F$ROOT/packaging/macos
+            export MACOSX_DEPLOYMENT_TARGET=$MACOS
+            cd "$ROOT" && cargo zigbuild --locked --profile dist --target-dir "$BUILD" -p engine --target "$triple"
+        ) >&2
+        rm -rf "$WORK/macos"
+        stage=$WORK/macos/$name
+        mkdir -p "$stage/bin" "$stage/licences"
+        cp "$BUILD/$triple/dist/philidor" "$stage/bin/"
+        python3 "$ROOT/packaging/check_macho.py" "$stage/bin/philidor" "$arch" "$MACOS" >&2
+        cp "$ROOT/LICENSE" "$stage/licences/philidor.txt"
+        cp "$ROOT/packaging/attributions.txt" "$stage/licences/"
+        crates engine "$triple" >"$stage/licences/crates.txt"
+        ARCH=$arch readme mac >"$stage/README.txt"
+        documents "$stage/docs"
+        plain "$stage"
+        archive "$WORK/macos" "$name" "$OUT/$name.tar.gz"
+    done
+}
+
+# archive FOLDER NAME FILE: packs the folder's member NAME with sorted members, owned by root.
+archive() {
+    tar --create --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --directory "$1" "$2" |
+        gzip -9n >"$3.new"
+    mv "$3.new" "$3"
+    finished "$3"
+}
+
 # The components are the crates that cargo knows, ONNX Runtime in the packages, and the libraries in the studio's page.
 make_sbom() {
     # cargo-cyclonedx writes beside each manifest.
@@ -449,7 +493,7 @@ main() {
             OUT=$(mkdir -p "$2" && cd "$2" && pwd)
             shift
             ;;
-        tar | deb | wheel | tar-aarch64 | deb-aarch64 | wheel-aarch64 | windows | sbom | source) parts+=("$1") ;;
+        tar | deb | wheel | tar-aarch64 | deb-aarch64 | wheel-aarch64 | windows | macos | sbom | source) parts+=("$1") ;;
         *) usage >&2 && exit 2 ;;
         esac
         shift

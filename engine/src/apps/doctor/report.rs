@@ -71,8 +71,31 @@ fn write_all(diagnosis: &Diagnosis, out: &mut String) -> std::fmt::Result {
     for problem in problems {
         writeln!(out, "  - {}\n    {}", problem.what, problem.mend)?;
     }
+    if let Some(request) = request(std::env::consts::OS) {
+        writeln!(out, "\nPlease report\n{request}")?;
+    }
     if let Some(file) = &diagnosis.written {
         writeln!(out, "\nWritten: {file}")?;
     }
     Ok(())
+}
+
+/// What users of a system are asked to report on which this program has not been run.
+fn request(system: &str) -> Option<&'static str> {
+    (system == "macos").then_some(
+        "  This program was built for macOS where there was no Mac. Please send the project all of this text, even if\n  \
+         nothing is wrong, and the last two lines of `philidor bench`, which are the same on every machine but for\n  \
+         the speed.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_users_of_untried_systems_are_asked_to_report() {
+        assert!(request("macos").is_some_and(|text| text.contains("philidor bench")));
+        assert_eq!((request("linux"), request("windows")), (None, None));
+    }
 }
