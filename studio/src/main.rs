@@ -13,7 +13,7 @@ use studio::boards::Boards;
 use studio::engines::{EngineSpec, Roster};
 use studio::explorer::Explorer;
 use studio::matches::{FollowedMatches, OpeningBook, start_matches};
-use studio::play::OpenBoards;
+use studio::play::{Library, OpenBoards};
 use studio::puzzles::{PuzzleDesk, PuzzleTable};
 use studio::reviews::ReviewDesk;
 use studio::runs::{RunBoard, RunFolders, Trainers, networks_in};
@@ -145,7 +145,8 @@ async fn run(arguments: Arguments) -> Result<()> {
     // Two studios on two ports have separate games and matches.
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
     let boards = Boards::default();
-    let reviews = ReviewDesk::new(roster.engines().first().cloned());
+    let games = folder.join("games");
+    let reviews = ReviewDesk::new(roster.engines().first().cloned()).keeping(Library::new(games.clone()));
     let kept = folder.join(format!("puzzles-{}.csv", arguments.port));
     let puzzles = PuzzleDesk::new(roster.engines().first().cloned(), reviews.clone(), kept);
     match &arguments.puzzles {
@@ -157,7 +158,7 @@ async fn run(arguments: Arguments) -> Result<()> {
     let followed = FollowedMatches::start(arguments.follow, boards.clone());
     let state = folder.join(format!("boards-{}", arguments.port));
     adopt(&folder.join(format!("game-{}.json", arguments.port)), &state);
-    let play = OpenBoards::start(roster, state, folder.join("games"), boards.clone());
+    let play = OpenBoards::start(roster, state, games, boards.clone());
     let book = arguments.book.as_deref().map(Book::open).transpose()?;
     let explorer = Explorer::new(play.library().clone(), book);
     let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));

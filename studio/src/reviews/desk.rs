@@ -17,7 +17,9 @@ use tokio::sync::watch;
 
 use super::view::ReviewView;
 use crate::engines::EngineSpec;
-use crate::play::{ActionError, Edit, PERSON, ReviewedGame, commands_of};
+use crate::play::{
+    ActionError, Edit, Library, PERSON, PgnFile, ReviewedGame, SavedGame, Session, commands_of,
+};
 
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
@@ -70,6 +72,8 @@ struct Evaluated {
 #[derive(Clone)]
 pub struct ReviewDesk {
     judge: Option<EngineSpec>,
+    /// Where complete reviews are kept.
+    library: Option<Library>,
     latest: Arc<Mutex<Option<Evaluated>>>,
     /// Stops the running review; every review has its own flag.
     stop: Arc<Mutex<Arc<AtomicBool>>>,
@@ -108,7 +112,13 @@ fn clear(tree: &mut MoveTree, node: NodeId, played: &ReviewedMove) {
 impl ReviewDesk {
     pub fn new(judge: Option<EngineSpec>) -> ReviewDesk {
         let (out, state) = watch::channel(Arc::from("null"));
-        ReviewDesk { judge, latest: Arc::default(), stop: Arc::default(), out: Arc::new(out), state }
+        let library = None;
+        ReviewDesk { judge, library, latest: Arc::default(), stop: Arc::default(), out: Arc::new(out), state }
+    }
+
+    /// Makes every complete review a game of the library.
+    pub fn keeping(self, library: Library) -> ReviewDesk {
+        ReviewDesk { library: Some(library), ..self }
     }
 
     /// Stops any other review. Moves that were added after the game's end are left out.
@@ -149,6 +159,9 @@ impl ReviewDesk {
         // The review blocks on an engine for minutes.
         std::thread::spawn(move || {
             let ended = desk.evaluate(&judge, &game, nodes, &stop);
+            if ended.is_ok() {
+                desk.keep(&stop);
+            }
             desk.note(&stop, |evaluated| {
                 evaluated.view.running = false;
                 evaluated.view.seconds_left = None;
@@ -179,12 +192,29 @@ impl ReviewDesk {
     }
 
     pub fn pgn(&self) -> Option<String> {
-        let latest = lock(&self.latest);
-        let Evaluated { game, evidence, view, .. } = latest.as_ref()?;
-        let review = GameReview::new(game, evidence, None);
-        let mut text = Vec::new();
-        annotated(&review, &title(view)).write(&mut text).ok()?;
-        Some(String::from_utf8_lossy(&text).into_owned())
+        lock(&self.latest).as_ref().and_then(reviewed_pgn)
+    }
+
+    /// Writes the review into the library unless it was stopped or replaced by another.
+    fn keep(&self, stop: &AtomicBool) {
+        let text = match &*lock(&self.latest) {
+            Some(evaluated) if !stop.load(Ordering::Relaxed) => reviewed_pgn(evaluated),
+            _ => None,
+        };
+        let Some((library, text)) = self.library.as_ref().zip(text) else { return };
+        let read = PgnFile::read(text.as_bytes()).and_then(|file| file.game(0));
+        let kept = read.map_err(|error| error.to_string()).and_then(|game| {
+            let date = game.source.tag("Date").unwrap_or_else(|| "????.??.??".to_owned());
+            let named =
+                |name: &str, side: &str| if name.is_empty() { side.to_owned() } else { name.to_owned() };
+            let [white, black] = [named(&game.names[0], "White"), named(&game.names[1], "Black")];
+            let name = library.free_name(&format!("{date} review of"), [&white, &black]);
+            let saved = SavedGame::of(&Session::loaded(game), Vec::new(), Instant::now());
+            library.write(&name, &saved).map_err(|error| error.to_string())
+        });
+        if let Err(error) = kept {
+            log::warn!("a review is not kept in the library: {error}");
+        }
     }
 
     /// The game, which has been reviewed, with what the review says of it. Its marks and evaluations replace others.
@@ -297,6 +327,13 @@ impl ReviewDesk {
     }
 }
 
+fn reviewed_pgn(Evaluated { game, evidence, view, .. }: &Evaluated) -> Option<String> {
+    let review = GameReview::new(game, evidence, None);
+    let mut text = Vec::new();
+    annotated(&review, &title(view)).write(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
 fn mistakes(game: &PgnGame, evidence: &[Evidence]) -> Arc<[Mistake]> {
     let review = GameReview::new(game, evidence, None);
     let player = |tag| game.tag(tag).filter(|name| name != "?").unwrap_or_else(|| tag.to_owned());
@@ -376,7 +413,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_game_is_reviewed_with_marks_better_lines_and_its_comments() {
-        let desk = ReviewDesk::new(Some(judge(SCRIPT)));
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(folder.path().join("games"));
+        let desk = ReviewDesk::new(Some(judge(SCRIPT))).keeping(library.clone());
         assert!(desk.begin(game("1. e4 *"), 1).is_err(), "too few nodes");
         desk.begin(game("[White \"A\"]\n\n1. f3 {odd} e5 2. g4 Qh4# 0-1"), 1000).unwrap();
         let view = wait_for(&desk, |view| view["running"] == false).await;
@@ -401,6 +440,10 @@ mod tests {
         assert_eq!(other.mistakes().unwrap().1.len(), 0, "the mistake was the engine's");
         let pgn = desk.pgn().unwrap();
         assert!(pgn.contains("{odd}") && pgn.contains("2. g4 $4") && pgn.contains("Annotator"), "{pgn}");
+        let [kept] = &library.list()[..] else { panic!("the review is a file of the library") };
+        assert!(kept.name.ends_with("review of A, Black") && !kept.unfinished, "{kept:?}");
+        let saved = library.read(&kept.name).unwrap();
+        assert!(saved.pgn().unwrap().contains("2. g4 $4"), "{saved:?}");
         assert!(String::from_utf8(desk.page().unwrap()).unwrap().contains("<html"));
         let other = game("1. f3 $1 {odd [%eval 3.0]} e5 2. g4 Qh4# {White is mated.} 0-1");
         let kept = desk.annotate(other).unwrap();
