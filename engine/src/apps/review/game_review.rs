@@ -1,21 +1,21 @@
 use std::time::Duration;
 
 use shakmaty::san::SanPlus;
-use shakmaty::{Chess, Color, Move, Position, Role};
+use shakmaty::{Chess, Color, Move, Position};
 
 use super::clocks::times_spent;
 use super::evidence::Evidence;
+use super::explanation::{Error, Explanation};
 use super::judgement::{Class, Mark, MateChange, PositionValue, game_accuracy, move_accuracy};
 use super::level::Level;
 use super::material::Phase;
-use super::reasons::{Motif, reason, words};
 use super::verdict::Verdicts;
 use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
 /// In plies.
-const LINE_LENGTH: usize = 10;
+pub const LINE_LENGTH: usize = 10;
 
 #[derive(Clone, Debug)]
 pub struct ReviewedMove {
@@ -37,13 +37,10 @@ pub struct ReviewedMove {
     /// Empty if the best move was played.
     pub best: Vec<Move>,
     pub best_san: Vec<String>,
-    /// Why an error fails: what the answer proves on the board, and its line.
-    pub refutation: Option<String>,
-    /// Of the refutation.
-    pub motif: Option<Motif>,
-    /// What the better move of an error without refutation would have won, with its line.
-    pub missed: Option<String>,
-    pub missed_motif: Option<Motif>,
+    /// Of an error; `None` if nothing is proven.
+    pub reason: Option<Explanation>,
+    /// The line that follows, with move numbers.
+    pub answer: String,
     /// 0 to 100.
     pub accuracy: f64,
     /// Before the move.
@@ -158,23 +155,20 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
         false => before.line.iter().copied().take(LINE_LENGTH).collect(),
     };
     let dots = mover.fold_wb(".", "...");
-    let is_error = judged.mark.is_some_and(Mark::is_error);
-    let mates = after.value.mate.is_some_and(|mate| mate.winner != mover);
-    let refutation = if is_error { refutation(position, m, &after.line, mates) } else { None };
-    let refutation = refutation.filter(|(motif, _)| explains(motif, judged.mark, &after.line, &best));
-    let wins = before.value.mate.is_some_and(|mate| mate.winner == mover);
-    let missed = match is_error && wanted && refutation.is_none() {
-        true => missed(position, verdicts.games[ply].last_move(), m, &before.line, wins),
-        false => None,
-    };
-    let (missed_motif, missed) = missed.unzip();
+    let mark = judged.mark.filter(|mark| wanted && mark.is_error());
+    let reason = mark.and_then(|mark| {
+        let last = verdicts.games[ply].last_move();
+        let mates = |side: Color, value: &PositionValue| value.mate.is_some_and(|mate| mate.winner == side);
+        let error = Error { position, last, m, mark, is_mated: mates(!mover, &after.value) };
+        error.explain(&after.line, &before.line, mates(mover, &before.value))
+    });
+    let mut next = position.clone();
+    next.play_unchecked(m);
+    let answer = numbered(&next, &sans(&next, after.line.get(..LINE_LENGTH).unwrap_or(&after.line)));
     let (before, after) = (before.value, after.value);
-    let (motif, refutation) = refutation.filter(|_| wanted).unzip();
     Some(ReviewedMove {
-        refutation,
-        motif,
-        missed,
-        missed_motif,
+        reason,
+        answer,
         ply,
         position: position.clone(),
         last_move: verdicts.games[ply].last_move(),
@@ -195,53 +189,6 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
         phase: Phase::Opening,
         spent: None,
     })
-}
-
-fn refutation(position: &Chess, m: Move, line: &[Move], mates: bool) -> Option<(Motif, String)> {
-    let mut after = position.clone();
-    after.play_unchecked(m);
-    reason_in_words(&after, Some(m), line, mates)
-}
-
-/// Of the best line, whose first move is not the one played. A man that was taken otherwise is not missed.
-fn missed(
-    position: &Chess,
-    last: Option<Move>,
-    played: Move,
-    line: &[Move],
-    wins: bool,
-) -> Option<(Motif, String)> {
-    reason_in_words(position, last, line, wins).filter(|(motif, _)| {
-        let is_taken = matches!(motif, Motif::Hanging { .. } | Motif::Takes { .. });
-        !(is_taken && line[0].to() == played.to())
-    })
-}
-
-/// As in `Nc2+ forks the king and the rook on a1: 8... Nc2+ 9. Kd1 Nxa1`.
-fn reason_in_words(
-    position: &Chess,
-    last: Option<Move>,
-    line: &[Move],
-    mates: bool,
-) -> Option<(Motif, String)> {
-    let (motif, plies) = reason(position, last, line, mates)?;
-    let sans = sans(position, &line[..plies]);
-    let text = format!("{} {}: {}", sans[0], words(&motif), numbered(position, &sans));
-    Some((motif, text))
-}
-
-/// Whether the motif may be why the error is one: what the best move allows as well is no reason, nor does a pawn make a
-/// blunder.
-fn explains(motif: &Motif, mark: Option<Mark>, answer: &[Move], best: &[Move]) -> bool {
-    let is_answer_to_best = best.get(1) == answer.first();
-    match motif {
-        Motif::Mate { .. } | Motif::Promotion { .. } | Motif::Fork { .. } => true,
-        _ if is_answer_to_best => false,
-        Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } => {
-            *taken != Role::Pawn || mark != Some(Mark::Blunder)
-        }
-        _ => true,
-    }
 }
 
 /// From the start, with their history.

@@ -10,6 +10,8 @@ mod material;
 pub mod judgement;
 mod level;
 mod reasons;
+mod positional;
+mod explanation;
 mod verdict;
 mod game_review;
 mod verify;

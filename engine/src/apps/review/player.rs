@@ -142,11 +142,10 @@ impl PlayerReport {
                 }
                 groups.into_iter().for_each(|group| group.add(played));
                 if played.mark.is_some_and(Mark::is_error) {
-                    let (kinds, motif) = match &played.missed_motif {
-                        Some(motif) => (&mut missed, Some(motif)),
-                        None => (&mut errors, played.motif.as_ref()),
-                    };
-                    *kinds.entry(motif.map_or("nothing proven", |motif| motif.kind())).or_default() += 1;
+                    let is_missed = played.reason.as_ref().is_some_and(|reason| reason.is_missed);
+                    let kinds = if is_missed { &mut missed } else { &mut errors };
+                    let kind = played.reason.as_ref().map_or("nothing proven", |reason| reason.kind);
+                    *kinds.entry(kind).or_default() += 1;
                 }
                 if played.before.mate.is_some_and(|mate| mate.winner == *side) {
                     report.mates.had += 1;

@@ -6,7 +6,7 @@ use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square};
 use super::material::{balance, settled, value_of};
 
 /// Least gain of a line that has a reason, in centipawns.
-const GAIN: i32 = 100;
+pub const GAIN: i32 = 100;
 /// A promotion after more plies has other causes.
 const PROMOTION_PLIES: usize = 8;
 
@@ -120,7 +120,7 @@ pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool)
 }
 
 /// What the side to move wins by captures on one square, the least valuable piece first; at least 0, in centipawns.
-fn exchange(position: &Chess, on: Square) -> i32 {
+pub fn exchange(position: &Chess, on: Square) -> i32 {
     let captures = position.capture_moves().into_iter().filter(|m| m.to() == on);
     let cost = |m: &Move| if m.role() == Role::King { i32::MAX } else { value_of(m.role()) };
     let Some(m) = captures.min_by_key(cost) else { return 0 };
@@ -134,7 +134,8 @@ fn won_by(m: &Move, after: &Chess) -> i32 {
     m.capture().map_or(0, value_of) - exchange(after, m.to())
 }
 
-fn positions(position: &Chess, line: &[Move]) -> Vec<Chess> {
+/// Before the line, and after each of its moves.
+pub fn positions(position: &Chess, line: &[Move]) -> Vec<Chess> {
     let mut boards = vec![position.clone()];
     for m in line {
         let mut next = boards[boards.len() - 1].clone();

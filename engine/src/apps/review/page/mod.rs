@@ -202,11 +202,13 @@ fn write_moment(
         value(played, true),
         value(played, false),
     )?;
-    if let Some(refutation) = &played.refutation {
-        writeln!(out, "<p>{}</p>", Escaped(refutation))?;
+    if let Some(reason) = &played.reason {
+        let missed = if reason.is_missed { "Missed: " } else { "" };
+        writeln!(out, "<p>{missed}{}</p>", Escaped(&reason.text))?;
     }
-    if let Some(missed) = &played.missed {
-        writeln!(out, "<p>Missed: {}</p>", Escaped(missed))?;
+    let has_answer = mark.is_error() && !played.answer.is_empty();
+    if has_answer && played.reason.as_ref().is_none_or(|reason| reason.is_missed) {
+        writeln!(out, "<p class=\"faint\">Answer: {}</p>", Escaped(&played.answer))?;
     }
     if better.is_some() {
         let line = numbered(&played.position, &played.best_san);
@@ -408,6 +410,7 @@ mod tests {
         for outside in ["src=", "url(", "@import", "<link", "onload", "javascript:"] {
             assert!(!page.contains(outside), "{outside}");
         }
+        assert!(page.contains("Answer: 2... e4") && page.contains("Better: 2. a3"), "nothing is proven");
         assert!(page.contains("thought for 0:12") && page.contains("Barnes Opening: Fool's Mate"));
         assert!(page.contains("href=\"#game-1-ply-3\"") && page.contains("id=\"game-1-ply-3\""));
         let reviews = [review.clone(), review];
