@@ -2,9 +2,10 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
+use engine::base::words::counted;
 use serde_json::{Value, json};
 
 use crate::config::Sprt;
@@ -39,8 +40,16 @@ pub struct RateArgs {
     json: bool,
 }
 
-/// A larger error means that no games connect the player with the others.
-const UNCONNECTED: f64 = 10_000.0;
+/// More are counted.
+const NAMES_LISTED: usize = 10;
+
+/// As in `A, B and 3 others`.
+fn some_of(names: &[&str]) -> String {
+    match names.len().saturating_sub(NAMES_LISTED) {
+        0 => names.join(", "),
+        others => format!("{} and {}", names[..NAMES_LISTED].join(", "), counted(others, "other")),
+    }
+}
 
 #[derive(Clone, Debug, PartialEq)]
 struct Anchor {
@@ -86,20 +95,19 @@ impl RateArgs {
         }
         let tournament = Tournament::new(&files);
         ensure!(!tournament.meetings.is_empty(), "there is no finished game in these files");
-        let index = |name: &str| match tournament.players.iter().position(|player| player.name == name) {
-            Some(index) => Ok(index),
-            None => {
-                let names: Vec<&str> = tournament.players.iter().map(|player| player.name.as_str()).collect();
-                bail!("there is no game of {name}: the players are {}", names.join(", "))
-            }
+        let index = |name: &str| {
+            let names: Vec<&str> = tournament.players.iter().map(|player| player.name.as_str()).collect();
+            let same = names.iter().position(|known| *known == name);
+            same.or_else(|| names.iter().position(|known| known.to_lowercase() == name.to_lowercase()))
+                .with_context(|| format!("there is no game of {name}: the players are {}", some_of(&names)))
         };
         let player = self.player.as_deref().map_or(Ok(0), index)?;
-        for (at, anchor) in self.anchor.iter().enumerate() {
-            index(&anchor.name)?;
-            let is_new = self.anchor[..at].iter().all(|other| other.name != anchor.name);
-            ensure!(is_new, "--anchor gives {} two ratings", anchor.name);
+        let mut anchors: Vec<(&str, f64)> = Vec::new();
+        for anchor in &self.anchor {
+            let name = tournament.players[index(&anchor.name)?].name.as_str();
+            ensure!(anchors.iter().all(|(other, _)| *other != name), "--anchor gives {name} two ratings");
+            anchors.push((name, anchor.elo));
         }
-        let anchors: Vec<(&str, f64)> = self.anchor.iter().map(|a| (a.name.as_str(), a.elo)).collect();
         let mut ratings = rate(&tournament.meetings, &anchors);
         // Players without a finished game have no rating.
         let place = |rating: &Rating| tournament.players.iter().position(|player| player.name == rating.name);
@@ -143,7 +151,7 @@ impl RateArgs {
             let elo = match (scale, rating(player)) {
                 (false, _) => results.estimate().to_string(),
                 (true, Some(Rating { elo, error, .. })) if *error == 0.0 => format!("{elo:.0}"),
-                (true, Some(Rating { elo, error, .. })) if *error < UNCONNECTED => {
+                (true, Some(Rating { elo, error, .. })) if error.is_finite() => {
                     format!("{elo:.0} ± {error:.0}")
                 }
                 (true, _) => "unknown".into(),
@@ -163,14 +171,14 @@ impl RateArgs {
             anchors if !anchors.is_empty() => {
                 format!("Elo by Bradley and Terry's model, {anchors}; ± is 95 %.")
             }
-            _ if scale => "Elo by Bradley and Terry's model, the mean is 0; ± is 95 %.".into(),
+            _ if scale => "Elo by Bradley and Terry's model, the mean of those rated is 0; ± is 95 %.".into(),
             _ => "Elo is the difference from the opponent; ± is 95 %.".into(),
         });
         let unconnected = rated.tournament.unconnected();
         if scale && !unconnected.is_empty() {
             line(format!(
                 "{} never met {}, not even through others: their ratings cannot be compared.",
-                unconnected.join(", "),
+                some_of(&unconnected),
                 players[0].name
             ));
         }

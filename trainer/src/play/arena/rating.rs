@@ -1,3 +1,6 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use engine::apps::matches::{MatchResults, SIGMAS};
@@ -6,8 +9,6 @@ use engine::apps::matches::{MatchResults, SIGMAS};
 const LOGIT: f64 = std::f64::consts::LN_10 / 400.0;
 /// Virtual draws per pair of players that met, so that an all-winning player's rating is finite.
 const PRIOR: f64 = 0.5;
-/// A small curvature that fixes players unconnected to the anchor.
-const RIDGE: f64 = 1e-6;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadToHead {
@@ -38,97 +39,135 @@ impl HeadToHead {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
     pub name: String,
-    /// On the anchors' scale, or relative to the mean of all players.
+    /// On the anchors' scale, or relative to the mean of the players connected with the first.
     pub elo: f64,
-    /// Half width of the 95 % interval; 0 for an anchor.
+    /// Half width of the 95 % interval; 0 for an anchor, infinite without a connection.
     pub error: f64,
     pub games: f64,
 }
 
 /// Maximum likelihood (Bradley and Terry 1952, a draw is half a win) by Newton's method. `anchors` have a fixed Elo;
-/// without anchors the mean is 0.
+/// without anchors the mean of those whom games connect with the first player is 0.
 ///
 /// Errors come from the observed variance of pairs and games (sandwich estimator H⁻¹ G H⁻¹ with curvature H and squared
-/// residuals G), so draws and balanced pairs make errors smaller. A player unconnected to the anchors gets a rating
-/// near 0 and a very large error.
+/// residuals G), so draws and balanced pairs make errors smaller. Players whom no games connect to an anchor, or to the
+/// first player, are rated among themselves, with an infinite error.
 pub fn rate(meetings: &[HeadToHead], anchors: &[(&str, f64)]) -> Vec<Rating> {
-    let mut names: Vec<&str> = anchors.iter().map(|(name, _)| *name).collect();
-    for name in meetings.iter().flat_map(|meeting| [meeting.first.as_str(), meeting.second.as_str()]) {
-        if !names.contains(&name) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut index: HashMap<&str, usize> = HashMap::new();
+    let met = meetings.iter().flat_map(|meeting| [meeting.first.as_str(), meeting.second.as_str()]);
+    for name in anchors.iter().map(|(name, _)| *name).chain(met) {
+        index.entry(name).or_insert_with(|| {
             names.push(name);
+            names.len() - 1
+        });
+    }
+    let mut ratings: Vec<Rating> = names
+        .iter()
+        .map(|name| Rating { name: (*name).to_owned(), elo: 0.0, error: 0.0, games: 0.0 })
+        .collect();
+    for (player, (_, elo)) in anchors.iter().enumerate() {
+        ratings[player].elo = *elo;
+    }
+    for meeting in meetings {
+        for name in [&meeting.first, &meeting.second] {
+            ratings[index[name.as_str()]].games += meeting.games;
         }
     }
-    if names.is_empty() {
-        return Vec::new();
+    let sides =
+        meetings.iter().map(|meeting| [index[meeting.first.as_str()], index[meeting.second.as_str()]]);
+    let sides: Vec<[usize; 2]> = sides.collect();
+    let group_of = groups(names.len(), &sides);
+    let mut by_group: BTreeMap<usize, Vec<(&HeadToHead, [usize; 2])>> = BTreeMap::new();
+    for (meeting, sides) in meetings.iter().zip(&sides) {
+        by_group.entry(group_of[sides[0]]).or_default().push((meeting, *sides));
     }
-    let index = |name: &str| names.iter().position(|other| *other == name).expect("collected above");
-    let sides: Vec<(usize, usize)> =
-        meetings.iter().map(|meeting| (index(&meeting.first), index(&meeting.second))).collect();
-    // The first `fixed` players are the anchors, or one reference player at 0. The other `n` are free.
-    let fixed = anchors.len().max(1);
-    let n = names.len() - fixed;
-    let mut strength = vec![0.0f64; names.len()];
-    strength.iter_mut().zip(anchors).for_each(|(strength, (_, elo))| *strength = elo * LOGIT);
-    let mean = strength[..fixed].iter().sum::<f64>() / fixed as f64;
-    strength[fixed..].fill(mean);
-    let expected = |strength: &[f64], (a, b): (usize, usize)| 1.0 / (1.0 + (strength[b] - strength[a]).exp());
-    let mut inverse = vec![vec![0.0; n]; n];
+    for group in by_group.into_values() {
+        rate_group(&group, anchors.len(), &mut ratings);
+    }
+    ratings
+}
+
+/// The smallest number of a player whom games connect with each of `players`, directly or through others.
+pub fn groups(players: usize, sides: &[[usize; 2]]) -> Vec<usize> {
+    let mut parent: Vec<usize> = (0..players).collect();
+    let root = |parent: &mut Vec<usize>, mut player: usize| {
+        while parent[player] != player {
+            parent[player] = parent[parent[player]];
+            player = parent[player];
+        }
+        player
+    };
+    for side in sides {
+        let [one, other] = side.map(|player| root(&mut parent, player));
+        parent[one.max(other)] = one.min(other);
+    }
+    (0..players).map(|player| root(&mut parent, player)).collect()
+}
+
+/// Of players who are all connected. The first `anchors` of `ratings` have their Elo.
+fn rate_group(meetings: &[(&HeadToHead, [usize; 2])], anchors: usize, ratings: &mut [Rating]) {
+    let players: BTreeSet<usize> = meetings.iter().flat_map(|(_, sides)| *sides).collect();
+    let is_anchored = players.first().is_some_and(|player| *player < anchors);
+    // Anchors come first; without one, the first player stands at 0 until all are centred.
+    let players: Vec<usize> = players.into_iter().collect();
+    let fixed = players.iter().filter(|player| **player < anchors).count().max(1);
+    let n = players.len() - fixed;
+    if n == 0 {
+        return;
+    }
+    let place: HashMap<usize, usize> = players.iter().copied().zip(0..).collect();
+    let sides: Vec<[usize; 2]> = meetings.iter().map(|(_, sides)| sides.map(|side| place[&side])).collect();
+    let mut strength = DVector::from_iterator(players.len(), players.iter().map(|p| ratings[*p].elo * LOGIT));
+    let mean = strength.rows(0, fixed).mean();
+    strength.rows_mut(fixed, n).fill(mean);
+    let expected =
+        |strength: &DVector<f64>, [a, b]: [usize; 2]| 1.0 / (1.0 + (strength[b] - strength[a]).exp());
+    let mut last = None;
     for _ in 0..50 {
-        let mut gradient = vec![0.0; names.len()];
+        let mut gradient = DVector::zeros(players.len());
         let mut curvature = Vec::with_capacity(meetings.len());
-        for (meeting, (a, b)) in meetings.iter().zip(&sides) {
+        for ((meeting, _), sides) in meetings.iter().zip(&sides) {
             let (games, points) = (meeting.games + PRIOR, meeting.points + PRIOR / 2.0);
-            let expected = expected(&strength, (*a, *b));
-            gradient[*a] += points - games * expected;
-            gradient[*b] -= points - games * expected;
+            let expected = expected(&strength, *sides);
+            gradient[sides[0]] += points - games * expected;
+            gradient[sides[1]] -= points - games * expected;
             curvature.push(games * expected * (1.0 - expected));
         }
-        inverse = invert(differences(&sides, &curvature, fixed, n));
-        let mut greatest: f64 = 0.0;
-        for i in 0..n {
-            let step: f64 = (0..n).map(|j| inverse[i][j] * gradient[j + fixed]).sum();
-            let step = step.clamp(-2.0, 2.0);
-            strength[i + fixed] += step;
-            greatest = greatest.max(step.abs());
-        }
-        if greatest < 1e-9 {
+        let cholesky = differences(&sides, &curvature, fixed, n).cholesky();
+        let cholesky = cholesky.expect("connected players have a positive definite curvature");
+        let step = cholesky.solve(&gradient.rows(fixed, n).into_owned()).map(|step| step.clamp(-2.0, 2.0));
+        let mut free = strength.rows_mut(fixed, n);
+        free += &step;
+        last = Some(cholesky);
+        if step.amax() < 1e-9 {
             break;
         }
     }
-    let variances: Vec<f64> = meetings
-        .iter()
-        .zip(&sides)
-        .map(|(meeting, sides)| meeting.variance(expected(&strength, *sides)))
-        .collect();
-    let residuals = differences(&sides, &variances, fixed, n);
-    let mut covariance = vec![vec![0.0; names.len()]; names.len()];
-    for (i, row) in product(&product(&inverse, &residuals), &inverse).into_iter().enumerate() {
-        covariance[i + fixed][fixed..].copy_from_slice(&row);
-    }
-    if anchors.is_empty() {
+    let inverse = last.expect("there was a step").inverse();
+    let variances = meetings.iter().zip(&sides);
+    let variances = variances.map(|((meeting, _), sides)| meeting.variance(expected(&strength, *sides)));
+    let residuals = differences(&sides, &variances.collect::<Vec<_>>(), fixed, n);
+    let mut covariance = DMatrix::zeros(players.len(), players.len());
+    covariance.view_mut((fixed, fixed), (n, n)).copy_from(&(&inverse * residuals * &inverse));
+    if !is_anchored {
         centre(&mut strength, &mut covariance);
     }
-    let games = |name: &str| {
-        let own = meetings.iter().filter(|meeting| meeting.first == name || meeting.second == name);
-        own.map(|meeting| meeting.games).sum()
-    };
-    let rating = |(i, name): (usize, &&str)| Rating {
-        name: (*name).to_owned(),
-        elo: anchors.get(i).map_or(strength[i] / LOGIT, |(_, elo)| *elo),
-        error: SIGMAS * covariance[i][i].max(0.0).sqrt() / LOGIT,
-        games: games(name),
-    };
-    names.iter().enumerate().map(rating).collect()
+    let is_known = is_anchored || (anchors == 0 && players[0] == 0);
+    for (place, player) in players.into_iter().enumerate().filter(|(_, player)| *player >= anchors) {
+        ratings[player].elo = strength[place] / LOGIT;
+        let error = SIGMAS * covariance[(place, place)].max(0.0).sqrt() / LOGIT;
+        ratings[player].error = if is_known { error } else { f64::INFINITY };
+    }
 }
 
-/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b, plus a small ridge, without the first `fixed` rows and columns.
-fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize) -> Vec<Vec<f64>> {
-    let mut sum = vec![vec![0.0; n]; n];
-    (0..n).for_each(|i| sum[i][i] = RIDGE);
-    for ((a, b), weight) in sides.iter().zip(weights) {
+/// Σ w (eₐ − e_b)(eₐ − e_b)ᵀ over meetings of a and b, without the first `fixed` rows and columns.
+fn differences(sides: &[[usize; 2]], weights: &[f64], fixed: usize, n: usize) -> DMatrix<f64> {
+    let mut sum = DMatrix::zeros(n, n);
+    for ([a, b], weight) in sides.iter().zip(weights) {
         for (i, j, sign) in [(*a, *a, 1.0), (*b, *b, 1.0), (*a, *b, -1.0), (*b, *a, -1.0)] {
             if i >= fixed && j >= fixed {
-                sum[i - fixed][j - fixed] += sign * weight;
+                sum[(i - fixed, j - fixed)] += sign * weight;
             }
         }
     }
@@ -136,43 +175,15 @@ fn differences(sides: &[(usize, usize)], weights: &[f64], fixed: usize, n: usize
 }
 
 /// Shifts the mean strength to 0, and the covariances accordingly.
-fn centre(strength: &mut [f64], covariance: &mut [Vec<f64>]) {
-    let n = strength.len() as f64;
-    let mean = strength.iter().sum::<f64>() / n;
-    strength.iter_mut().for_each(|x| *x -= mean);
-    let rows: Vec<f64> = covariance.iter().map(|row| row.iter().sum::<f64>() / n).collect();
-    let all = rows.iter().sum::<f64>() / n;
-    for (row, own) in covariance.iter_mut().zip(&rows) {
-        row.iter_mut().zip(&rows).for_each(|(x, other)| *x += all - own - other);
-    }
-}
-
-fn product(left: &[Vec<f64>], right: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let columns = right.first().map_or(0, Vec::len);
-    let cell =
-        |row: &[f64], column: usize| row.iter().zip(right).map(|(x, other)| x * other[column]).sum::<f64>();
-    left.iter().map(|row| (0..columns).map(|column| cell(row, column)).collect()).collect()
-}
-
-/// Gauss-Jordan elimination; the matrix must be positive definite.
-fn invert(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    let n = matrix.len();
-    let mut inverse: Vec<Vec<f64>> =
-        (0..n).map(|i| (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect()).collect();
-    for column in 0..n {
-        let pivot = matrix[column][column];
-        for rows in [&mut matrix, &mut inverse] {
-            rows[column].iter_mut().for_each(|x| *x /= pivot);
-        }
-        for row in (0..n).filter(|row| *row != column) {
-            let factor = matrix[row][column];
-            for rows in [&mut matrix, &mut inverse] {
-                let above = rows[column].clone();
-                rows[row].iter_mut().zip(above).for_each(|(x, y)| *x -= factor * y);
-            }
+fn centre(strength: &mut DVector<f64>, covariance: &mut DMatrix<f64>) {
+    strength.add_scalar_mut(-strength.mean());
+    let rows = covariance.column_mean();
+    let all = rows.mean();
+    for (i, own) in rows.iter().enumerate() {
+        for (j, other) in rows.iter().enumerate() {
+            covariance[(i, j)] += all - own - other;
         }
     }
-    inverse
 }
 
 #[cfg(test)]
@@ -211,7 +222,7 @@ mod tests {
             rate(&[meeting("a", "random", 20.0, 20.0), meeting("x", "y", 10.0, 7.0)], &[("random", 0.0)]);
         let best = of(&ratings, "a");
         assert!(best.elo > 400.0 && best.elo < 1200.0 && best.error > 200.0, "{best:?}");
-        assert!(of(&ratings, "x").elo > of(&ratings, "y").elo);
+        assert!(of(&ratings, "x").elo > of(&ratings, "y").elo && of(&ratings, "x").error.is_infinite());
     }
 
     /// 100 wins, 200 draws, 100 losses: fitted score ½, curvature 400.5 · ¼ = 100.125, sum of squared residuals 200 · ¼
@@ -251,6 +262,16 @@ mod tests {
         let new = of(&ratings, "new");
         assert!((3108.0..3112.0).contains(&new.elo), "{ratings:?}");
         assert!(new.error < 5.1, "less than of either alone: {ratings:?}");
+    }
+
+    #[test]
+    fn strangers_do_not_move_the_mean() {
+        let pair = [meeting("a", "b", 4.0, 3.0)];
+        let with_strangers = [pair[0].clone(), meeting("x", "y", 10.0, 9.0), meeting("y", "z", 10.0, 9.0)];
+        let (alone, all) = (rate(&pair, &[]), rate(&with_strangers, &[]));
+        assert_eq!(of(&alone, "a"), of(&all, "a"));
+        assert!(["x", "y", "z"].iter().all(|name| of(&all, name).error.is_infinite()));
+        assert_eq!(groups(5, &[[3, 1], [4, 3], [0, 2]]), [0, 1, 0, 1, 1]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::pgn::PgnGame;
-use super::rating::HeadToHead;
+use super::rating::{HeadToHead, groups};
 use engine::apps::matches::MatchResults;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,21 +81,12 @@ impl Tournament {
 
     /// Players whom no games connect to the first player, directly or through others.
     pub fn unconnected(&self) -> Vec<&str> {
-        let mut connected: Vec<&str> =
-            self.players.first().map(|player| player.name.as_str()).into_iter().collect();
-        let mut index = 0;
-        while index < connected.len() {
-            for HeadToHead { first, second, .. } in &self.meetings {
-                for (one, other) in [(first, second), (second, first)] {
-                    if one == connected[index] && !connected.contains(&other.as_str()) {
-                        connected.push(other);
-                    }
-                }
-            }
-            index += 1;
-        }
         let names = self.players.iter().map(|player| player.name.as_str());
-        names.filter(|name| !connected.contains(name)).collect()
+        let index: HashMap<&str, usize> = names.clone().zip(0..).collect();
+        let side = |name: &String| index[name.as_str()];
+        let sides = self.meetings.iter().map(|meeting| [side(&meeting.first), side(&meeting.second)]);
+        let groups = groups(self.players.len(), &sides.collect::<Vec<_>>());
+        names.zip(groups).filter(|(_, group)| *group != 0).map(|(name, _)| name).collect()
     }
 }
 
