@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn ratings_are_offered_where_they_mean_something() {
-        let option = |name: &str, range| OptionSpec { name: name.into(), range };
+        let option = |name: &str, range| OptionSpec { name: name.into(), range, choices: Vec::new() };
         let both = [option("UCI_LimitStrength", None), option("UCI_Elo", Some((800, 1700)))];
         assert_eq!(elo_range(&both), Some((800, 1700)));
         assert_eq!(elo_range(&both[1..]), None);

@@ -25,6 +25,8 @@ pub struct OptionSpec {
     pub name: String,
     /// Of a `spin` option.
     pub range: Option<(i64, i64)>,
+    /// Of a `check` or `combo` option, what it can be.
+    pub choices: Vec<String>,
 }
 
 /// Statistics of a root move, for the side to move at the root.
@@ -67,8 +69,22 @@ fn option<'a>(words: impl Iterator<Item = &'a str>) -> Option<OptionSpec> {
         let index = rest.iter().position(|word| *word == key)?;
         rest.get(index + 1)?.parse().ok()
     };
-    (first == "name" && !names.is_empty())
-        .then(|| OptionSpec { name: names.join(" "), range: number("min").zip(number("max")) })
+    let choices = match rest.get(1) {
+        Some(&"check") => vec!["true".to_owned(), "false".to_owned()],
+        // A value may have several words.
+        Some(&"combo") => {
+            let parts = rest.split(|word| *word == "var").skip(1);
+            let of =
+                |part: &[&str]| part.split(|word| *word == "default").next().unwrap_or_default().join(" ");
+            parts.map(of).collect()
+        }
+        _ => Vec::new(),
+    };
+    (first == "name" && !names.is_empty()).then(|| OptionSpec {
+        name: names.join(" "),
+        range: number("min").zip(number("max")),
+        choices,
+    })
 }
 
 fn info_string(text: &str) -> EngineLine {

@@ -24,6 +24,9 @@ pub use line::{EngineLine, MoveNumbers, OptionSpec};
 use crate::chess::position::{Game, PositionError};
 use crate::search::Score;
 
+/// The longest wait for `uciok`; an engine may load its networks and tables before.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(15);
+
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An engine that searches more than this multiple of its node limit, and more than `LEAST_EXCESS_NODES`, ignores the
@@ -150,6 +153,8 @@ pub struct UciEngine {
     lines: Receiver<String>,
     timeout: Duration,
     greeting: Greeting,
+    /// The last `info string`, which may say why the engine ends.
+    said: Option<String>,
     multi_pv: usize,
     chess960: bool,
 }
@@ -173,10 +178,12 @@ impl UciEngine {
         let timeout = command.timeout;
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let greeting = Greeting { name: Some(name), ..Greeting::default() };
-        let (multi_pv, chess960) = (1, false);
-        let mut engine = UciEngine { program, child, input, lines, timeout, greeting, multi_pv, chess960 };
+        let (said, multi_pv, chess960) = (None, 1, false);
+        let mut engine =
+            UciEngine { program, child, input, lines, timeout, greeting, said, multi_pv, chess960 };
         engine.send("uci")?;
-        while !engine.hear_greeting(stop)? {}
+        let last = Instant::now() + timeout.min(GREETING_TIMEOUT);
+        while !engine.hear_greeting(last, stop)? {}
         for (name, value) in &command.options {
             engine.set_option(name, value)?;
         }
@@ -184,8 +191,21 @@ impl UciEngine {
         Ok(engine)
     }
 
-    fn hear_greeting(&mut self, stop: &AtomicBool) -> Result<bool, EngineError> {
-        let line = self.receive(self.timeout, stop)?;
+    fn hear_greeting(&mut self, last: Instant, stop: &AtomicBool) -> Result<bool, EngineError> {
+        let unfit = |engine: &UciEngine| {
+            EngineError::Unfit(
+                engine.program.clone(),
+                "did not answer \"uci\" by \"uciok\": is it a UCI engine?".to_owned(),
+            )
+        };
+        let left = last.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(unfit(self));
+        }
+        let line = match self.receive(left, stop) {
+            Err(EngineError::Failed(..)) if Instant::now() >= last => return Err(unfit(self)),
+            line => line?,
+        };
         Ok(self.greeting.hear(&line))
     }
 
@@ -321,7 +341,10 @@ impl UciEngine {
         let last = Instant::now() + EXIT_TIMEOUT;
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return self.failed(format!("ended ({status})")),
+                Ok(Some(status)) => {
+                    let said = self.said.as_ref().map_or(String::new(), |said| format!("; it said: {said}"));
+                    return self.failed(format!("ended ({status}){said}"));
+                }
                 Ok(None) if Instant::now() < last => thread::sleep(Duration::from_millis(1)),
                 _ => return self.failed("closed its output".to_owned()),
             }
@@ -335,7 +358,12 @@ impl UciEngine {
                 return Err(EngineError::Interrupted);
             }
             match self.lines.recv_timeout(POLL_INTERVAL) {
-                Ok(line) => return Ok(line),
+                Ok(line) => {
+                    if let Some(said) = line.strip_prefix("info string ") {
+                        self.said = Some(said.to_owned());
+                    }
+                    return Ok(line);
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.exited()),
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= last => {
                     return Err(self.failed(format!("did not answer for {} s", timeout.as_secs())));
