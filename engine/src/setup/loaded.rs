@@ -34,6 +34,8 @@ pub enum LoadError {
     Missing(PathBuf, Vec<PathBuf>),
     #[error("network {0}: it is a folder: name a file in it")]
     Folder(PathBuf),
+    #[error("network {0}: this is a pipe or a device: copy it into a file")]
+    NoFile(PathBuf),
     #[error(transparent)]
     Onnx(#[from] NetError),
     #[error("network {0}: {1}")]
@@ -58,6 +60,9 @@ fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
     }
     if weights.is_dir() {
         return Err(LoadError::Folder(weights.to_owned()));
+    }
+    if weights.exists() {
+        return Err(LoadError::NoFile(weights.to_owned()));
     }
     if weights.is_absolute() {
         return Err(missing(Vec::new()));

@@ -99,11 +99,14 @@ pub struct Explanation {
 
 pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ExplainError> {
     let mut game = Game::from_uci(config.fen.as_deref(), [])?;
-    for (text, ply) in config.moves.iter().filter(|text| !text.is_empty()).zip(1..) {
-        let m = read_move(&game, text).ok_or_else(|| ExplainError::Before(ply, text.clone()))?;
+    let words = config.moves.iter().map(|text| without_number(text)).filter(|text| !text.is_empty());
+    for (text, ply) in words.zip(1..) {
+        let m = read_move(&game, text).ok_or_else(|| ExplainError::Before(ply, text.to_owned()))?;
         game.play(m);
     }
-    let legal = |text: &String| read_move(&game, text).ok_or_else(|| ExplainError::Move(text.clone()));
+    let legal = |text: &String| {
+        read_move(&game, without_number(text)).ok_or_else(|| ExplainError::Move(text.clone()))
+    };
     let asked = config.asked.as_ref().map(legal).transpose()?;
     if game.legal_moves().is_empty() || value_of_end(&game).is_some() {
         return Err(ExplainError::Over);
@@ -117,6 +120,13 @@ pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write)
         write!(out, "{}", words::text(&game, &explanation))?;
     }
     Ok(())
+}
+
+/// `Nf3` of `2. Nf3` or `2.Nf3`, and nothing of `2.`.
+fn without_number(text: &str) -> &str {
+    let text = text.trim();
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    if rest.len() < text.len() && rest.starts_with('.') { rest.trim_start_matches('.').trim() } else { text }
 }
 
 pub fn explain(
@@ -196,6 +206,12 @@ fn explain_move(game: &Game, line: &JudgedLine, best: &JudgedLine, best_line: &S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn move_numbers_are_no_moves() {
+        let read = ["2. Nf3", "2.Nf3", "12...", "Nf3", "e2e4", "1-0", "0-0"].map(without_number);
+        assert_eq!(read, ["Nf3", "Nf3", "", "Nf3", "e2e4", "1-0", "0-0"]);
+    }
     use crate::apps::uci_client::Limit;
     use crate::nets::eval::Uniform;
     use crate::search::{Params, Pool};

@@ -5,7 +5,7 @@ use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::PlayError;
 use crate::base::files::{can_write_aside, write_aside};
-use crate::chess::pgn::{PgnGame, game_starts, read_games};
+use crate::chess::pgn::{PgnGame, game_starts, read_games, why_no_text};
 use crate::chess::position::{Game, Outcome};
 
 /// The Event tag, which `--resume` demands.
@@ -47,6 +47,9 @@ impl GameFile {
             Ok(_) => std::fs::read(path).map_err(failed)?,
             Err(error) => return Err(failed(error)),
         };
+        if let Some(why) = why_no_text(&before) {
+            return Err(failed(io::Error::other(why)));
+        }
         can_write_aside(path).map_err(failed)?;
         Ok(GameFile { path: path.to_owned(), before: separated(before) })
     }

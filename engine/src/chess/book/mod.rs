@@ -41,8 +41,13 @@ struct BookEntry {
 
 impl Book {
     pub fn open(path: &Path) -> Result<Book, BookError> {
-        let bytes = std::fs::read(path).map_err(|error| BookError::Read(path.to_owned(), error))?;
-        Book::from_bytes(bytes)
+        let failed = |error| BookError::Read(path.to_owned(), error);
+        let found = std::fs::metadata(path).map_err(failed)?;
+        // A pipe would be waited for, a device may have no end.
+        if !found.is_file() && !found.is_dir() {
+            return Err(failed(io::Error::other("this is a pipe or a device: copy it into a file")));
+        }
+        Book::from_bytes(std::fs::read(path).map_err(failed)?)
     }
 
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Book, BookError> {
