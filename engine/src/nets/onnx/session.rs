@@ -223,7 +223,8 @@ fn update(state: &mut Option<RecurrentState>, outputs: &SessionOutputs<'_>) -> R
 /// at 16 bits, unless a kernel is requested that takes three times as long.
 fn has_exact_int8_dot_product() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");
+    let levels = [is_x86_feature_detected!("avx512vnni"), is_x86_feature_detected!("avxvnni")];
     #[cfg(not(target_arch = "x86_64"))]
-    true
+    let levels = [true];
+    levels.contains(&true)
 }
