@@ -299,7 +299,7 @@ fn no_command_replaces_what_it_reads() {
     };
     let net = copy("net.int8.onnx", "philidor.int8.onnx");
     let config = folder.write("config.json", b"{\"model\": {\"family\": \"sparse\"}}");
-    let by = folder.path("by");
+    let by = folder.path("by.onnx");
     for (read, arguments) in [
         (&games, &["export-pgn", &games, "--out", &games][..]),
         (&net, &["heatmap", &net, "--move", "e2e4", "--out", &net]),
@@ -320,11 +320,21 @@ fn no_command_replaces_what_it_reads() {
         assert!(std::fs::read(read).expect("it is there") == before, "{arguments:?}");
     }
     let integers = std::path::Path::new(&by).with_extension("int8.onnx").display().to_string();
-    for weights in [&by, &integers, &folder.path("./by")] {
+    for weights in [&by, &integers, &folder.path("./by.onnx")] {
         let same = trainer(&["export", "--checkpoint", &config, "--out", &by, "--weights", weights]);
         let said = String::from_utf8_lossy(&same.stderr);
         assert!(said.contains("--weights would replace "), "{weights}: {said}");
     }
+    for (out, why) in [("by", "name a file that ends in .onnx"), ("by.int8.onnx", "name the fp32 file")] {
+        let refused = trainer(&["export", "--checkpoint", &net, "--out", &folder.path(out)]);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(why), "{out}");
+    }
+    let earlier = folder.write("earlier.h5", b"the games of a match");
+    for (out, why) in [(&earlier, "exists"), (&pgn, "name a .h5 file")] {
+        let refused = trainer(&["arena", "random", "random", "--games", "2", "--out", out]);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(why), "{out}");
+    }
+    assert_eq!(std::fs::read(&earlier).expect("it is there"), b"the games of a match");
     let file = trainer(&["import", &pgn, "--out", &pgn]);
     assert!(
         String::from_utf8_lossy(&file.stderr)

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::export_pgn::arena_source;
@@ -86,6 +86,12 @@ impl ArenaArgs {
         if let Some(path) = &self.out {
             let named = [&self.first, &self.second].into_iter().map(Path::new);
             check_output(path, named.chain(self.book.as_deref()))?;
+            let shown = path.display();
+            ensure!(
+                path.extension().is_some_and(|end| end == "h5"),
+                "--out {shown}: games/1 is HDF5, name a .h5 file"
+            );
+            ensure!(!path.exists(), "--out {shown} exists: name another file, or remove it first");
         }
         let [first, second] = [&self.first, &self.second].map(|name| Contender::named(name, self.visits));
         let (first, second) = (first?, second?);

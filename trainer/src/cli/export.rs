@@ -5,7 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args};
 
 use super::{sparse, torch};
-use crate::base::files::{check_output, make_folder_of};
+use crate::base::files::{check_output, file_name, make_folder_of};
 use crate::learn::sparse::SparseCheckpoint;
 
 /// Export a checkpoint as a network that the engine plays (ONNX)
@@ -74,6 +74,17 @@ impl ExportArgs {
             make_folder_of(out)?;
             check_output(out, read.clone())?;
         }
+        let name = file_name(&self.out);
+        let plain = name.strip_suffix(".onnx");
+        let shown = self.out.display();
+        ensure!(
+            plain.is_some_and(|plain| !plain.is_empty()),
+            "--out {shown}: name a file that ends in .onnx"
+        );
+        ensure!(
+            plain.is_none_or(|plain| !plain.ends_with(".int8")),
+            "--out {shown}: name the fp32 file, which does not end in .int8.onnx; that in 8 bits is made beside it"
+        );
         for out in [&self.out, &integers] {
             let is_replaced = self.weights.as_ref().is_some_and(|weights| place(weights) == place(out));
             ensure!(!is_replaced, "--weights would replace {}: name another file", out.display());

@@ -77,6 +77,13 @@ impl RlArgs {
         let mut config = settings.config()?;
         let (limits, complete) = if self.resume {
             let state = RunState::load(&self.run)?;
+            let earlier = layers::read(&self.run.join("config.json"))?;
+            let start = earlier["start"].as_str().unwrap_or_default();
+            ensure!(
+                start == config.start,
+                "start is {:?}, but the run began from {start:?}: begin another run with --run",
+                config.start
+            );
             let limits = asked.resumed(&self.run, state.totals.seconds)?;
             (limits, limits.complete(&self.run, state.iteration - 1))
         } else {

@@ -6,6 +6,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::json;
+
 /// The configuration files, lowest layer first. A resumed run's own `config.json` is the lowest, unless a preset
 /// replaces it; with a preset but no `config` nothing would change, which is an error.
 pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>> {
@@ -80,7 +82,7 @@ pub fn give_defaults(json: &mut Value) {
 
 pub fn read(path: &Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut json = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    let mut json = json::parse(&text).with_context(|| path.display().to_string())?;
     uncomment(&mut json);
     Ok(json)
 }

@@ -2,6 +2,7 @@
 
 pub mod layers;
 pub mod bounds;
+mod json;
 mod selection;
 pub mod model;
 mod run;

@@ -72,6 +72,16 @@ pub(super) fn check_source(name: &str, weight: f64, select: &Selection) -> Resul
     select.check().map_err(|why| anyhow!("source {name}: select: {why}"))
 }
 
+/// Metrics and lists of sources are by name.
+pub(super) fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    let mut known: Vec<&str> = Vec::new();
+    for name in names {
+        ensure!(!known.contains(&name), "two sources are called {name}");
+        known.push(name);
+    }
+    Ok(())
+}
+
 impl Selection {
     pub fn check(&self) -> Result<()> {
         let ranges = [
@@ -83,6 +93,10 @@ impl Selection {
             if from > to {
                 bail!("{first} is {from}, beyond {last}, {to}");
             }
+        }
+        for (key, date) in [("since", self.since), ("until", self.until)] {
+            let is_date = (1_000_000..=99_999_999).contains(&date);
+            ensure!(date == 0 || is_date, "{key} is {date}: a date is yyyymmdd, such as 20180101");
         }
         Ok(())
     }

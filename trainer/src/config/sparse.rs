@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
-use super::selection::check_source;
+use super::selection::{check_names, check_source};
 use super::{Selection, bounds, layers};
 
 const MAX_BLOCK: usize = 1 << 22;
@@ -348,6 +348,7 @@ impl SparseTrainConfig {
     /// Like [`SparseTrainConfig::check`], but without requiring sources.
     pub fn check_parts(&self) -> Result<()> {
         self.sources.iter().try_for_each(SparseSourceConfig::check)?;
+        check_names(self.sources.iter().map(|source| source.name.as_str()))?;
         self.self_play.iter().try_for_each(SparseSourceConfig::check_numbers)?;
         let taught = self.self_play.as_ref().is_some_and(|own| !own.teacher.is_empty());
         ensure!(!taught, "self_play has no teacher: its searches are its targets");

@@ -44,7 +44,9 @@ impl TryFrom<Map<String, Value>> for ModelConfig {
             Some("mlp") => read(keys).map(ModelConfig::Mlp),
             Some("linear") => read(keys).map(ModelConfig::Linear),
             Some("trm") => read(keys).map(ModelConfig::Trm),
-            _ => Err(format!("model.family is {family}, must be \"resnet\", \"mlp\", \"linear\" or \"trm\"")),
+            _ => Err(format!(
+                "model.family is {family}, must be \"sparse\", \"resnet\", \"mlp\", \"linear\" or \"trm\""
+            )),
         }
     }
 }

@@ -15,7 +15,7 @@ use super::bounds::{self, MAX_THREADS};
 use super::layers::place;
 use super::model::ModelConfig;
 use super::run::{EpochConfig, RunConfig, Schedule, VALUE_LAMBDA};
-use super::selection::check_source;
+use super::selection::{check_names, check_source};
 
 pub use parts::{EwcConfig, OptimiserKind, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
@@ -236,6 +236,7 @@ impl TrainConfig {
         for source in self.sources.iter().chain(&self.ewc.sources) {
             check_source(&source.name, source.weight, &source.select)?;
         }
+        check_names(self.sources.iter().map(|source| source.name.as_str()))?;
         Ok(())
     }
 
@@ -319,6 +320,14 @@ mod tests {
             (
                 r#"sources=[{"name": "a", "paths": [], "select": {"min_elo": 9, "max_elo": 8}}]"#,
                 "source a: select: min_elo is 9, beyond max_elo, 8",
+            ),
+            (
+                r#"sources=[{"name": "a", "paths": [], "select": {"since": 2018}}]"#,
+                "source a: select: since is 2018: a date is yyyymmdd, such as 20180101",
+            ),
+            (
+                r#"sources=[{"name": "a", "paths": []}, {"name": "a", "paths": ["x"]}]"#,
+                "two sources are called a",
             ),
         ] {
             let error = TrainConfig::parse("{}", &[text.to_owned()]).unwrap_err().to_string();

@@ -33,9 +33,20 @@ impl TrainProgress {
         if !self.step.is_multiple_of(every) && (self.trained || self.step >= every) {
             return None;
         }
+        Some(self.towards(config, every))
+    }
+
+    /// Returns the update at a run's end for the steps since the last one; none if there are none.
+    pub fn last_average_update(&self, config: &RunConfig, every: u64) -> Option<AverageUpdate> {
+        let steps = self.step % every;
+        let is_open = self.swa_steps == 0 && config.averages() && (self.trained || self.step >= every);
+        (is_open && steps > 0).then(|| self.towards(config, steps))
+    }
+
+    fn towards(&self, config: &RunConfig, steps: u64) -> AverageUpdate {
         let most = if self.trained { f64::INFINITY } else { 0.1 * self.samples as f64 };
-        let share = every as f64 * config.step_samples as f64 / config.average_samples.min(most);
-        Some(AverageUpdate::Towards(share.min(1.0)))
+        let share = steps as f64 * config.step_samples as f64 / config.average_samples.min(most);
+        AverageUpdate::Towards(share.min(1.0))
     }
 }
 
@@ -82,6 +93,16 @@ mod tests {
         assert_eq!(every(16 * 1000), Some(Towards(0.16)));
         assert_eq!([after(1, true, &config(), 16), after(15, true, &config(), 16)], [None; 2]);
         assert_eq!(after(16, true, &config(), 16), Some(Towards(0.16)));
+    }
+
+    #[test]
+    fn the_steps_since_the_last_update_count_at_the_end() {
+        let last = |step, trained| {
+            let progress = TrainProgress { step, samples: 10 * step, trained, ..TrainProgress::default() };
+            progress.last_average_update(&config(), 16)
+        };
+        assert_eq!([last(16, true), last(15, false), last(0, true)], [None; 3], "nothing is left out");
+        assert_eq!(last(1003, true), Some(Towards(0.11)), "eleven steps of ten samples of a thousand");
     }
 
     #[test]

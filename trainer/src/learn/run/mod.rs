@@ -113,7 +113,8 @@ pub struct Run<L> {
 }
 
 impl<L: Learner> Run<L> {
-    /// Continues from `progress` and writes `settings`, the whole configuration, to `config.json`.
+    /// Continues from `progress` and writes `settings`, the whole configuration, to `config.json`, unless nothing is left
+    /// to do.
     pub fn open(
         folder: RunFolder,
         settings: &impl Serialize,
@@ -121,8 +122,11 @@ impl<L: Learner> Run<L> {
         learner: L,
         progress: TrainProgress,
     ) -> Result<Run<L>> {
-        folder.write_config(settings)?;
-        Ok(Run { learner, progress, config, folder, streak: 0 })
+        let run = Run { learner, progress, config, folder, streak: 0 };
+        if run.complete().is_none() {
+            run.folder.write_config(settings)?;
+        }
+        Ok(run)
     }
 
     /// Returns the best checkpoint, or without validations the last.
@@ -136,7 +140,7 @@ impl<L: Learner> Run<L> {
         let minutes = self.config.minutes;
         match self.config.early_stop {
             _ if step == 0 || validated < step => None,
-            _ if samples >= self.config.samples => Some(Complete::Samples(self.config.samples)),
+            _ if samples >= self.config.samples => Some(Complete::Samples(samples)),
             _ if minutes > 0.0 && time_s >= 60.0 * minutes => Some(Complete::Minutes(minutes)),
             validations if validations > 0 && since_best >= validations => {
                 Some(Complete::EarlyStop(validations))
@@ -221,6 +225,9 @@ impl<L: Learner> Run<L> {
                 self.report(&mut reporter, lr)?;
             }
             if self.progress.validated < self.progress.step {
+                if let Some(update) = self.progress.last_average_update(&self.config, L::AVERAGE_EVERY) {
+                    self.learner.average(update);
+                }
                 self.validate(&mut reporter, feed, held_out)?;
             }
         }
