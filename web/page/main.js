@@ -2,6 +2,7 @@
 import { Philidor } from './philidor/index.js';
 import { Chessground } from './vendor/chessground.min.js';
 import { html, nothing, render } from './vendor/lit-html.js';
+import { chess960 } from './chess960.js';
 import { promotionDialog } from './promotion.js';
 
 const LEVELS = ['800', '1200', '1600', '2000', '2400'];
@@ -249,6 +250,7 @@ function draw() {
       <button type="button" aria-label="Last position" @click=${() => show()}>▶|</button>
       <button type="button" @click=${() => ground.toggleOrientation()}>Flip</button>
       <button type="button" @click=${() => begin('', null)}>New game</button>
+      <button type="button" @click=${() => begin(chess960(Math.floor(Math.random() * 960)), null)}>Chess960</button>
     </div>
     <div id="moves" role="group" aria-label="Moves">${movesOfGame()}</div>
     <form class="row" @submit=${setUp}>

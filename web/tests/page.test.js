@@ -6,7 +6,8 @@ import { extname } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { launch, openTab } from '../../studio/tests/browser/harness.js';
+import { chess960 } from '../page/chess960.js';
+import { accessible, launch, openTab } from '../../studio/tests/browser/harness.js';
 
 const PAGE = fileURLToPath(new URL('../../target/web/page', import.meta.url));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.wasm': 'application/wasm' };
@@ -91,4 +92,26 @@ test('a promotion is chosen, a mate ends the game, and a wrong FEN is told', asy
   await page.getByRole('button', { name: 'Set up' }).click();
   await page.locator('#status.wrong').waitFor();
   assert.equal(await moves().count(), 1, 'the game is kept');
+});
+
+test('Chess960 begins at one of its positions, and castles by the king onto its rook', async () => {
+  const [first, usual, last] = [0, 518, 959].map((number) => chess960(number).split('/')[0]);
+  assert.deepEqual([first, usual, last], ['bbqnnrkr', 'rnbqkbnr', 'rkrnnqbb']);
+  assert.equal(new Set(Array.from({ length: 960 }, (_, number) => chess960(number))).size, 960);
+  await page.getByRole('button', { name: 'Chess960' }).click();
+  const fen = page.getByLabel('FEN');
+  await page.waitForFunction(() => /^[bnrqk]{8}\/pppppppp\//.test(document.querySelector('[name=fen]').value));
+  await fen.fill('1k6/8/8/8/8/8/5P2/4K1R1 w G - 0 1');
+  await page.getByRole('button', { name: 'Set up' }).click();
+  // The position as the engine writes it.
+  await page.waitForFunction(() => document.querySelector('[name=fen]').value.endsWith(' w K - 0 1'));
+  await drag('e1', 'g1');
+  await moves().getByText('O-O').or(moves().first()).waitFor();
+  assert.equal((await moves().first().textContent()).trim(), 'O-O');
+  await page.waitForFunction(() => document.querySelector('[name=fen]').value.startsWith('1k6/8/8/8/8/8/5P2/5RK1 b'));
+});
+
+test('everybody can use the page', async () => {
+  await page.locator('#lines li').nth(1).waitFor();
+  await accessible(page);
 });
