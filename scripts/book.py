@@ -4,7 +4,8 @@
 Usage: scripts/book.py [--out FOLDER] [--check]
 
 Writes static files to target/book/html (or FOLDER), which any host can serve, and searches them for dead links. Needs
-mdBook: scripts/setup.sh book. --check only searches the sources, without mdBook. packaging/book has its settings and its table of contents.
+mdBook: scripts/setup.sh book. --check only searches the sources, without mdBook. packaging/book has the settings and the
+table of contents.
 
 Pages keep their places, so that relative links stay as they are. Files of the repository to which a page links come
 along; a link to a folder becomes plain text.
@@ -121,6 +122,8 @@ def main():
     if arguments.check:
         return
     out = arguments.out.resolve()
+    if out != (ROOT / "target/book/html").resolve() and out.exists() and any(out.iterdir()):
+        sys.exit(f"book: {out} is not empty, and mdBook would empty it: name a new folder")
     program = ROOT / ".deps/book/bin/mdbook"
     program = program if program.exists() else shutil.which("mdbook")
     if not program:

@@ -73,8 +73,23 @@ impl Library {
         let plain = |text: &str| -> String {
             text.chars().filter(|c| c.is_alphanumeric() || " -'()".contains(*c)).take(25).collect()
         };
-        let date = date.replace('.', "-").replace('?', "_");
-        let first = format!("{date} {}, {}", plain(white).trim(), plain(black).trim());
+        // Some write dates with slashes, which no name can have.
+        let date: String = date
+            .chars()
+            .map(|c| if c == '?' { '_' } else { c })
+            .map(|c| {
+                if c.is_alphanumeric() || c == '_' {
+                    c
+                } else if c == ' ' {
+                    ' '
+                } else {
+                    '-'
+                }
+            })
+            .take(20)
+            .collect();
+        let date = date.trim();
+        let first = format!("{date} {}, {}", plain(white).trim(), plain(black).trim()).trim().to_owned();
         let mut taken = self.taken();
         let is_free = |name: &String| {
             let paths = [self.path(name), self.deleted(name)];
@@ -207,6 +222,19 @@ mod tests {
         assert_eq!(third, "2026-11-27 You, AB C 4", "the second comes back by undo");
         library.restore("Mine").unwrap();
         assert_eq!(library.read("Mine").unwrap().session().unwrap().game().ply(), 3);
+    }
+
+    #[test]
+    fn every_date_makes_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(folder.path().to_owned());
+        let name = |date: &str| library.free_name(date, ["A".repeat(90).as_str(), "B".repeat(90).as_str()]);
+        for date in ["2026/11/28 review of", "28:11 <2026>", "", "..", &"9".repeat(300)] {
+            assert!(library.path(&name(date)).is_ok(), "{date}");
+        }
+        assert!(
+            library.free_name("2026/11/28 review of", ["A", "B"]).starts_with("2026-11-28 review of A, B")
+        );
     }
 
     #[test]

@@ -214,6 +214,9 @@ impl ReviewDesk {
         });
         if let Err(error) = kept {
             log::warn!("a review is not kept in the library: {error}");
+            if let Some(evaluated) = &mut *lock(&self.latest) {
+                evaluated.view.notice = Some(format!("The review is not kept in the library: {error}"));
+            }
         }
     }
 

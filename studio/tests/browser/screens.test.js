@@ -10,7 +10,7 @@ let server;
 let page;
 const folder = mkdtempSync(join(tmpdir(), 'philidor-screens-'));
 
-/** A puzzle with two moves to find, and one with a mate. */
+/** A puzzle: mate on the back rank. */
 const PUZZLES = 'PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags\n'
   + '00001,6k1/5ppp/8/8/8/8/r4PPP/1R4K1 b - - 0 1,a2a6 b1b8,900,80,90,100,mateIn1 backRankMate short,,\n';
 

@@ -26,7 +26,8 @@ pub struct RateArgs {
     /// Files of games (PGN; plain, .gz, .zst, .bz2), or - for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Fix this player's rating, and rate the others on its scale; can be repeated [default: the mean of all is 0]
+    /// Fix this player's rating, and rate the others on its scale; can be repeated [default: the mean of those connected with
+    /// the first player is 0]
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<Anchor>,
     /// The player whose results against all others are shown in pairs and tested [default: White in the first game]
@@ -63,7 +64,8 @@ impl FromStr for Anchor {
     fn from_str(text: &str) -> Result<Anchor> {
         let (name, elo) = text.rsplit_once('=').context("expected NAME=ELO")?;
         let elo: f64 = elo.trim().parse().with_context(|| format!("\"{elo}\" is no number"))?;
-        ensure!(elo.is_finite(), "the rating must be finite");
+        // Beyond, an expected score is 1 in floating point.
+        ensure!(elo.abs() <= 5000.0, "the rating must be -5000 to 5000");
         Ok(Anchor { name: name.trim().to_owned(), elo })
     }
 }
@@ -171,7 +173,9 @@ impl RateArgs {
             anchors if !anchors.is_empty() => {
                 format!("Elo by Bradley and Terry's model, {anchors}; ± is 95 %.")
             }
-            _ if scale => "Elo by Bradley and Terry's model, the mean of those rated is 0; ± is 95 %.".into(),
+            _ if scale => {
+                "Elo by Bradley and Terry's model, the mean of those connected is 0; ± is 95 %.".into()
+            }
             _ => "Elo is the difference from the opponent; ± is 95 %.".into(),
         });
         let unconnected = rated.tournament.unconnected();
@@ -217,7 +221,11 @@ impl RateArgs {
             json["name"] = json!(player.name);
             json["unfinished"] = json!(player.unfinished);
             json["forfeits"] = json!(player.forfeits);
-            json["rating"] = json!(rating.map(|rating| json!({ "elo": rating.elo, "error": rating.error })));
+            json["rating"] = json!(
+                rating
+                    .filter(|rating| rating.error.is_finite())
+                    .map(|rating| json!({ "elo": rating.elo, "error": rating.error }))
+            );
             json
         };
         let meetings = rated.tournament.meetings.iter().map(|meeting| {

@@ -79,8 +79,9 @@ impl RlArgs {
             let state = RunState::load(&self.run)?;
             let earlier = layers::read(&self.run.join("config.json"))?;
             let start = earlier["start"].as_str().unwrap_or_default();
+            // A preset replaces the run's configuration, and its start may be another.
             ensure!(
-                start == config.start,
+                self.preset.is_some() || start == config.start,
                 "start is {:?}, but the run began from {start:?}: begin another run with --run",
                 config.start
             );

@@ -95,7 +95,9 @@ impl Selection {
             }
         }
         for (key, date) in [("since", self.since), ("until", self.until)] {
-            let is_date = (1_000_000..=99_999_999).contains(&date);
+            let (month, day) = (date / 100 % 100, date % 100);
+            let is_open = date == 99_999_999;
+            let is_date = is_open || date >= 10_000_000 && month <= 12 && day <= 31;
             ensure!(date == 0 || is_date, "{key} is {date}: a date is yyyymmdd, such as 20180101");
         }
         Ok(())

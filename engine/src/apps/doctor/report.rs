@@ -83,9 +83,8 @@ fn write_all(diagnosis: &Diagnosis, out: &mut String) -> std::fmt::Result {
 /// What users of a system are asked to report on which this program has not been run.
 fn request(system: &str) -> Option<&'static str> {
     (system == "macos").then_some(
-        "  This program was built for macOS where there was no Mac. Please send the project all of this text, even if\n  \
-         nothing is wrong, and the last two lines of `philidor bench`, which are the same on every machine but for\n  \
-         the speed.",
+        "  Its authors have not run this program on macOS. Please send the project all of this text, even if nothing is\n  \
+         wrong, and the last two lines of `philidor bench`; all but the speed should be the same on every machine.",
     )
 }
 

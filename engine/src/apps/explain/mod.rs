@@ -206,15 +206,15 @@ fn explain_move(game: &Game, line: &JudgedLine, best: &JudgedLine, best_line: &S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apps::uci_client::Limit;
+    use crate::nets::eval::Uniform;
+    use crate::search::{Params, Pool};
 
     #[test]
     fn move_numbers_are_no_moves() {
         let read = ["2. Nf3", "2.Nf3", "12...", "Nf3", "e2e4", "1-0", "0-0"].map(without_number);
         assert_eq!(read, ["Nf3", "Nf3", "", "Nf3", "e2e4", "1-0", "0-0"]);
     }
-    use crate::apps::uci_client::Limit;
-    use crate::nets::eval::Uniform;
-    use crate::search::{Params, Pool};
 
     fn explained(fen: &str, asked: &str) -> Explanation {
         let pool = Pool::new(vec![Box::new(Uniform)], Params::default(), 16 << 20);

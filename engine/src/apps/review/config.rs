@@ -18,6 +18,8 @@ use crate::setup::{Engine, EngineArgs, EngineBuilder};
 
 /// Of an external engine, beyond its search time.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Until it has greeted and is ready.
+const GREETING: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct OwnSearchArgs {
@@ -190,11 +192,12 @@ impl ReviewConfig {
             return Err(failed(&format!("--judge {engine}: no program, or a quotation mark is not closed")));
         };
         let (program, options) = (find_program(Path::new(program)), self.judge_options.clone());
-        let command = EngineCommand { program, arguments: arguments.to_vec(), options, timeout: PATIENCE };
-        let engine = UciEngine::start(&command, stop).map_err(|error| match error {
+        let command = EngineCommand { program, arguments: arguments.to_vec(), options, timeout: GREETING };
+        let mut engine = UciEngine::start(&command, stop).map_err(|error| match error {
             EngineError::Start(..) => failed(&format!("{error}; name one with --judge")),
             error => failed(&error),
         })?;
+        engine.wait_at_most(PATIENCE);
         let judge = UciJudge::new(engine, &self.judge_options);
         Ok(Box::new(judge.map_err(|error| failed(&error))?))
     }

@@ -45,7 +45,7 @@ impl Error<'_> {
     fn refutation(&self, answer: &[Move], best: &[Move]) -> Option<Explanation> {
         let (motif, text) = reason_in_words(&self.after(), Some(self.m), answer, self.is_mated)?;
         let best = best.get(..LINE_LENGTH).unwrap_or(best);
-        let prevented = self.prevented(answer[0], *best.first()?);
+        let prevented = best.first().and_then(|best| self.prevented(answer[0], *best));
         let text = prevented.map_or(text.clone(), |prevented| format!("{text}. {prevented}"));
         self.is_explained_by(&motif, answer, best).then(|| Explanation {
             kind: motif.kind(),
@@ -91,6 +91,10 @@ impl Error<'_> {
         let best_san = SanPlus::from_move(self.position.clone(), best);
         let mut after = self.position.clone();
         after.play_unchecked(best);
+        // The answer may only be put off.
+        if after.is_check() {
+            return None;
+        }
         let same = |m: &Move| {
             (m.role(), m.from(), m.to(), m.promotion())
                 == (answer.role(), answer.from(), answer.to(), answer.promotion())

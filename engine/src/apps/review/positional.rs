@@ -8,7 +8,7 @@ use super::reasons::positions;
 
 /// Only what is visible after so few plies is a reason: later moves of a line are less certain.
 const VISIBLE: usize = 6;
-/// Pawns that leave the king's shelter.
+/// Pawns that leave their places before the king.
 const SHELTER_LOST: usize = 2;
 /// From here on, counted from its own side, a passed pawn matters.
 const FAR_RANK: u32 = 4;
@@ -18,9 +18,10 @@ const FAR_RANK: u32 = 4;
 pub enum Change {
     /// The king moves before it has castled.
     Castling,
-    /// The king's pawns are gone.
+    /// Pawns before the king have left; so many remain.
     Shelter {
         king: Square,
+        left: usize,
     },
     /// The opponent gets this passed pawn.
     Passed {
@@ -39,7 +40,7 @@ impl Change {
     pub fn kind(self) -> &'static str {
         match self {
             Change::Castling => "lost castling",
-            Change::Shelter { .. } => "king without pawns",
+            Change::Shelter { .. } => "open king",
             Change::Passed { .. } => "passed pawn",
             Change::Doubled { .. } => "doubled pawns",
             Change::Isolated { .. } => "isolated pawn",
@@ -51,7 +52,14 @@ impl Change {
         let side = victim.fold_wb("White", "Black");
         match self {
             Change::Castling => format!("keeps {side} from castling"),
-            Change::Shelter { king } => format!("strips {side}'s king on {king} of its pawns"),
+            Change::Shelter { king, left } => {
+                let pawns = match left {
+                    0 => "without a pawn".to_owned(),
+                    1 => "with one pawn".to_owned(),
+                    left => format!("with {left} pawns"),
+                };
+                format!("leaves {side}'s king on {king} {pawns} before it")
+            }
             Change::Passed { on } => format!("leads to a passed pawn on {on}"),
             Change::Doubled { file } => format!("leaves {side} doubled pawns on the {}-file", file.char()),
             Change::Isolated { on } => format!("leaves {side} an isolated pawn on {on}"),
@@ -91,11 +99,12 @@ pub fn change(
         (since > 0).then(|| (end + 1 - since).max(1))
     };
     let shelter = || {
-        let kept = |board: &Board| Some(shelter(board, victim)?.1);
-        let (king, left) = shelter(boards[end].board(), victim)?;
-        let lost = |other: &Chess| kept(other.board()).is_some_and(|pawns| pawns >= left + SHELTER_LOST);
-        let ply = first_ply(&|board| kept(board) == Some(left))?;
-        others.into_iter().all(lost).then_some((Change::Shelter { king }, ply))
+        let king = position.board().king_of(victim)?;
+        let pawns = |board: &Board| shelter(board, victim, king);
+        let left = pawns(boards[end].board())?;
+        let lost = |other: &Chess| pawns(other.board()).is_some_and(|pawns| pawns >= left + SHELTER_LOST);
+        let ply = first_ply(&|board| pawns(board) == Some(left))?;
+        others.into_iter().all(lost).then_some((Change::Shelter { king, left }, ply))
     };
     let new = |of: &dyn Fn(&Board) -> Bitboard, change: &dyn Fn(Square) -> Change| {
         let now = of(boards[end].board());
@@ -130,19 +139,18 @@ fn king_walks(boards: &[Chess], line: &[Move], side: Color) -> Option<usize> {
     (0..boards.len().saturating_sub(1).min(line.len())).find(walk).map(|ply| ply + 1)
 }
 
-/// Of a king on its first two ranks and off the two middle files: its square, and how many of its pawns stand one or two
-/// ranks before it, on its file and those beside it.
-fn shelter(board: &Board, side: Color) -> Option<(Square, usize)> {
-    let king = board.king_of(side)?;
+/// Of a king that stands there, on its first two ranks and off the two middle files: how many of its pawns stand one or
+/// two ranks before it, on its file and those beside it.
+fn shelter(board: &Board, side: Color, king: Square) -> Option<usize> {
     let rank = side.fold_wb(u32::from(king.rank()), 7 - u32::from(king.rank()));
-    if rank > 1 || matches!(king.file(), File::D | File::E) {
+    if board.king_of(side) != Some(king) || rank > 1 || matches!(king.file(), File::D | File::E) {
         return None;
     }
     let ahead = |square: Square| {
         let other = side.fold_wb(u32::from(square.rank()), 7 - u32::from(square.rank()));
         (rank + 1..=rank + 2).contains(&other) && square.file().distance(king.file()) <= 1
     };
-    Some((king, (board.pawns() & board.by_color(side)).into_iter().filter(|square| ahead(*square)).count()))
+    Some((board.pawns() & board.by_color(side)).into_iter().filter(|square| ahead(*square)).count())
 }
 
 fn beside(file: File) -> Bitboard {
@@ -210,9 +218,12 @@ mod tests {
     #[test]
     fn a_king_without_its_pawns() {
         let fen = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1";
-        let found = |best| change_of(fen, "g7g5", "h2h4 g5h4 d1d4 h7h5 d4d7 g8g7", best, Mark::Mistake);
-        assert_eq!(found("g8h8 h2h3 h8g8"), Some((Change::Shelter { king: Square::G7 }, 4)));
-        assert_eq!(found("g8f8 h2h3 f8e7"), None, "no shelter either");
+        let found = |answer, best| change_of(fen, "g7g5", answer, best, Mark::Mistake);
+        let open = Some((Change::Shelter { king: Square::G8, left: 1 }, 4));
+        let answer = "h2h4 g5h4 d1d4 h7h5 d4d7";
+        assert_eq!(found(answer, "g8h8 h2h3 h8g8"), open);
+        assert_eq!(found(answer, "g8f8 h2h3 f8e7"), None, "the king stands elsewhere");
+        assert_eq!(found("h2h4 g5h4 d1d4 g8g7 d4d7", "g8h8 h2h3 h8g8"), None, "it has only stepped up");
     }
 
     #[test]
@@ -238,6 +249,8 @@ mod tests {
     #[test]
     fn words_name_the_side() {
         assert_eq!(Change::Castling.words(Color::Black), "keeps Black from castling");
+        let open = Change::Shelter { king: Square::G8, left: 1 };
+        assert_eq!(open.words(Color::Black), "leaves Black's king on g8 with one pawn before it");
         assert_eq!(
             Change::Doubled { file: File::C }.words(Color::White),
             "leaves White doubled pawns on the c-file"

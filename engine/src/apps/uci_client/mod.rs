@@ -24,9 +24,6 @@ pub use line::{EngineLine, MoveNumbers, OptionSpec};
 use crate::chess::position::{Game, PositionError};
 use crate::search::Score;
 
-/// The longest wait for `uciok`; an engine may load its networks and tables before.
-const GREETING_TIMEOUT: Duration = Duration::from_secs(15);
-
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An engine that searches more than this multiple of its node limit, and more than `LEAST_EXCESS_NODES`, ignores the
@@ -182,7 +179,7 @@ impl UciEngine {
         let mut engine =
             UciEngine { program, child, input, lines, timeout, greeting, said, multi_pv, chess960 };
         engine.send("uci")?;
-        let last = Instant::now() + timeout.min(GREETING_TIMEOUT);
+        let last = Instant::now() + timeout;
         while !engine.hear_greeting(last, stop)? {}
         for (name, value) in &command.options {
             engine.set_option(name, value)?;
@@ -207,6 +204,11 @@ impl UciEngine {
             line => line?,
         };
         Ok(self.greeting.hear(&line))
+    }
+
+    /// Replaces the timeout of its command, which an engine that has greeted may need for a search.
+    pub fn wait_at_most(&mut self, timeout: Duration) {
+        self.timeout = timeout;
     }
 
     pub fn has_option(&self, name: &str) -> bool {
