@@ -1,7 +1,7 @@
 //! Why an error is one, in a sentence with its line.
 
 use shakmaty::san::SanPlus;
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{Chess, Move, Position, Role};
 
 use super::game_review::{LINE_LENGTH, numbered, sans};
 use super::judgement::Mark;
@@ -76,14 +76,14 @@ impl Error<'_> {
             Motif::Mate { .. } | Motif::Promotion { .. } | Motif::Fork { .. } => true,
             _ if is_answer_to_best => false,
             Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } => {
-                *taken != shakmaty::Role::Pawn || self.mark != Mark::Blunder
+                *taken != Role::Pawn || self.mark != Mark::Blunder
             }
             _ => true,
         }
     }
 
-    /// What becomes of the answer after the best move. That a man elsewhere cannot be taken where it would stand goes
-    /// without saying.
+    /// What becomes of the answer after the best move. `None` if the answer takes on the square where the error
+    /// went: after another move nothing stands there to take.
     fn prevented(&self, answer: Move, best: Move) -> Option<String> {
         if answer.to() == self.m.to() {
             return None;

@@ -66,7 +66,7 @@ impl Change {
         }
     }
 
-    /// Whether it may be why a move got this mark: doubled and isolated pawns are small things.
+    /// Whether it is grave enough for the mark: doubled and isolated pawns explain an inaccuracy at most.
     fn explains(self, mark: Mark) -> bool {
         !matches!(self, Change::Doubled { .. } | Change::Isolated { .. }) || mark == Mark::Inaccuracy
     }

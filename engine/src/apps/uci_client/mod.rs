@@ -206,7 +206,7 @@ impl UciEngine {
         Ok(self.greeting.hear(&line))
     }
 
-    /// Replaces the timeout of its command, which an engine that has greeted may need for a search.
+    /// Sets the longest wait for a line, which may be longer in a search than while the engine starts.
     pub fn wait_at_most(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
