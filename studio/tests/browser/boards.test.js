@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Server, accessible, answersDone, boardOf, drag, eachTest, moves, newGame, openTab, roundTrip, scripted, type } from './harness.js';
+import { Server, accessible, answersDone, boardOf, drag, eachTest, moves, newGame, onBoard, openTab, roundTrip, scripted, type } from './harness.js';
 
 const engines = [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Slow', 'think')];
 let page;
@@ -23,9 +23,10 @@ test('two tabs play two games, and a move in one leaves the other as it is', asy
   while (studio.server.engines().length !== 1) await roundTrip(page);
   const [engine] = studio.server.engines();
   const other = await another();
-  await shows(other, boardOf(page));
+  await shows(other, await boardOf(page));
   await newGame(other, { side: 'both' });
-  assert.deepEqual([boardOf(page), boardOf(other)], [1, 2]);
+  await onBoard(page, 1);
+  await onBoard(other, 2);
   await type(other, 'd4');
   await moves(other, 1);
   await open(page).nth(1).filter({ hasText: 'You – You' }).filter({ hasText: 'your move 1' }).waitFor();
@@ -36,7 +37,8 @@ test('two tabs play two games, and a move in one leaves the other as it is', asy
   await page.waitForFunction((before) => document.querySelector('.clock.black').textContent !== before, left);
   // A reload and a bookmark show the board of the address.
   await page.reload();
-  assert.deepEqual([await sans(page, 1), boardOf(page)], [['e4'], 1]);
+  await onBoard(page, 1);
+  assert.deepEqual(await sans(page, 1), ['e4']);
   const bookmark = await openTab(studio.browser, at(2), { context: page.context() });
   assert.deepEqual(await sans(bookmark, 1), ['d4']);
   // One press switches, and the browser goes back.
@@ -47,7 +49,8 @@ test('two tabs play two games, and a move in one leaves the other as it is', asy
   assert.deepEqual(await sans(other, 2), ['d4', 'd5']);
   await page.goBack();
   await shows(page, 1);
-  assert.deepEqual([await sans(page, 1), boardOf(page)], [['e4'], 1]);
+  await onBoard(page, 1);
+  assert.deepEqual(await sans(page, 1), ['e4']);
   assert.deepEqual([other, bookmark].flatMap((tab) => tab.faults), []);
 });
 
@@ -96,13 +99,13 @@ test('each tab keeps the position that it looks at, and goes on there when it co
   await status('Looking at move 1 of 2');
   await newGame(page, { side: 'both' });
   await status('White to move: your move');
-  assert.equal(boardOf(page), 2);
+  await onBoard(page, 2);
   await open(page).nth(0).getByRole('link').click();
   await shows(page, 1);
   await status('Looking at move 1 of 2');
   await page.locator('#to-watch').click();
   await page.locator('#to-play').click();
-  assert.equal(boardOf(page), 1);
+  await onBoard(page, 1);
   await status('Looking at move 1 of 2');
 });
 
@@ -115,7 +118,8 @@ test('a board is closed with its game saved, and comes back by undo or from the 
   await moves(other, 1);
   await page.getByRole('button', { name: /^Close board 1, / }).click();
   await page.getByText('You – You is closed.').waitFor();
-  assert.equal(boardOf(page), 2, 'this tab shows another one');
+  // This tab shows another one.
+  await onBoard(page, 2);
   await shows(other, 2);
   await other.getByText('You – You is closed.').waitFor();
   await accessible(page);

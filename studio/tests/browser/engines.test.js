@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame, type } from './harness.js';
+import { accessible, counted, eachTest, moves, newGame, type } from './harness.js';
 
 /** An engine in shell: 40 centipawns for e5 or d4, and "go infinite" until `stop`. */
 const REPLY = "Reply=/bin/sh -c 'while read -r l; do case $l in uci) echo option name Threads type spin default 1 min 1 max 4; "
@@ -44,7 +44,7 @@ test('two engines look at one position, each with its own settings, and are stop
   await lines('Reply').locator('li', { hasText: 'e5' }).waitFor();
   await button('Stop Reply').click();
   await lines('Reply').getByText(/stopped/).waitFor();
-  assert.equal(await lines('Reply').locator('li').count(), 1);
+  await counted(lines('Reply').locator('li'), 1);
   await accessible(page);
   await button('Set up Reply').click();
   await setUp({ threads: '4' });

@@ -212,9 +212,22 @@ export async function drag(page, from, to, side = 'white') {
   await page.mouse.up();
 }
 
-/** The number of the board that a tab shows. */
-export function boardOf(page) {
-  return Number(new URL(page.url()).hash.match(/^#play\/(\d+)$/)[1]);
+/** The number of the board that a tab shows, once its address names one. */
+export async function boardOf(page) {
+  const number = await page.waitForFunction(() => /^#play\/(\d+)$/.exec(location.hash)?.[1]);
+  return Number(await number.jsonValue());
+}
+
+/** Waits until the address of a tab names this board. */
+export async function onBoard(page, board) {
+  await page.waitForFunction((hash) => location.hash === hash, `#play/${board}`);
+}
+
+/** Waits until as many elements are there. */
+export async function counted(locator, count) {
+  if (count === 0) await locator.first().waitFor({ state: 'detached' });
+  else await locator.nth(count - 1).waitFor({ state: 'attached' });
+  await locator.nth(count).waitFor({ state: 'detached' });
 }
 
 export async function type(page, move) {

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Server, accessible, downloaded, eachTest, moves, newGame, openTab, program, type } from './harness.js';
+import { Server, accessible, counted, downloaded, eachTest, moves, newGame, openTab, program, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -24,17 +24,19 @@ test('a beginner is played, with hints by key and button that the game keeps', a
   await button('Flip').focus();
   await page.keyboard.press('h');
   await page.locator('.hint', { hasText: 'move the' }).waitFor();
-  assert.equal(await page.locator('.board svg g circle').count(), 1, 'its square is marked');
+  // Its square is marked.
+  await counted(page.locator('.board svg g circle'), 1);
   assert.equal(await page.locator('.clock.white').textContent(), '5:00', 'the delay is long');
   await page.getByRole('button', { name: 'Show the move' }).click();
   await page.locator('.hint', { hasNotText: 'move the' }).waitFor();
   const san = await page.locator('.hint b').textContent();
   await page.locator('#announcement', { hasText: 'Hint: ' }).waitFor({ state: 'attached' });
-  assert.ok(await button('Hint').isDisabled(), 'there is no more to tell');
+  // There is no more to tell.
+  await page.getByRole('button', { name: 'Hint', exact: true, disabled: true }).waitFor();
   await accessible(page);
   await type(page, san);
   await moves(page, 4);
-  assert.equal(await page.locator('.hint').count(), 0);
+  await counted(page.locator('.hint'), 0);
   const file = await downloaded(page, () => button('Save PGN').click());
   assert.match(file.toString().replace(/\s+/g, ' '), /\{Hint by Philidor: [^}]+\}/);
 });
@@ -52,7 +54,7 @@ test('a level that was remembered waits until the engine has said that it plays 
   await tab.getByRole('button', { name: 'New game', exact: true }).click();
   await tab.locator('#new-game', { hasText: 'Asking Philidor how strong it can play' }).waitFor();
   const begin = tab.locator('#new-game').getByRole('button', { name: 'Begin' });
-  assert.ok(await begin.isDisabled());
+  await tab.locator('#new-game').getByRole('button', { name: 'Begin', disabled: true }).waitFor();
   writeFileSync(sign, '');
   await tab.locator('#level-words', { hasText: 'Never looks ahead' }).waitFor();
   await begin.click();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, downloaded, eachTest, moves, newGame, type } from './harness.js';
+import { accessible, counted, downloaded, eachTest, moves, newGame, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -19,16 +19,16 @@ test('games are kept from their first move, played on, renamed, exported, delete
   await button('Games …').click();
   await rows().nth(1).waitFor();
   await accessible(page);
-  assert.match(await rows().nth(0).textContent(), /You – You[\s\S]*on the board/);
-  assert.match(await rows().nth(1).textContent(), /You – Philidor[\s\S]*on another board/);
+  await rows().nth(0).filter({ hasText: /You – You[\s\S]*on the board/ }).waitFor();
+  await rows().nth(1).filter({ hasText: /You – Philidor[\s\S]*on another board/ }).waitFor();
   // What is on a board is not deleted.
-  assert.ok(await library().getByLabel(/^Delete .*Philidor/).isDisabled());
+  await library().getByRole('button', { name: /^Delete .*Philidor/, disabled: true }).waitFor();
   await library().getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: /^Close board 1, You – Philidor/ }).click();
   await page.getByText('You – Philidor is closed.').waitFor();
   await button('Games …').click();
   await rows().filter({ hasText: /You – Philidor[\s\S]*not over/ }).waitFor();
-  assert.ok(await rows().filter({ hasText: 'on the board' }).isDisabled());
+  await library().getByRole('button', { name: /on the board/, disabled: true }).waitFor();
   const mine = (what) => library().getByLabel(new RegExp(`^${what} .*Philidor`));
   await mine('Rename').click();
   await library().locator('[name=to]').fill('My ../game');
@@ -40,7 +40,7 @@ test('games are kept from their first move, played on, renamed, exported, delete
   assert.match(file.toString(), /\[Date "2[\s\S]*\[Black "Philidor"\][\s\S]*1\. e4 /);
   await mine('Delete').click();
   await library().getByText('My game with Philidor is deleted.').waitFor();
-  assert.equal(await rows().count(), 1);
+  await counted(rows(), 1);
   await library().getByRole('button', { name: 'Undo' }).click();
   await rows().nth(1).waitFor();
   await page.locator('#library input').first().fill('philidor');

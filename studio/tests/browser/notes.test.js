@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { IS_FIREFOX, PATIENCE_MS, accessible, at, boardOf, downloaded, eachTest, moves, newGame, openTab, scripted, type } from './harness.js';
+import { IS_FIREFOX, PATIENCE_MS, accessible, at, boardOf, counted, downloaded, eachTest, moves, newGame, openTab, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -80,7 +80,8 @@ test('arrows and squares are drawn by touch, in a colour, and pieces stay where 
   await tab.getByLabel('Colour to draw with').selectOption('red');
   await stroke('e5', 'e5');
   await drawn(2);
-  const text = async () => (await tab.request.get(new URL(`/api/play/${boardOf(tab)}/pgn`, studio.server.url).href)).text();
+  const address = new URL(`/api/play/${await boardOf(tab)}/pgn`, studio.server.url).href;
+  const text = async () => (await tab.request.get(address)).text();
   const saved = /Nf3 \{.*\[%cal Gb8c6\].*\[%csl Re5\]|Nf3 \{.*\[%csl Re5\].*\[%cal Gb8c6\]/s;
   // What is drawn shows before the server has it.
   const end = Date.now() + PATIENCE_MS;
@@ -104,7 +105,7 @@ test('clocks and evaluations of a file stand beside the moves, and the clocks by
   await page.keyboard.press('Home');
   await page.keyboard.press('ArrowRight');
   await page.locator('.player', { hasText: 'Anna' }).locator('.clock', { hasText: '0:09:58' }).waitFor();
-  assert.equal(await page.locator('.player', { hasText: 'Ben' }).locator('.clock').count(), 0);
+  await counted(page.locator('.player', { hasText: 'Ben' }).locator('.clock'), 0);
   await accessible(page);
   await page.setViewportSize({ width: 360, height: 740 });
   await page.waitForFunction(() => document.documentElement.scrollWidth <= 360);

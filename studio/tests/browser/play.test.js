@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  IS_FIREFOX, Server, accessible, answersDone, boardOf, downloaded, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted,
+  IS_FIREFOX, Server, accessible, answersDone, boardOf, counted, downloaded, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted,
   type,
 } from './harness.js';
 
@@ -25,7 +25,7 @@ test('Philidor answers the first move, and the evaluation is shown when it is as
   await page.getByRole('button', { name: 'Evaluation' }).click();
   await page.locator('.evaluation li').first().waitFor();
   await page.locator('.wdl', { hasText: /White \d+ %, draw \d+ %/ }).waitFor();
-  assert.match(await page.locator('.bar').getAttribute('aria-label'), /Evaluation [+−#]/);
+  await page.getByLabel(/^Evaluation [+−#]/).waitFor();
 });
 
 test('a move typed before the page has received the game is made when it comes', async () => {
@@ -60,7 +60,7 @@ test('a whole game by mouse and keyboard, to mate', async () => {
   await type(page, 'Qxf7');
   await status('White wins by checkmate. 1-0');
   assert.deepEqual(await moves(page, 7), ['e4', 'e5', 'Bc4', 'Nc6', 'Qh5', 'Nf6', 'Qxf7#']);
-  assert.match(await page.locator('#announcement').textContent(), /White: queen takes f7, checkmate\. White wins by checkmate/);
+  await page.locator('#announcement', { hasText: /White: queen takes f7, checkmate\. White wins by checkmate/ }).waitFor({ state: 'attached' });
   await page.keyboard.press('Home');
   await status('Looking at move 0');
   await page.keyboard.press('End');
@@ -133,7 +133,7 @@ test('two tabs show the same game, and a move made in one is not made again in t
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ do: 'move', text: 'e5', ply: 0 }),
-  }).then((answer) => answer.status), boardOf(page));
+  }).then((answer) => answer.status), await boardOf(page));
   assert.equal(refused, 409);
   assert.deepEqual(other.faults, []);
 });
@@ -185,7 +185,7 @@ test('an engine that dies is told, and the game goes on', async () => {
   await page.locator('.notice', { hasText: 'Mortal' }).waitFor();
   await page.getByRole('button', { name: 'Take back' }).click();
   await moves(page, 0);
-  assert.equal(await page.locator('.notice').count(), 0);
+  await counted(page.locator('.notice'), 0);
   await against('Script');
   await type(page, 'e4');
   await moves(page, 2);
@@ -275,8 +275,8 @@ test('at mate nothing is said to be thinking, and messages go with what they wer
   await type(page, 'Ra8');
   await status('White wins by checkmate');
   await page.locator('.wdl', { hasText: 'The game is over here' }).waitFor();
-  assert.equal(await page.getByText('Thinking …').count(), 0);
-  assert.equal((await page.locator('#problem').textContent()).trim(), '');
+  await counted(page.getByText('Thinking …'), 0);
+  await page.locator('#problem', { hasText: /^\s*$/ }).waitFor({ state: 'attached' });
 });
 
 test('resigning is disarmed by whatever else is done', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { accessible, boardOf, eachTest, moves, newGame, type } from './harness.js';
+import { accessible, eachTest, moves, newGame, onBoard, type } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -71,7 +71,8 @@ test('puzzles of a file are solved on the board and by keys, refused, shown, and
   // Its position is analysed on a board, beside the game that is played.
   await button('Open on a board').click();
   await page.locator('#play #status', { hasText: 'Black to move' }).waitFor();
-  assert.equal(boardOf(page), 1, 'nothing was on it');
+  // Nothing was on the first board.
+  await onBoard(page, 1);
   await page.goBack();
   await button('Next').focus();
   await page.keyboard.press('n');
@@ -81,7 +82,7 @@ test('puzzles of a file are solved on the board and by keys, refused, shown, and
   await page.keyboard.press('Enter');
   await status('Solved.');
   await room().getByText('1 solved, 1 with help').waitFor();
-  assert.ok(await button('Next').isDisabled());
+  await room().getByRole('button', { name: 'Next', exact: true, disabled: true }).waitFor();
   await button('Previous').click();
   await status('Black to move');
   await page.keyboard.press('a');
@@ -154,7 +155,7 @@ test('puzzles are solved by ear and by keys alone', async () => {
   await heard('Puzzle 00ymq, rated 1500. White has played king g1. Black to move: find the best move.');
   await room().getByText('The board as text').click();
   const pieces = room().getByRole('table', { name: 'The pieces on the board' });
-  assert.match(await pieces.textContent(), /white queen/);
+  await pieces.filter({ hasText: 'white queen' }).waitFor();
   await accessible(page);
   await page.keyboard.press('/');
   const answers = [];

@@ -3,11 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { SIZES, Server, launch, moves, newGame, openTab, photograph, program, resize, type } from './harness.js';
+import { SIZES, eachTest, moves, newGame, photograph, program, resize, type } from './harness.js';
 
-let browser;
-let server;
-let page;
 const folder = mkdtempSync(join(tmpdir(), 'philidor-screens-'));
 
 /** A puzzle: mate on the back rank. */
@@ -42,17 +39,13 @@ before(async () => {
     writeFileSync(join(folder, name, 'metrics.jsonl'), Array.from({ length: 120 }, (_, step) => `${report(step + 1)}\n`).join(''));
   }
   writeFileSync(join(folder, 'puzzles.csv'), PUZZLES);
-  browser = await launch();
-  server = await Server.start({
-    flags: ['--puzzles', join(folder, 'puzzles.csv'), '--runs', folder, '--trainer', program('philidor-trainer', 'PHILIDOR_TRAINER')],
-  });
-  page = await openTab(browser, server.url);
 });
-after(async () => {
-  await browser.close();
-  await server.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+let page;
+const studio = eachTest({
+  flags: ['--puzzles', join(folder, 'puzzles.csv'), '--runs', folder, '--trainer', program('philidor-trainer', 'PHILIDOR_TRAINER')],
+}, () => ({ page } = studio));
 
 const button = (name) => page.getByRole('button', { name, exact: true });
 
@@ -92,8 +85,14 @@ test('a game is played', async () => {
   await atEverySize('play', ['.square', '#status']);
 });
 
-test('a game is analysed by two engines', async () => {
+/** Loads the game with the blunder. */
+async function load() {
   await page.locator('#play input[type=file]').setInputFiles({ name: 'club.pgn', mimeType: 'text/plain', buffer: Buffer.from(PGN) });
+  await page.locator('.move', { hasText: 'Qd7' }).waitFor();
+}
+
+test('a game is analysed by two engines', async () => {
+  await load();
   await page.locator('.move', { hasText: 'Qd7' }).click();
   await button('Evaluation').click();
   await page.locator('.evaluation li').nth(2).waitFor();
@@ -102,10 +101,10 @@ test('a game is analysed by two engines', async () => {
   await page.locator('#engine-form').getByRole('button', { name: 'Start' }).click();
   await page.locator('.evaluation').nth(1).locator('li').nth(2).waitFor();
   await atEverySize('analysis-two-engines', ['.square', '.evaluation', '.evaluation >> nth=1', '.moves', '.browse'], { sizes: SIZES.slice(2) });
-  await button('Second engine').click();
 });
 
 test('a game is reviewed', async () => {
+  await load();
   await page.locator('[name=nodes]').selectOption('2000');
   await button('Review this game').click();
   await button('Keep in the game').waitFor();
@@ -114,13 +113,19 @@ test('a game is reviewed', async () => {
 });
 
 test('the library lists the games', async () => {
+  await newGame(page, { side: 'both' });
+  await type(page, 'e4');
+  await moves(page, 1);
+  await load();
   await button('Games …').click();
   await page.locator('#library .game').first().waitFor();
   await atEverySize('library', ['#library']);
-  await page.locator('#library').getByRole('button', { name: 'Close' }).click();
 });
 
 test('the explorer, the search tree and a form are shown', async () => {
+  await load();
+  await page.keyboard.press('Home');
+  await button('Evaluation').click();
   await button('Explorer').click();
   await button('Search tree').click();
   await page.locator('.explorer tbody tr').first().waitFor();
@@ -129,7 +134,6 @@ test('the explorer, the search tree and a form are shown', async () => {
   await button('Search tree').click();
   await button('New game').click();
   await atEverySize('new-game', ['#new-game']);
-  await page.keyboard.press('Escape');
 });
 
 test('a puzzle is solved', async () => {
@@ -157,8 +161,6 @@ test('a match is watched', async () => {
   await page.locator('[name=shown]').selectOption('0');
   await page.locator('.mind tbody tr').first().waitFor();
   await atEverySize('watch-window', ['.square'], { from: '.window' });
-  await button('Stop …').click();
-  await button('Stop it').click();
 });
 
 test('a run is followed, and another is prepared', async () => {

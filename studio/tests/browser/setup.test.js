@@ -19,7 +19,7 @@ test('a position is set up by hand, refused while it cannot be, and analysed', a
   await button('Set up a position …').click();
   await editor().getByRole('button', { name: 'Empty board' }).click();
   await editor().locator('[role=alert]', { hasText: 'the board is empty, a king is missing' }).waitFor();
-  assert.ok(await editor().getByRole('button', { name: 'Analyse it' }).isDisabled());
+  await editor().getByRole('button', { name: 'Analyse it', disabled: true }).waitFor();
   for (const [piece, square] of [['white king', 'e1'], ['white rook', 'h1'], ['black king', 'e8'], ['black rook', 'e7']]) {
     await editor().getByRole('button', { name: piece }).click();
     await press(square);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame } from './harness.js';
+import { accessible, counted, eachTest, moves, newGame } from './harness.js';
 
 let page;
 const studio = eachTest({}, () => ({ page } = studio));
@@ -12,8 +12,8 @@ test('the tables tell what every move is worth, and a move is played by a click 
   await panel().getByText('White wins').waitFor();
   const mate = panel().getByRole('button', { name: /^Ra8#\s+win\s+mate$/ });
   await mate.waitFor();
-  assert.equal(await panel().getByRole('button').count(), 20);
-  assert.ok(await panel().getByRole('button', { name: /^Ra2\s+win\s+\d+$/ }).isVisible());
+  await counted(panel().getByRole('button'), 20);
+  await panel().getByRole('button', { name: /^Ra2\s+win\s+\d+$/ }).waitFor();
   await mate.focus();
   await page.locator('.board svg line').first().waitFor({ state: 'attached' });
   await accessible(page);

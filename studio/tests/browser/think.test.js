@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, answersDone, downloaded, eachTest, moves, newGame, scripted, type } from './harness.js';
+import { accessible, answersDone, counted, downloaded, eachTest, moves, newGame, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -15,8 +15,7 @@ test('lines have visits, prior and mean result, the policy is drawn, and a line 
   await button('Policy').click();
   await page.locator('cg-board square[class*=heat-]').first().waitFor();
   await page.locator('.cg-shapes g, .cg-shapes line').first().waitFor({ state: 'attached' });
-  const before = await page.locator('cg-board piece.white.pawn').count();
-  assert.equal(before, 8);
+  await counted(page.locator('cg-board piece.white.pawn'), 8);
   await page.locator('.evaluation li').first().hover();
   // The line's first move stands on the board, and goes when the pointer leaves.
   await page.locator('cg-board square.last-move').first().waitFor();
@@ -40,13 +39,13 @@ test('the search tree is unfolded move by move', async () => {
     await closed.click();
     await tree.locator('ul '.repeat(depth + 2).trim()).first().waitFor();
   }
-  assert.match(await tree.locator('button.tree-row').first().textContent(), /visits[\s\S]*prior[\s\S]* %[\s\S]*mean result/);
+  await tree.locator('button.tree-row').first().filter({ hasText: /visits[\s\S]*prior[\s\S]* %[\s\S]*mean result/ }).waitFor();
   await accessible(page);
   // Another position, another tree.
   await type(page, 'e5');
   await moves(page, 2);
   await tree.locator('button.tree-row').first().waitFor();
-  assert.equal(await tree.locator('ul ul').count(), 0);
+  await counted(tree.locator('ul ul'), 0);
 });
 
 const SHORT = '[White "Fool"]\n[Black "Mate"]\n[Result "0-1"]\n\n1. f3 {odd} e5 2. g4 Qh4# 0-1\n';
@@ -74,7 +73,7 @@ test('a PGN that is dropped on the page is reviewed, moves are coloured, the cur
   await page.locator('#status', { hasText: 'Looking at move 0' }).waitFor();
   for (let ply = 0; ply < 3; ply += 1) await page.keyboard.press('ArrowRight');
   await page.locator('.remark', { hasText: 'Blunder: it allows a forced mate.' }).waitFor();
-  assert.match(await slider.getAttribute('aria-valuetext'), /Move 2, g4: White \d+ %/);
+  await page.waitForFunction(() => /Move 2, g4: White \d+ %/.test(document.querySelector('.curve input').getAttribute('aria-valuetext')));
   await page.getByRole('row', { name: /^Mate / }).waitFor();
   await accessible(page);
   const file = await downloaded(page, () => button('Save reviewed PGN').click());
@@ -85,7 +84,7 @@ test('a PGN that is dropped on the page is reviewed, moves are coloured, the cur
   // The file's other game has no review yet.
   await button('Next game').click();
   await moves(page, 2);
-  assert.equal(await slider.count(), 0);
+  await counted(slider, 0);
 });
 
 test('a review is stopped', async () => {
@@ -101,7 +100,8 @@ test('a review is stopped', async () => {
   await page.locator('.review .notice', { hasText: 'stopped' }).waitFor();
   await page.reload();
   await moves(page, 5);
-  assert.equal(await page.locator('.review select').inputValue(), '100000', 'the choice is remembered');
+  // The choice is remembered.
+  await page.waitForFunction(() => document.querySelector('.review select')?.value === '100000');
 });
 
 test('a game begins with an opening that is found by its name', async () => {
@@ -156,11 +156,11 @@ test('captured pieces and the phase are shown, and sounds are off until they are
   await page.keyboard.press('Escape');
   await type(page, 'Kd7');
   await moves(page, 2);
-  assert.ok(await page.evaluate(() => window.tones) >= 2);
+  await page.waitForFunction(() => window.tones >= 2);
   await page.reload();
   await moves(page, 2);
   await button('Settings …').click();
-  assert.ok(await page.getByLabel('Sounds').isChecked());
+  await page.getByRole('checkbox', { name: 'Sounds', checked: true }).waitFor();
 });
 
 test('two engines play each other', async () => {
@@ -185,7 +185,7 @@ test('a file of 5,000 games is dropped while a game is running: one is found, an
   await list.getByRole('option', { name: 'Player 5000 – Opponent' }).waitFor();
   await page.keyboard.press('PageUp');
   await page.keyboard.press('ArrowUp');
-  assert.ok(Number(await list.locator('[aria-selected=true] .number').textContent()) < 4999);
+  await page.waitForFunction(() => Number(document.querySelector('#games [aria-selected=true] .number')?.textContent) < 4999);
   await page.keyboard.type('player 4321');
   await list.getByText('1 of 5,000 games.').waitFor();
   await page.keyboard.press('Enter');

@@ -195,7 +195,7 @@ test('where nothing was measured a curve has a gap, and a finished run is not pa
   const curves = await page.evaluate(() => fetch('/api/runs/1/curves').then((answer) => answer.json()));
   assert.deepEqual(curves.policy_loss, [[1, 2, 3, 4], [3, null, 1.5, null]]);
   await run('finished').getByText('300 of 300').waitFor();
-  assert.ok(await run('finished').getByRole('button', { name: 'Pause …' }).isDisabled());
+  await run('finished').getByRole('button', { name: 'Pause …', disabled: true }).waitFor();
   assert.deepEqual(page.faults, []);
 });
 
@@ -212,7 +212,7 @@ test('a run is paused and gone on with, after a question', async () => {
   utimesSync(join(loop, 'metrics.jsonl'), now, now);
   await run('loop').getByText(/^\d s ago/).waitFor();
   await run('loop').getByText('Left when it goes on').waitFor();
-  assert.ok(await run('loop').getByRole('button', { name: 'Pause …' }).isDisabled());
+  await run('loop').getByRole('button', { name: 'Pause …', disabled: true }).waitFor();
   await run('loop').getByRole('button', { name: 'Go on …' }).click();
   await page.getByRole('button', { name: 'Go on', exact: true }).click();
   await page.getByRole('alert').filter({ hasText: 'a trainer may be running' }).waitFor();

@@ -171,7 +171,7 @@ test('a running game takes the board along unless it is told not to, and keeps i
   await newGame(page, { engine: 'Script', move_time: '0.1' });
   await type(page, 'e4');
   await moves(page, 2);
-  assert.equal(await button('Follow').getAttribute('aria-pressed'), 'true');
+  await page.getByRole('button', { name: 'Follow', exact: true, pressed: true }).waitFor();
   await button('Follow').click();
   await type(page, 'Nf3');
   await moves(page, 4);

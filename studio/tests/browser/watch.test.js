@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Server, accessible, downloaded, launch, loadsInPlace, openTab, scripted } from './harness.js';
+import { Server, accessible, counted, downloaded, launch, loadsInPlace, openTab, scripted } from './harness.js';
 
 let browser;
 let server;
@@ -52,10 +52,10 @@ async function begin(first, second, games, more = {}) {
 test('a match of four games, two at once, is watched to its end', async () => {
   await begin('Random moves', 'Random moves', 4, { fields: { at_once: '2' } });
   await page.locator('#watch .live cg-board piece').first().waitFor();
-  assert.equal(await page.locator('#watch .live').count(), 2);
+  await counted(page.locator('#watch .live'), 2);
   await page.locator('.live figcaption', { hasText: /^Game \d: .+, move \d+: / }).first().waitFor();
   await status('ended after 4 of 4');
-  assert.equal(await page.locator('.results tbody tr').count(), 4);
+  await counted(page.locator('.results tbody tr'), 4);
   const [won, drawn, lost] = (await page.getByText(/\d won, /).first().textContent()).match(/\d+/g).map(Number);
   assert.equal(won + drawn + lost, 4);
   const file = await downloaded(page, () => button('Save PGN').last().click());
@@ -96,7 +96,7 @@ test('a game is watched closely, held up, interrupted and continued, and replaye
   await accessible(page);
   await button('Suspend').click();
   await status('suspended after 0');
-  assert.equal(await game.getByText('thinks', { exact: true }).count(), 0);
+  await counted(game.getByText('thinks', { exact: true }), 0);
   await page.locator('[name=delay]').selectOption('0');
   await button('Resume').click();
   await status('ended after 2 of 2');
