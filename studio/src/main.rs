@@ -145,8 +145,8 @@ async fn run(arguments: Arguments) -> Result<()> {
     // Two studios on two ports have separate games and matches.
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
     let boards = Boards::default();
-    let games = folder.join("games");
-    let reviews = ReviewDesk::new(roster.engines().first().cloned()).keeping(Library::new(games.clone()));
+    let library = Library::new(folder.join("games"));
+    let reviews = ReviewDesk::new(roster.engines().first().cloned()).keeping(library.clone());
     let kept = folder.join(format!("puzzles-{}.csv", arguments.port));
     let puzzles = PuzzleDesk::new(roster.engines().first().cloned(), reviews.clone(), kept);
     match &arguments.puzzles {
@@ -158,9 +158,9 @@ async fn run(arguments: Arguments) -> Result<()> {
     let followed = FollowedMatches::start(arguments.follow, boards.clone());
     let state = folder.join(format!("boards-{}", arguments.port));
     adopt(&folder.join(format!("game-{}.json", arguments.port)), &state);
-    let play = OpenBoards::start(roster, state, games, boards.clone());
+    let play = OpenBoards::start(roster, state, library.clone(), boards.clone());
     let book = arguments.book.as_deref().map(Book::open).transpose()?;
-    let explorer = Explorer::new(play.library().clone(), book);
+    let explorer = Explorer::new(library, book);
     let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));
     let folders = RunFolders { runs: arguments.runs, all: arguments.run_folder, networks: arguments.nets };
     let runs = RunBoard::start(folders, trainers, boards.clone());

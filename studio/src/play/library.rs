@@ -18,6 +18,9 @@ const LONGEST_NAME: usize = 80;
 
 const DELETED: &str = "deleted";
 
+/// Of a game whose own name could not be that of a file.
+const NAMELESS: &str = "game";
+
 #[derive(Clone, Debug)]
 pub struct Library {
     folder: PathBuf,
@@ -41,6 +44,23 @@ fn refused(what: &str, path: &Path, error: &dyn std::fmt::Display) -> ActionErro
     ActionError::NotNow(format!("{what}: {}: {error}.", path.display()))
 }
 
+/// Names come from the page, so they may not leave the folder.
+fn check(name: &str) -> Result<(), ActionError> {
+    let is_plain = |c: char| !c.is_control() && !r#"/\:*?"<>|"#.contains(c);
+    let is_short = (1..=LONGEST_NAME).contains(&name.chars().count());
+    if name.trim() != name || name.starts_with('.') || !is_short || !name.chars().all(is_plain) {
+        let text = format!(
+            "A name has 1 to {LONGEST_NAME} characters, none of / \\ : * ? \" < > |, no dot first and no blank at either end."
+        );
+        return Err(ActionError::Invalid(text));
+    }
+    Ok(())
+}
+
+fn file_of(name: &str) -> String {
+    format!("{name}.json")
+}
+
 impl Library {
     pub fn new(folder: PathBuf) -> Library {
         Library { folder, taken: Arc::default() }
@@ -50,22 +70,14 @@ impl Library {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Names come from the page, so they may not leave the folder.
     fn path(&self, name: &str) -> Result<PathBuf, ActionError> {
-        let is_plain = |c: char| !c.is_control() && !r#"/\:*?"<>|"#.contains(c);
-        let is_short = (1..=LONGEST_NAME).contains(&name.chars().count());
-        if name.trim() != name || name.starts_with('.') || !is_short || !name.chars().all(is_plain) {
-            let text = format!(
-                "A name has 1 to {LONGEST_NAME} characters, none of / \\ : * ? \" < > |, no dot first and no blank at either end."
-            );
-            return Err(ActionError::Invalid(text));
-        }
-        Ok(self.folder.join(format!("{name}.json")))
+        check(name)?;
+        Ok(self.folder.join(file_of(name)))
     }
 
     fn deleted(&self, name: &str) -> Result<PathBuf, ActionError> {
-        let file = self.path(name)?;
-        Ok(self.folder.join(DELETED).join(file.file_name().expect("it has a name")))
+        check(name)?;
+        Ok(self.folder.join(DELETED).join(file_of(name)))
     }
 
     /// A name that no file has, not even a deleted one, and that is given once: "2026-11-27 You, Philidor".
@@ -90,10 +102,17 @@ impl Library {
             .collect();
         let date = date.trim();
         let first = format!("{date} {}, {}", plain(white).trim(), plain(black).trim()).trim().to_owned();
+        self.free(first)
+    }
+
+    /// This name, or else the first of "NAME 2", "NAME 3", … that no file has.
+    fn free(&self, first: String) -> String {
+        let first = if check(&first).is_ok() { first } else { NAMELESS.to_owned() };
         let mut taken = self.taken();
         let is_free = |name: &String| {
-            let paths = [self.path(name), self.deleted(name)];
-            !taken.contains(name) && paths.iter().all(|path| path.as_ref().is_ok_and(|path| !path.exists()))
+            let file = file_of(name);
+            let paths = [self.folder.join(&file), self.folder.join(DELETED).join(&file)];
+            !taken.contains(name) && paths.iter().all(|path| !path.exists())
         };
         let numbered = (2..).map(|number| format!("{first} {number}"));
         let name = std::iter::once(first.clone()).chain(numbered).find(is_free).expect("numbers do not end");
@@ -106,6 +125,18 @@ impl Library {
         game.write(&path).map_err(|error| refused("The game cannot be saved", &path, &error))?;
         self.taken().remove(name);
         Ok(())
+    }
+
+    /// The name of the game's last review, and whether that is complete.
+    pub fn review_of(&self, game: &str) -> Option<(String, bool)> {
+        let mut files = self.files();
+        files.sort_by_key(|(_, state)| *state);
+        // Reading all games as JSON takes long.
+        let may_be = |path: &Path| std::fs::read_to_string(path).is_ok_and(|text| text.contains(game));
+        files.iter().rev().filter(|(path, _)| may_be(path)).find_map(|(path, _)| {
+            let review = SavedGame::read(path).ok()??.review.filter(|review| review.game == game)?;
+            Some((path.file_stem()?.to_str()?.to_owned(), review.complete))
+        })
     }
 
     pub fn read(&self, name: &str) -> Result<SavedGame, ActionError> {
@@ -235,6 +266,19 @@ mod tests {
         assert!(
             library.free_name("2026/11/28 review of", ["A", "B"]).starts_with("2026-11-28 review of A, B")
         );
+    }
+
+    #[test]
+    fn a_name_that_no_file_can_have_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(folder.path().to_owned());
+        let names: Vec<String> = ["a/b", "", "fine", "fine"].map(|name| library.free(name.to_owned())).into();
+        assert_eq!(names, ["game", "game 2", "fine", "fine 2"]);
+        // A number makes it too long: that ends the search too, and writing it is refused.
+        let long = "x".repeat(LONGEST_NAME);
+        assert_eq!(library.free(long.clone()), long);
+        let second = library.free(long);
+        assert!(matches!(library.write(&second, &saved(&["e4"])), Err(ActionError::Invalid(_))));
     }
 
     #[test]

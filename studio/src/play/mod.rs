@@ -35,7 +35,7 @@ pub use library::{Library, LibraryGame};
 pub use open_boards::OpenBoards;
 pub use pgn::{PgnHeader, pgn_game, pgn_text, result as recorded_result, write_pgn};
 pub use played::{EndReason, GameEnd, LegalMove, PlayedGame, PlayedMove, Winner};
-pub use saved::{SavedError, SavedGame};
+pub use saved::{SavedError, SavedGame, SavedReview};
 pub use seats::{ActionError, NewGame, PERSON, Seat};
 pub use session::Session;
 pub use setup::{SetUp, set_up};

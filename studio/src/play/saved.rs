@@ -57,6 +57,18 @@ pub struct SavedGame {
     played: bool,
     #[serde(default)]
     pub analysts: Vec<AnalystSettings>,
+    /// Of a game that is a review, until a person changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<SavedReview>,
+}
+
+/// Which game was reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedReview {
+    /// Equal for equal moves, players and dates.
+    pub game: String,
+    /// It was not stopped.
+    pub complete: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,6 +114,7 @@ impl SavedGame {
             loaded: session.is_loaded,
             played: session.is_played,
             analysts,
+            review: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reviews one game at a time, in a thread with its own engine.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 use super::view::ReviewView;
 use crate::engines::EngineSpec;
 use crate::play::{
-    ActionError, Edit, Library, PERSON, PgnFile, ReviewedGame, SavedGame, Session, commands_of,
+    ActionError, Edit, Library, PERSON, PgnFile, ReviewedGame, SavedGame, SavedReview, Session, commands_of,
 };
 
 const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
@@ -59,6 +60,7 @@ pub struct Mistake {
     pub remark: String,
 }
 
+#[derive(Clone)]
 struct Evaluated {
     /// Where the review was begun.
     board: u32,
@@ -72,7 +74,7 @@ struct Evaluated {
 #[derive(Clone)]
 pub struct ReviewDesk {
     judge: Option<EngineSpec>,
-    /// Where complete reviews are kept.
+    /// Where reviews are kept.
     library: Option<Library>,
     latest: Arc<Mutex<Option<Evaluated>>>,
     /// Stops the running review; every review has its own flag.
@@ -116,7 +118,7 @@ impl ReviewDesk {
         ReviewDesk { judge, library, latest: Arc::default(), stop: Arc::default(), out: Arc::new(out), state }
     }
 
-    /// Makes every complete review a game of the library.
+    /// Makes every review a game of the library, also what a stopped one has judged.
     pub fn keeping(self, library: Library) -> ReviewDesk {
         ReviewDesk { library: Some(library), ..self }
     }
@@ -153,19 +155,19 @@ impl ReviewDesk {
         };
         let evidence = vec![Evidence::default(); total];
         let mistakes = OnceLock::new();
-        *lock(&self.latest) = Some(Evaluated { board, game: game.clone(), evidence, view, mistakes });
+        let mut own = Evaluated { board, game, evidence, view, mistakes };
+        *lock(&self.latest) = Some(own.clone());
         self.publish();
         let desk = self.clone();
         // The review blocks on an engine for minutes.
         std::thread::spawn(move || {
-            let ended = desk.evaluate(&judge, &game, nodes, &stop);
-            if ended.is_ok() {
-                desk.keep(&stop);
-            }
+            let ended = desk.evaluate(&judge, &mut own, nodes, &stop);
+            own.view.take(&GameReview::new(&own.game, &own.evidence, None));
+            let kept = desk.keep(&own, ended.is_ok());
             desk.note(&stop, |evaluated| {
                 evaluated.view.running = false;
                 evaluated.view.seconds_left = None;
-                evaluated.view.notice = ended.err();
+                evaluated.view.notice = ended.err().or(kept.err());
             });
         });
         Ok(())
@@ -183,7 +185,7 @@ impl ReviewDesk {
             self.note(&stop, |evaluated| {
                 evaluated.view.running = false;
                 evaluated.view.notice = Some(
-                    "The review was stopped. What was judged so far stays; another review begins anew."
+                    "The review was stopped. What was judged so far stays, also in Games; another review begins anew."
                         .into(),
                 );
             });
@@ -195,29 +197,38 @@ impl ReviewDesk {
         lock(&self.latest).as_ref().and_then(reviewed_pgn)
     }
 
-    /// Writes the review into the library unless it was stopped or replaced by another.
-    fn keep(&self, stop: &AtomicBool) {
-        let text = match &*lock(&self.latest) {
-            Some(evaluated) if !stop.load(Ordering::Relaxed) => reviewed_pgn(evaluated),
-            _ => None,
+    /// Writes what was judged into the library, over an earlier review of the same game; one that was stopped replaces no
+    /// complete one. The error tells that it cannot be kept.
+    fn keep(&self, reviewed: &Evaluated, complete: bool) -> Result<(), String> {
+        let Some(library) = self.library.as_ref().filter(|_| !reviewed.view.moves.is_empty()) else {
+            return Ok(());
         };
-        let Some((library, text)) = self.library.as_ref().zip(text) else { return };
-        let read = PgnFile::read(text.as_bytes()).and_then(|file| file.game(0));
-        let kept = read.map_err(|error| error.to_string()).and_then(|game| {
+        let write = || -> Result<(), String> {
+            let text = reviewed_pgn(reviewed).ok_or("it cannot be written as PGN")?;
+            let file = PgnFile::read(text.as_bytes()).map_err(|error| error.to_string())?;
+            let game = file.game(0).map_err(|error| error.to_string())?;
             let date = game.source.tag("Date").unwrap_or_else(|| "????.??.??".to_owned());
-            let named =
-                |name: &str, side: &str| if name.is_empty() { side.to_owned() } else { name.to_owned() };
-            let [white, black] = [named(&game.names[0], "White"), named(&game.names[1], "Black")];
-            let name = library.free_name(&format!("{date} review of"), [&white, &black]);
-            let saved = SavedGame::of(&Session::loaded(game), Vec::new(), Instant::now());
+            let mut hasher = DefaultHasher::new();
+            (&game.names, &date).hash(&mut hasher);
+            let same = format!("{}-{:016x}", reviewed.view.key, hasher.finish());
+            let name = match library.review_of(&same) {
+                Some((_, true)) if !complete => return Ok(()),
+                Some((name, _)) => name,
+                None => {
+                    let [white, black] = &game.names;
+                    let white = if white.is_empty() { "White" } else { white };
+                    let black = if black.is_empty() { "Black" } else { black };
+                    library.free_name(&format!("{date} review of"), [white, black])
+                }
+            };
+            let mut saved = SavedGame::of(&Session::loaded(game), Vec::new(), Instant::now());
+            saved.review = Some(SavedReview { game: same, complete });
             library.write(&name, &saved).map_err(|error| error.to_string())
-        });
-        if let Err(error) = kept {
+        };
+        write().map_err(|error| {
             log::warn!("a review is not kept in the library: {error}");
-            if let Some(evaluated) = &mut *lock(&self.latest) {
-                evaluated.view.notice = Some(format!("The review is not kept in the library: {error}"));
-            }
-        }
+            format!("The review is not kept in the library: {error}")
+        })
     }
 
     /// The game, which has been reviewed, with what the review says of it. Its marks and evaluations replace others.
@@ -283,11 +294,11 @@ impl ReviewDesk {
         self.out.send_replace(text.into());
     }
 
-    /// An error says why the review ended early, and what to do.
+    /// Fills in the review. An error says why it ended early, and what to do.
     fn evaluate(
         &self,
         judge: &EngineSpec,
-        game: &PgnGame,
+        own: &mut Evaluated,
         nodes: u64,
         stop: &Arc<AtomicBool>,
     ) -> Result<(), String> {
@@ -300,33 +311,38 @@ impl ReviewDesk {
         };
         let engine = UciEngine::start(&command, stop).map_err(|error| told(&error))?;
         let mut judge = UciJudge::new(engine, &judge.options).map_err(|error| told(&error))?;
-        let name = engine::apps::review::Judge::name(&judge);
-        self.note(stop, |evaluated| evaluated.view.judge = name);
+        own.view.judge = engine::apps::review::Judge::name(&judge);
+        self.tell(stop, own);
         let (begin, mut told_at) = (Instant::now(), None::<Instant>);
+        let game = own.game.clone();
         let total = game.moves().len() + 1;
         let budget = Budget::NodesPerPosition(nodes);
         let mut reviewer = Reviewer { budget, first_ply: 0, judge: &mut judge, stop };
-        let reviewed = reviewer.review(game, &[], &mut |new| {
+        let reviewed = reviewer.review(&game, &[], &mut |new| {
+            own.evidence = new.evidence.to_vec();
             if told_at.is_none_or(|at| at.elapsed() >= TOLD_EVERY) {
                 told_at = Some(Instant::now());
-                self.note(stop, |evaluated| {
-                    evaluated.evidence = new.evidence.to_vec();
-                    let view = &mut evaluated.view;
-                    view.done = (new.spent * total as f64) as usize;
-                    let elapsed = begin.elapsed().as_secs_f64();
-                    view.seconds_left = (new.spent > 0.0).then(|| elapsed * (1.0 - new.spent) / new.spent);
-                    view.take(&GameReview::new(game, &evaluated.evidence, None));
-                });
+                own.view.done = (new.spent * total as f64) as usize;
+                let elapsed = begin.elapsed().as_secs_f64();
+                own.view.seconds_left = (new.spent > 0.0).then(|| elapsed * (1.0 - new.spent) / new.spent);
+                own.view.take(&GameReview::new(&game, &own.evidence, None));
+                self.tell(stop, own);
             }
             Ok(())
         });
-        let evidence = reviewed.map_err(|error: JudgeError| told(&error))?;
-        self.note(stop, |evaluated| {
-            evaluated.view.done = total;
-            evaluated.view.take(&GameReview::new(game, &evidence, None));
-            evaluated.evidence = evidence;
-        });
+        own.evidence = reviewed.map_err(|error: JudgeError| told(&error))?;
+        own.view.done = total;
+        own.view.take(&GameReview::new(&game, &own.evidence, None));
+        self.tell(stop, own);
         Ok(())
+    }
+
+    /// Publishes how far the review is unless it was stopped.
+    fn tell(&self, stop: &AtomicBool, own: &Evaluated) {
+        self.note(stop, |evaluated| {
+            evaluated.evidence.clone_from(&own.evidence);
+            evaluated.view = own.view.clone();
+        });
     }
 }
 
@@ -448,6 +464,22 @@ mod tests {
         let saved = library.read(&kept.name).unwrap();
         assert!(saved.pgn().unwrap().contains("2. g4 $4"), "{saved:?}");
         assert!(String::from_utf8(desk.page().unwrap()).unwrap().contains("<html"));
+        // Another review of this game replaces the first, under whatever name; a person's changes are not replaced.
+        library.rename(&kept.name, "Mine").unwrap();
+        desk.begin(game("[White \"A\"]\n\n1. f3 e5 2. g4 Qh4# 0-1"), 2000).unwrap();
+        wait_for(&desk, |view| view["running"] == false && view["nodes"] == 2000).await;
+        let names: Vec<String> = library.list().into_iter().map(|game| game.name).collect();
+        assert_eq!(names, ["Mine"]);
+        let mut again = library.read("Mine").unwrap();
+        assert!(again.pgn().unwrap().contains("2000 nodes") && !again.pgn().unwrap().contains("odd"));
+        again.review = None;
+        library.write("Mine", &again).unwrap();
+        desk.begin(game("[White \"B\"]\n\n1. f3 e5 2. g4 Qh4# 0-1"), 1000).unwrap();
+        desk.stop();
+        desk.begin(game("[White \"A\"]\n\n1. f3 {odd} e5 2. g4 Qh4# 0-1"), 1000).unwrap();
+        wait_for(&desk, |view| view["running"] == false && view["nodes"] == 1000).await;
+        assert!(library.list().iter().filter(|game| game.name.contains("review of A")).count() == 1);
+        assert!(library.list().iter().any(|game| game.name == "Mine"), "{:?}", library.list());
         let other = game("1. f3 $1 {odd [%eval 3.0]} e5 2. g4 Qh4# {White is mated.} 0-1");
         let kept = desk.annotate(other).unwrap();
         let first = kept.game.tree.main_line().next().unwrap();
@@ -467,6 +499,47 @@ mod tests {
             redone.notes(redone.main_line().nth(1).unwrap()).nags.is_empty(),
             "its mark was the review's"
         );
+    }
+
+    #[tokio::test]
+    async fn what_a_stopped_review_has_judged_is_kept_and_replaces_no_complete_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(folder.path().join("games"));
+        // From its third search on, the engine leaves a sign after 1. f3 e5, and waits until it is stopped.
+        let sign = folder.path().join("sign");
+        let waits = format!(
+            "n=$((n+1)); h=; [ $n -ge 3 ] && case $p in *e7e5*) h=1;; esac; [ $h ] && : > '{}' || {{ {SCRIPT}; }}",
+            sign.display()
+        );
+        let waiting = async || {
+            while !sign.exists() {
+                tokio::task::yield_now().await;
+            }
+            std::fs::remove_file(&sign).unwrap();
+        };
+        let text = "[White \"A\"]\n\n1. f3 e5 2. g4 Qh4# 0-1";
+        let stopped = ReviewDesk::new(Some(judge(&waits))).keeping(library.clone());
+        let kept = async |complete: bool| loop {
+            let files = library.list();
+            let review = files.first().and_then(|file| library.read(&file.name).unwrap().review);
+            if review.is_some_and(|review| review.complete == complete) {
+                break files.len();
+            }
+            tokio::task::yield_now().await;
+        };
+        stopped.begin(game(text), 1000).unwrap();
+        waiting().await;
+        stopped.stop();
+        assert_eq!(kept(false).await, 1);
+        let whole = ReviewDesk::new(Some(judge(SCRIPT))).keeping(library.clone());
+        whole.begin(game(text), 1000).unwrap();
+        assert_eq!(kept(true).await, 1, "it goes on in the same file");
+        stopped.begin(game(text), 1000).unwrap();
+        waiting().await;
+        // Another game's review replaces it; what was judged of the first is not written over the complete one.
+        stopped.begin(game("1. f3 *"), 1000).unwrap();
+        let view = wait_for(&stopped, |view| view["running"] == false).await;
+        assert_eq!(kept(true).await, 2, "{view}");
     }
 
     #[tokio::test]

@@ -64,22 +64,22 @@ fn not_now(text: impl Into<String>) -> ActionError {
 }
 
 impl OpenBoards {
-    /// Opens the boards whose states are in `folder`, at least an empty one. Their games are in `library`.
-    pub fn start(roster: Roster, folder: PathBuf, library: PathBuf, boards: Boards) -> OpenBoards {
+    /// Opens the boards whose states are in `folder`, at least an empty one.
+    pub fn start(roster: Roster, folder: PathBuf, library: Library, boards: Boards) -> OpenBoards {
         OpenBoards::start_with(roster, folder, library, boards, LINGER)
     }
 
     fn start_with(
         roster: Roster,
         folder: PathBuf,
-        library: PathBuf,
+        library: Library,
         boards: Boards,
         linger: Duration,
     ) -> OpenBoards {
         let around = Around {
             engines: KnownEngines::probe(&roster),
             roster,
-            library: Library::new(library),
+            library,
             boards,
             list: BoardList::default(),
             permits: Arc::new(Semaphore::new(MOST_ANALYSED)),

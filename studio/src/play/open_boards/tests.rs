@@ -96,7 +96,7 @@ fn start(folder: &tempfile::TempDir, roster: Roster) -> Seen {
 
 /// No tab shows a board.
 fn start_unseen(folder: &tempfile::TempDir, roster: Roster) -> Seen {
-    let (state, library) = (folder.path().join("boards"), folder.path().join("games"));
+    let (state, library) = (folder.path().join("boards"), Library::new(folder.path().join("games")));
     let open = OpenBoards::start_with(roster, state, library, Boards::default(), Duration::ZERO);
     let board = open.lock().tables.keys().next().copied().unwrap();
     Seen { open, board: Cell::new(board) }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::engines::Roster;
 use crate::matches::{OpeningBook, start_matches};
-use crate::play::OpenBoards;
+use crate::play::{Library, OpenBoards};
 use crate::runs::{RunFolders, Trainers};
 use axum::body::Body;
 use axum::body::to_bytes;
@@ -11,15 +11,15 @@ use tower::ServiceExt;
 
 fn studio(folder: &tempfile::TempDir) -> (Router, RunBoard) {
     let (boards, state) = (Boards::default(), folder.path().join("match.json"));
-    let (open, games) = (folder.path().join("boards"), folder.path().join("games"));
-    let play = OpenBoards::start(Roster::default(), open, games, boards.clone());
+    let (open, library) = (folder.path().join("boards"), Library::new(folder.path().join("games")));
+    let play = OpenBoards::start(Roster::default(), open, library.clone(), boards.clone());
     let matches = start_matches(Roster::default(), vec![OpeningBook::own()], boards.clone(), state);
     let followed = FollowedMatches::start(Vec::new(), boards.clone());
     let folders = RunFolders { runs: vec![folder.path().to_owned()], ..RunFolders::default() };
     let runs = RunBoard::start(folders, Trainers::default(), boards.clone());
     let reviews = ReviewDesk::new(None);
     let puzzles = PuzzleDesk::new(None, reviews.clone(), folder.path().join("puzzles.csv"));
-    let explorer = Explorer::new(play.library().clone(), None);
+    let explorer = Explorer::new(library, None);
     let rooms = Rooms {
         play,
         reviews,
