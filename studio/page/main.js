@@ -34,6 +34,7 @@ function enter() {
     else part(`to-${room}`).removeAttribute('aria-current');
   }
   if (here === 'play') play.enter(boardIn(location.hash));
+  else play.see();
   puzzles.show(here === 'puzzles');
   watch.show(here === 'watch');
   train.show(here === 'train');
@@ -66,6 +67,8 @@ function receive(message) {
 /** @param {boolean} connected */
 function connection(connected) {
   part('connection').textContent = connected ? '' : 'No connection. Is philidor-studio still running?';
+  play.connection(connected);
+  watch.connection(connected);
 }
 
 addEventListener('hashchange', enter);

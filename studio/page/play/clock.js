@@ -15,6 +15,13 @@ export function clockText(ms) {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }
 
+/** A time of `[%clk]`, such as `0:09:58.3`, as clocks show it. @param {string} text */
+export function recordedText(text) {
+  const parts = text.split(':').map(Number);
+  if (parts.some((part) => !Number.isFinite(part))) return text;
+  return clockText(Math.round(parts.reduce((sum, part) => sum * 60 + part, 0) * 1000));
+}
+
 /**
  * A side's time after the moves of a path, from `[%clk]`.
  *
@@ -25,7 +32,8 @@ export function clockText(ms) {
  */
 export function recordedClock(path, firstPly, side) {
   const parity = side === 'white' ? 0 : 1;
-  return path.findLast((node, index) => node.clock && (firstPly + index) % 2 === parity)?.clock ?? null;
+  const found = path.findLast((node, index) => node.clock && (firstPly + index) % 2 === parity)?.clock;
+  return found ? recordedText(found) : null;
 }
 
 /**
@@ -60,10 +68,10 @@ export class MatchClocks {
     this.#changed = changed;
   }
 
-  /** @param {MatchClock} clock */
-  receive(clock) {
+  /** @param {MatchClock} clock @param {number} [since] when it came, by `performance.now()` */
+  receive(clock, since = performance.now()) {
     this.#clock = clock;
-    this.#since = performance.now();
+    this.#since = since;
     clearInterval(this.#timer);
     this.#timer = clock.running === null ? undefined : setInterval(this.#changed, TICK_MS);
   }
@@ -71,6 +79,15 @@ export class MatchClocks {
   stop() {
     clearInterval(this.#timer);
     this.#clock = null;
+  }
+
+  /** The clock that runs stands still as it is: the match was suspended, or the server has gone. */
+  stand() {
+    const clock = this.#clock;
+    if (!clock || clock.running === null) return;
+    const left = /** @type {[number, number]} */ ([...clock.left_ms]);
+    left[clock.running] -= clock.ms + performance.now() - this.#since;
+    this.receive({ left_ms: left, running: null, ms: 0 });
   }
 
   /** White's and Black's time; empty for a game without a clock. @param {LiveBoard} board @returns {[string, string]} */

@@ -55,6 +55,8 @@ export class PlayRoom {
   #arrival = new Promise((resolve) => { this.#arrive = () => resolve(undefined); });
   /** Time of the last game message, by `performance.now()`. */
   #received = 0;
+  /** When the connection was lost, by `performance.now()`. @type {number | null} */
+  #lost = null;
   /** Of both engines, and the threat. @type {(Thoughts | null)[]} */
   #thoughts = [];
   /** @type {Review | null} */
@@ -133,6 +135,7 @@ export class PlayRoom {
     this.#root = root;
     this.#announcement = announcement;
     document.addEventListener('keydown', (event) => this.#key(event));
+    document.addEventListener('visibilitychange', () => this.see());
     onSettings(() => this.#draw());
     setInterval(() => this.#tick(), CLOCK_MS);
     setInterval(() => {
@@ -143,8 +146,25 @@ export class PlayRoom {
 
   /** The room is shown, with the board that the address names, if it names one. @param {number | null} board */
   enter(board) {
+    this.see();
     this.#boards.enter(board);
     this.#address();
+  }
+
+  /** The room or the window was shown or hidden. */
+  see() {
+    this.#seen.see(!this.#root.hidden && !document.hidden);
+  }
+
+  /** Without a connection the clocks stand: the server may have ended, which suspends the games. @param {boolean} isConnected */
+  connection(isConnected) {
+    if (isConnected) this.#lost = null;
+    else this.#lost ??= performance.now();
+  }
+
+  /** Milliseconds since the game was received, for its clocks. */
+  #since() {
+    return (this.#lost ?? performance.now()) - this.#received;
   }
 
   /** Opens a position for analysis. @param {string} fen */
@@ -351,7 +371,7 @@ export class PlayRoom {
     if (!game?.clock?.running || this.#root.hidden) return;
     for (const side of /** @type {const} */ (['white', 'black'])) {
       const element = this.#root.querySelector(`.clock.${side}`);
-      if (element) element.textContent = clockShows(game, side, performance.now() - this.#received);
+      if (element) element.textContent = clockShows(game, side, this.#since());
     }
   }
 
@@ -371,7 +391,7 @@ export class PlayRoom {
       here: evaluationsAt(this.#thoughts, looking.node),
       held: this.#held,
       review: this.#review,
-      since: performance.now() - this.#received,
+      since: this.#since(),
       isNew: !this.#root.querySelector('.moves'),
     };
   }

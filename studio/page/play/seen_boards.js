@@ -7,6 +7,11 @@
 
 /** @typedef {{game: GameView, received: number, looking: Looking}} Seen `received` by `performance.now()` */
 
+/** What tells the server that somebody may be looking: a suspended game goes on then. @param {number} board */
+function eyesOn(board) {
+  return `eyes/${board}`;
+}
+
 /** Names of a board and its thoughts in the server's messages. @param {number} board */
 export function namesOf(board) {
   return [`play/${board}`, `thoughts/${board}`];
@@ -17,6 +22,7 @@ export class SeenBoards {
   #seen = new Map();
   /** @type {number | null} */
   #sent = null;
+  #isSeen = false;
   #view;
 
   /** @param {(name: string, isInView: boolean) => void} view tells the server what is in view */
@@ -26,9 +32,17 @@ export class SeenBoards {
 
   /** The server is to send this board, and no longer the one before. @param {number} board */
   send(board) {
-    for (const name of namesOf(board)) this.#view(name, true);
-    if (this.#sent !== null && this.#sent !== board) for (const name of namesOf(this.#sent)) this.#view(name, false);
+    const before = this.#sent;
     this.#sent = board;
+    for (const name of namesOf(board)) this.#view(name, true);
+    this.#view(eyesOn(board), this.#isSeen);
+    if (before !== null && before !== board) for (const name of [...namesOf(before), eyesOn(before)]) this.#view(name, false);
+  }
+
+  /** Whether a person may see the board. @param {boolean} isSeen */
+  see(isSeen) {
+    this.#isSeen = isSeen;
+    if (this.#sent !== null) this.#view(eyesOn(this.#sent), isSeen);
   }
 
   /** @param {number} board */

@@ -3,7 +3,7 @@
  *
  * @import {MatchMoves, Mind} from '../types.js'
  */
-import { expected, priorText, qText, scoreText, visitsText } from '../play/evaluation.js';
+import { expected, nodesText, priorText, qText, scoreText, visitsText } from '../play/evaluation.js';
 import { html, nothing, svg } from '../vendor/lit-html.js';
 
 /** Moves with N, P and Q. */
@@ -27,7 +27,7 @@ export function mindView(mind, side) {
       <h3><span class="disc ${side}"></span> ${mind.name}${mind.thinking ? html` <span class="small">thinks</span>` : nothing}</h3>
       <p class="score">${best ? scoreText(best.score) : '–'}</p>
       <p class="small">${best?.wdl ? wdlText(best.wdl) : best ? 'No WDL' : 'No search yet'}</p>
-      <p class="small">${best ? `depth ${best.depth}, ${best.nodes.toLocaleString('en')} nodes, ${mind.nps.toLocaleString('en')} a second` : nothing}</p>
+      <p class="small">${best ? `depth ${best.depth}, ${nodesText(best.nodes)}, ${mind.nps.toLocaleString('en')} a second` : nothing}</p>
       <p class="small">${timeText(mind.ms)} for this move, ${timeText(mind.mean_ms)} a move on average</p>
       <p class="line">${best ? best.san.slice(0, 12).join(' ') : nothing}</p>
       ${mind.moves.length > 0 ? html`
@@ -72,7 +72,7 @@ export function recordText(game, ply) {
   const record = game.records[ply - 1];
   if (!record) return `${moveText(game, ply - 1)}: opening`;
   const parts = [record.score ? scoreText(record.score) : '', record.depth ? `depth ${record.depth}` : '',
-    record.nodes ? `${record.nodes.toLocaleString('en')} nodes` : '', timeText(record.ms)];
+    record.nodes ? nodesText(record.nodes) : '', timeText(record.ms)];
   return `${moveText(game, ply - 1)}: ${parts.filter(Boolean).join(', ')}`;
 }
 

@@ -87,6 +87,11 @@ export class WatchRoom {
     this.#window.receive(boards);
   }
 
+  /** @param {boolean} isConnected with the server */
+  connection(isConnected) {
+    if (!isConnected) this.#window.stand();
+  }
+
   /** @param {boolean} isShown */
   show(isShown) {
     this.#isShown = isShown;

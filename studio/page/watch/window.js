@@ -68,9 +68,15 @@ export class MatchWindow {
     [this.#board, this.#moves, this.#minds] = [this.#latest.get(`match/${lane}`) ?? null, null, null];
     this.#clocks.stop();
     const clock = this.#latest.get(`match/${lane}/clock`);
-    if (clock) this.#clocks.receive(clock);
+    if (clock) this.#clocks.receive(clock.clock, clock.since);
     this.watch(true);
     this.#changed();
+  }
+
+  /** No clock runs on. */
+  stand() {
+    this.#clocks.stand();
+    this.#drawClocks();
   }
 
   /** Another match has come. */
@@ -99,7 +105,10 @@ export class MatchWindow {
 
   /** @param {Record<string, any>} boards */
   receive(boards) {
-    for (const [name, board] of Object.entries(boards)) if (/^match\/\d+(\/clock)?$/.test(name)) this.#latest.set(name, board);
+    for (const [name, board] of Object.entries(boards)) {
+      if (/^match\/\d+$/.test(name)) this.#latest.set(name, board);
+      else if (/^match\/\d+\/clock$/.test(name)) this.#latest.set(name, { clock: board, since: performance.now() });
+    }
     if (this.#lane === null) return;
     const [board, minds, moves, clock] = this.#topics().map((topic) => boards[topic]);
     if (clock) this.#clocks.receive(clock);
@@ -133,6 +142,7 @@ export class MatchWindow {
   /** @param {boolean} isRunning the match is */
   view(isRunning) {
     const game = this.#replay ?? this.#moves;
+    if (!isRunning) this.#clocks.stand();
     const minds = this.#minds && (isRunning ? this.#minds : halted(this.#minds));
     const showsTrees = this.#trees[0].isOpen;
     const board = this.#replay ? null : this.#board;

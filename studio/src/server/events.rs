@@ -3,8 +3,9 @@
 //! Every message is a JSON object of the changed topics and boards; the first contains all. A tab receives at most ten
 //! messages a second. It may miss intermediate states, because a topic is always sent whole.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,17 +26,22 @@ const LONGEST_NAME: usize = 64;
 
 pub type Topic = (&'static str, watch::Receiver<Arc<str>>);
 
-type TabViews = Arc<Mutex<HashMap<String, watch::Sender<HashSet<String>>>>>;
+/// The boards that a tab shows, each with the number of the request since which it does.
+type View = HashMap<String, u64>;
+
+type TabViews = Arc<Mutex<HashMap<String, watch::Sender<View>>>>;
 
 #[derive(Clone, Debug)]
 pub struct EventSource {
     topics: Vec<Topic>,
     boards: Boards,
     tabs: TabViews,
+    /// Counts the requests to show boards.
+    requests: Arc<AtomicU64>,
 }
 
 /// The data stays valid if a holder of the lock panics.
-fn lock(tabs: &TabViews) -> MutexGuard<'_, HashMap<String, watch::Sender<HashSet<String>>>> {
+fn lock(tabs: &TabViews) -> MutexGuard<'_, HashMap<String, watch::Sender<View>>> {
     tabs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -55,22 +61,23 @@ impl Drop for Seat {
 }
 
 /// Tells the boards which of them some tab shows.
-fn tell_shown(tabs: &HashMap<String, watch::Sender<HashSet<String>>>, boards: &Boards) {
-    boards.show(tabs.values().flat_map(|view| view.borrow().clone()).collect());
+fn tell_shown(tabs: &HashMap<String, watch::Sender<View>>, boards: &Boards) {
+    boards.show(tabs.values().flat_map(|view| view.borrow().keys().cloned().collect::<Vec<_>>()).collect());
 }
 
 struct TabStream {
     topics: Vec<Topic>,
     boards: watch::Receiver<BoardMap>,
-    view: watch::Receiver<HashSet<String>>,
-    sent: BoardMap,
+    view: watch::Receiver<View>,
+    /// What was sent last of each board, and since which request.
+    sent: BTreeMap<String, (u64, Arc<str>)>,
     last: Option<Instant>,
     _seat: Seat,
 }
 
 impl EventSource {
     pub fn new(topics: Vec<Topic>, boards: Boards) -> EventSource {
-        EventSource { topics, boards, tabs: Arc::default() }
+        EventSource { topics, boards, tabs: Arc::default(), requests: Arc::default() }
     }
 
     /// `None` if there are too many tabs or this one listens already.
@@ -86,8 +93,10 @@ impl EventSource {
         }
         let tabs = lock(&self.tabs);
         let Some(view) = tabs.get(tab) else { return false };
-        let boards: HashSet<String> = boards.into_iter().collect();
+        let request = self.requests.fetch_add(1, Ordering::Relaxed);
         view.send_if_modified(|shown| {
+            let since = |name: &String| shown.get(name).copied().unwrap_or(request);
+            let boards: View = boards.into_iter().map(|name| (name.clone(), since(&name))).collect();
             let changed = *shown != boards;
             *shown = boards;
             changed
@@ -101,14 +110,14 @@ impl EventSource {
         if tabs.len() >= MOST_TABS || tabs.contains_key(tab) || tab.len() > LONGEST_NAME {
             return None;
         }
-        let (shown, view) = watch::channel(HashSet::new());
+        let (shown, view) = watch::channel(View::new());
         tabs.insert(tab.to_owned(), shown);
         drop(tabs);
         let mut topics = self.topics.clone();
         topics.iter_mut().for_each(|(_, state)| state.mark_changed());
         let seat = Seat { tabs: self.tabs.clone(), boards: self.boards.clone(), name: tab.to_owned() };
         let boards = self.boards.subscribe();
-        let stream = TabStream { topics, boards, view, sent: BoardMap::new(), last: None, _seat: seat };
+        let stream = TabStream { topics, boards, view, sent: BTreeMap::new(), last: None, _seat: seat };
         Some(stream::unfold(stream, |mut stream| async move {
             let text = stream.next().await;
             Some((text, stream))
@@ -164,13 +173,15 @@ impl TabStream {
     fn changed_boards(&mut self) -> Vec<String> {
         let view = self.view.borrow_and_update();
         let boards = self.boards.borrow_and_update();
-        self.sent.retain(|name, _| view.contains(name) && boards.contains_key(name));
+        self.sent.retain(|name, _| view.contains_key(name) && boards.contains_key(name));
         let mut changed = Vec::new();
-        for name in view.iter() {
+        for (name, since) in view.iter() {
             let Some(board) = boards.get(name) else { continue };
-            if self.sent.get(name) != Some(board) {
+            // A board that the tab left and shows again may be gone from its memory.
+            let now = (*since, board.clone());
+            if self.sent.get(name) != Some(&now) {
                 changed.push(format!("{}:{board}", serde_json::Value::from(name.as_str())));
-                self.sent.insert(name.clone(), board.clone());
+                self.sent.insert(name.clone(), now);
             }
         }
         changed
@@ -235,6 +246,9 @@ mod tests {
         boards.set("match/1", &board(4));
         assert!(messages.next().await.unwrap().contains("\"ply\":4"));
         assert!(source.show("tab", vec!["match/0".into()]));
+        assert!(messages.next().await.unwrap().contains("\"ply\":3"));
+        // It leaves the board and comes back before the stream has told anything: it has forgotten what it knew.
+        assert!(source.show("tab", vec![]) && source.show("tab", vec!["match/0".into()]));
         assert!(messages.next().await.unwrap().contains("\"ply\":3"));
         assert!(!source.show("another", vec![]) && !source.show("tab", vec![String::new(); MOST_BOARDS + 1]));
         let mut other = Box::pin(source.messages("other").unwrap());

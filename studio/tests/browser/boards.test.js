@@ -136,6 +136,27 @@ test('a board is closed with its game saved, and comes back by undo or from the 
   assert.deepEqual([other, bookmark].flatMap((tab) => tab.faults), []);
 });
 
+test('a game that was closed goes on when somebody sees it, not in a hidden window', async () => {
+  await newGame(page, { side: 'both', timed: true });
+  await type(page, 'e4');
+  await moves(page, 1);
+  await newGame(page, { side: 'both' });
+  await page.evaluate(() => {
+    window.isHidden = true;
+    Object.defineProperty(document, 'hidden', { get: () => window.isHidden });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await page.getByRole('button', { name: /^Close board 1, / }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await shows(page, 1);
+  await open(page).nth(0).filter({ hasText: 'suspended, move 1' }).waitFor();
+  await page.evaluate(() => {
+    window.isHidden = false;
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await open(page).nth(0).filter({ hasText: 'your move 1' }).waitFor();
+});
+
 test('a restart brings all boards back, and one that cannot be read is told', async () => {
   await newGame(page, { engine: 'Script', move_time: '0.1' });
   await type(page, 'e4');

@@ -124,6 +124,28 @@ test('a game survives a reload and a restart of the server', async () => {
   assert.deepEqual(await moves(page, 4), ['e4', 'e5', 'Nf3', 'Nc6']);
 });
 
+test('without a connection no clock runs on', async () => {
+  await newGame(page, { side: 'both', timed: true, minutes: '30' });
+  await type(page, 'e4');
+  await moves(page, 1);
+  const left = () => page.locator('.clock.black').textContent();
+  await page.waitForFunction(() => document.querySelector('.clock.black').textContent !== '30:00');
+  const { folder } = studio.server;
+  await studio.server.stop();
+  await page.locator('#connection', { hasText: 'No connection' }).waitFor();
+  const before = await left();
+  await page.evaluate(() => {
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + 60_000;
+  });
+  await page.locator('#typed').blur();
+  await page.keyboard.press('f');
+  await page.locator('cg-container').first().waitFor();
+  assert.equal(await left(), before);
+  studio.server = await Server.start({ folder });
+  page.faults.length = 0;
+});
+
 test('two tabs show the same game, and a move made in one is not made again in the other', async () => {
   await newGame(page, { side: 'both' });
   const other = await openTab(studio.browser, studio.server.url, { context: page.context() });

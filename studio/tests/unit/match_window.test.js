@@ -52,6 +52,25 @@ test('the clock of the side that thinks runs between messages, and stands when t
   assert.deepEqual([clocks.texts(board), drawn], [['1:00', '0:30'], 20], 'the match is suspended');
 });
 
+test('a clock that is looked at later has run on, and stands when the match is suspended or the server has gone', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let now = 5000;
+  t.mock.method(performance, 'now', () => now);
+  const board = { left_ms: [60_000, 30_000], end: null };
+  let drawn = 0;
+  const clocks = new MatchClocks(() => { drawn += 1; });
+  clocks.receive({ left_ms: [60_000, 30_000], running: 1, ms: 1000 }, 3000);
+  assert.deepEqual(clocks.texts(board), ['1:00', '0:27']);
+  clocks.stand();
+  now += 4000;
+  t.mock.timers.tick(4000);
+  assert.deepEqual([clocks.texts(board), drawn], [['1:00', '0:27'], 0]);
+  clocks.receive({ left_ms: [60_000, 27_000], running: 1, ms: 0 });
+  now += 1000;
+  assert.deepEqual(clocks.texts(board), ['1:00', '0:26'], 'it goes on with the next message');
+  clocks.stop();
+});
+
 test('the thoughts of a suspended match are thought no more', () => {
   const mind = (thinking) => ({ thinking, ms: 5000 });
   assert.deepEqual(halted({ game: 3, minds: [mind(true), mind(false)] }), { game: 3, minds: [mind(false), mind(false)] });

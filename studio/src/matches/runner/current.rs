@@ -56,9 +56,13 @@ impl Current {
         matches!(self.phase, MatchPhase::Playing | MatchPhase::Finishing)
     }
 
-    /// Ends the engines; running games wait to be continued.
-    pub(super) fn halt(&mut self) {
+    /// Ends the engines.
+    pub(super) fn abort(&mut self) {
         self.lanes.drain(..).for_each(|lane| lane.task.abort());
+    }
+
+    /// Running games wait to be continued.
+    pub(super) fn put_aside(&mut self) {
         self.waiting.extend(std::mem::take(&mut self.running).into_values());
     }
 

@@ -205,18 +205,21 @@ impl Runner {
         mut requests: mpsc::UnboundedReceiver<Request>,
         mut reports: mpsc::UnboundedReceiver<LaneReport>,
     ) {
+        self.show_waiting();
         self.publish();
         loop {
             let save_at = self.save_at;
             tokio::select! {
-                request = requests.recv() => {
-                    let Some(request) = request else { return };
-                    self.take(request);
-                }
+                // What was played before a request came belongs to the games that it suspends.
+                biased;
                 Some((serial, lane, event)) = reports.recv() => {
                     if serial == self.serial {
                         self.hear(lane, event);
                     }
+                }
+                request = requests.recv() => {
+                    let Some(request) = request else { return };
+                    self.take(request);
                 }
                 () = sleep_until(save_at.unwrap_or_else(Instant::now)), if save_at.is_some() => self.save(),
             }
@@ -330,17 +333,25 @@ impl Runner {
         let current = Current::restored(saved).map_err(|error| wrong(error.to_string()))?;
         self.set_aside()?;
         earlier::take_out(&self.state_file, number).map_err(|error| wrong(error.to_string()))?;
-        let lanes = current.waiting.iter().take(current.order.at_once as usize).enumerate();
-        let boards: Vec<_> =
-            lanes.map(|(lane, game)| (format!("match/{lane}"), board(&current.order, game))).collect();
-        self.boards.replace("match/", &boards);
-        for (lane, game) in current.waiting.iter().take(current.order.at_once as usize).enumerate() {
-            self.boards.set(&format!("match/{lane}/moves"), &MovesView::of(game));
-        }
         self.delay.send_replace(current.delay_ms);
         self.current = Some(current);
         self.edition += 1;
+        self.show_waiting();
         Ok(())
+    }
+
+    /// Puts the games that wait to be continued on the boards, and nothing else: tabs may still have their running clocks.
+    fn show_waiting(&self) {
+        let Some(current) = &self.current else { return };
+        let waiting = || current.waiting.iter().take(current.order.at_once as usize).enumerate();
+        let lanes = waiting().map(|(lane, game)| (format!("match/{lane}"), board(&current.order, game)));
+        self.boards.replace("match/", &lanes.collect::<Vec<_>>());
+        for (lane, game) in waiting() {
+            self.boards.set(&format!("match/{lane}/moves"), &MovesView::of(game));
+            if let Some(clock) = ClockView::standing(game) {
+                self.boards.set(&format!("match/{lane}/clock"), &clock);
+            }
+        }
     }
 
     fn with(&mut self, change: impl FnOnce(&mut Current)) {
@@ -503,12 +514,14 @@ impl Runner {
         self.serial += 1;
         let boards = self.boards.clone();
         self.with(|current| {
+            // Before their clocks are stopped, so that none is started again.
+            current.abort();
             for (lane, game) in &current.running {
                 if let Some(clock) = ClockView::standing(game) {
                     boards.set(&format!("match/{lane}/clock"), &clock);
                 }
             }
-            current.halt();
+            current.put_aside();
             current.phase = phase;
             current.notice = notice.or(current.notice.take());
         });

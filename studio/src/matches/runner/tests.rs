@@ -197,6 +197,47 @@ async fn a_clock_runs_while_its_engine_thinks_and_stands_in_a_suspended_match() 
 }
 
 #[tokio::test]
+async fn a_move_that_was_shown_is_not_lost_when_the_match_is_suspended() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = shell("A", "case $p in *moves*) ;; *) echo bestmove a1a2;; esac");
+    // The runner would take either first: the move that is reported, or the request to suspend.
+    for _ in 0..12 {
+        let (handle, boards) = matches(&folder, vec![waits.clone()]);
+        let mut wanted = order("A", "A", 2);
+        wanted["time"] = json!({"clock": {"base_ms": 600_000, "increment_ms": 0}});
+        act(&handle, wanted).await.unwrap();
+        shown(&boards, "match/0/moves", |view| view["moves"].as_array().unwrap().len() == 1).await;
+        act(&handle, json!({"do": "suspend"})).await.unwrap();
+        let saved = SavedMatch::read(&folder.path().join("match.json")).unwrap().unwrap();
+        assert_eq!(saved.unfinished().unwrap()[0].game.ply(), 1);
+        act(&handle, json!({"do": "stop"})).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn after_a_restart_suspended_games_are_shown_with_standing_clocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = || shell("A", "case $p in *moves*) ;; *) echo bestmove a1a2;; esac");
+    let (first, boards) = matches(&folder, vec![waits()]);
+    let mut wanted = order("A", "A", 2);
+    wanted["time"] = json!({"clock": {"base_ms": 600_000, "increment_ms": 0}});
+    act(&first, wanted).await.unwrap();
+    shown(&boards, "match/0/clock", |clock| clock["running"] == 1).await;
+    act(&first, json!({"do": "suspend"})).await.unwrap();
+    // A tab that was open all the time has the running clock of before.
+    let (second, boards) = matches(&folder, vec![waits()]);
+    let view = wait_for(&second, |view| view["phase"] == "suspended").await;
+    assert_eq!(view["boards"], json!(["match/0"]));
+    let clock = shown(&boards, "match/0/clock", |_| true).await;
+    assert_eq!((&clock["running"], &clock["left_ms"][1]), (&Value::Null, &json!(600_000)));
+    assert_eq!(shown(&boards, "match/0", |_| true).await["ply"], 1);
+    act(&second, json!({"do": "resume"})).await.unwrap();
+    shown(&boards, "match/0/clock", |clock| clock["running"] == 1).await;
+    act(&second, json!({"do": "suspend"})).await.unwrap();
+    shown(&boards, "match/0/clock", |clock| clock["running"].is_null()).await;
+}
+
+#[tokio::test]
 async fn the_games_of_earlier_matches_stay_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (handle, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);

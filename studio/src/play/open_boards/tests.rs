@@ -1,4 +1,5 @@
 use super::super::library::LibraryGame;
+use super::super::table::eyes_on;
 use super::*;
 use crate::engines::EngineSpec;
 use serde_json::{Value, json};
@@ -44,8 +45,13 @@ impl Seen {
 
     /// Tabs show these boards, and no others.
     fn show(&self, boards: &[u32]) {
-        let all = boards.iter().flat_map(|board| names(*board));
+        let all = boards.iter().flat_map(|board| names(*board).into_iter().chain([eyes_on(*board)]));
         self.around.boards.show(all.collect());
+    }
+
+    /// Only hidden tabs show this board.
+    fn show_hidden(&self, board: u32) {
+        self.around.boards.show(names(board).into());
     }
 
     async fn pgn(&self) -> String {
@@ -662,9 +668,81 @@ async fn an_engine_does_not_move_in_a_suspended_game_that_nobody_sees() {
         second.wait_for_list(|list| list[0]["state"] == "suspended").await;
         written(&second).await;
     }
+    // A tab that was open before the restart is no person who looks.
+    second.show_hidden(1);
+    for _ in 0..3 {
+        written(&second).await;
+        assert_eq!(wait_for(&second, |_| true).await["clock"]["running"], Value::Null);
+    }
     second.show(&[1]);
     let view = wait_for(&second, |view| plies(view) == 2).await;
     assert_eq!(view["clock"]["running"], "white");
+}
+
+/// A game of two persons on board 1 with ten minutes each, after these moves.
+async fn timed(folder: &tempfile::TempDir, moves: &[&str]) -> Seen {
+    let table = table(folder, "e7e5");
+    let person = json!({"kind": "person"});
+    let clock = json!({"base_s": 600, "increment_s": 0, "delay_s": 0});
+    let new = json!({"do": "new", "white": person, "black": person, "clock": clock, "here": 1});
+    do_it(&table, new).await.unwrap();
+    for text in moves {
+        do_it(&table, json!({"do": "move", "text": text})).await.unwrap();
+    }
+    table
+}
+
+#[tokio::test]
+async fn no_change_of_a_suspended_game_starts_its_clock_but_a_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = timed(&folder, &["e4", "e5", "Nf3"]).await;
+    wait_for(&first, |view| view["clock"]["running"] == "black").await;
+    written(&first).await;
+    let second = start_unseen(&folder, Roster::new(None, vec![engine("shell", "")]).unwrap());
+    let stands = async || {
+        written(&second).await;
+        assert_eq!(wait_for(&second, |_| true).await["clock"]["running"], Value::Null);
+    };
+    let root = wait_for(&second, |_| true).await["tree"][0]["id"].clone();
+    for action in [
+        json!({"do": "variation", "node": root, "text": "d4"}),
+        json!({"do": "undo"}),
+        json!({"do": "edit", "node": root, "change": {"comment": "why"}}),
+        json!({"do": "undo"}),
+    ] {
+        do_it(&second, action).await.unwrap();
+        stands().await;
+    }
+    let name = wait_for(&second, |_| true).await["name"].clone();
+    do_it(&second, json!({"do": "rename", "name": name, "to": "Mine"})).await.unwrap();
+    stands().await;
+    // Whoever moves has seen it.
+    do_it(&second, json!({"do": "move", "text": "Nc6"})).await.unwrap();
+    wait_for(&second, |view| view["clock"]["running"] == "white").await;
+}
+
+#[tokio::test]
+async fn the_clock_of_a_game_that_is_over_stands_after_a_restart_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = timed(&folder, &["e4", "e5"]).await;
+    do_it(&first, json!({"do": "resign"})).await.unwrap();
+    wait_for(&first, |view| view["clock"]["running"].is_null()).await;
+    let second = table(&folder, "");
+    let view = wait_for(&second, |view| !view["end"].is_null()).await;
+    assert_eq!(view["clock"]["running"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_take_back_and_its_undoing_let_the_clock_run_of_the_side_that_is_to_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = timed(&folder, &["e4", "e5"]).await;
+    for (action, running) in [("take_back", "black"), ("undo", "white")] {
+        do_it(&table, json!({"do": action})).await.unwrap();
+        wait_for(&table, |view| view["clock"]["running"] == running).await;
+    }
+    do_it(&table, json!({"do": "take_back"})).await.unwrap();
+    do_it(&table, json!({"do": "take_back"})).await.unwrap();
+    assert_eq!(wait_for(&table, |view| plies(view) == 0).await["clock"]["running"], Value::Null, "not begun");
 }
 
 #[tokio::test]

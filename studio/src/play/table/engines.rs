@@ -18,9 +18,9 @@ impl Table {
         self.session.engine_to_move().is_some() && self.session.game().turn() == color
     }
 
-    /// No tab shows this suspended game: its engine would start the person's clock by its move.
+    /// Nobody looks at this suspended game: its engine would start the person's clock by its move.
     pub(super) fn rests(&self) -> bool {
-        self.session.is_suspended() && !self.is_shown
+        self.session.is_suspended() && !self.is_seen
     }
 
     /// Starts the searches that the position needs and stops all others.

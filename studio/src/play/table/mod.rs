@@ -79,6 +79,8 @@ pub struct Table {
     tree_questions: Vec<(Vec<String>, Answer<TreeView>)>,
     /// Some tab shows the board.
     is_shown: bool,
+    /// A person may be looking at it: the tab is not hidden.
+    is_seen: bool,
     /// Nobody has looked at the board for a while: only an engine that is to move runs.
     is_asleep: bool,
     /// When it falls asleep.
@@ -97,6 +99,11 @@ struct Analysed {
 /// Names under which tabs ask for a board.
 pub fn names(id: u32) -> [String; 2] {
     [format!("play/{id}"), format!("thoughts/{id}")]
+}
+
+/// What a tab says to show besides while its window is visible: only then a suspended game goes on.
+pub fn eyes_on(id: u32) -> String {
+    format!("eyes/{id}")
 }
 
 impl Table {
@@ -131,6 +138,7 @@ impl Table {
             analysed: Analysed::default(),
             tree_questions: Vec::new(),
             is_shown: false,
+            is_seen: false,
             is_asleep: true,
             sleeps_at: None,
             permit: None,
@@ -146,7 +154,7 @@ impl Table {
         mut events: mpsc::UnboundedReceiver<CrewEvent>,
     ) {
         let mut shown = self.around.boards.shown();
-        self.look_around(shown.borrow_and_update().contains(&names(self.id)[0]));
+        self.look_around(&shown.borrow_and_update());
         // A board that was open before is on disk already.
         match self.state_file.exists() {
             true => {
@@ -180,8 +188,7 @@ impl Table {
                     }
                 }
                 Ok(()) = shown.changed() => {
-                    let is_shown = shown.borrow_and_update().contains(&names(self.id)[0]);
-                    self.look_around(is_shown);
+                    self.look_around(&shown.borrow_and_update());
                 }
                 Ok(permit) = permits.acquire_owned(), if self.waits() => self.take_permit(permit),
                 () = wanted.notified(), if self.sleeps_at.is_some() => self.fall_asleep(),
@@ -329,7 +336,7 @@ impl Table {
             }
         }
         self.session = session;
-        if self.is_shown {
+        if self.is_seen {
             self.session.attach(Instant::now());
         }
         let is_same = match (&self.file, &file) {

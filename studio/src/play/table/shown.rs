@@ -1,24 +1,28 @@
 //! What a board does while some tab shows it, and when nobody has looked at it for a while.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::super::analysts::ANALYSTS;
-use super::Table;
+use super::{Table, eyes_on, names};
 
 impl Table {
-    pub(super) fn look_around(&mut self, is_shown: bool) {
-        if is_shown == self.is_shown {
-            return;
-        }
-        self.is_shown = is_shown;
+    /// `shown` are the names of what tabs show.
+    pub(super) fn look_around(&mut self, shown: &HashSet<String>) {
+        let (is_shown, is_seen) = (shown.contains(&names(self.id)[0]), shown.contains(&eyes_on(self.id)));
         let now = Instant::now();
-        self.sleeps_at = (!is_shown).then_some(now + self.around.linger);
-        if is_shown {
-            // Of a game that was suspended.
-            self.session.attach(now);
-            self.is_asleep = false;
+        let comes_into_view = is_shown && !self.is_shown;
+        if is_shown != self.is_shown {
+            self.is_shown = is_shown;
+            self.sleeps_at = (!is_shown).then_some(now + self.around.linger);
+            self.is_asleep &= !is_shown;
+        }
+        let is_new = is_seen && !self.is_seen;
+        self.is_seen = is_seen;
+        let goes_on = is_new && self.session.attach(now);
+        if comes_into_view || goes_on {
             self.drive();
             self.publish();
         }
