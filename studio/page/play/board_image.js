@@ -7,6 +7,8 @@ import { boardRows } from './words.js';
 
 /** Of a square, in the image's units. */
 const SIZE = 60;
+/** Light and dark squares of chessground's brown board. @type {[string, string]} */
+const BROWN = ['#f0d9b5', '#c0ae91'];
 const COLORS = /** @type {Record<string, string>} */ ({ G: '#15781b', R: '#882020', Y: '#e68f00', B: '#003088' });
 
 /**
@@ -14,15 +16,16 @@ const COLORS = /** @type {Record<string, string>} */ ({ G: '#15781b', R: '#88202
  * @param {Side} bottom
  * @param {string[]} words what is drawn, such as `Ge2e4`
  * @param {(color: Side, role: string) => string} picture the address of a piece's picture
+ * @param {[string, string]} [squares] the colours of light and dark squares
  * @returns {string}
  */
-export function boardSvg(fen, bottom, words, picture) {
+export function boardSvg(fen, bottom, words, picture, [light, dark] = BROWN) {
   const place = (/** @type {number} */ file, /** @type {number} */ row) => (bottom === 'white' ? [file, row] : [7 - file, 7 - row]).map((at) => at * SIZE);
   /** The middle of a square. @param {string} square */
   const middle = (square) => place(square.charCodeAt(0) - 97, 8 - Number(square[1])).map((at) => at + SIZE / 2);
   const squares = Array.from({ length: 64 }, (_, index) => {
     const [x, y] = [(index % 8) * SIZE, Math.floor(index / 8) * SIZE];
-    return `<rect x="${x}" y="${y}" width="${SIZE}" height="${SIZE}" fill="${(x + y) / SIZE % 2 ? '#b58863' : '#f0d9b5'}"/>`;
+    return `<rect x="${x}" y="${y}" width="${SIZE}" height="${SIZE}" fill="${(x + y) / SIZE % 2 ? dark : light}"/>`;
   });
   const pieces = boardRows(fen).flatMap((rank, row) => rank.flatMap((words, file) => {
     if (words === '') return [];
@@ -71,7 +74,9 @@ function save(blob, name) {
  * @param {string[]} words
  */
 export async function saveImage(kind, fen, bottom, words) {
-  const svg = boardSvg(fen, bottom, words, pictureOf);
+  const style = getComputedStyle(document.documentElement);
+  const square = (/** @type {0 | 1} */ shade) => style.getPropertyValue(['--light-square', '--dark-square'][shade]).trim() || BROWN[shade];
+  const svg = boardSvg(fen, bottom, words, pictureOf, [square(0), square(1)]);
   if (kind === 'svg') return save(new Blob([svg], { type: 'image/svg+xml' }), 'board.svg');
   const image = new Image();
   image.src = `data:image/svg+xml;base64,${btoa(svg)}`;

@@ -93,6 +93,11 @@ export class BoardView {
     if (line) this.#preview.begin(line);
   }
 
+  /** The pointer is on a move of a line. @param {ThoughtLine} line @param {number} index */
+  look(line, index) {
+    this.#preview.show(line, index);
+  }
+
   /** What is drawn at a node. @param {TreeNode} node */
   drawnAt(node) {
     return this.#drawings.at(node);

@@ -84,7 +84,7 @@ export function gameButtons(game, on) {
       ${button('New game', on.newGame)}
       ${button('Take back', on.takeBack, game.take_back === 0)}
       ${none ? nothing : button('Hint', () => on.act({ do: 'hint' }), !mayHint(game))}
-      ${on.resigning && !over ? html`${button('Yes, resign', () => on.act({ do: 'resign' }))}${button('Keep playing', on.keepPlaying)}`
+      ${/* A double press keeps playing. */ on.resigning && !over ? html`${button('Keep playing', on.keepPlaying)}${button('Yes, resign', () => on.act({ do: 'resign' }))}`
         : button('Resign', on.resign, over)}
       ${button(two ? 'Agree a draw' : 'Offer a draw', () => on.act({ do: 'draw' }), over)}
       ${button('Flip', on.flip)}

@@ -25,6 +25,8 @@ export class Deeds {
   error = null;
   /** What was done last. */
   told = '';
+  /** How often something was told: it is shown anew each time. */
+  times = 0;
   /** Resigning waits for confirmation. Any other action cancels it. */
   resigning = false;
   #place;
@@ -45,6 +47,7 @@ export class Deeds {
   tell(text, isError) {
     this.error = isError ? text : null;
     this.told = isError ? '' : text;
+    this.times += 1;
     this.#place.changed();
   }
 

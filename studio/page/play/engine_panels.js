@@ -33,10 +33,11 @@ export function evaluationsAt(thoughts, node) {
  * @param {object} on
  * @param {(action: object) => void} on.act
  * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
+ * @param {(line: ThoughtLine, index: number) => void} on.look shows the position after a move of a line
  * @param {(moves: string[]) => void} on.play
  * @param {(number: number) => void} on.setUp opens the settings of an engine
  */
-export function enginePanels(game, thoughts, here, looking, held, { act, follow, play, setUp }) {
+export function enginePanels(game, thoughts, here, looking, held, { act, follow, look, play, setUp }) {
   /** @param {number} number */
   const lines = (number) => {
     const settings = game.analysts[number];
@@ -55,6 +56,7 @@ export function enginePanels(game, thoughts, here, looking, held, { act, follow,
       isElsewhere: Boolean(thoughts[number] && !here[number] && looking.isSettled),
     }, {
       follow,
+      look,
       hold: (isHeld) => { held[number] = isHeld ? held[number] ?? here[number] : null; },
       play,
       analyse: () => looking.tell(),

@@ -138,11 +138,16 @@ export function threatLine(threat, isOn) {
     : threat?.done === false ? '…' : 'none can be shown here'}</p>`;
 }
 
+/** @param {number} nodes */
+export function nodesText(nodes) {
+  return `${nodes.toLocaleString('en')} ${nodes === 1 ? 'node' : 'nodes'}`;
+}
+
 /** @param {AnalystSettings} settings @param {Thoughts | null} thoughts @param {boolean} isHeld the lines are */
 function progressText({ paused }, thoughts, isHeld) {
   const best = thoughts?.lines[0];
   const state = paused ? 'stopped' : thoughts?.done ? 'done' : isHeld ? 'lines held below the mouse' : '';
-  return [best ? `depth ${best.depth}, ${best.nodes.toLocaleString('en')} nodes` : '', state].filter(Boolean).join(', ');
+  return [best ? `depth ${best.depth}, ${nodesText(best.nodes)}` : '', state].filter(Boolean).join(', ');
 }
 
 /**
@@ -159,13 +164,14 @@ function progressText({ paused }, thoughts, isHeld) {
  * @param {boolean} state.isElsewhere another tab has another position analysed
  * @param {object} on
  * @param {(line: ThoughtLine | null) => void} on.follow shows a line on the board
+ * @param {(line: ThoughtLine, index: number) => void} on.look shows the position after a move of a line
  * @param {(isHeld: boolean) => void} on.hold lets the lines stand still, or not
  * @param {(moves: string[]) => void} on.play adds the line's moves up to here
  * @param {() => void} on.analyse has this position analysed
  * @param {() => void} on.pause stops the search, or goes on
  * @param {() => void} on.setUp
  */
-export function evaluationLines(latest, held, { name, settings, isOneOfTwo, isFinal, waits, isElsewhere }, { follow, hold, play, analyse, pause, setUp }) {
+export function evaluationLines(latest, held, { name, settings, isOneOfTwo, isFinal, waits, isElsewhere }, { follow, look, hold, play, analyse, pause, setUp }) {
   const now = held ?? latest;
   const lines = now?.lines ?? [];
   const best = lines[0];
@@ -192,7 +198,7 @@ export function evaluationLines(latest, held, { name, settings, isOneOfTwo, isFi
                   <abbr title="prior">P</abbr> ${priorText(known.prior)}
                   <abbr title="mean result for the side to move">Q</abbr> ${qText(known.q)}` : nothing}</span>
               ${line.san.map((san, index) => html`<span class="line-move"
-                @click=${() => play(line.uci.slice(0, index + 1))}>${shownSan(san)}</span> `)}
+                @mouseenter=${() => look(line, index)} @click=${() => play(line.uci.slice(0, index + 1))}>${shownSan(san)}</span> `)}
             </li>`;
         })}
       </ol>

@@ -5,6 +5,7 @@
  * @import {MoveTree, Part} from './move_tree.js'
  */
 import { html, noChange, nothing } from '../vendor/lit-html.js';
+import { recordedText } from './clock.js';
 import { recordedScore } from './evaluation.js';
 import { nagText, rowsOf } from './move_tree.js';
 import { notation, shownSan } from './settings.js';
@@ -66,7 +67,7 @@ function moveList(game, tree, shown, marks, evals, { go, menu }) {
   /** Evaluation and clock. @param {string | undefined} score @param {string | undefined} clock */
   const numbers = (score, clock) => (score || clock ? html`<span class="numbers">${score
     ? html`<span title="Evaluation for White">${recordedScore(score)}</span>` : nothing} ${clock
-    ? html`<span title="Time left">${clock}</span>` : nothing}</span>` : nothing);
+    ? html`<span title="Time left">${recordedText(clock)}</span>` : nothing}</span>` : nothing);
   /** @param {TreeNode} node @param {string} label @param {number} [ply] index in the main line */
   const move = (node, label, ply) => {
     const mark = ply === undefined ? undefined : marks.get(ply);

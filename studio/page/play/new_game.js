@@ -124,7 +124,7 @@ export function newGameDialog(chosen, engines, levels, { changed, search, begin,
         <h2 id="new-game-title">New game</h2>
         <label>You play
           <select name="side">
-            ${side('white', 'White')}${side('black', 'Black')}${side('random', 'either side, drawn')}
+            ${side('white', 'White')}${side('black', 'Black')}${side('random', 'either side, at random')}
             ${side('both', 'both sides')}${side('neither', 'neither: two engines')}
           </select>
         </label>
@@ -139,11 +139,11 @@ export function newGameDialog(chosen, engines, levels, { changed, search, begin,
           </select>
         </label>
         ${chosenStart === 'chess960' ? html`
-          <label>Number, 0 to 959 (empty: drawn) <input name="number" type="number" min="0" max="959" step="1"
+          <label>Number, 0 to 959 (empty: at random) <input name="number" type="number" min="0" max="959" step="1"
             .value=${value('number')}></label>`
           : nothing}
         ${chosenStart === 'double' ? html`
-          <label>White's number, 0 to 959 (empty: drawn) <input name="number" type="number" min="0" max="959" step="1"
+          <label>White's number, 0 to 959 (empty: at random) <input name="number" type="number" min="0" max="959" step="1"
             .value=${value('number')}></label>
           <label>Black's number <input name="second" type="number" min="0" max="959" step="1" .value=${value('second')}></label>`
           : nothing}

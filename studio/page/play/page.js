@@ -83,7 +83,8 @@ export function playPage(parts, shown, on) {
   const bottom = view.orientation(game);
   const top = bottom === 'white' ? 'black' : 'white';
   const path = game ? looking.tree.path(looking.node) : [];
-  const recorded = (/** @type {Side} */ side) => recordedClock(path, game?.first_ply ?? 0, side);
+  // At the end of a game that was played here, the clocks stand where they stopped.
+  const recorded = (/** @type {Side} */ side) => (game?.clock && looking.isLast ? null : recordedClock(path, game?.first_ply ?? 0, side));
   return html`
     <div class="table" data-game=${game ? `${game.id} ${game.number}` : nothing} data-revision=${game?.revision ?? nothing}>
       <div class="sides">
@@ -110,6 +111,7 @@ export function playPage(parts, shown, on) {
         </form>
         ${game ? hintLine(game, () => deeds.act({ do: 'hint' })) : nothing}
         <p class="error" id="problem" role="alert">${deeds.error ?? nothing}</p>
+        <p class="told told-${deeds.times % 2}" role="status">${deeds.told}</p>
         ${game ? tools(parts, shown, game, on) : nothing}
       </div>
     </div>
@@ -139,6 +141,7 @@ function lines({ deeds, view, moves, engineForm }, { thoughts, here, looking, he
     ${enginePanels(game, thoughts, here, looking, held, {
       act: (action) => deeds.act(action),
       follow: (line) => view.follow(line),
+      look: (line, index) => view.look(line, index),
       play: (line) => deeds.variation(line.join(' ')),
       setUp: (number) => engineForm.open(number, game),
     })}
@@ -228,7 +231,6 @@ function tools(parts, shown, game, on) {
       }),
       fromHere: () => form.open(game, fen),
     })}
-    <p class="small" role="status">${deeds.told}</p>
     <p class="small">A PGN that is dropped on the page is loaded and reviewed; a pasted
       PGN or FEN is loaded. <button type="button" class="link" @click=${showKeys}>Keys</button>: ?</p>
     ${boardAsText(fen)}`;

@@ -38,6 +38,13 @@ export class LinePreview {
     this.#next = setTimeout(step, FIRST_MS);
   }
 
+  /** Shows the position after a move of the line at once. @param {ThoughtLine} line @param {number} index */
+  show(line, index) {
+    clearTimeout(this.#next);
+    this.#now = { uci: line.uci[index], fen: line.fens[index] };
+    this.#changed();
+  }
+
   end() {
     clearTimeout(this.#next);
     this.#now = null;

@@ -47,8 +47,9 @@ impl Session {
         self.record.tree.node(index).ok_or_else(gone)
     }
 
-    /// Adds moves, separated by blanks, after any position but the last of a running game. Returns the last one's node.
-    pub fn add_variation(&mut self, node: u32, text: &str) -> Result<NodeId, ActionError> {
+    /// Adds moves, separated by blanks, after any position. At the last one of a running game, they are played, if both
+    /// sides are persons without a clock, as on a board for analysis. Returns the last one's node.
+    pub fn add_variation(&mut self, node: u32, text: &str, now: Instant) -> Result<NodeId, ActionError> {
         let mut node = self.node(node)?;
         let unread = || {
             ActionError::Invalid(
@@ -60,9 +61,12 @@ impl Session {
         let mut tree = self.record.tree.clone();
         let mut first_added = None;
         let words = if text.trim().is_empty() { vec![text] } else { text.split_whitespace().collect() };
-        for word in words {
+        for (index, word) in words.iter().enumerate() {
             if node == self.at && self.end.is_none() {
-                return Err(last());
+                if self.persons() < 2 || self.clock.is_some() {
+                    return Err(last());
+                }
+                return self.play_on(&words[index..], game, now);
             }
             let m = game.parse(word).map_err(ActionError::Invalid)?;
             game.play(m).map_err(ActionError::NotNow)?;
@@ -80,6 +84,18 @@ impl Session {
             self.replace_tree(label, tree, None, end);
         }
         Ok(node)
+    }
+
+    /// Plays all of these moves, or none.
+    fn play_on(&mut self, words: &[&str], mut game: PlayedGame, now: Instant) -> Result<NodeId, ActionError> {
+        for word in words {
+            let m = game.parse(word).map_err(ActionError::Invalid)?;
+            game.play(m).map_err(ActionError::NotNow)?;
+        }
+        for word in words {
+            self.play(word, now)?;
+        }
+        Ok(self.at)
     }
 
     /// Replaces the tree by one with the same moves, and more besides.

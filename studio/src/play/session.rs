@@ -106,8 +106,14 @@ impl Session {
 
     /// With variations and comments. `date` is for a game that was played here, if its own is not known.
     pub fn pgn(&self, date: &str) -> PgnGame {
-        if self.is_loaded {
+        let has_tags = ["Event", "White", "Black"].iter().any(|tag| self.record.tag(tag).is_some());
+        if self.is_loaded && has_tags {
             return self.record.clone();
+        }
+        if self.is_loaded {
+            let header = PgnHeader { event: "?", round: "?", date: "????.??.??" };
+            let game = pgn_game(&self.game, ["?"; 2], self.end, header);
+            return PgnGame { tree: self.record.tree.clone(), ..game };
         }
         let date = self.date.as_deref().unwrap_or(date);
         let [white, black] = self.labels();
@@ -220,7 +226,7 @@ impl Session {
         self.play(text, now)
     }
 
-    fn play(&mut self, text: &str, now: Instant) -> Result<(), ActionError> {
+    pub(super) fn play(&mut self, text: &str, now: Instant) -> Result<(), ActionError> {
         let mover = self.game.turn();
         if self.flag(now) {
             return Ok(());
@@ -265,6 +271,8 @@ impl Session {
     pub fn plies_to_take_back(&self) -> usize {
         let ply = self.game.ply();
         let plies = match self.persons() {
+            // Nobody plays a game that was loaded.
+            _ if self.is_loaded => 0,
             0 => 0,
             1 if *self.seats.get(self.game.turn()) == Seat::Person => 2,
             _ => 1,

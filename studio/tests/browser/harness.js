@@ -141,6 +141,23 @@ export async function resize(page, [width, height]) {
   await page.waitForFunction((w) => innerWidth === w && document.documentElement.scrollWidth <= w, width);
 }
 
+/** Whether a box is wholly in view at this size, where the page stands. */
+export function inView(shown, [width, height]) {
+  return shown.x >= 0 && shown.y >= 0 && shown.x + shown.width <= width && shown.y + shown.height <= height;
+}
+
+/** Pastes a text into the page. */
+export function pasted(page, text) {
+  return page.evaluate((words) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', words);
+    const event = new ClipboardEvent('paste', { bubbles: true, cancelable: true });
+    // Firefox leaves it out of an event that a script makes.
+    Object.defineProperty(event, 'clipboardData', { value: clipboardData });
+    document.body.dispatchEvent(event);
+  }, text);
+}
+
 /** Saves what the window shows for people to look at, from this element on, or from the top of the page. */
 export async function photograph(page, name, from = 'body') {
   await page.locator(from).evaluate((element) => {

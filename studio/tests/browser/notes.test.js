@@ -100,11 +100,11 @@ test('clocks and evaluations of a file stand beside the moves, and the clocks by
   await load();
   await page.locator('.move', { hasText: 'e4' }).locator('.numbers', { hasText: '+0.31' }).waitFor();
   await page.locator('.move', { hasText: 'e5' }).locator('.numbers', { hasText: '−#3' }).waitFor();
-  await page.locator('.player', { hasText: 'Anna' }).locator('.clock', { hasText: '0:09:31' }).waitFor();
-  await page.locator('.player', { hasText: 'Ben' }).locator('.clock', { hasText: '0:09:40' }).waitFor();
+  await page.locator('.player', { hasText: 'Anna' }).locator('.clock', { hasText: '9:31' }).waitFor();
+  await page.locator('.player', { hasText: 'Ben' }).locator('.clock', { hasText: '9:40' }).waitFor();
   await page.keyboard.press('Home');
   await page.keyboard.press('ArrowRight');
-  await page.locator('.player', { hasText: 'Anna' }).locator('.clock', { hasText: '0:09:58' }).waitFor();
+  await page.locator('.player', { hasText: 'Anna' }).locator('.clock', { hasText: '9:58' }).waitFor();
   await counted(page.locator('.player', { hasText: 'Ben' }).locator('.clock'), 0);
   await accessible(page);
   await page.setViewportSize({ width: 360, height: 740 });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { SIZES, eachTest, moves, newGame, photograph, program, resize, type } from './harness.js';
+import { SIZES, eachTest, inView, moves, newGame, photograph, program, resize, type } from './harness.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'philidor-screens-'));
 
@@ -51,9 +51,6 @@ const button = (name) => page.getByRole('button', { name, exact: true });
 
 /** Where an element is; the page is at its top. */
 const box = (selector) => page.locator(selector).filter({ visible: true }).first().boundingBox();
-
-/** Whether it is wholly in view at this size. */
-const inView = (shown, [width, height]) => shown.x >= 0 && shown.y >= 0 && shown.x + shown.width <= width && shown.y + shown.height <= height;
 
 /** Whether two boxes have more than an edge in common. */
 const overlap = (a, b) => a.x + 1 < b.x + b.width && b.x + 1 < a.x + a.width && a.y + 1 < b.y + b.height && b.y + 1 < a.y + a.height;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, downloaded, drag, eachTest, moves, newGame, openTab, scripted, type } from './harness.js';
+import { accessible, downloaded, drag, eachTest, moves, newGame, openTab, pasted, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -37,22 +37,40 @@ test('a PGN comes in with variations, comments and marks, and goes out as it was
 });
 
 test('PGN and FEN are pasted', async () => {
-  const paste = (text) => page.evaluate((pasted) => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData('text/plain', pasted);
-    const event = new ClipboardEvent('paste', { bubbles: true, cancelable: true });
-    // Firefox leaves it out of an event that a script makes.
-    Object.defineProperty(event, 'clipboardData', { value: clipboardData });
-    document.body.dispatchEvent(event);
-  }, text);
   await status('White to move');
-  await paste(PGN);
+  await pasted(page, PGN);
   await moves(page, 11);
-  await paste('4k3/8/8/8/8/8/4P3/4K3 b - - 3 40');
+  await pasted(page, '4k3/8/8/8/8/8/4P3/4K3 b - - 3 40');
   await moves(page, 0);
   await type(page, 'Kd7');
   await moves(page, 1);
   assert.match(await saved(), /40\.\.\. Kd7 \*/);
+  // There, the moves of an engine's line are played, as on every board for analysis.
+  await button('Evaluation').click();
+  const line = page.locator('.evaluation li').first();
+  await line.locator('.line-move').nth(1).hover();
+  await line.locator('.line-move').nth(1).click();
+  await moves(page, 3);
+  // A game of Chess960 keeps its name also without a board of its own.
+  await pasted(page, 'rkrnnqbb/pppppppp/8/8/8/8/PPPPPPPP/RKRNNQBB w KQkq - 0 1');
+  await moves(page, 0);
+  assert.match(await saved(), /\[White "\?"\][^]*\[Variant "Chess960"\]/);
+});
+
+test('nobody takes back a move of a game that was loaded, and clocks stand where the game stopped', async () => {
+  await load(PGN);
+  await page.getByRole('button', { name: 'Take back', exact: true, disabled: true }).waitFor();
+  await newGame(page, { side: 'both', timed: true, minutes: '30' });
+  await type(page, 'e4');
+  await moves(page, 1);
+  await page.waitForFunction(() => document.querySelector('.clock.black').textContent !== '30:00');
+  await button('Resign').click();
+  await button('Yes, resign').click();
+  await status('White wins by resignation');
+  await page.locator('.clock.black', { hasText: /^29:\d\d$/ }).waitFor();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('End');
+  await page.locator('.clock.black', { hasText: /^29:\d\d$/ }).waitFor();
 });
 
 test('the position that is looked at is the one that is analysed', async () => {

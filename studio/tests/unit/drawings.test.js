@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordedClock } from '../../page/play/clock.js';
+import { recordedClock, recordedText } from '../../page/play/clock.js';
 import { Drawings, shapesOf, toggled, wordsOf } from '../../page/play/drawings.js';
 import { MoveTree, losesNotes } from '../../page/play/move_tree.js';
 
@@ -48,6 +48,7 @@ test('taking back asks only where more than the moves would go', () => {
 
 test('the clock of a position is each side’s last one', () => {
   const path = [{ clock: '0:10:00' }, {}, { clock: '0:09:00' }];
-  assert.deepEqual([recordedClock(path, 0, 'white'), recordedClock(path, 0, 'black')], ['0:09:00', null]);
-  assert.equal(recordedClock(path, 1, 'black'), '0:09:00', 'Black began');
+  assert.deepEqual([recordedClock(path, 0, 'white'), recordedClock(path, 0, 'black')], ['9:00', null]);
+  assert.deepEqual(['1:02:03', '0:10:04.8', '0:00:07.3', 'soon'].map(recordedText), ['1:02:03', '10:04', '0:07.3', 'soon']);
+  assert.equal(recordedClock(path, 1, 'black'), '9:00', 'Black began');
 });

@@ -20,6 +20,8 @@ test('castling and en passant are offered where the pieces stand for it', () => 
 });
 
 test('the image has the pieces and drawings where the board has them', () => {
+  const blue = boardSvg('4k3/8/8/8/8/8/8/4K3 w - - 0 1', 'white', [], () => '', ['#dee3e6', '#8ca2ad']);
+  assert.equal(blue.match(/#8ca2ad/g)?.length, 32, 'the squares have the colours of the board on the page');
   const svg = boardSvg('4k3/8/8/8/8/8/8/4K3 w - - 0 1', 'black', ['Ge1e2', 'Rd5'], (color, role) => `${color}-${role}`);
   assert.match(svg, /<image x="180" y="0" width="60" height="60" href="white-king"\/>/);
   assert.match(svg, /<image x="180" y="420" [^>]*href="black-king"\/>/);

@@ -269,7 +269,7 @@ impl Table {
                 self.turn_threat(settings);
             }
             Action::Variation { node, text } => {
-                added = Some(self.session.add_variation(node, &text)?);
+                added = Some(self.session.add_variation(node, &text, now)?);
                 self.looked = added;
             }
             Action::Edit { node, change, seen } => self.session.edit(node, &change, seen.as_deref())?,
