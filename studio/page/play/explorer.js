@@ -133,7 +133,8 @@ export class ExplorerPanel {
               ? html`<td>${move.book === null ? nothing : `${Math.round(100 * move.book)} %`}</td>` : nothing}</tr>`)}</tbody>
       </table></div>
       ${explored.left_out > 0 ? html`<p class="small error">Files that are too large (64 MB) or cannot be read: ${explored.left_out}.</p>` : nothing}
-      <p class="small">${sourceWords(explored, this.#rating)}.</p>`;
+      <p class="small">${sourceWords(explored, this.#rating)}.${explored.games === 0 && this.#rating === ''
+        ? ' Load a PGN, or drop one on the page: its games are counted here.' : nothing}</p>`;
   }
 }
 

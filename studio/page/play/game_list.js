@@ -15,6 +15,11 @@ const MARGIN_ROWS = 5;
 /** Rows of a page when the list's height is not known yet. */
 const PAGE_ROWS = 10;
 
+/** How long a game is: first in its line, so that it is not cut off. @param {number} plies */
+export function movesText(plies) {
+  return plies < 3 ? '1 move' : `${Math.ceil(plies / 2)} moves`;
+}
+
 /** The date as far as it is known: `1858` of `1858.??.??`. @param {string} date */
 export function knownDate(date) {
   const known = date.split('.?')[0];
@@ -171,7 +176,7 @@ export class GameList {
         <span class="number">${game + 1}</span>
         <span class="players">${playersOf(headline)}</span>
         <span class="result">${headline.result.replace('1/2-1/2', '½–½')}</span>
-        <span class="more">${more}${more ? ', ' : ''}${Math.ceil(headline.plies / 2)} moves</span>
+        <span class="more">${movesText(headline.plies)}${more ? ', ' : ''}${more}</span>
       </div>`;
   }
 }

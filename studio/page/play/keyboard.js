@@ -4,7 +4,7 @@
 const WALKS = /^Arrow/;
 
 /**
- * Calls the action of a key, except where the key writes text or a dialog is open.
+ * Calls the action of a key, except where the key writes text or a dialog is open. Escape also leaves the move field.
  *
  * @param {KeyboardEvent} event
  * @param {Record<string, () => void>} actions by key
@@ -17,8 +17,11 @@ export function press(event, actions, changesGame) {
   // In an empty move field, the keys that write nothing work.
   const isEmptyField = target instanceof HTMLInputElement && target.id === 'typed' && target.value === '';
   const works = isEmptyField && event.key.length > 1 && !changesGame(event.key);
-  if (!(event.key in actions) || (isTyping && !works)) return;
+  if (event.key === 'Escape' && target instanceof HTMLInputElement && target.id === 'typed') {
+    target.value = '';
+    target.blur();
+  } else if (!(event.key in actions) || (isTyping && !works)) return;
   event.preventDefault();
   if (event.repeat && !WALKS.test(event.key)) return;
-  actions[event.key]();
+  actions[event.key]?.();
 }

@@ -17,7 +17,8 @@ const KEYS = /** @type {const} */ ([
   ['x', 'show the threat'],
   ['s', 'settings'],
   ['n, p, a', 'in Puzzles: the next one, the one before, the answer'],
-  ['Esc', 'keep playing instead of resigning; move pieces instead of drawing'],
+  ['← → Home End', 'in Watch, on one board: through the game'],
+  ['Esc', 'leave the move field; keep playing instead of resigning; move pieces instead of drawing'],
 ]);
 
 export function showKeys() {
@@ -25,10 +26,10 @@ export function showKeys() {
   document.body.append(place);
   render(html`
     <dialog id="keys" aria-labelledby="keys-title" @close=${() => place.remove()}>
-      <h2 id="keys-title">Keys</h2>
+      <h2 id="keys-title" tabindex="-1" autofocus>Keys</h2>
       <table class="results"><tbody>${KEYS.map(([key, words]) => html`
         <tr><th scope="row"><kbd>${key}</kbd></th><td>${words}</td></tr>`)}</tbody></table>
-      <form method="dialog" class="buttons"><button class="first" autofocus>Close</button></form>
+      <form method="dialog" class="buttons"><button class="first">Close</button></form>
     </dialog>`, place);
   place.querySelector('dialog')?.showModal();
 }

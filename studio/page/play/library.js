@@ -5,7 +5,7 @@
  */
 import { act, libraryGames } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
-import { knownDate, matching, playersOf } from './game_list.js';
+import { knownDate, matching, movesText, playersOf } from './game_list.js';
 
 /** More are found by their words. */
 const SHOWN = 200;
@@ -112,7 +112,7 @@ export class LibraryDialog {
     const { name } = game;
     const isOnBoard = name === this.#onBoard;
     const isOpen = isOnBoard || this.#boardWith(name) !== null;
-    const more = [knownDate(game.date), game.opening, game.plies < 3 ? '1 move' : `${Math.ceil(game.plies / 2)} moves`].filter(Boolean).join(', ');
+    const more = [knownDate(game.date), movesText(game.plies), game.opening].filter(Boolean).join(', ');
     const result = game.unfinished ? 'not over' : game.result.replace('1/2-1/2', '½–½');
     if (this.#renamed === name) {
       return html`<li><form class="typed" @submit=${(/** @type {SubmitEvent} */ event) => this.#rename(event, name)}>

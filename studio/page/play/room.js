@@ -226,6 +226,7 @@ export class PlayRoom {
   /** From now on another board is drawn. @param {GameView} game @param {number} received */
   #turn(game, received) {
     const board = game.id;
+    const isOther = this.#game !== null;
     this.#looking = this.#seen.at(board)?.looking ?? new Looking((node) => look(board, node), () => this.#draw());
     this.#looking.receive(game);
     [this.#game, this.#received, this.#thoughts, this.#held] = [game, received, [], []];
@@ -235,6 +236,9 @@ export class PlayRoom {
     this.#engineForm.close();
     this.#view.clear();
     this.#view.unflip();
+    // What was typed was meant for the other board.
+    const field = this.#root.querySelector('#typed');
+    if (isOther && field instanceof HTMLInputElement) field.value = '';
   }
 
   /** @param {number} board */

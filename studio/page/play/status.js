@@ -10,6 +10,9 @@ import { sideName } from './words.js';
 export function statusText(game, { tree, node, isLast }) {
   if (!game) return 'Connecting …';
   if (!isLast) {
+    if (tree.isMain(node) && tree.mainPly(node) > game.moves.length) {
+      return `Looking past the game's end: ${tree.numbered(node, game.first_ply)}.`;
+    }
     return tree.isMain(node) ? `Looking at move ${Math.ceil(tree.mainPly(node) / 2)} of ${Math.ceil(game.moves.length / 2)}.`
       : `Looking at the variation ${tree.numbered(node, game.first_ply)}.`;
   }

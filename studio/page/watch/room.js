@@ -6,6 +6,7 @@
  */
 import { BoardGrid } from '../boards.js';
 import { recall, remember, valuesOf } from '../memory.js';
+import { press } from '../play/keyboard.js';
 import { confirmed } from '../question.js';
 import { act, books } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
@@ -52,6 +53,9 @@ export class WatchRoom {
   /** @param {HTMLElement} root */
   constructor(root) {
     this.#root = root;
+    document.addEventListener('keydown', (event) => {
+      if (this.#isShown && this.#window.isOpen) press(event, this.#window.keys, () => false);
+    });
   }
 
   /** @param {Engine[]} engines */

@@ -19,7 +19,8 @@ export function standingView({ games: [wins, draws, losses], pairs, elo, sprt })
       : nothing}
     <p class="small">Pairs of games with 0, ½, 1, 1½ and 2 points: ${pairs.join(', ')}. ${elo
       ? 'The error is that of a 95 % interval.' : played === 0 ? 'Elo needs games.'
-        : 'All of them ended alike: Elo and its error need results that differ.'}</p>`;
+        : pairs.reduce((sum, count) => sum + count) < 2 ? 'Elo and its error need pairs that differ, so at least two.'
+          : 'All of them ended alike: Elo and its error need results that differ.'}</p>`;
 }
 
 /** @param {FinishedGame[]} finished @param {(game: number) => void} [replay] */

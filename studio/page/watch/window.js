@@ -132,6 +132,18 @@ export class MatchWindow {
     });
   }
 
+  /** What keys do. @returns {Record<string, () => void>} */
+  get keys() {
+    const last = (this.#replay ?? this.#moves)?.moves.length ?? 0;
+    const ply = this.#ply ?? last;
+    return {
+      ArrowLeft: () => this.#go(ply - 1),
+      ArrowRight: () => this.#go(ply + 1),
+      Home: () => this.#go(0),
+      End: () => this.#go(last),
+    };
+  }
+
   /** @param {number} ply */
   #go(ply) {
     const last = (this.#replay ?? this.#moves)?.moves.length ?? 0;

@@ -18,3 +18,13 @@ test('a key that is held down walks on, or acts once', () => {
   assert.deepEqual(done, ['ArrowLeft', 'ArrowLeft', 'ArrowLeft', 'h', 'z', 'PageUp']);
   assert.equal(scrolled, 0);
 });
+
+test('Escape empties the move field and leaves it', () => {
+  const field = new HTMLInputElement();
+  let isLeft = false;
+  Object.assign(field, { id: 'typed', tagName: 'INPUT', value: 'Nf', blur: () => { isLeft = true; } });
+  const done = [];
+  const actions = { Escape: () => done.push('Escape'), h: () => done.push('h') };
+  for (const key of ['h', 'Escape']) press({ key, target: field, preventDefault: () => {} }, actions, () => false);
+  assert.deepEqual([field.value, isLeft, done], ['', true, ['Escape']]);
+});
