@@ -218,7 +218,7 @@ export class PuzzleRoom {
           <div class="boards"><div class="square"><div class="board"></div></div></div>
         </div>
         <div class="panel">
-          <p class="status">${solving.isOver ? (solving.isHelped ? 'The answer is on the board.' : 'Solved.') : this.#task(exercise.side)}</p>
+          <p class="status">${solving.isOver ? (solving.line !== '' ? 'The answer is on the board.' : solving.isHelped ? 'Solved, after a wrong move.' : 'Solved.') : this.#task(exercise.side)}</p>
           <form class="typed" @submit=${(/** @type {SubmitEvent} */ event) => this.#typed(event)}>
             <label for="puzzle-move">Move</label>
             <input id="puzzle-move" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="12"
@@ -238,7 +238,7 @@ export class PuzzleRoom {
           </div>
           ${result(solving)}
           <p class="small">Puzzle ${(solving.number + 1).toLocaleString('en')} of ${source.count.toLocaleString('en')};
-            here ${solving.tally.alone} solved, ${solving.tally.helped} with help.</p>
+            here ${solving.tally.alone} solved at once, ${solving.tally.helped} with help or after a wrong move.</p>
           <label class="inline">From <select @change=${(/** @type {Event} */ event) => this.#choose(event)}>
             ${solving.sources.map((one, index) => html`<option value=${index} ?disabled=${one.count === 0}
               ?selected=${one.source === source.source}>${one.name} (${one.count.toLocaleString('en')})</option>`)}</select></label>

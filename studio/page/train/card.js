@@ -74,7 +74,7 @@ export function runCard(run, isChosen, isCompared, on) {
           <progress aria-label="Progress of ${run.name}" max=${run.total_samples} value=${run.samples}></progress>` : nothing}
         ${run.read < 1 ? html`<p class="small">Reading: ${Math.floor(100 * run.read)} %.</p>` : nothing}
         ${run.damaged > 0 ? html`<p class="small">${run.damaged} damaged lines of metrics.jsonl were left out.</p>` : nothing}
-        ${run.control === 'stopping' ? html`<p class="small">Asked to stop: the trainer ends after its present step, and
+        ${run.control === 'stopping' && !run.cancelled && !run.finished ? html`<p class="small">Asked to stop: the trainer ends after its present step, and
           removes the file “stop” from the run's folder.</p>` : nothing}`}
       <div class="buttons">
         <button type="button" aria-pressed=${isChosen ? 'true' : 'false'} @click=${() => on.choose(run.id)}>Show its curves</button>

@@ -55,6 +55,11 @@ export function merged(runs) {
     Object.entries(curves).map(([name, curve]) => [`${index} ${name}`, curve])));
 }
 
+/** Of which part of the data a curve is: `sources.paths`, `validation.phases.endgame`. @param {string} path */
+function wordsOf(path) {
+  return path.split('.').filter((part) => part !== 'phases').join(', ').replace(/^sources, /, 'source ').replaceAll('_', ' ');
+}
+
 /**
  * The charts that have curves: training before validation before sources, run after run.
  *
@@ -70,7 +75,7 @@ export function plan(runs) {
       const bounds = key === 'kl' ? ['warn', 'alarm'].map(boundKey).filter((name) => name in curves) : [];
       const label = (/** @type {string} */ name) => {
         const own = name.startsWith('bound ') ? name.slice(6) : name === key ? 'training'
-          : name.slice(0, -key.length - 1).replace(/^sources\./, '');
+          : wordsOf(name.slice(0, -key.length - 1));
         return runs.length > 1 ? `${run}: ${own}` : own;
       };
       return [...names, ...bounds].map((name) => /** @type {[string, string]} */ ([`${index} ${name}`, label(name)]));

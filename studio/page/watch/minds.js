@@ -94,5 +94,6 @@ export function curveView(game, ply, go) {
       <input type="range" min="0" max=${last} step="1" .value=${String(ply)} aria-label="Moves of the game"
         aria-valuetext=${recordText(game, ply)}
         @input=${(/** @type {Event} */ event) => go(Number(/** @type {HTMLInputElement} */ (event.target).value))}>
-    </div>`;
+    </div>
+    <p class="small">White's chances: the full line by the engine of White, the broken one by that of Black.</p>`;
 }

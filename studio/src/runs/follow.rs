@@ -205,7 +205,7 @@ impl RunFollower {
             Ok(more) => (None, more),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let problem = format!(
-                    "There is no metrics.jsonl in {} yet: it appears with the first report of `train` or `rl`.",
+                    "There is no metrics.jsonl in {} yet: it appears with the trainer's first report.",
                     self.folder.display()
                 );
                 (Some(problem), false)

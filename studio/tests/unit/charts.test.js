@@ -95,3 +95,9 @@ test('a growing curve keeps its plot; other settings and smoothing make another;
   board.keep([]);
   assert.ok(FakePlot.made[2].isGone);
 });
+
+test('curves are named in words, not by keys', () => {
+  const names = ['policy_loss', 'validation.policy_loss', 'validation.phases.endgame.policy_loss', 'sources.self_play.policy_loss'];
+  const [chart] = plan([{ name: 'run', curves: Object.fromEntries(names.map((name) => [name, [[1], [2]]])) }]);
+  assert.deepEqual(chart.curves.map(([, label]) => label).sort(), ['source self play', 'training', 'validation', 'validation, endgame']);
+});
