@@ -6,9 +6,13 @@ ifeq ($(OS),Windows_NT)
 suffix := .exe
 endif
 program := $(EXE:.exe=)$(suffix)
+empty :=
+blank := $(empty) $(empty)
+# Make takes a blank for the end of a path.
+absolute = $(subst ?,$(blank),$(abspath $(subst $(blank),?,$(1))))
 
 .PHONY: all
 all:
-	EVALFILE=$(abspath $(EVALFILE)) cargo build --locked --release -p engine --bin philidor
-	cp $${CARGO_TARGET_DIR:-target}/release/philidor$(suffix) $(program)
-	$(abspath $(program)) --version
+	EVALFILE="$(call absolute,$(EVALFILE))" cargo build --locked --release -p engine --bin philidor
+	cp "$${CARGO_TARGET_DIR:-target}/release/philidor$(suffix)" "$(program)"
+	"$(call absolute,$(program))" --version

@@ -12,12 +12,14 @@ import sys
 from pathlib import Path
 
 MACHINES = {"aarch64": 0x0100000C, "x86_64": 0x01000007}
-LOAD_DYLIB, CODE_SIGNATURE, BUILD_VERSION = 0xC, 0x1D, 0x32
+# A library is needed, may be missing, is passed on, is loaded late, or is above this one.
+LIBRARIES = {0xC, 0x18, 0x1F, 0x20, 0x23}
+CODE_SIGNATURE, BUILD_VERSION = 0x1D, 0x32
 SUPER_BLOB, CODE_DIRECTORY, ADHOC, SHA256 = 0xFADE0CC0, 0xFADE0C02, 0x2, 2
 
 
 def commands(data):
-    """The load commands: (number, content)."""
+    """The load commands: (number without the bit that says whether the loader must know it, content)."""
     count, = struct.unpack_from("<I", data, 16)
     offset = 32
     for _ in range(count):
@@ -56,7 +58,7 @@ def faults(data, machine, system):
         return [f"not a program for macOS on {machine}"]
     found, signed = [], False
     for number, command in commands(data):
-        if number == LOAD_DYLIB:
+        if number in LIBRARIES:
             offset, = struct.unpack_from("<I", command, 8)
             name = command[offset:].split(b"\0")[0].decode()
             if not name.startswith(("/usr/lib/", "/System/Library/Frameworks/")):

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Parts of the packaging that need no build: missing tools, versions, texts, pages; OpenBench's manifest and the Makefile.
+"""Parts of the packaging that need no build: missing tools, versions, texts, pages, the check of programs for macOS;
+OpenBench's manifest and the Makefile.
 
 Usage: tests/packages.py
 Needs git; takes a few seconds.
 """
 
+import itertools
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -130,7 +133,7 @@ def openbench():
     assert all("default" in manifest[f"{kind}_presets"] for kind in ("test", "tune", "datagen"))
     if not shutil.which("make"):
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="with blanks ") as folder:
         shutil.copy(ROOT / "Makefile", folder)
         programs = Path(folder, "programs")
         programs.mkdir()
@@ -139,12 +142,45 @@ def openbench():
                                         'chmod +x build/release/philidor\n')
         (programs / "cargo").chmod(0o755)
         values = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CARGO_TARGET_DIR": "build"}
-        for network, given in [("", ""), ("/nets/new.onnx", "/nets/new.onnx"), ("new.onnx", f"{folder}/new.onnx")]:
-            command = ["make", "-j", "EXE=Philidor-01234567", *([f"EVALFILE={network}"] if network else [])]
+        networks = [("", ""), ("/nets/new.onnx", "/nets/new.onnx"), ("new.onnx", f"{folder}/new.onnx"),
+                    ("my nets/new.onnx", f"{folder}/my nets/new.onnx")]
+        for (network, given), program in itertools.product(networks, ["Philidor-01234567", "my engine"]):
+            command = ["make", "-j", f"EXE={program}", *([f"EVALFILE={network}"] if network else [])]
             said = subprocess.run(command, cwd=folder, env=values, check=True, capture_output=True, text=True).stdout
             assert said.endswith(f"{given}|--version\n"), said
-            assert Path(folder, "Philidor-01234567").is_file()
-            Path(folder, "Philidor-01234567").unlink()
+            assert Path(folder, program).is_file()
+            Path(folder, program).unlink()
+
+
+def macho(libraries, system=(12, 0)):
+    """The head of a program for macOS on Intel that loads libraries, each with its command's number."""
+    commands = [struct.pack("<IIIIII", 0x32, 24, 1, system[0] << 16 | system[1] << 8, 0, 0)]
+    for number, name in libraries:
+        text = name.encode() + b"\0" * (8 - len(name) % 8)
+        commands.append(struct.pack("<IIIIII", number, 24 + len(text), 24, 0, 0, 0) + text)
+    size = sum(map(len, commands))
+    return struct.pack("<IIIIIIII", 0xFEEDFACF, 0x01000007, 3, 2, len(commands), size, 0, 0) + b"".join(commands)
+
+
+def macos():
+    """A program may need no library that a Mac lacks, in whatever way it loads it."""
+    system, foreign = "/usr/lib/libSystem.B.dylib", "/opt/homebrew/lib/libfoo.dylib"
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "philidor")
+
+        def check(content):
+            program.write_bytes(content)
+            command = [sys.executable, ROOT / "packaging/check_macho.py", program, "x86_64", "12.0"]
+            done = subprocess.run(command, capture_output=True, text=True)
+            return done.returncode, done.stdout + done.stderr
+
+        # Needed, weak, passed on, late, upward.
+        for number in (0xC, 0x80000018, 0x8000001F, 0x20, 0x80000023):
+            assert check(macho([(0xC, system), (number, system)]))[0] == 0, number
+            code, said = check(macho([(0xC, system), (number, foreign)]))
+            assert code == 1 and f"it loads {foreign}" in said, (number, said)
+        assert "it needs macOS 13.0" in check(macho([(0xC, system)], (13, 0)))[1]
+        assert "not a program" in check(b"\x7fELF" + bytes(60))[1]
 
 
 def main():
@@ -154,6 +190,7 @@ def main():
     pages()
     maintainers()
     openbench()
+    macos()
     print("packages.py: good", file=sys.stderr)
     return 0
 
