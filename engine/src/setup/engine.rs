@@ -13,6 +13,7 @@ use super::loaded::{LoadError, LoadedNetwork};
 use super::options::{self, OptionEffect, OptionError};
 use super::settings::{Backend, Settings};
 use super::traffic_log::TrafficLog;
+use crate::base::threads;
 use crate::chess::position::Game;
 use crate::nets::eval::{Answer, EvalCache, EvalError, Request};
 use crate::search::players::{PlayerTask, PlayerThread};
@@ -21,8 +22,8 @@ use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, Sea
 /// Least batch of a worker that several searches share; measured in `docs/results/speed.md`.
 const SHARED_BATCH: usize = 64;
 
-/// In WebAssembly, [`Engine::advance`] drives a search.
-const HAS_THREADS: bool = cfg!(not(target_family = "wasm"));
+/// Why there are none, after a comma.
+const NO_THREADS: &str = "but workers share memory only on a page that is cross-origin isolated";
 
 /// Loads the network and starts the workers when first needed. If the network settings (`WeightsFile`, `Backend`,
 /// `Precision`, `ThinkSteps`, `ThinkEpsilon`) cannot be met together, no other network plays instead.
@@ -172,10 +173,8 @@ impl Engine {
                 return Err(text);
             }
         };
-        if !HAS_THREADS && settings.player.is_some() {
-            return Err(
-                "option Player: classical players need a thread, which WebAssembly has not".to_owned()
-            );
+        if !threads::AVAILABLE && settings.player.is_some() {
+            return Err(format!("option Player: classical players need a thread, {NO_THREADS}"));
         }
         let mut notes = match change.effect {
             OptionEffect::Network => {
@@ -188,7 +187,8 @@ impl Engine {
                 notes
             }
         };
-        notes.extend(change.note);
+        let is_short = !threads::AVAILABLE && change.option == "Threads";
+        notes.extend(change.note.map(|note| if is_short { format!("{note}, {NO_THREADS}") } else { note }));
         Ok(notes)
     }
 
@@ -267,7 +267,7 @@ impl Engine {
             let WorkerEvaluators { evaluators, cache, tree_memory, native } = made;
             self.cache = cache;
             let params = self.settings.search_params(native);
-            self.pool = Some(if HAS_THREADS {
+            self.pool = Some(if threads::AVAILABLE {
                 Pool::new(evaluators, params, tree_memory)
             } else {
                 let evaluator = evaluators.into_iter().next().ok_or(LoadError::NoWorkers)?;

@@ -9,6 +9,7 @@ use super::settings::{Backend, Settings, default_threads, processors};
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
 use super::uci_option::{OneOf, OptionKind, UciOption, Whole, kind, names};
 pub use super::uci_option::{OptionChange, OptionDescription, OptionEffect, OptionError};
+use crate::base::threads;
 use crate::chess::tables::ProbeRules;
 use crate::nets::onnx::{MAX_STEPS, StepLimits};
 use crate::search::players::UctParams;
@@ -75,9 +76,13 @@ macro_rules! options {
     };
 }
 
-/// WebAssembly addresses 4 GiB, and has no threads yet.
+/// WebAssembly addresses 4 GiB.
 const MOST_MIB: i64 = if cfg!(target_family = "wasm") { 2048 } else { 33_554_432 };
-const MOST_THREADS: i64 = if cfg!(target_family = "wasm") { 1 } else { 512 };
+const MOST_THREADS: i64 = match (threads::AVAILABLE, cfg!(target_family = "wasm")) {
+    (true, true) => 16,
+    (true, false) => 512,
+    (false, _) => 1,
+};
 
 // Columns: name, aliases, type (with field and range), effect, Markdown.
 options! {

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, JoinHandle};
 
 use super::{Player, PlayerTask};
+use crate::base::threads::{self, Thread};
 use crate::search::SearchObserver;
 
 /// Runs at most one classical player in the background.
 #[derive(Debug, Default)]
 pub struct PlayerThread {
-    current: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
+    current: Option<(Thread, Arc<AtomicBool>)>,
 }
 
 impl PlayerThread {
@@ -22,14 +22,13 @@ impl PlayerThread {
             let outcome = player.think(&task, &mut *observer, &stop_flag);
             observer.done(outcome);
         };
-        let thread = Builder::new().name("player".to_owned()).spawn(think).expect("a thread for a player");
-        self.current = Some((thread, stop));
+        self.current = Some((threads::spawn("player".to_owned(), think), stop));
     }
 
     pub fn stop_and_join(&mut self) {
         if let Some((thread, stop)) = self.current.take() {
             stop.store(true, Ordering::Relaxed);
-            if thread.join().is_err() {
+            if !thread.join() {
                 log::error!("a classical player panicked");
             }
         }

@@ -1,9 +1,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
+use crate::base::threads::{self, Thread};
 use crate::chess::position::Game;
 use crate::chess::tables::Tables;
 use crate::nets::eval::Evaluator;
@@ -28,7 +28,7 @@ pub struct Pool {
 }
 
 enum Workers {
-    Threads { jobs: Vec<Sender<Arc<SharedSearch>>>, threads: Vec<JoinHandle<()>> },
+    Threads { jobs: Vec<Sender<Arc<SharedSearch>>>, threads: Vec<Thread> },
     Driven(Box<Worker>),
 }
 
@@ -63,13 +63,11 @@ impl Pool {
         let mut threads = Vec::new();
         for (index, evaluator) in evaluators.into_iter().enumerate() {
             let (sender, receiver) = unbounded();
-            let thread = std::thread::Builder::new()
-                .name(format!("search-{index}"))
-                .spawn(move || work(Worker::new(evaluator, index), &receiver))
-                .expect("a thread for a worker");
+            let name = format!("search-{index}");
+            threads.push(threads::spawn(name, move || work(Worker::new(evaluator, index), &receiver)));
             jobs.push(sender);
-            threads.push(thread);
         }
+        threads.iter().for_each(Thread::wait_for_begin);
         Pool::of(Workers::Threads { jobs, threads }, native, params, memory)
     }
 
@@ -187,7 +185,7 @@ impl Drop for Pool {
         let Workers::Threads { jobs, threads } = &mut self.workers else { return };
         jobs.clear();
         for thread in threads.drain(..) {
-            if thread.join().is_err() {
+            if !thread.join() {
                 log::error!("a search worker panicked");
             }
         }
