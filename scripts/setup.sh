@@ -23,7 +23,8 @@ Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|aarch64|web|book|hooks]
   aarch64  what building for 64-bit ARM elsewhere needs (scripts/package.sh): a C compiler and
            Rust's library for it, and qemu, which runs the programs
   web      what building for browsers needs (scripts/web.sh): Rust's library for
-           WebAssembly, and wasm-bindgen in .deps/web, which takes some minutes
+           WebAssembly and its sources, and wasm-bindgen in .deps/web, which takes
+           some minutes
   book     what the documents as a site need (scripts/book.py): mdBook in .deps/book, which
            takes some minutes
   hooks    lets Git check the messages of your commits (scripts/commit-msg)
@@ -154,6 +155,11 @@ get_web() {
     if [[ ! -d $(cd "$ROOT" && rustc --print target-libdir --target $target) ]]; then
         command -v rustup >/dev/null || die "Rust's library for $target is missing: install it with your Rust."
         (cd "$ROOT" && retried rustup target add $target)
+    fi
+    # The module with threads is built with a library that has atomics.
+    if [[ ! -d $(cd "$ROOT" && rustc --print sysroot)/lib/rustlib/src/rust/library ]]; then
+        command -v rustup >/dev/null || die "the sources of Rust's library (rust-src) are missing: install them with your Rust."
+        (cd "$ROOT" && retried rustup component add rust-src)
     fi
     # The program must have the version of the library.
     version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' "$ROOT/Cargo.lock")

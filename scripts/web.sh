@@ -20,20 +20,32 @@ case "${1:-}" in
     *) usage >&2 && exit 2 ;;
 esac
 
+# build NAME FEATURES [RUSTFLAGS [ARGUMENT...]]: puts the module NAME_bg.wasm and NAME.js into $NEW/npm.
+build() {
+    local name=$1 features=$2 flags=${3:-}
+    CARGO_PROFILE_DIST_STRIP=debuginfo RUSTFLAGS="-Ctarget-feature=$features $flags" \
+        cargo build --locked --profile dist -p web --target wasm32-unknown-unknown "${@:4}" >&2
+    wasm-bindgen --target web --no-typescript --out-name "$name" --out-dir "$NEW/npm" \
+        target/wasm32-unknown-unknown/dist/web.wasm
+}
+
 cd "$(dirname "$(readlink -f "$0")")/.."
 PATH=$PWD/.deps/web/bin:$PATH
 command -v wasm-bindgen >/dev/null || { echo "web: no wasm-bindgen: run scripts/setup.sh web" >&2; exit 1; }
 
-# Browsers have had SIMD since 2021, Safari since 2023.
-CARGO_PROFILE_DIST_STRIP=debuginfo RUSTFLAGS="-Ctarget-feature=+simd128" \
-    cargo build --locked --profile dist -p web --target wasm32-unknown-unknown >&2
 OUT=target/web
 NEW=$(mktemp -d "$PWD/target/web.XXXXXX")
 chmod 755 "$NEW"
 trap 'rm -rf "$NEW"' EXIT
 mkdir "$NEW/npm" "$NEW/page" "$NEW/page/vendor"
-wasm-bindgen --target web --no-typescript --out-name engine --out-dir "$NEW/npm" \
-    target/wasm32-unknown-unknown/dist/web.wasm
+# Browsers have had SIMD since 2021, Safari since 2023.
+build engine +simd128
+# Threads share the memory, of at most 4 GiB, and each has its own statics where Rust says so (__tls_…). The library that
+# comes with Rust has no atomics, so it is built too.
+exports=$(printf ' -Clink-arg=--export=%s' __wasm_init_tls __tls_size __tls_align __tls_base __heap_base)
+RUSTC_BOOTSTRAP=1 build engine_threads +simd128,+atomics,+bulk-memory,+mutable-globals \
+    "-Clink-arg=--shared-memory -Clink-arg=--import-memory -Clink-arg=--max-memory=$((1 << 32)) $exports" \
+    -Zbuild-std=std,panic_abort
 VERSION=$(cargo metadata --locked --no-deps --format-version 1 |
     python3 -c 'import json, sys; print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] == "web"))')
 sed "s/\"0.0.0\"/\"$VERSION\"/" web/js/package.json >"$NEW/npm/package.json"
@@ -49,5 +61,8 @@ rm -rf "$OUT"
 mv "$NEW" "$OUT"
 trap - EXIT
 
-echo "$OUT/npm, $OUT/page: engine_bg.wasm has $(stat -c %s "$OUT/npm/engine_bg.wasm") bytes," \
-    "$(gzip -9 -c "$OUT/npm/engine_bg.wasm" | wc -c) compressed by gzip"
+echo "$OUT/npm, $OUT/page:"
+for name in engine engine_threads; do
+    file=$OUT/npm/${name}_bg.wasm
+    echo "  $(basename "$file") has $(stat -c %s "$file") bytes, $(gzip -9 -c "$file" | wc -c) compressed by gzip"
+done

@@ -50,8 +50,12 @@ export interface DescribedPosition {
 }
 
 export class Philidor {
+  /** `threads: false` leaves the option `Threads` at 1, as where workers cannot share memory. */
+  constructor(options?: { threads?: boolean });
   /** Resolves when the engine is loaded; rejects if it cannot be. */
   readonly ready: Promise<void>;
+  /** Whether the option `Threads` can be above 1. Known when `ready` has resolved. */
+  readonly hasThreads: boolean;
   /** Called with every line that the engine writes. */
   onLine: (line: string) => void;
   /** Sends a UCI line, such as `setoption name MultiPV value 3`. */

@@ -3,7 +3,11 @@
 const { Worker } = globalThis.Worker ? globalThis : await import('node:worker_threads');
 
 export class Philidor {
+  /** Loads the engine and takes its lines. */
   #worker;
+  /** Module and memory of the threads. */
+  #shared;
+  #threads = [];
   #questions = new Map();
   #asked = 0;
   /** The searches that were begun, in order; the first is running. Those of `send` have only `infos`. */
@@ -18,18 +22,15 @@ export class Philidor {
     this.#notLoaded = reject;
   });
 
+  /** Whether the option `Threads` can be above 1. Known when `ready` has resolved. */
+  hasThreads = false;
+
   /** Called with every line that the engine writes. */
   onLine = (line) => {};
 
-  constructor() {
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-    if (this.#worker.on) {
-      this.#worker.on('message', (message) => this.#take(message));
-      this.#worker.on('error', (error) => this.#fail(String(error)));
-    } else {
-      this.#worker.onmessage = (event) => this.#take(event.data);
-      this.#worker.onerror = (event) => this.#fail(event.message || 'the engine cannot be loaded');
-    }
+  /** Without `threads`, the option `Threads` is always 1, as where workers cannot share memory. */
+  constructor({ threads = true } = {}) {
+    this.#worker = this.#start('./worker.js', { threads });
     // Who does not await it learns of a failure from `go`.
     this.ready.catch(() => {});
   }
@@ -50,11 +51,9 @@ export class Philidor {
     if (wrong) return Promise.reject(new RangeError(`${wrong[0]} is no number from 0 up: ${wrong[1]}`));
     if (this.#failure) return Promise.reject(new Error(this.#failure));
     if (this.#searches.length > 0) this.stop();
-    const search = { onInfo, infos: [] };
-    this.describe({ fen, moves }).catch((error) => {
-      search.error = error;
-      this.stop();
-    });
+    // With threads, another worker than the one that writes the lines answers, perhaps later.
+    const search = { onInfo, infos: [], position: this.describe({ fen, moves }) };
+    search.position.catch(() => this.stop());
     const played = moves.length > 0 ? ` moves ${moves.join(' ')}` : '';
     this.#worker.postMessage(`position ${fen ? `fen ${fen}` : 'startpos'}${played}`);
     const words = limits.map(([name, value]) => `${name} ${Math.round(value)}`);
@@ -77,13 +76,32 @@ export class Philidor {
 
   terminate() {
     this.#fail('the engine was terminated');
-    this.#worker.terminate();
+  }
+
+  #start(file, message) {
+    const worker = new Worker(new URL(file, import.meta.url), { type: 'module' });
+    if (worker.on) {
+      worker.on('message', (message) => this.#take(message));
+      worker.on('error', (error) => this.#fail(String(error)));
+    } else {
+      worker.onmessage = (event) => this.#take(event.data);
+      worker.onerror = (event) => this.#fail(event.message || 'the engine cannot be loaded');
+    }
+    worker.postMessage(message);
+    return worker;
   }
 
   #take(message) {
+    if (this.#failure) return;
     if (typeof message === 'string') {
       this.#line(message);
+    } else if (message.shared) {
+      this.#shared = message.shared;
+      this.#take({ start: true });
+    } else if (message.start) {
+      this.#threads.push(this.#start('./thread.js', this.#shared));
     } else if (message.ready) {
+      this.hasThreads = message.hasThreads;
       this.#loaded();
     } else if (message.failed) {
       this.#fail(message.failed);
@@ -97,6 +115,8 @@ export class Philidor {
 
   #fail(why) {
     this.#failure ??= why;
+    // Threads that lost one would wait for it.
+    [this.#worker, ...this.#threads.splice(0)].forEach((worker) => worker.terminate());
     this.#notLoaded(new Error(why));
     const waiting = [...this.#questions.values(), ...this.#searches.splice(0)];
     this.#questions.clear();
@@ -117,8 +137,8 @@ export class Philidor {
     if (line.startsWith('bestmove ')) {
       this.#searches.shift();
       const [, best, , ponder] = line.split(' ');
-      if (search.error) search.reject(search.error);
-      else search.resolve?.({ bestmove: best === '(none)' ? null : best, ponder: ponder ?? null, infos: search.infos });
+      const result = { bestmove: best === '(none)' ? null : best, ponder: ponder ?? null, infos: search.infos };
+      search.position?.then(() => search.resolve(result), search.reject);
     } else if (line.startsWith('info ') && line.includes(' pv ')) {
       const info = parseInfo(line);
       search.infos[info.multipv - 1] = info;

@@ -1,4 +1,5 @@
 // A board with the engine: analyse, or play against it.
+import { isolate } from './isolation.js';
 import { Philidor } from './philidor/index.js';
 import { Chessground } from './vendor/chessground.min.js';
 import { html, nothing, render } from './vendor/lit-html.js';
@@ -8,6 +9,9 @@ import { promotionDialog } from './promotion.js';
 const LEVELS = ['800', '1200', '1600', '2000', '2400'];
 const HASH_MIB = 128;
 
+const MOST_THREADS = 16;
+
+await isolate();
 const engine = new Philidor();
 const panel = document.getElementById('panel');
 
@@ -23,6 +27,7 @@ let isAnalysing = true;
 let level = '';
 let seconds = '1';
 let lines = 2;
+let threads = 1;
 /** @type {import('./philidor/index.js').Info[]} with their moves in SAN as `words` */
 let infos = [];
 let isThinking = false;
@@ -236,6 +241,11 @@ function draw() {
           ${[1, 2, 3, 5].map((count) => html`<option ?selected=${count === lines}>${count}</option>`)}
         </select>
       </label>
+      ${engine.hasThreads ? html`<label>Threads
+        <select @change=${(event) => setThreads(Number(event.target.value))}>
+          ${Array.from({ length: mostThreads() }, (_, index) => html`<option ?selected=${index + 1 === threads}>${index + 1}</option>`)}
+        </select>
+      </label>` : nothing}
     </div>
     <ul id="lines" aria-label="Lines of the engine">
       ${infos.filter(Boolean).map((line) => html`<li><b>${score(line)}</b> ${numbered(line.words)}</li>`)}
@@ -265,6 +275,17 @@ function draw() {
 function setLines(event) {
   lines = Number(event.target.value);
   if (engineSide === null) show(game.ply);
+}
+
+function mostThreads() {
+  return Math.min(Math.max(navigator.hardwareConcurrency, 1), MOST_THREADS);
+}
+
+function setThreads(count) {
+  threads = count;
+  engine.stop();
+  engine.send(`setoption name Threads value ${threads}`);
+  show(game.ply);
 }
 
 function choose(letter) {
@@ -301,7 +322,8 @@ addEventListener('unhandledrejection', (event) => say(`${event.reason?.message ?
 engine.ready.then(() => {
   panel.replaceChildren();
   engine.send(`setoption name Hash value ${HASH_MIB}`);
-  show();
+  // The page needs a processor too.
+  setThreads(engine.hasThreads ? Math.max(mostThreads() - 1, 1) : 1);
 }, (error) => {
   document.getElementById('status').textContent = `The engine cannot be loaded: ${error.message}`;
 });

@@ -12,12 +12,17 @@ import { accessible, launch, openTab } from '../../studio/tests/browser/harness.
 const PAGE = fileURLToPath(new URL('../../target/web/page', import.meta.url));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.wasm': 'application/wasm' };
 
+const ISOLATING = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+
+/** What the host of the page sends and has. */
+let headers = ISOLATING;
+let missing = '';
 let server, browser, page;
 before(async () => {
   server = createServer((request, response) => {
     const path = request.url === '/' ? '/index.html' : new URL(request.url, 'http://page').pathname;
-    response.setHeader('Content-Type', TYPES[extname(path)] ?? 'text/plain');
-    createReadStream(PAGE + path).on('error', () => response.writeHead(404).end()).pipe(response);
+    response.setHeaders(new Map(Object.entries({ ...headers, 'Content-Type': TYPES[extname(path)] ?? 'text/plain' })));
+    createReadStream(PAGE + path + (path === missing ? '.missing' : '')).on('error', () => response.writeHead(404).end()).pipe(response);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   browser = await launch();
@@ -26,8 +31,9 @@ after(async () => {
   await browser.close();
   server.close();
 });
+const open = async () => openTab(browser, `http://127.0.0.1:${server.address().port}/`);
 beforeEach(async () => {
-  page = await openTab(browser, `http://127.0.0.1:${server.address().port}/`);
+  page = await open();
 });
 afterEach(async () => {
   await page.context().close();
@@ -110,6 +116,75 @@ test('Chess960 begins at one of its positions, and castles by the king onto its 
   await moves().getByText('O-O').or(moves().first()).waitFor();
   assert.equal((await moves().first().textContent()).trim(), 'O-O');
   await page.waitForFunction(() => document.querySelector('[name=fen]').value.startsWith('1k6/8/8/8/8/8/5P2/5RK1 b'));
+});
+
+/** Opens the page at a host that sends no headers, and lacks the file `lacking`. */
+async function elsewhere(lacking = '') {
+  await page.context().close();
+  [headers, missing] = [{}, lacking];
+  try {
+    page = await open();
+    await lines().nth(1).waitFor();
+  } finally {
+    [headers, missing] = [ISOLATING, ''];
+  }
+}
+
+/** All threads work on the page's position, and on another. */
+async function searchWith(count) {
+  await page.getByLabel('Threads').selectOption(String(count));
+  await lines().nth(1).waitFor();
+  await drag('d2', 'd4');
+  await page.locator('#lines li', { hasText: '1… ' }).first().waitFor();
+}
+
+test('an isolated page has threads, as many as the machine', async () => {
+  await lines().nth(1).waitFor();
+  const most = await page.evaluate(() => Math.min(navigator.hardwareConcurrency, 16));
+  assert.equal(await page.getByLabel('Threads').locator('option').count(), most);
+  assert.equal(await page.getByLabel('Threads').inputValue(), String(Math.max(most - 1, 1)));
+  await searchWith(most);
+});
+
+test('a host that sends no headers has threads too, by a service worker', async () => {
+  await elsewhere();
+  assert.equal(await page.evaluate(() => crossOriginIsolated), true);
+  await searchWith(1);
+});
+
+test('without headers and service worker there is one thread', async () => {
+  await elsewhere('/service-worker.js');
+  assert.equal(await page.evaluate(() => crossOriginIsolated), false);
+  assert.equal(await page.getByLabel('Threads').count(), 0);
+  await drag('d2', 'd4');
+  await page.locator('#lines li', { hasText: '1… ' }).first().waitFor();
+  // Chromium reports the missing file.
+  page.faults = page.faults.filter((fault) => !/\(404\) was received when fetching the script/.test(fault));
+});
+
+test('in a browser threads find the same alone, and together count visits, find a mate and stop', async () => {
+  await page.goto(new URL('icon.svg', page.url()).href);
+  const [alone, one, three, mate, stopped] = await page.evaluate(async () => {
+    const { Philidor } = await import('/philidor/index.js');
+    const search = { moves: ['e2e4', 'c7c5'], nodes: 1000 };
+    const found = ({ bestmove, infos: [{ nodes, mate, cp, pv }] }) => ({ bestmove, nodes, mate, cp, pv });
+    const driven = new Philidor({ threads: false });
+    const alone = found(await driven.go(search));
+    driven.terminate();
+    const philidor = new Philidor();
+    const one = found(await philidor.go(search));
+    philidor.send('setoption name Threads value 3');
+    const three = found(await philidor.go(search));
+    const fen = '3qr2k/pbpp2pp/1p5N/3Q2b1/2P1P3/P7/1PP2PPP/R4RK1 w - - 0 1';
+    const mate = found(await philidor.go({ fen, nodes: 20_000 }));
+    const stopped = await philidor.go({}, () => philidor.stop());
+    philidor.terminate();
+    return [alone, one, three, mate, found(stopped)];
+  });
+  assert.deepEqual(one, alone);
+  assert.equal(three.nodes, 1000);
+  assert.deepEqual([mate.bestmove, mate.mate], ['d5g8', 2]);
+  assert.equal(stopped.bestmove, stopped.pv[0]);
 });
 
 test('everybody can use the page', async () => {

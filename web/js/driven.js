@@ -1,0 +1,29 @@
+// The engine in the worker that loads it. A search stops for messages after so many milliseconds.
+import init, { Philidor, describe } from './engine.js';
+import { afterMessages, compile, post } from './platform.js';
+
+const SLICE_MS = 20;
+
+export async function load() {
+  await init({ module_or_path: await compile('./engine_bg.wasm') });
+  const engine = new Philidor();
+  let isSearching = false;
+
+  function search() {
+    const { lines, searching } = engine.advance(SLICE_MS);
+    lines.forEach(post);
+    isSearching = searching;
+    if (searching) again();
+  }
+  const again = afterMessages(search);
+
+  function line(text) {
+    if (engine.ended) return;
+    engine.line(text).forEach(post);
+    if (engine.ended) post({ failed: engine.ended });
+    // A search may have begun. Without one, this does nothing.
+    if (!isSearching) search();
+  }
+  post({ ready: true, hasThreads: false });
+  return { line, describe };
+}
