@@ -121,6 +121,13 @@ export class GameFiles {
     return this.#pasted(new File([pastedPgn(fen)], 'position.pgn'));
   }
 
+  /** Loads a position and has it analysed. @param {string} fen */
+  async analyse(fen) {
+    enter();
+    const board = await this.#load(new File([pastedPgn(fen)], 'position.pgn'));
+    if (board !== null) await this.#board.act({ do: 'analysis', on: true }, `play/${board}`);
+  }
+
   /** @param {GameView} game */
   buttons(game) {
     return html`

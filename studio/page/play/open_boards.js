@@ -30,6 +30,9 @@ function stateOf({ state, moves, result }) {
   }
 }
 
+/** More boards than these may not be in view at once. */
+const MANY = 4;
+
 /** @typedef {{board: number, label: string}} NamedBoard the label has its players, or is empty if they are not known */
 
 /**
@@ -157,6 +160,7 @@ export class OpenBoards {
     return html`
       ${closed ? html`<p class="notice" role="status">${closed.label ? `${closed.label} is closed` : `Board ${closed.board} is closed`}.
         <button type="button" @click=${() => reopen(closed.board)}>${closed.label ? 'Undo' : 'Open it again'}</button></p>` : nothing}
+      ${list.length > MANY ? html`<p class="small">${list.length} boards are open: the list scrolls.</p>` : nothing}
       ${list.length < 2 ? nothing : html`
         <nav class="open-boards" aria-label="Open boards"><ul>${list.map((one) => html`
           <li class=${one.state}><a href="#play/${one.board}" title="Board ${one.board}" aria-current=${one.board === this.#here ? 'page' : nothing}>

@@ -226,7 +226,7 @@ function tools(parts, shown, game, on) {
     ${positionTools(game.id, fen, view.orientation(game), view.drawnAt(looking.tree.node(looking.node) ?? game.tree[0]), {
       say: (text, isError) => deeds.tell(text, isError),
       setUp: () => editor.open(fen, {
-        analyse: (position) => files.setUp(position),
+        analyse: (position) => files.analyse(position),
         play: (position) => form.open(game, position),
       }),
       fromHere: () => form.open(game, fen),

@@ -137,6 +137,8 @@ export class PlayRoom {
     document.addEventListener('keydown', (event) => this.#key(event));
     document.addEventListener('visibilitychange', () => this.see());
     onSettings(() => this.#draw());
+    // The move that is shown stays in view in a smaller list.
+    addEventListener('resize', () => this.#draw());
     setInterval(() => this.#tick(), CLOCK_MS);
     setInterval(() => {
       if (!this.#root.hidden && !document.hidden) this.#explorer.refresh();

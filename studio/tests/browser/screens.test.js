@@ -107,6 +107,14 @@ test('a game is reviewed', async () => {
   await button('Keep in the game').waitFor();
   await page.locator('.move.blunder').first().click();
   await atEverySize('review', ['.square', '.moves', '.browse']);
+  for (const size of SIZES) {
+    await resize(page, size);
+    // The list follows the window in the next frame.
+    await page.waitForFunction(() => {
+      const [list, move] = ['.moves', '.move[aria-current]'].map((part) => document.querySelector(part).getBoundingClientRect());
+      return move.top >= list.top - 1 && move.bottom <= list.bottom + 1;
+    });
+  }
 });
 
 test('the library lists the games', async () => {

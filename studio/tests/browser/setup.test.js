@@ -35,6 +35,7 @@ test('a position is set up by hand, refused while it cannot be, and analysed', a
   await editor().getByRole('button', { name: 'Analyse it' }).click();
   await editor().waitFor({ state: 'detached' });
   await page.locator('#status', { hasText: 'Black to move' }).waitFor();
+  await page.locator('.evaluation').waitFor();
   await type(page, 'Kd8');
   await moves(page, 1);
   await type(page, 'O-O');
