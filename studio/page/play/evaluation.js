@@ -146,7 +146,7 @@ export function nodesText(nodes) {
 /** @param {AnalystSettings} settings @param {Thoughts | null} thoughts @param {boolean} isHeld the lines are */
 function progressText({ paused }, thoughts, isHeld) {
   const best = thoughts?.lines[0];
-  const state = paused ? 'stopped' : thoughts?.done ? 'done' : isHeld ? 'lines held below the mouse' : '';
+  const state = paused ? 'stopped' : thoughts?.done ? 'done' : isHeld ? 'held' : '';
   return [best ? `depth ${best.depth}, ${nodesText(best.nodes)}` : '', state].filter(Boolean).join(', ');
 }
 

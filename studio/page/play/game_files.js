@@ -83,6 +83,16 @@ export class GameFiles {
     return this.#opened(file);
   }
 
+  /** Phones have no key for it. */
+  async #paste() {
+    const text = await navigator.clipboard?.readText().catch(() => null) ?? null;
+    if (text?.trim()) await this.#pasted(new File([pastedPgn(text)], 'pasted.pgn'));
+    else {
+      this.#board.failed(text === null ? 'The browser does not let this page read what was copied: press Ctrl+V.'
+        : 'Nothing was copied: copy a PGN or FEN.');
+    }
+  }
+
   /** Loads a dropped file and reviews its only game, or the one chosen from its list. @param {File} file */
   async #dropped(file) {
     enter();
@@ -134,6 +144,7 @@ export class GameFiles {
       <div class="buttons" role="group" aria-label="Files">
         <button type="button" @click=${() => this.#openLibrary()}>Games …</button>
         <button type="button" @click=${() => savePgn(game.id)}>Save PGN</button>
+        <button type="button" title="A PGN or FEN that was copied" @click=${() => this.#paste()}>Paste</button>
         <label class="file">Load PGN<input type="file" accept=".pgn,application/x-chess-pgn,text/plain"
           @change=${(/** @type {Event} */ event) => this.#picked(event)}></label>
       </div>`;

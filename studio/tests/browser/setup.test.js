@@ -54,6 +54,10 @@ test('the position is copied and saved as a picture', async () => {
   await button('Copy PGN').click();
   await page.getByText('The PGN is copied.').waitFor();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /1\. e4 \*/);
+  await button('Paste').click();
+  await page.locator('.open-boards li').nth(1).waitFor();
+  await page.locator('.open-boards [aria-current]', { hasText: 'loaded' }).waitFor();
+  await moves(page, 1);
   // BiDi does not tell of files that the page itself makes.
   if (IS_FIREFOX) return;
   for (const [name, begins] of [['Save SVG', '<svg '], ['Save PNG', '\x89PNG']]) {
