@@ -54,6 +54,12 @@ impl BookAndTables {
         &self.tables
     }
 
+    /// What to tell a user who asked for book moves without naming a book.
+    pub fn missing_book(&self, settings: &Settings) -> Option<&'static str> {
+        (settings.own_book && self.book.is_none())
+            .then_some("OwnBook is on, but no book is open: set BookFile")
+    }
+
     /// `None` in analysis, beyond `BookDepth`, or without a move in the book.
     pub fn book_move(&mut self, game: &Game, settings: &Settings) -> Option<Move> {
         if !settings.own_book || settings.analyse || plies_played(game) >= settings.book_depth {

@@ -130,6 +130,9 @@ impl EngineBuilder {
         let mut book_and_tables = BookAndTables::default();
         book_and_tables.open_tables(&settings).map_err(|error| unusable("SyzygyPath")(error.to_string()))?;
         book_and_tables.open_book(&settings).map_err(|error| unusable("BookFile")(error.to_string()))?;
+        if let Some(note) = book_and_tables.missing_book(&settings) {
+            log::warn!("{note}");
+        }
         let mut engine = Engine { settings, book_and_tables, traffic, ..Engine::default() };
         if engine.needs_network() {
             engine.load_missing()?.iter().for_each(|note| log::warn!("{note}"));

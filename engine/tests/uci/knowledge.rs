@@ -48,7 +48,8 @@ fn the_book_is_played_at_once_in_games_and_only_there() {
 #[test]
 fn a_book_or_tables_that_cannot_be_read_are_rejected_once_and_the_engine_plays_on() {
     let mut engine = Program::uniform();
-    engine.send("setoption name OwnBook value true");
+    let missing = ["info string OwnBook is on, but no book is open: set BookFile"];
+    assert_eq!(engine.answer("setoption name OwnBook value true"), missing);
     for bad in [
         "setoption name BookFile value /no/such/book.bin".to_owned(),
         format!("setoption name BookFile value {TABLES}/README.md"),

@@ -33,6 +33,8 @@ pub struct Session {
     game_seed: u64,
     overhead: OverheadTracker,
     previous: Option<(MadeMove, f32)>,
+    /// The user knows that `OwnBook` is on without a book.
+    is_missing_book_said: bool,
     activity: Activity,
 }
 
@@ -48,6 +50,7 @@ impl Session {
             game_seed: strength::game_seed(),
             overhead: OverheadTracker::default(),
             previous: None,
+            is_missing_book_said: false,
             activity: Activity::Idle,
         }
     }
@@ -128,9 +131,19 @@ impl Session {
         // During a search, everything is loaded already.
         if matches!(self.activity, Activity::Idle) {
             self.prepare()?;
+            self.say_missing_book();
         }
         self.out.line("readyok");
         Ok(())
+    }
+
+    /// Once, until a book is open or `OwnBook` is off. Options may come in any order, so `setoption` is too early.
+    fn say_missing_book(&mut self) {
+        let note = self.engine.book_and_tables().missing_book(self.settings());
+        let is_said = mem::replace(&mut self.is_missing_book_said, note.is_some());
+        if let Some(note) = note.filter(|_| !is_said) {
+            self.out.say(note);
+        }
     }
 
     fn prepare(&mut self) -> Result<(), LoadError> {
@@ -194,6 +207,7 @@ impl Session {
             self.give(Reply::no_move(&self.game), mode);
             return Ok(());
         };
+        self.say_missing_book();
         let book_may_answer = !go.needs_search();
         match self.engine.book_move(&self.game).filter(|_| book_may_answer) {
             Some(m) => self.play_from_book(m, at),
