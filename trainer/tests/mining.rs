@@ -589,6 +589,10 @@ fn best_moves_are_recorded_with_their_values() {
     // A setting that differs from the begun run's.
     let error = folder.fail("annotate two.pgn --engine ./toy --depth 1 --name without --resume --best-move");
     assert!(error.contains("best_move was false, is now true"), "{error}");
+    // Other games in a file of the same name and size.
+    folder.write("two.pgn", &PGN.replace("1. d4 d5", "1. d4 d6"));
+    let error = folder.fail("annotate two.pgn --engine ./toy --depth 1 --name without --resume");
+    assert!(error.contains("begun with other settings: files was"), "{error}");
 }
 
 #[test]

@@ -487,6 +487,7 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
         ("train.model.value=128", "train.model.value = 128 ("),
         ("train.samples=1000", "train.samples (set samples_per_position)"),
         ("train.validation_percent=5", "validation_percent was 40 and cannot become 5"),
+        ("seed=99", "and cannot become 99 in a run that is resumed"),
     ] {
         let error = fails(at, &["rl", "--run", "whole", "--resume", "--iterations", "7", "--set", bad]);
         assert!(error.contains(why), "{error}");

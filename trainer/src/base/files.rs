@@ -1,11 +1,13 @@
 //! Atomic file writes; errors name the path.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, ensure};
 use engine::base::files::{NamedTempFile, can_write_aside};
 pub(crate) use engine::base::files::{persist, temporary};
+use xxhash_rust::xxh3::Xxh3;
 
 /// As a name of a file to read.
 pub const STANDARD_INPUT: &str = "-";
@@ -52,6 +54,14 @@ pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
 
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// A file's name and the xxh3-64 of its bytes: the same for a renamed folder, another after any change.
+pub fn name_and_hash(path: &Path) -> anyhow::Result<String> {
+    let mut hash = Xxh3::new();
+    let mut read = || io::copy(&mut File::open(path)?, &mut hash);
+    read().with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(format!("{} {:016x}", file_name(path), hash.digest()))
 }
 
 /// Returns a file's name up to its first dot, or "games" if that is empty.

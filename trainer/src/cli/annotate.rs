@@ -11,7 +11,7 @@ use serde_json::json;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, count, file_stem, report};
-use crate::base::files::{file_name, stem};
+use crate::base::files::{file_name, name_and_hash, stem};
 use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_MULTIPV, MAX_SECONDS};
 use crate::data::datagen::{Annotate, DAMAGED, DatagenSummary, run_tasks};
@@ -84,13 +84,13 @@ impl AnnotateArgs {
         let limit = self.engines.limit();
         let engine = self.engines.name(stop)?;
         let names: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
+        let hashed: anyhow::Result<Vec<String>> = self.files.iter().map(|path| name_and_hash(path)).collect();
         let (files, eval) = (self.files.clone(), self.eval);
         let keep_known = self.keep_known;
         let best_moves = self.best_moves.unwrap_or(usize::from(self.best_move));
         let task = Annotate { files, eval, keep_known, best_moves, limit };
         let mut settings = json!({
-            "engine": engine, "options": self.engines.options(), "limit": limit.to_string(), "files": names,
-            "bytes": self.files.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).collect::<Vec<_>>(),
+            "engine": engine, "options": self.engines.options(), "limit": limit.to_string(), "files": hashed?,
             "eval": format!("{eval:?}"), "keep_known": keep_known, "best_move": best_moves > 0,
         });
         if best_moves > 1 {

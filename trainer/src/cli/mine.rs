@@ -1,16 +1,15 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use engine::base::words::counted;
 use serde_json::json;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, file_stem, report};
-use crate::base::files::file_name;
+use crate::base::files::{file_name, name_and_hash};
 use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
 use crate::data::datagen::{
@@ -179,9 +178,4 @@ impl MineArgs {
         let bar = progress(self.games, store.finished_of(self.games), Counted::Games);
         run_tasks(&task, (&self.engines.command(), self.engines.count()), store, &bar, stop)
     }
-}
-
-fn name_and_hash(path: &Path) -> anyhow::Result<String> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(format!("{} {:016x}", file_name(path), xxh3_64(&bytes)))
 }

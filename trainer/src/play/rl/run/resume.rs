@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::{Others, RlLoop};
@@ -23,7 +23,7 @@ impl RlLoop {
         others: &Others,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
-        ensure_same_split(folder, &config)?;
+        ensure_same_start(folder, &config)?;
         let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, learner, others, stop)?;
         resumed.recover()?;
         Ok(resumed)
@@ -62,15 +62,22 @@ impl RlLoop {
     }
 }
 
-/// `validation_percent` decides which games are held out. With another value, a resumed run would train on games that it
-/// validates with.
-fn ensure_same_split(folder: &Path, config: &RlConfig) -> Result<()> {
+/// Refuses two changes. `validation_percent` decides which games are held out: with another value, a resumed run would
+/// train on games that it validates with. Every game is drawn from `seed` and its number: with another one, an iteration
+/// would mix two series of games.
+fn ensure_same_start(folder: &Path, config: &RlConfig) -> Result<()> {
     let path = folder.join("config.json");
     let read = || anyhow::Ok(serde_json::from_slice::<Value>(&std::fs::read(&path)?)?);
     let before = read().with_context(|| path.display().to_string())?;
+    let now = config.to_json();
     let percent = |config: &Value| config["train"]["validation_percent"].as_u64();
-    match (percent(&before), percent(&config.to_json())) {
-        (Some(before), Some(now)) => same_split(before, now),
-        _ => Ok(()),
+    if let (Some(before), Some(now)) = (percent(&before), percent(&now)) {
+        same_split(before, now)?;
     }
+    let [before, now] = [&before["seed"], &now["seed"]];
+    ensure!(
+        before.is_null() || before == now,
+        "seed was {before} and cannot become {now} in a run that is resumed: keep it, or begin another run with --run"
+    );
+    Ok(())
 }
