@@ -88,7 +88,7 @@
  *   wdl: [number, number, number] | null}} Opinion of the network, for the solver
  *
  * @typedef {{ply: number, mark: '!!' | '!' | '?!' | '?' | '??' | null, name: string | null, remark: string | null,
- *   best: string | null, best_uci: string[], white: number, eval: string | null, accuracy: number}} ReviewedPly
+ *   reason: string | null, best: string | null, best_uci: string[], white: number, eval: string | null, accuracy: number}} ReviewedPly
  * @typedef {{moves: number, accuracy: number | null, errors: [number, number, number],
  *   phases: [number | null, number | null, number | null]}} ReviewedPlayer
  *

@@ -125,6 +125,7 @@ function found(game, review, ply, isMain, { go, point, keep }) {
       ${judged?.best ? html`<button type="button" class="link" @mouseenter=${() => point(judged.best_uci[0])}
         @mouseleave=${() => point(null)} @focus=${() => point(judged.best_uci[0])} @blur=${() => point(null)}
         @click=${() => go(ply - 1)}>${judged.best}</button>` : nothing}</p>
+    ${judged?.reason ? html`<p class="reason">${judged.reason}</p>` : nothing}
     ${review.players ? html`
       <table class="results">
         <thead><tr><th><span class="unseen">Player</span></th><th>Accuracy</th><th>?!</th><th>?</th><th>??</th></tr></thead>

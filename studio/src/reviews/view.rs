@@ -1,6 +1,6 @@
 //! A review as JSON for the page.
 
-use engine::apps::review::{GameReview, PlayerSummary, ReviewedMove, numbered, remark};
+use engine::apps::review::{Explanation, GameReview, PlayerSummary, ReviewedMove, numbered, remark};
 use engine::chess::position::Game;
 use serde::Serialize;
 
@@ -11,6 +11,8 @@ pub struct ReviewedPly {
     pub mark: Option<&'static str>,
     pub name: Option<&'static str>,
     pub remark: Option<String>,
+    /// What the board proves about an error.
+    pub reason: Option<String>,
     /// The better line, in SAN with move numbers.
     pub best: Option<String>,
     pub best_uci: Vec<String>,
@@ -70,6 +72,7 @@ fn reviewed(played: &ReviewedMove) -> ReviewedPly {
         mark: played.mark.map(|mark| mark.symbol()),
         name: played.mark.map(|mark| mark.name()),
         remark: remark(played),
+        reason: played.reason.as_ref().map(Explanation::words),
         best: (!best.is_empty()).then(|| numbered(&played.position, &played.best_san)),
         best_uci: best.iter().map(|m| Game::uci(*m, chess960)).collect(),
         white: played.after.white,

@@ -73,6 +73,7 @@ test('a PGN that is dropped on the page is reviewed, moves are coloured, the cur
   await page.locator('#status', { hasText: 'Looking at move 0' }).waitFor();
   for (let ply = 0; ply < 3; ply += 1) await page.keyboard.press('ArrowRight');
   await page.locator('.remark', { hasText: 'Blunder: it allows a forced mate.' }).waitFor();
+  await page.locator('.reason', { hasText: 'Qh4#' }).waitFor();
   await page.waitForFunction(() => /Move 2, g4: White \d+ %/.test(document.querySelector('.curve input').getAttribute('aria-valuetext')));
   await page.getByRole('row', { name: /^Mate / }).waitFor();
   await accessible(page);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use shakmaty::{Color, Move, Position};
 use thiserror::Error;
 
-use crate::apps::review::judgement::{Mark, judge_error};
+use crate::apps::review::judgement::{Mark, Thresholds, judge_error};
 use crate::apps::review::{JudgeError, JudgedLine, OwnJudge, OwnSearchArgs, judged_line, sans, value_of_end};
 use crate::chess::pgn::read_move;
 use crate::chess::position::{Game, PositionError};
@@ -182,7 +182,7 @@ fn explain_move(game: &Game, line: &JudgedLine, best: &JudgedLine, best_line: &S
     let ShownLine { pv, sans, trade } = ShownLine::new(game, line);
     let m = pv[0];
     let is_best = best_line.pv.first() == Some(&m);
-    let error = judge_error(&best.value, &line.value, mover).filter(|_| !is_best);
+    let error = judge_error(&best.value, &line.value, mover, Thresholds::OWN).filter(|_| !is_best);
     let less = best_line.trade.balance() - trade.balance();
     let mut explanation = MoveExplanation {
         san: sans[0].clone(),

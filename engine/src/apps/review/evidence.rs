@@ -12,6 +12,8 @@ use super::judgement::PositionValue;
 pub struct Evidence {
     /// By endgame tables.
     pub known: Option<PositionValue>,
+    /// Our own search was the judge.
+    pub is_own: bool,
     searches: BTreeMap<u32, Vec<JudgedLine>>,
     alternatives: BTreeMap<u32, Alternative>,
 }

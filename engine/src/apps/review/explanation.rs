@@ -18,6 +18,12 @@ pub struct Explanation {
     pub text: String,
 }
 
+impl Explanation {
+    pub fn words(&self) -> String {
+        format!("{}{}", if self.is_missed { "Missed: " } else { "" }, self.text)
+    }
+}
+
 pub struct Error<'a> {
     pub position: &'a Chess,
     /// The move before the error.

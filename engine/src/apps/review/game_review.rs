@@ -293,6 +293,21 @@ mod tests {
     }
 
     #[test]
+    fn our_own_values_mark_later_than_another_judges() {
+        let (games, _) = read_games(b"1. f3 e5 2. g4 *");
+        let game = &games[0].1;
+        // 1. f3 loses 12 points, 2. g4 28.
+        let best = [("e2e4", 52.0), ("e7e5", 40.0), ("e2e4", 40.0), ("d8h4", 12.0)];
+        let mut found = evidence(game, 2, &best, &[52.0, 40.0, 40.0, 60.0]);
+        let marks = |found: &[Evidence]| {
+            GameReview::new(game, found, None).moves.iter().map(|m| m.mark).collect::<Vec<_>>()
+        };
+        assert_eq!(marks(&found), [Some(Mark::Inaccuracy), None, Some(Mark::Mistake)]);
+        found.iter_mut().for_each(|found| found.is_own = true);
+        assert_eq!(marks(&found), [None, None, Some(Mark::Mistake)]);
+    }
+
+    #[test]
     fn one_search_alone_marks_no_move() {
         let (games, _) = read_games(b"1. f3 e5 2. g4 Qh4# 0-1");
         let game = &games[0].1;

@@ -49,6 +49,11 @@ pub type Judged = Result<Vec<JudgedLine>, JudgeError>;
 pub trait Judge {
     fn name(&self) -> String;
 
+    /// Whether its values are those of our own network.
+    fn is_own(&self) -> bool {
+        false
+    }
+
     /// How many searches run at the same time.
     fn workers(&self) -> usize {
         1
@@ -156,6 +161,10 @@ impl OwnJudge {
 impl Judge for OwnJudges {
     fn name(&self) -> String {
         self.judges[0].name.clone()
+    }
+
+    fn is_own(&self) -> bool {
+        true
     }
 
     fn workers(&self) -> usize {
@@ -290,6 +299,10 @@ impl From<EngineError> for JudgeError {
 impl Judge for UciJudge {
     fn name(&self) -> String {
         self.engine.name().to_owned()
+    }
+
+    fn is_own(&self) -> bool {
+        self.is_own
     }
 
     fn new_game(&mut self, stop: &Arc<AtomicBool>) -> Result<(), JudgeError> {

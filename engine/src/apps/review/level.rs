@@ -67,8 +67,8 @@ pub struct Peers {
     pub accuracy: f64,
     /// In opening, middlegame and endgame.
     pub phases: [f64; 3],
-    /// Inaccuracies, mistakes and blunders in 100 moves.
-    pub errors: [f64; 3],
+    /// In 100 moves.
+    pub blunders: f64,
     /// Of the games with a winning position, those won, in per cent.
     pub won: f64,
     /// Of the positions with a forced mate, those in which the move kept it, in per cent. `None` if there were few.
@@ -77,15 +77,15 @@ pub struct Peers {
 
 /// The lowest first.
 const PEERS: [Peers; 9] = [
-    peers(0, "below 1200", [86.4, 84.5, 84.4, 93.2], [6.3, 2.8, 6.6], 61.0, Some(61.0)),
-    peers(1200, "1200–1399", [87.7, 88.3, 83.2, 91.4], [5.8, 3.3, 5.0], 52.0, Some(79.0)),
-    peers(1400, "1400–1599", [88.6, 91.3, 84.0, 91.2], [5.5, 3.1, 4.6], 60.0, Some(74.0)),
-    peers(1600, "1600–1799", [90.1, 94.1, 85.5, 90.9], [5.9, 3.1, 3.0], 64.0, Some(76.0)),
-    peers(1800, "1800–1999", [91.1, 95.3, 87.0, 91.7], [5.6, 2.9, 2.4], 64.0, Some(80.0)),
-    peers(2000, "2000–2199", [93.1, 97.0, 89.9, 92.8], [4.4, 1.3, 1.6], 78.0, None),
-    peers(2200, "2200–2399", [94.0, 97.5, 91.5, 93.9], [4.5, 1.3, 1.1], 77.0, Some(94.0)),
-    peers(2400, "2400–2599", [94.8, 99.2, 92.2, 94.0], [3.5, 0.6, 1.6], 72.0, None),
-    peers(2600, "2600 or more", [96.0, 99.0, 94.7, 94.8], [2.7, 0.8, 0.6], 71.0, None),
+    peers(0, "below 1200", [86.4, 84.5, 84.4, 93.2], 6.6, 61.0, Some(61.0)),
+    peers(1200, "1200–1399", [87.7, 88.3, 83.2, 91.4], 5.0, 52.0, Some(79.0)),
+    peers(1400, "1400–1599", [88.6, 91.3, 84.0, 91.2], 4.6, 60.0, Some(74.0)),
+    peers(1600, "1600–1799", [90.1, 94.1, 85.5, 90.9], 3.0, 64.0, Some(76.0)),
+    peers(1800, "1800–1999", [91.1, 95.3, 87.0, 91.7], 2.4, 64.0, Some(80.0)),
+    peers(2000, "2000–2199", [93.1, 97.0, 89.9, 92.8], 1.6, 78.0, None),
+    peers(2200, "2200–2399", [94.0, 97.5, 91.5, 93.9], 1.1, 77.0, Some(94.0)),
+    peers(2400, "2400–2599", [94.8, 99.2, 92.2, 94.0], 1.6, 72.0, None),
+    peers(2600, "2600 or more", [96.0, 99.0, 94.7, 94.8], 0.6, 71.0, None),
 ];
 
 /// `accuracies`: of all moves, then in opening, middlegame and endgame.
@@ -93,12 +93,12 @@ const fn peers(
     from: u32,
     name: &'static str,
     accuracies: [f64; 4],
-    errors: [f64; 3],
+    blunders: f64,
     won: f64,
     mates: Option<f64>,
 ) -> Peers {
     let [accuracy, opening, middlegame, endgame] = accuracies;
-    Peers { from, name, accuracy, phases: [opening, middlegame, endgame], errors, won, mates }
+    Peers { from, name, accuracy, phases: [opening, middlegame, endgame], blunders, won, mates }
 }
 
 impl Peers {

@@ -24,6 +24,7 @@ mod run;
 pub use annotate::{UNCLEAR, annotated, is_remark, remark};
 pub use config::{OwnSearchArgs, ReviewConfig, Side, own_judge};
 pub use evidence::Evidence;
+pub use explanation::Explanation;
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};
 pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, SearchTask, UciJudge, judged_line};
 pub use level::Level;

@@ -145,20 +145,24 @@ pub fn positions(position: &Chess, line: &[Move]) -> Vec<Chess> {
     boards
 }
 
-/// Plies up to the first quiet position in which the side to move first has won material for good: it keeps the gain in
-/// all later quiet positions of the line.
+/// Plies until the side that begins the line is ahead by `least` in a position where the opponent has no capture that
+/// pays. No captures may win it back to the end of the line; positions in check are skipped.
 fn won_after(boards: &[Chess], least: i32) -> Option<usize> {
     let us = boards[0].turn();
-    let of_us = |board: &Chess, value: i32| if board.turn() == us { value } else { -value };
-    let start = of_us(&boards[0], balance(&boards[0]));
+    let start = balance(&boards[0]);
     let mut first = None;
-    for (ply, board) in boards.iter().enumerate().skip(1) {
-        let is_quiet = !board.is_check() && settled(board) == balance(board);
-        if !is_quiet {
-            continue;
+    for (ply, board) in boards.iter().enumerate().skip(1).filter(|(_, board)| !board.is_check()) {
+        // On the board, and after the captures that the side to move has.
+        let [now, after] = [balance(board), settled(board)];
+        let (is_won, is_kept) = match board.turn() == us {
+            true => (now - start >= least, after - start >= least),
+            false => (now == after, -after - start >= least),
+        };
+        if !is_kept {
+            first = None;
+        } else if is_won {
+            first = first.or(Some(ply));
         }
-        let won = of_us(board, balance(board)) - start >= least;
-        first = if won { first.or(Some(ply)) } else { None };
     }
     first
 }
@@ -449,6 +453,12 @@ mod tests {
         assert_eq!(motif("4k3/8/3p4/4n3/8/6B1/8/4K3 w - - 0 1", "g3e5 d6e5"), None, "an exchange");
         let by_pawn = reason_of("4k3/8/5p2/4n3/3P4/8/8/4K3 w - - 0 1", "d4e5 f6e5");
         assert_eq!(by_pawn, Some((Motif::Takes { taken: Role::Knight, on: Square::E5 }, 2)));
+        // The line goes on with a pawn that can be taken, too.
+        let more = reason_of(
+            "rnbqkbnr/pp2pppp/2p5/8/3Pp3/3B1N2/PPP2PPP/RNBQK2R b KQkq - 1 4",
+            "e4f3 d1f3 g8f6 e1g1",
+        );
+        assert_eq!(more, Some((Motif::Takes { taken: Role::Knight, on: Square::F3 }, 2)));
     }
 
     /// The move before, of a rook.

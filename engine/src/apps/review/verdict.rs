@@ -4,7 +4,9 @@ use shakmaty::{Color, Move, Position};
 
 use super::evidence::Evidence;
 use super::game_review::{positions_of, value_of_end};
-use super::judgement::{Class, JudgedMate, Mark, MateChange, PositionValue, Praise, judge_error, misses_win};
+use super::judgement::{
+    Class, JudgedMate, Mark, MateChange, PositionValue, Praise, Thresholds, judge_error, misses_win,
+};
 use super::material::is_sacrifice;
 use crate::chess::openings::opening_of;
 use crate::chess::pgn::PgnGame;
@@ -83,6 +85,7 @@ pub struct Verdicts {
     levels: Vec<u32>,
     /// Plies up to the last position of the opening book.
     book: usize,
+    thresholds: Thresholds,
 }
 
 impl Verdicts {
@@ -98,7 +101,9 @@ impl Verdicts {
         let moves = game.moves();
         let by_level = (0..=deepest).map(|level| verdicts(&games, &moves, evidence, level)).collect();
         let book = games.iter().rposition(|now| opening_of(now).is_some()).unwrap_or(0);
-        Verdicts { moves, games, by_level, levels, book }
+        let is_own = evidence.iter().any(|found| found.is_own);
+        let thresholds = if is_own { Thresholds::OWN } else { Thresholds::EXACT };
+        Verdicts { moves, games, by_level, levels, book, thresholds }
     }
 
     /// By all searches.
@@ -215,7 +220,7 @@ impl Verdicts {
             ));
         }
         let loss = (before.value.of(mover) - after.value.of(mover)).max(0.0);
-        let class = match judge_error(&before.value, &after.value, mover) {
+        let class = match judge_error(&before.value, &after.value, mover, self.thresholds) {
             Some((mark, mate)) => {
                 let class = match mark {
                     Mark::Mistake | Mark::Blunder if misses_win(&before.value, &after.value, mover) => {

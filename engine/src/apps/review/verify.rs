@@ -132,7 +132,9 @@ impl Reviewer<'_> {
     ) -> Result<(), JudgeError> {
         let mut tasks = Vec::new();
         let mut wanted = Vec::new();
+        let is_own = self.judge.is_own();
         for (ply, key) in plan {
+            evidence[*ply].is_own = is_own;
             match kept.get(*ply).and_then(|kept| Some((kept.found(*key)?, kept.known))) {
                 Some((lines, known)) => {
                     evidence[*ply].add(*key, lines.to_vec());
@@ -241,6 +243,10 @@ mod tests {
             "level".to_owned()
         }
 
+        fn is_own(&self) -> bool {
+            true
+        }
+
         fn workers(&self) -> usize {
             self.workers
         }
@@ -275,7 +281,8 @@ mod tests {
         let (games, _) = read_games(pgn.as_bytes());
         let mut judge = Level { workers, nodes: 0, time: 0 };
         let mut reviewer = Reviewer { budget, first_ply: 0, judge: &mut judge, stop: &Arc::default() };
-        reviewer.review(&games[0].1, &[], &mut |_| Ok(())).unwrap();
+        let evidence = reviewer.review(&games[0].1, &[], &mut |_| Ok(())).unwrap();
+        assert!(evidence.iter().all(|found| found.is_own != found.is_empty()), "the judge is known");
         judge
     }
 

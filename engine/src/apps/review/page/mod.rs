@@ -203,8 +203,7 @@ fn write_moment(
         value(played, false),
     )?;
     if let Some(reason) = &played.reason {
-        let missed = if reason.is_missed { "Missed: " } else { "" };
-        writeln!(out, "<p>{missed}{}</p>", Escaped(&reason.text))?;
+        writeln!(out, "<p>{}</p>", Escaped(&reason.words()))?;
     }
     let has_answer = mark.is_error() && !played.answer.is_empty();
     if has_answer && played.reason.as_ref().is_none_or(|reason| reason.is_missed) {

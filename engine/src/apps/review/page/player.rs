@@ -70,11 +70,13 @@ fn beside(own: f64, others: Option<f64>) -> String {
 fn write_errors(report: &PlayerReport, peers: Option<&Peers>, out: &mut dyn Write) -> io::Result<()> {
     let Tally { moves, inaccuracies, mistakes, blunders, .. } = report.all;
     let (Some(peers), 1..) = (peers, moves) else { return Ok(()) };
-    let own = [inaccuracies, mistakes, blunders].map(|count| 100.0 * count as f64 / moves as f64);
-    let shown = |[inaccuracies, mistakes, blunders]: [f64; 3]| {
-        format!("{inaccuracies:.1} ?!, {mistakes:.1} ?, {blunders:.1} ??")
-    };
-    writeln!(out, "<li>In 100 moves: {} (others {}).</li>", shown(own), shown(peers.errors))
+    let [inaccuracies, mistakes, blunders] =
+        [inaccuracies, mistakes, blunders].map(|count| 100.0 * count as f64 / moves as f64);
+    writeln!(
+        out,
+        "<li>In 100 moves: {inaccuracies:.1} ?!, {mistakes:.1} ?, {blunders:.1} ?? (others {:.1} ??).</li>",
+        peers.blunders
+    )
 }
 
 struct Row<'a> {
