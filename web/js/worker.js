@@ -7,10 +7,9 @@ import { canShare, listen, post } from './platform.js';
 let take = (message) => waiting.push(message);
 const waiting = [];
 
-listen(async (message) => {
-  if (message.threads === undefined) return take(message);
+async function begin(threads) {
   try {
-    const { load } = await (message.threads && canShare() ? import('./threaded.js') : import('./driven.js'));
+    const { load } = await (threads && canShare() ? import('./threaded.js') : import('./driven.js'));
     const { line, describe } = await load();
     take = (message) => {
       if (typeof message === 'string') return line(message);
@@ -25,4 +24,10 @@ listen(async (message) => {
   } catch (error) {
     post({ failed: String(error) });
   }
+}
+
+// Not asynchronous: browsers report what a listener throws, but no rejection, to whoever started the worker.
+listen((message) => {
+  if (message.threads === undefined) take(message);
+  else begin(message.threads);
 });

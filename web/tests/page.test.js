@@ -1,27 +1,34 @@
 /** The page of scripts/web.sh in a browser. */
 import assert from 'node:assert/strict';
-import { createReadStream } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { chess960 } from '../page/chess960.js';
-import { accessible, launch, openTab } from '../../studio/tests/browser/harness.js';
+import { PATIENCE_MS, accessible, launch, openTab } from '../../studio/tests/browser/harness.js';
 
 const PAGE = fileURLToPath(new URL('../../target/web/page', import.meta.url));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.wasm': 'application/wasm' };
 
 const ISOLATING = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
 
-/** What the host of the page sends and has. */
-let headers = ISOLATING;
-let missing = '';
+/** What the host of the page sends and has, and what it changes in its files, or waits for before it sends them. */
+let headers, missing, changes, delays;
+function restore() {
+  headers = ISOLATING;
+  missing = '';
+  changes = {};
+  delays = {};
+}
 let server, browser, page;
 before(async () => {
-  server = createServer((request, response) => {
+  server = createServer(async (request, response) => {
     const path = request.url === '/' ? '/index.html' : new URL(request.url, 'http://page').pathname;
     response.setHeaders(new Map(Object.entries({ ...headers, 'Content-Type': TYPES[extname(path)] ?? 'text/plain' })));
+    await delays[path];
+    if (changes[path]) return response.end(changes[path](readFileSync(PAGE + path, 'utf8')));
     createReadStream(PAGE + path + (path === missing ? '.missing' : '')).on('error', () => response.writeHead(404).end()).pipe(response);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,6 +40,7 @@ after(async () => {
 });
 const open = async () => openTab(browser, `http://127.0.0.1:${server.address().port}/`);
 beforeEach(async () => {
+  restore();
   page = await open();
 });
 afterEach(async () => {
@@ -118,17 +126,14 @@ test('Chess960 begins at one of its positions, and castles by the king onto its 
   await page.waitForFunction(() => document.querySelector('[name=fen]').value.startsWith('1k6/8/8/8/8/8/5P2/5RK1 b'));
 });
 
-/** Opens the page at a host that sends no headers, and lacks the file `lacking`. */
-async function elsewhere(lacking = '') {
+/** Opens the page at a host that sends no headers. */
+async function elsewhere() {
   await page.context().close();
-  [headers, missing] = [{}, lacking];
-  try {
-    page = await open();
-    await lines().nth(1).waitFor();
-  } finally {
-    [headers, missing] = [ISOLATING, ''];
-  }
+  headers = {};
+  page = await open();
 }
+
+const isIsolated = () => page.evaluate(() => crossOriginIsolated);
 
 /** All threads work on the page's position, and on another. */
 async function searchWith(count) {
@@ -148,13 +153,42 @@ test('an isolated page has threads, as many as the machine', async () => {
 
 test('a host that sends no headers has threads too, by a service worker', async () => {
   await elsewhere();
-  assert.equal(await page.evaluate(() => crossOriginIsolated), true);
+  await page.waitForFunction(() => crossOriginIsolated);
   await searchWith(1);
 });
 
+test('a service worker that comes late gives threads to a page that is not used yet', async () => {
+  let come;
+  delays['/service-worker.js'] = new Promise((resolve) => { come = resolve; });
+  await elsewhere();
+  await lines().nth(1).waitFor();
+  assert.equal(await isIsolated(), false);
+  come();
+  await page.waitForFunction(() => crossOriginIsolated);
+  await searchWith(1);
+});
+
+test('a service worker that comes late leaves a page that is used as it is', async () => {
+  let come;
+  delays['/service-worker.js'] = new Promise((resolve) => { come = resolve; });
+  await elsewhere();
+  await lines().nth(1).waitFor();
+  await drag('d2', 'd4');
+  await moves().first().waitFor();
+  come();
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.locator('#lines li', { hasText: '1… ' }).first().waitFor();
+  assert.deepEqual([await isIsolated(), await moves().count()], [false, 1]);
+  await page.reload();
+  await lines().nth(1).waitFor();
+  assert.equal(await isIsolated(), true);
+});
+
 test('without headers and service worker there is one thread', async () => {
-  await elsewhere('/service-worker.js');
-  assert.equal(await page.evaluate(() => crossOriginIsolated), false);
+  missing = '/service-worker.js';
+  await elsewhere();
+  await lines().nth(1).waitFor();
+  assert.equal(await isIsolated(), false);
   assert.equal(await page.getByLabel('Threads').count(), 0);
   await drag('d2', 'd4');
   await page.locator('#lines li', { hasText: '1… ' }).first().waitFor();
@@ -185,6 +219,25 @@ test('in a browser threads find the same alone, and together count visits, find 
   assert.equal(three.nodes, 1000);
   assert.deepEqual([mate.bestmove, mate.mate], ['d5g8', 2]);
   assert.equal(stopped.bestmove, stopped.pv[0]);
+});
+
+test('an engine without threads that fails in a browser is told', { timeout: PATIENCE_MS }, async () => {
+  changes['/philidor/driven.js'] = (text) => text.replace(
+    'engine.line(text)',
+    "(text.startsWith('go') ? outOfOrder() : engine.line(text))",
+  );
+  await page.goto(new URL('icon.svg', page.url()).href);
+  const told = await page.evaluate(async () => {
+    const { Philidor } = await import('/philidor/index.js');
+    const philidor = new Philidor({ threads: false });
+    await philidor.ready;
+    const why = (error) => error.message;
+    const told = [await philidor.go({ nodes: 1 }).catch(why), await philidor.describe().catch(why)];
+    philidor.terminate();
+    return told;
+  });
+  told.forEach((why) => assert.match(why, /outOfOrder is not defined/));
+  page.faults = page.faults.filter((fault) => !/outOfOrder/.test(fault));
 });
 
 test('everybody can use the page', async () => {
