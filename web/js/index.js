@@ -53,7 +53,10 @@ export class Philidor {
     if (this.#searches.length > 0) this.stop();
     // With threads, another worker than the one that writes the lines answers, perhaps later.
     const search = { onInfo, infos: [], position: this.describe({ fen, moves }) };
-    search.position.catch(() => this.stop());
+    search.position.catch(() => {
+      // Otherwise it has been stopped already.
+      if (this.#searches.at(-1) === search) this.stop();
+    });
     const played = moves.length > 0 ? ` moves ${moves.join(' ')}` : '';
     this.#worker.postMessage(`position ${fen ? `fen ${fen}` : 'startpos'}${played}`);
     const words = limits.map(([name, value]) => `${name} ${Math.round(value)}`);
