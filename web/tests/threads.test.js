@@ -36,7 +36,7 @@ test('the option says how many threads there can be', async () => {
   assert.equal(alone.hasThreads, false);
   const refused = new Promise((resolve) => { alone.onLine = resolve; });
   alone.send('setoption name Threads value 4');
-  assert.match(await refused, /Threads cannot be 4: set to 1, but workers share memory only/);
+  assert.match(await refused, /Threads cannot be 4: set to 1, because there are no threads here/);
   alone.terminate();
 });
 

@@ -22,8 +22,7 @@ use crate::search::{Limits, MultiPool, Params, Pool, Report, SearchCounters, Sea
 /// Least batch of a worker that several searches share; measured in `docs/results/speed.md`.
 const SHARED_BATCH: usize = 64;
 
-/// Why there are none, after a comma.
-const NO_THREADS: &str = "but workers share memory only on a page that is cross-origin isolated";
+const NO_THREADS: &str = "there are no threads here (they need a page that is cross-origin isolated)";
 
 /// Loads the network and starts the workers when first needed. If the network settings (`WeightsFile`, `Backend`,
 /// `Precision`, `ThinkSteps`, `ThinkEpsilon`) cannot be met together, no other network plays instead.
@@ -177,7 +176,7 @@ impl Engine {
             }
         };
         if !threads::AVAILABLE && settings.player.is_some() {
-            return Err(format!("option Player: classical players need a thread, {NO_THREADS}"));
+            return Err(format!("option Player: classical players need a thread, and {NO_THREADS}"));
         }
         let mut notes = match change.effect {
             OptionEffect::Network => {
@@ -191,7 +190,9 @@ impl Engine {
             }
         };
         let is_short = !threads::AVAILABLE && change.option == "Threads";
-        notes.extend(change.note.map(|note| if is_short { format!("{note}, {NO_THREADS}") } else { note }));
+        notes.extend(
+            change.note.map(|note| if is_short { format!("{note}, because {NO_THREADS}") } else { note }),
+        );
         Ok(notes)
     }
 
