@@ -92,9 +92,17 @@ impl Session {
             let m = game.parse(word).map_err(ActionError::Invalid)?;
             game.play(m).map_err(ActionError::NotNow)?;
         }
-        for word in words {
+        let mut before = self.before_change(String::new(), false);
+        let edits = self.edits.clone();
+        for (index, word) in words.iter().enumerate() {
             self.play(word, now)?;
+            if index == 0 {
+                before.label = format!("play {}", numbered(&self.record.tree, self.at));
+            }
         }
+        // Unlike a typed move, a line is soon clicked by mistake.
+        self.edits = edits;
+        self.remember(before);
         Ok(self.at)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::chess::pgn::{MoveTree, NodeId, PgnGame, Step};
+use engine::chess::pgn::{MoveTree, NodeId, PgnGame, Step, encoded};
 use engine::search::Score;
 use shakmaty::{ByColor, Color};
 
@@ -29,7 +29,7 @@ pub struct Session {
     pub(super) record: PgnGame,
     /// The game's last position in the tree. After the end of the game, the main line may go on.
     pub(super) at: NodeId,
-    /// The latest last. Emptied by the game's own moves.
+    /// The latest last. Emptied by the game's own moves, but for those of a line that is played at once.
     pub(super) edits: Vec<Edited>,
     /// The moves are those of the loaded file, whose tags hold.
     pub(super) is_loaded: bool,
@@ -106,19 +106,42 @@ impl Session {
 
     /// With variations and comments. `date` is for a game that was played here, if its own is not known.
     pub fn pgn(&self, date: &str) -> PgnGame {
-        let has_tags = ["Event", "White", "Black"].iter().any(|tag| self.record.tag(tag).is_some());
-        if self.is_loaded && has_tags {
-            return self.record.clone();
-        }
-        if self.is_loaded {
-            let header = PgnHeader { event: "?", round: "?", date: "????.??.??" };
-            let game = pgn_game(&self.game, ["?"; 2], self.end, header);
-            return PgnGame { tree: self.record.tree.clone(), ..game };
-        }
         let date = self.date.as_deref().unwrap_or(date);
         let [white, black] = self.labels();
-        let game = pgn_game(&self.game, [&white, &black], self.end, PgnHeader::casual(date));
-        PgnGame { tree: self.record.tree.clone(), ..game }
+        let mut here = pgn_game(&self.game, [&white, &black], self.end, PgnHeader::casual(date));
+        here.tree = self.record.tree.clone();
+        if !self.is_loaded && !self.has_tags_of_file() {
+            return here;
+        }
+        let mut game = self.record.clone();
+        if !self.is_loaded {
+            game.result = here.result;
+            let result = game.outcome().as_str();
+            if let Some((_, value)) = game.tags.iter_mut().find(|(name, _)| name == b"Result") {
+                *value = encoded(result);
+            }
+        }
+        if ["Event", "White", "Black"].iter().all(|name| game.tag(name).is_none()) {
+            let result = game.outcome().as_str();
+            let unknown = [("Event", "?"), ("Site", "?"), ("Date", "????.??.??"), ("Round", "?")];
+            let players = [("White", "?"), ("Black", "?"), ("Result", result)];
+            unknown.into_iter().chain(players).for_each(|(name, value)| game.add_tag(name, value));
+        }
+        for name in ["SetUp", "FEN", "Variant"] {
+            if let Some(value) = here.tag(name) {
+                game.add_tag(name, &value);
+            }
+        }
+        game
+    }
+
+    /// Also after the loaded game was played on.
+    fn has_tags_of_file(&self) -> bool {
+        let known = |name: &str| self.record.tag(name).filter(|value| !value.starts_with("????"));
+        let is_casual = known("Event").as_deref() == Some("Casual game");
+        let is_of_rules = |name: &str| ["Result", "SetUp", "FEN", "Variant"].contains(&name);
+        let mut names = self.record.tags.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
+        !is_casual && names.any(|name| !is_of_rules(name) && known(name).is_some())
     }
 
     pub fn at(&self) -> NodeId {
@@ -346,7 +369,7 @@ impl Session {
         Ok(())
     }
 
-    /// The game has begun and is not over, but its clock stands still: after a restart, until a tab shows the board.
+    /// The game has begun and is not over, but its clock stands still: after a restart, until a visible window shows the board.
     pub fn is_suspended(&self) -> bool {
         let stands = self.clock.as_ref().is_some_and(|clock| clock.running().is_none());
         stands && self.end.is_none() && self.game.ply() > 0
@@ -479,6 +502,43 @@ mod tests {
         assert_eq!(session.game().ply(), 3);
         let wrong = NewGame { start: StartChoice::Moves("1. e4 e5 2. Ke3".into()), ..new };
         assert!(matches!(Session::new(wrong), Err(ActionError::Invalid(text)) if text.contains("Ke3")));
+    }
+
+    #[test]
+    fn a_loaded_game_keeps_its_tags_also_when_it_is_played_on() {
+        let loaded = |text: &str| {
+            let file = super::super::file::PgnFile::read(text.as_bytes()).unwrap();
+            Session::loaded(file.game(0).unwrap())
+        };
+        let few =
+            "[Site \"Riga\"]\n[Date \"1990.01.02\"]\n[ECO \"A00\"]\n[WhiteElo \"2000\"]\n\n1. e4 e5 *\n";
+        let mut session = loaded(few);
+        let check = |session: &Session, result: &str| {
+            let game = session.pgn("2026.01.01");
+            let kept = ["Site", "Date", "ECO", "WhiteElo", "Result"].map(|name| game.tag(name).unwrap());
+            assert_eq!(kept, ["Riga", "1990.01.02", "A00", "2000", result]);
+            assert!(game.tags.iter().any(|(name, value)| name == b"White" && value == b"?"), "{game:?}");
+            assert_eq!(game.tag("Event"), None);
+        };
+        check(&session, "*");
+        let now = Instant::now();
+        session.add_variation(session.at().index(), "Bc4 Nc6", now).unwrap();
+        check(&session, "*");
+        assert_eq!((session.game().ply(), session.undo_label().as_deref()), (4, Some("play 2. Bc4")));
+        let saved = super::super::saved::SavedGame::of(&session, Vec::new(), now);
+        let mut again = saved.session().unwrap();
+        for text in ["Qh5", "Nf6", "Qxf7"] {
+            again.move_by_person(text, None, now).unwrap();
+        }
+        check(&again, "1-0");
+        session.undo(now).unwrap();
+        assert_eq!(
+            (session.game().ply(), session.plies_to_take_back()),
+            (2, 0),
+            "it is the loaded game again"
+        );
+        check(&session, "*");
+        assert_eq!(loaded("1. e4 e5 *").pgn("2026.01.01").tag("Site"), None, "it was not played here");
     }
 
     #[test]
