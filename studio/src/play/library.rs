@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
+use super::board_list::BoardList;
 use super::file::{Headline, PgnFile};
 use super::saved::SavedGame;
 use super::seats::ActionError;
@@ -26,6 +27,8 @@ pub struct Library {
     folder: PathBuf,
     /// Names of games that have no file yet.
     taken: Arc<Mutex<HashSet<String>>>,
+    /// What stands on them is not written by others.
+    pub(super) boards: BoardList,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -63,7 +66,7 @@ fn file_of(name: &str) -> String {
 
 impl Library {
     pub fn new(folder: PathBuf) -> Library {
-        Library { folder, taken: Arc::default() }
+        Library { folder, taken: Arc::default(), boards: BoardList::default() }
     }
 
     fn taken(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -127,15 +130,17 @@ impl Library {
         Ok(())
     }
 
-    /// The name of the game's last review, and whether that is complete.
+    /// The name of the game's last review that is on no board, and whether it is complete.
     pub fn review_of(&self, game: &str) -> Option<(String, bool)> {
         let mut files = self.files();
         files.sort_by_key(|(_, state)| *state);
+        let quoted = serde_json::Value::from(game).to_string();
         // Reading all games as JSON takes long.
-        let may_be = |path: &Path| std::fs::read_to_string(path).is_ok_and(|text| text.contains(game));
+        let may_be = |path: &Path| std::fs::read_to_string(path).is_ok_and(|text| text.contains(&quoted));
         files.iter().rev().filter(|(path, _)| may_be(path)).find_map(|(path, _)| {
             let review = SavedGame::read(path).ok()??.review.filter(|review| review.game == game)?;
-            Some((path.file_stem()?.to_str()?.to_owned(), review.complete))
+            let name = path.file_stem()?.to_str()?;
+            self.boards.with_game(name).is_none().then(|| (name.to_owned(), review.complete))
         })
     }
 
@@ -289,5 +294,23 @@ mod tests {
             assert!(matches!(library.read(name), Err(ActionError::Invalid(_))), "{name}");
             assert!(library.delete(name).is_err() && library.rename("a", name).is_err());
         }
+    }
+
+    #[test]
+    fn a_review_that_is_on_a_board_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(folder.path().to_owned());
+        let loaded = PgnFile::read(b"1. e4 *").unwrap().game(0).unwrap();
+        let mut session = super::super::session::Session::loaded(loaded);
+        let mut saved = SavedGame::of(&session, Vec::new(), std::time::Instant::now());
+        let game = "k Some(\"A\") None".to_owned();
+        saved.review = Some(super::super::saved::SavedReview { game: game.clone(), complete: true });
+        library.write("R", &saved).unwrap();
+        assert_eq!(library.review_of(&game), Some(("R".to_owned(), true)), "quotes are found, too");
+        session.name = Some("R".to_owned());
+        library.boards.note(super::super::board_list::BoardSummary::of(1, &session, false));
+        assert_eq!(library.review_of(&game), None);
+        library.boards.remove(1);
+        assert!(library.review_of(&game).is_some());
     }
 }

@@ -1,8 +1,8 @@
 //! Reviews one game at a time, in a thread with its own engine.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::apps::review::page::{self, PageTitle};
@@ -26,6 +26,8 @@ const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
 /// Longest wait for an answer of the engine.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+const STOPPED: &str = "The review was stopped.";
 
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 
@@ -125,6 +127,10 @@ impl ReviewDesk {
 
     /// Stops any other review. Moves that were added after the game's end are left out.
     pub fn begin(&self, reviewed: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
+        self.start(reviewed, nodes).map(drop)
+    }
+
+    fn start(&self, reviewed: ReviewedGame, nodes: u64) -> Result<JoinHandle<()>, ActionError> {
         let ReviewedGame { board, key, plies, mut game, .. } = reviewed;
         let last = plies.checked_sub(1).and_then(|ply| game.tree.main_line().nth(ply));
         while let Some(added) = last.and_then(|last| game.tree.first_child(last)) {
@@ -160,17 +166,38 @@ impl ReviewDesk {
         self.publish();
         let desk = self.clone();
         // The review blocks on an engine for minutes.
-        std::thread::spawn(move || {
+        Ok(std::thread::spawn(move || {
             let ended = desk.evaluate(&judge, &mut own, nodes, &stop);
             own.view.take(&GameReview::new(&own.game, &own.evidence, None));
             let kept = desk.keep(&own, ended.is_ok());
             desk.note(&stop, |evaluated| {
                 evaluated.view.running = false;
                 evaluated.view.seconds_left = None;
-                evaluated.view.notice = ended.err().or(kept.err());
+                evaluated.view.notice = ended.err().or(kept.clone().err());
             });
-        });
-        Ok(())
+            desk.tell_stopped(&stop, !own.view.moves.is_empty(), kept);
+        }))
+    }
+
+    /// After a review was stopped, unless another one has begun: what became of it.
+    fn tell_stopped(&self, stop: &Arc<AtomicBool>, is_judged: bool, kept: Result<bool, String>) {
+        let latest_stop = lock(&self.stop);
+        if !(stop.load(Ordering::Relaxed) && Arc::ptr_eq(&latest_stop, stop)) {
+            return;
+        }
+        if let Some(evaluated) = &mut *lock(&self.latest) {
+            evaluated.view.notice = Some(match kept {
+                Ok(true) => format!(
+                    "{STOPPED} What was judged so far stays, also in Games; another review begins anew."
+                ),
+                Ok(false) if is_judged => {
+                    format!("{STOPPED} What was judged so far stays; another review begins anew.")
+                }
+                Ok(false) => format!("{STOPPED} Nothing was judged yet."),
+                Err(error) => format!("{STOPPED} {error}"),
+            });
+        }
+        self.publish();
     }
 
     /// The board whose game is being reviewed.
@@ -184,10 +211,7 @@ impl ReviewDesk {
         if is_running {
             self.note(&stop, |evaluated| {
                 evaluated.view.running = false;
-                evaluated.view.notice = Some(
-                    "The review was stopped. What was judged so far stays, also in Games; another review begins anew."
-                        .into(),
-                );
+                evaluated.view.notice = Some(STOPPED.to_owned());
             });
         }
         stop.store(true, Ordering::Relaxed);
@@ -198,32 +222,31 @@ impl ReviewDesk {
     }
 
     /// Writes what was judged into the library, over an earlier review of the same game; one that was stopped replaces no
-    /// complete one. The error tells that it cannot be kept.
-    fn keep(&self, reviewed: &Evaluated, complete: bool) -> Result<(), String> {
+    /// complete one, and none replaces one that is on a board. Returns whether it is written; the error tells why not.
+    fn keep(&self, reviewed: &Evaluated, complete: bool) -> Result<bool, String> {
         let Some(library) = self.library.as_ref().filter(|_| !reviewed.view.moves.is_empty()) else {
-            return Ok(());
+            return Ok(false);
         };
-        let write = || -> Result<(), String> {
+        let write = || -> Result<bool, String> {
             let text = reviewed_pgn(reviewed).ok_or("it cannot be written as PGN")?;
             let file = PgnFile::read(text.as_bytes()).map_err(|error| error.to_string())?;
             let game = file.game(0).map_err(|error| error.to_string())?;
             let date = game.source.tag("Date").unwrap_or_else(|| "????.??.??".to_owned());
-            let mut hasher = DefaultHasher::new();
-            (&game.names, &date).hash(&mut hasher);
-            let same = format!("{}-{:016x}", reviewed.view.key, hasher.finish());
+            let [white, black] = ["White", "Black"].map(|tag| game.source.tag(tag));
+            let same = format!("{} {white:?} {black:?} {date}", reviewed.view.key);
             let name = match library.review_of(&same) {
-                Some((_, true)) if !complete => return Ok(()),
+                Some((_, true)) if !complete => return Ok(false),
                 Some((name, _)) => name,
                 None => {
-                    let [white, black] = &game.names;
-                    let white = if white.is_empty() { "White" } else { white };
-                    let black = if black.is_empty() { "Black" } else { black };
+                    let white = white.as_deref().unwrap_or("White");
+                    let black = black.as_deref().unwrap_or("Black");
                     library.free_name(&format!("{date} review of"), [white, black])
                 }
             };
             let mut saved = SavedGame::of(&Session::loaded(game), Vec::new(), Instant::now());
             saved.review = Some(SavedReview { game: same, complete });
-            library.write(&name, &saved).map_err(|error| error.to_string())
+            library.write(&name, &saved).map_err(|error| error.to_string())?;
+            Ok(true)
         };
         write().map_err(|error| {
             log::warn!("a review is not kept in the library: {error}");
@@ -501,8 +524,8 @@ mod tests {
         );
     }
 
-    #[tokio::test]
-    async fn what_a_stopped_review_has_judged_is_kept_and_replaces_no_complete_one() {
+    #[test]
+    fn what_a_stopped_review_has_judged_is_kept_and_replaces_no_complete_one() {
         let folder = tempfile::tempdir().unwrap();
         let library = Library::new(folder.path().join("games"));
         // From its third search on, the engine leaves a sign after 1. f3 e5, and waits until it is stopped.
@@ -511,35 +534,40 @@ mod tests {
             "n=$((n+1)); h=; [ $n -ge 3 ] && case $p in *e7e5*) h=1;; esac; [ $h ] && : > '{}' || {{ {SCRIPT}; }}",
             sign.display()
         );
-        let waiting = async || {
+        let begun = |desk: &ReviewDesk, text: &str| desk.start(game(text), 1000).unwrap();
+        let waiting = |review: &JoinHandle<()>| {
             while !sign.exists() {
-                tokio::task::yield_now().await;
+                assert!(!review.is_finished(), "it ended before its third search");
+                std::thread::yield_now();
             }
             std::fs::remove_file(&sign).unwrap();
         };
         let text = "[White \"A\"]\n\n1. f3 e5 2. g4 Qh4# 0-1";
         let stopped = ReviewDesk::new(Some(judge(&waits))).keeping(library.clone());
-        let kept = async |complete: bool| loop {
-            let files = library.list();
-            let review = files.first().and_then(|file| library.read(&file.name).unwrap().review);
-            if review.is_some_and(|review| review.complete == complete) {
-                break files.len();
-            }
-            tokio::task::yield_now().await;
+        let notice = || {
+            let view: Value = serde_json::from_str(&stopped.state.borrow()).unwrap();
+            view["notice"].as_str().unwrap_or_default().to_owned()
         };
-        stopped.begin(game(text), 1000).unwrap();
-        waiting().await;
+        let review = begun(&stopped, text);
+        waiting(&review);
         stopped.stop();
-        assert_eq!(kept(false).await, 1);
+        review.join().unwrap();
+        assert!(notice().contains("also in Games"), "{}", notice());
+        let [file] = &library.list()[..] else { panic!("{:?}", library.list()) };
+        assert!(file.name.ends_with("review of A, Black"), "{file:?}");
+        let is_complete = || library.read(&file.name).unwrap().review.unwrap().complete;
+        assert!(!is_complete());
         let whole = ReviewDesk::new(Some(judge(SCRIPT))).keeping(library.clone());
-        whole.begin(game(text), 1000).unwrap();
-        assert_eq!(kept(true).await, 1, "it goes on in the same file");
-        stopped.begin(game(text), 1000).unwrap();
-        waiting().await;
+        begun(&whole, text).join().unwrap();
+        assert_eq!((is_complete(), library.list().len()), (true, 1), "it goes on in the same file");
+        let review = begun(&stopped, text);
+        waiting(&review);
         // Another game's review replaces it; what was judged of the first is not written over the complete one.
-        stopped.begin(game("1. f3 *"), 1000).unwrap();
-        let view = wait_for(&stopped, |view| view["running"] == false).await;
-        assert_eq!(kept(true).await, 2, "{view}");
+        let other = begun(&stopped, "1. f3 *");
+        review.join().unwrap();
+        other.join().unwrap();
+        assert_eq!((is_complete(), library.list().len()), (true, 2));
+        assert_eq!(notice(), "", "the later review was not stopped");
     }
 
     #[tokio::test]

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 
 use super::action::{BoardCommand, Opened, TableHandle};
-use super::board_list::BoardList;
 use super::file::PgnFile;
 use super::library::Library;
 use super::probe::KnownEngines;
@@ -79,9 +78,9 @@ impl OpenBoards {
         let around = Around {
             engines: KnownEngines::probe(&roster),
             roster,
+            list: library.boards.clone(),
             library,
             boards,
-            list: BoardList::default(),
             permits: Arc::new(Semaphore::new(MOST_ANALYSED)),
             wanted: Arc::default(),
             linger,
