@@ -81,12 +81,12 @@ export class MatchClocks {
     this.#clock = null;
   }
 
-  /** The clock that runs stands still as it is: the match was suspended, or the server has gone. */
-  stand() {
+  /** The clock that runs stands still as it is: the match was suspended, or the server has gone. @param {number} [at] when, by `performance.now()` */
+  stand(at = performance.now()) {
     const clock = this.#clock;
     if (!clock || clock.running === null) return;
     const left = /** @type {[number, number]} */ ([...clock.left_ms]);
-    left[clock.running] -= clock.ms + performance.now() - this.#since;
+    left[clock.running] -= clock.ms + Math.max(0, at - this.#since);
     this.receive({ left_ms: left, running: null, ms: 0 });
   }
 

@@ -51,6 +51,12 @@ export class Deeds {
     this.#place.changed();
   }
 
+  /** It was shown long enough, and is not shown again when the room is left and entered. */
+  untell() {
+    this.told = '';
+    this.#place.changed();
+  }
+
   /** @param {string | null} error */
   fail(error) {
     this.error = error;

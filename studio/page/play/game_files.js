@@ -85,11 +85,12 @@ export class GameFiles {
 
   /** Phones have no key for it. */
   async #paste() {
-    const text = await navigator.clipboard?.readText().catch(() => null) ?? null;
+    const text = await navigator.clipboard?.readText?.().catch(() => null) ?? null;
     if (text?.trim()) await this.#pasted(new File([pastedPgn(text)], 'pasted.pgn'));
     else {
-      this.#board.failed(text === null ? 'The browser does not let this page read what was copied: press Ctrl+V.'
-        : 'Nothing was copied: copy a PGN or FEN.');
+      const unread = isSecureContext ? 'The browser does not let this page read what was copied: press Ctrl+V.'
+        : 'A browser lets only pages over HTTPS read what was copied: open the studio over HTTPS, or press Ctrl+V.';
+      this.#board.failed(text === null ? unread : 'Nothing was copied: copy a PGN or FEN.');
     }
   }
 

@@ -17,7 +17,8 @@ const PAGE_ROWS = 10;
 
 /** How long a game is: first in its line, so that it is not cut off. @param {number} plies */
 export function movesText(plies) {
-  return plies < 3 ? '1 move' : `${Math.ceil(plies / 2)} moves`;
+  const moves = Math.ceil(plies / 2);
+  return moves === 1 ? '1 move' : `${moves} moves`;
 }
 
 /** The date as far as it is known: `1858` of `1858.??.??`. @param {string} date */

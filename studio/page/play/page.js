@@ -111,7 +111,7 @@ export function playPage(parts, shown, on) {
         </form>
         ${game ? hintLine(game, () => deeds.act({ do: 'hint' })) : nothing}
         <p class="error" id="problem" role="alert">${deeds.error ?? nothing}</p>
-        <p class="told told-${deeds.times % 2}" role="status">${deeds.told}</p>
+        <p class="told told-${deeds.times % 2}" role="status" @animationend=${() => deeds.untell()}>${deeds.told}</p>
         ${game ? tools(parts, shown, game, on) : nothing}
       </div>
     </div>

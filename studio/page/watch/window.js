@@ -34,6 +34,8 @@ export class MatchWindow {
   #ply = null;
   #clocks = new MatchClocks(() => this.#drawClocks());
   #isWatched = false;
+  /** When the connection was lost, by `performance.now()`. @type {number | null} */
+  #lostAt = null;
   /** @type {Api | null} */
   #ground = null;
   /** @type {Element | null} */
@@ -69,12 +71,14 @@ export class MatchWindow {
     this.#clocks.stop();
     const clock = this.#latest.get(`match/${lane}/clock`);
     if (clock) this.#clocks.receive(clock.clock, clock.since);
+    if (this.#lostAt !== null) this.#clocks.stand(this.#lostAt);
     this.watch(true);
     this.#changed();
   }
 
-  /** No clock runs on. */
+  /** The server has gone: no clock runs on, also not those of boards that are opened later. */
   stand() {
+    this.#lostAt = performance.now();
     this.#clocks.stand();
     this.#drawClocks();
   }
@@ -105,6 +109,7 @@ export class MatchWindow {
 
   /** @param {Record<string, any>} boards */
   receive(boards) {
+    this.#lostAt = null;
     for (const [name, board] of Object.entries(boards)) {
       if (/^match\/\d+$/.test(name)) this.#latest.set(name, board);
       else if (/^match\/\d+\/clock$/.test(name)) this.#latest.set(name, { clock: board, since: performance.now() });

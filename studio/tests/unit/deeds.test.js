@@ -65,3 +65,10 @@ test('any action disarms resigning, and there is nothing to undo without a chang
   assert.ok(!deeds.resigning);
   assert.deepEqual(asked, [['play/3', { do: 'undo' }]]);
 });
+
+test('what was told is shown once', () => {
+  deeds.tell('The PGN is copied.', false);
+  assert.equal(deeds.told, 'The PGN is copied.');
+  deeds.untell();
+  assert.equal(deeds.told, '');
+});

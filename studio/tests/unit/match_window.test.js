@@ -114,3 +114,16 @@ test('a tree is asked about the position that was searched last, and forgets ano
   tree.follow('', true);
   assert.ok(!shown().includes('d2d4'));
 });
+
+test('no clock runs on after the server has gone, also not of a board that is opened then', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let now = 5000;
+  t.mock.method(performance, 'now', () => now);
+  const board = { left_ms: [60_000, 30_000], end: null };
+  const clocks = new MatchClocks(() => {});
+  now = 9000;
+  clocks.receive({ left_ms: [60_000, 30_000], running: 0, ms: 1000 }, 5000);
+  clocks.stand(7000);
+  now = 20_000;
+  assert.deepEqual(clocks.texts(board), ['0:57', '0:30'], 'it ran from 5 s to 7 s');
+});
