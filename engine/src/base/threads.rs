@@ -61,7 +61,7 @@ mod hosted {
         START.get_or_init(|| start);
     }
 
-    /// The senders belong to the job, and are dropped when it begins and ends.
+    /// The job holds the senders: that of `waiting` until it begins, that of `working` until it ends.
     #[derive(Debug)]
     pub struct Running {
         waiting: Receiver<Never>,

@@ -27,7 +27,7 @@ pub struct Library {
     folder: PathBuf,
     /// Names of games that have no file yet.
     taken: Arc<Mutex<HashSet<String>>>,
-    /// What stands on them is not written by others.
+    /// A game that stands on one of them is written only from there.
     pub(super) boards: BoardList,
 }
 

@@ -168,7 +168,9 @@ impl ReviewDesk {
         // The review blocks on an engine for minutes.
         Ok(std::thread::spawn(move || {
             let ended = desk.evaluate(&judge, &mut own, nodes, &stop);
-            own.view.take(&GameReview::new(&own.game, &own.evidence, None));
+            if ended.is_err() {
+                own.view.take(&GameReview::new(&own.game, &own.evidence, None));
+            }
             let kept = desk.keep(&own, ended.is_ok());
             desk.note(&stop, |evaluated| {
                 evaluated.view.running = false;

@@ -139,8 +139,8 @@ fn king_walks(boards: &[Chess], line: &[Move], side: Color) -> Option<usize> {
     (0..boards.len().saturating_sub(1).min(line.len())).find(walk).map(|ply| ply + 1)
 }
 
-/// Of a king that stands there, on its first two ranks and off the two middle files: how many of its pawns stand one or
-/// two ranks before it, on its file and those beside it.
+/// How many pawns stand one or two ranks before their king, on its file and those beside it. `None` if the king is not
+/// on `king`, has left its first two ranks, or stands on a middle file.
 fn shelter(board: &Board, side: Color, king: Square) -> Option<usize> {
     let rank = side.fold_wb(u32::from(king.rank()), 7 - u32::from(king.rank()));
     if board.king_of(side) != Some(king) || rank > 1 || matches!(king.file(), File::D | File::E) {

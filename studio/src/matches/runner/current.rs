@@ -61,7 +61,7 @@ impl Current {
         self.lanes.drain(..).for_each(|lane| lane.task.abort());
     }
 
-    /// Running games wait to be continued.
+    /// Makes the running games wait until the match goes on.
     pub(super) fn put_aside(&mut self) {
         self.waiting.extend(std::mem::take(&mut self.running).into_values());
     }

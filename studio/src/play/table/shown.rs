@@ -9,7 +9,7 @@ use super::super::analysts::ANALYSTS;
 use super::{Table, eyes_on, names};
 
 impl Table {
-    /// `shown` are the names of what tabs show.
+    /// `shown` has the [`names`] of the streams that tabs show, and [`eyes_on`] every board in a visible window.
     pub(super) fn look_around(&mut self, shown: &HashSet<String>) {
         let (is_shown, is_seen) = (shown.contains(&names(self.id)[0]), shown.contains(&eyes_on(self.id)));
         let now = Instant::now();
