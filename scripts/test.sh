@@ -118,6 +118,8 @@ report() {
 step cargo fmt --all --check
 step python3 scripts/check_floors.py
 step python3 scripts/book.py --check
+step python3 tests/docs/rows.py --self-test
+step python3 tests/docs/rows.py
 step scripts/commit-msg --self-test
 step scripts/commit-msg --history
 if [[ $part == quick ]]; then

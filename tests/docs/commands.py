@@ -3,10 +3,11 @@
 
 Usage: tests/docs/commands.py [--programs FOLDER] [--only TEXT] [--keep]
 
-Every block of shell commands runs in one scratch folder, page by page, with our own engine in place of Stockfish. Long
-commands are shortened on the way (tests/docs/small.py): fewer games, samples, visits. A block that cannot run has
-`<!-- not run: reason -->` before it in the page; these blocks are listed and counted. A block of JSON after
-`<!-- file: NAME -->` is written to that file, and every other block of JSON must parse.
+Every block of shell commands, and every command in the tables of docs/sources.md (tests/docs/rows.py), runs in one
+scratch folder, page by page, with our own engine in place of Stockfish. Long commands are shortened on the way
+(tests/docs/small.py): fewer games, samples, visits. A block that cannot run has `<!-- not run: reason -->` before it in
+the page; these blocks are listed and counted. A block of JSON after `<!-- file: NAME -->` is written to that file, and
+every other block of JSON must parse.
 """
 import argparse
 import json
@@ -24,6 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / ".deps/python"))
 import chess  # noqa: E402
 import chess.pgn  # noqa: E402
+
+import rows  # noqa: E402
 
 # The tutorial comes first, because other pages use its files.
 PAGES = ["docs/training.md", "README.md", "CONTRIBUTING.md", "docs/*.md", "docs/results/*.md", "nets/*.md", "packaging/*.md"]
@@ -231,6 +234,9 @@ def main():
                         failures.append(f"{place}: {error}")
                 elif language in ("sh", "bash"):
                     attempt(place, content)
+            if name == rows.PAGE:
+                for number, command in rows.commands(page.read_text(encoding="utf-8")):
+                    attempt(f"{name}, line {number}", command)
         if not arguments.only or arguments.only == "help":
             restore("all")
             attempt("what examples name", HELP_SETUP)

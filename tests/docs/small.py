@@ -14,9 +14,9 @@ from pathlib import Path
 LIMITS = {
     "analyse": {}, "review": {"--nodes": [500]}, "explain": {"--nodes": [20]}, "bench": {"--visits": [10]},
     "backendbench": {"--time-ms": [20], "--repeats": [1]}, "perft": {}, "doctor": {},
-    "mine": {"--games": [4], "--plies": [12], "--depth": 1, "--nodes": 20, "--movetime": 5, "--tree-paths": 20, "--engines": [1]},
+    "mine": {"--games": [8], "--plies": [12], "--depth": 1, "--nodes": 20, "--movetime": 5, "--tree-paths": 20, "--engines": [1]},
     "annotate": {"--depth": 1, "--nodes": 5, "--movetime": 5, "--engines": [1]},
-    "self-play": {"--games": [2]}, "arena": {"--games": [2], "--visits": [4]},
+    "self-play": {"--games": [2]}, "arena": {"--games": [2], "--visits": [4], "--plies": [20]},
     "overfit": {"--samples": [16]}, "lr-finder": {"--steps": [10]},
     "train": {}, "rl": {"--iterations": [1]}, "evaluate": {"--positions": 40, "--nodes": 2},
     "export": {}, "quantise": {"--positions": 40},
@@ -26,7 +26,14 @@ DROPPED = {"train": ["--minutes"], "rl": ["--hours"], "review": ["--time", "--qu
 SMALL_LEARNER = {"samples": 512, "batch": 32, "report_every": 4, "validate_every": 8}
 SMALL = {
     "sparse": {**SMALL_LEARNER, "block": 4, "validation_samples": 100, "threads": 1, "warmup_samples": 32},
-    "torch": {**SMALL_LEARNER, "validation_batches": 2, "torch_threads": 1, "precision": "fp32", "warmup_steps": 2},
+    "torch": {**SMALL_LEARNER, "epochs": 0, "validate_epochs": 0, "validation_batches": 2, "torch_threads": 1,
+              "precision": "fp32", "warmup_steps": 2},
+}
+# More of them, by preset. Half of a few games are held out, lest none is.
+SMALL_PRESET = {
+    "mlp": {"validation_percent": 50},
+    "chesstrm": {"model.width": 32, "model.heads": 4, "model.steps": 3},
+    "neuralmateplay-cpu": {"model.filters": 8, "model.blocks": 3},
 }
 PLAY = ["visits=4", "workers=1", "max_plies=12"]
 SELF_PLAY = ["games_per_iteration=4", "play.visits=4", "play.max_plies=12", "play.workers=1", "arena.every=1000"]
@@ -86,10 +93,16 @@ def shortened(words):
             keys |= {"model.policy": 128, "model.value": 64, "model.hidden": 16}
         elif "filters" in settings(words).get("model", {}) and "--resume" not in words:
             keys |= {"model.filters": 8, "model.blocks": 1}
+        if "--resume" not in words:
+            keys |= SMALL_PRESET.get(value_of(words, "--preset"), {})
         words += [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
     elif command == "review":
         # The pages show alternatives for the same games.
         words.append("--force")
+    elif command == "arena":
+        # Classical players: one ply, ten random games a move.
+        words = [re.sub(r"^((?:minimax|alpha-beta):)\d+$", r"\g<1>1", word) for word in words]
+        words = [re.sub(r"^(uct(?:-value)?:)\d+$", r"\g<1>10", word) for word in words]
     elif command == "self-play":
         words += [word for key in PLAY for word in ("--set", key)]
     elif command == "rl":
