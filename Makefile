@@ -16,3 +16,13 @@ all:
 	EVALFILE="$(call absolute,$(EVALFILE))" cargo build --locked --release -p engine --bin philidor
 	cp "$${CARGO_TARGET_DIR:-target}/release/philidor$(suffix)" "$(program)"
 	"$(call absolute,$(program))" --version
+
+# Prints openbench.json for a server of OpenBench, with the repository on GitHub that SOURCE names, or else from which
+# this one was cloned: make -s openbench SOURCE=https://github.com/me/philidor >Engines/Philidor.json
+.PHONY: openbench
+openbench:
+	@source=$$(echo "$(or $(SOURCE),$$(git remote get-url origin))" | \
+		sed 's|^git@github\.com:|https://github.com/|; s|\.git$$||'); \
+	echo "$$source" | grep -qE '^https://github\.com/[^/ ]+/[^/ ]+$$' || \
+		{ echo "OpenBench needs a repository on GitHub, not '$$source': set SOURCE" >&2; exit 1; }; \
+	sed "s|https://github.com/OWNER/philidor|$$source|" openbench.json

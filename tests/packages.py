@@ -150,6 +150,16 @@ def openbench():
             assert said.endswith(f"{given}|--version\n"), said
             assert Path(folder, program).is_file()
             Path(folder, program).unlink()
+        shutil.copy(ROOT / "openbench.json", folder)
+        subprocess.run(["git", "init", "--quiet", folder], check=True)
+        subprocess.run(["git", "-C", folder, "remote", "add", "origin", "git@github.com:me/philidor.git"], check=True)
+        for source, filled in [("", "me/philidor"), ("https://github.com/you/fork", "you/fork"),
+                               ("https://github.com/you/fork.git", "you/fork"), ("https://example.org/you/fork", None)]:
+            printed = subprocess.run(["make", "-s", "openbench", f"SOURCE={source}"], cwd=folder, capture_output=True, text=True)
+            if filled:
+                assert json.loads(printed.stdout) == {**manifest, "source": f"https://github.com/{filled}"}, printed
+            else:
+                assert printed.returncode and source in printed.stderr and not printed.stdout, printed
 
 
 def macho(libraries, system=(12, 0)):
