@@ -20,13 +20,17 @@ case "${1:-}" in
     *) usage >&2 && exit 2 ;;
 esac
 
-# build NAME FEATURES [RUSTFLAGS [ARGUMENT...]]: puts the module NAME_bg.wasm and NAME.js into $NEW/npm.
+# build NAME FEATURES [RUSTFLAGS [ARGUMENT...]]: puts NAME.js and the module NAME.wasm.gzip into $NEW/npm. Not all hosts
+# compress what they send, and some unpack what is named .gz.
 build() {
     local name=$1 features=$2 flags=${3:-}
     CARGO_PROFILE_DIST_STRIP=debuginfo RUSTFLAGS="-Ctarget-feature=$features $flags" \
         cargo build --locked --profile dist -p web --target wasm32-unknown-unknown "${@:4}" >&2
-    wasm-bindgen --target web --no-typescript --out-name "$name" --out-dir "$NEW/npm" \
+    wasm-bindgen --target web --no-typescript --omit-default-module-path --out-name "$name" --out-dir "$NEW/npm" \
         target/wasm32-unknown-unknown/dist/web.wasm
+    gzip -9n <"$NEW/npm/${name}_bg.wasm" >"$NEW/npm/$name.wasm.gzip"
+    echo "$name has $(stat -c %s "$NEW/npm/${name}_bg.wasm") bytes, $(stat -c %s "$NEW/npm/$name.wasm.gzip") in its file"
+    rm "$NEW/npm/${name}_bg.wasm"
 }
 
 cd "$(dirname "$(readlink -f "$0")")/.."
@@ -50,19 +54,17 @@ VERSION=$(cargo metadata --locked --no-deps --format-version 1 |
     python3 -c 'import json, sys; print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] == "web"))')
 sed "s/\"0.0.0\"/\"$VERSION\"/" web/js/package.json >"$NEW/npm/package.json"
 cp web/js/*.js web/js/*.d.ts web/README.md LICENSE "$NEW/npm/"
+# The program wants them in the order of their names in ASCII.
+(LC_ALL=C && cat engine/syzygy/*.rtb?) | gzip -9n >"$NEW/npm/tables.gzip"
 
 cp web/page/* studio/page/icon.svg studio/page/play/promotion.js "$NEW/page/"
 # The dialog imports lit-html from the folder above its own in the studio.
 sed -i "s|'../vendor/|'./vendor/|" "$NEW/page/promotion.js"
 cp studio/page/vendor/{chessground.*,lit-html*} "$NEW/page/vendor/"
 mkdir "$NEW/page/philidor"
-cp "$NEW"/npm/*.{js,wasm} LICENSE "$NEW/page/philidor/"
+cp "$NEW"/npm/*.{js,gzip} LICENSE "$NEW/page/philidor/"
 rm -rf "$OUT"
 mv "$NEW" "$OUT"
 trap - EXIT
 
-echo "$OUT/npm, $OUT/page:"
-for name in engine engine_threads; do
-    file=$OUT/npm/${name}_bg.wasm
-    echo "  $(basename "$file") has $(stat -c %s "$file") bytes, $(gzip -9 -c "$file" | wc -c) compressed by gzip"
-done
+echo "$OUT/npm, $OUT/page; tables.gzip has $(stat -c %s "$OUT/npm/tables.gzip") bytes"

@@ -1,11 +1,13 @@
 // The engine in the worker that loads it. A search stops for messages after so many milliseconds.
-import init, { Philidor, describe } from './engine.js';
+import init, { Philidor, addTables, describe } from './engine.js';
 import { afterMessages, compile, post } from './platform.js';
 
 const SLICE_MS = 20;
 
-export async function load() {
-  await init({ module_or_path: await compile('./engine_bg.wasm') });
+/** `prepare` gets the module's function for the endgame tables before the engine begins. */
+export async function load(prepare = () => {}) {
+  await init({ module_or_path: await compile('./engine.wasm.gzip') });
+  await prepare(addTables);
   const engine = new Philidor();
   let isSearching = false;
 
@@ -25,5 +27,5 @@ export async function load() {
     if (!isSearching) search();
   }
   post({ ready: true, hasThreads: false });
-  return { line, describe };
+  return { line, describe, addTables };
 }

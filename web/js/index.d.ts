@@ -54,10 +54,14 @@ export class Philidor {
   constructor(options?: { threads?: boolean });
   /** Resolves when the engine is loaded; rejects if it cannot be. */
   readonly ready: Promise<void>;
+  /** Resolves when the endgame tables of three and four men, which browsers load later, are there too. */
+  readonly complete: Promise<void>;
   /** Whether the option `Threads` can be above 1. Known when `ready` has resolved. */
   readonly hasThreads: boolean;
   /** Called with every line that the engine writes. */
   onLine: (line: string) => void;
+  /** In a browser, called with the bytes of the engine that have come, and of all, if the host says how many. */
+  onProgress: (loaded: number, total: number | null) => void;
   /** Sends a UCI line, such as `setoption name MultiPV value 3`. */
   send(line: string): void;
   /**

@@ -15,11 +15,19 @@ export class Philidor {
   #failure = null;
   #loaded;
   #notLoaded;
+  #completed;
+  #notCompleted;
 
   /** Resolves when the engine is loaded; rejects if it cannot be. */
   ready = new Promise((resolve, reject) => {
     this.#loaded = resolve;
     this.#notLoaded = reject;
+  });
+
+  /** Resolves when the endgame tables of three and four men, which browsers load later, are there too. */
+  complete = new Promise((resolve, reject) => {
+    this.#completed = resolve;
+    this.#notCompleted = reject;
   });
 
   /** Whether the option `Threads` can be above 1. Known when `ready` has resolved. */
@@ -28,11 +36,15 @@ export class Philidor {
   /** Called with every line that the engine writes. */
   onLine = (line) => {};
 
+  /** In a browser, called with the bytes of the engine that have come, and of all, if the host says how many. */
+  onProgress = (loaded, total) => {};
+
   /** Without `threads`, the option `Threads` is always 1, as where workers cannot share memory. */
   constructor({ threads = true } = {}) {
     this.#worker = this.#start('./worker.js', { threads });
     // Who does not await it learns of a failure from `go`.
     this.ready.catch(() => {});
+    this.complete.catch(() => {});
   }
 
   /** Sends a UCI line, such as `setoption name MultiPV value 3`. */
@@ -103,9 +115,15 @@ export class Philidor {
       this.#take({ start: true });
     } else if (message.start) {
       this.#threads.push(this.#start('./thread.js', this.#shared));
+    } else if (message.loaded) {
+      this.onProgress(message.loaded, message.total);
     } else if (message.ready) {
       this.hasThreads = message.hasThreads;
       this.#loaded();
+    } else if (message.complete) {
+      this.#completed();
+    } else if (message.incomplete) {
+      this.#notCompleted(new Error(message.incomplete));
     } else if (message.failed) {
       this.#fail(message.failed);
     } else {
@@ -121,6 +139,7 @@ export class Philidor {
     // Threads that lost one would wait for it.
     [this.#worker, ...this.#threads.splice(0)].forEach((worker) => worker.terminate());
     this.#notLoaded(new Error(why));
+    this.#notCompleted(new Error(why));
     const waiting = [...this.#questions.values(), ...this.#searches.splice(0)];
     this.#questions.clear();
     waiting.forEach(({ reject }) => reject?.(new Error(why)));

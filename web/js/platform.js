@@ -22,14 +22,43 @@ export function afterMessages(turn) {
   return () => port2.postMessage(null);
 }
 
-/** The compiled module of a file beside this one. */
+/** Whether the files beside this one are read at once. */
+export const isLocal = Boolean(node);
+
+/** The compiled module of a file beside this one, which gzip has compressed. Posts how many bytes have come. */
 export async function compile(name) {
+  if (isLocal) return WebAssembly.compile(await unpacked(name));
+  const response = await fetched(name);
+  // What a host compresses once more is longer when it arrives here.
+  const isPlain = !response.headers.has('Content-Encoding');
+  const total = (isPlain && Number(response.headers.get('Content-Length'))) || null;
+  let loaded = 0;
+  const counted = new TransformStream({
+    transform(bytes, controller) {
+      loaded += bytes.length;
+      post({ loaded, total });
+      controller.enqueue(bytes);
+    },
+  });
+  const module = response.body.pipeThrough(counted).pipeThrough(new DecompressionStream('gzip'));
+  return WebAssembly.compileStreaming(new Response(module, { headers: { 'Content-Type': 'application/wasm' } }));
+}
+
+/** The content of a file beside this one, which gzip has compressed. */
+export async function unpacked(name) {
+  if (isLocal) {
+    const [files, zlib] = ['node:fs', 'node:zlib'].map((module) => globalThis.process.getBuiltinModule(module));
+    return zlib.gunzipSync(files.readFileSync(new URL(name, import.meta.url)));
+  }
+  const { body } = await fetched(name);
+  return new Uint8Array(await new Response(body.pipeThrough(new DecompressionStream('gzip'))).arrayBuffer());
+}
+
+async function fetched(name) {
   const url = new URL(name, import.meta.url);
-  if (node) return WebAssembly.compile(globalThis.process.getBuiltinModule('node:fs').readFileSync(url));
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
-  if (response.headers.get('Content-Type') === 'application/wasm') return WebAssembly.compileStreaming(response);
-  return WebAssembly.compile(await response.arrayBuffer());
+  return response;
 }
 
 /** Whether workers can share memory, and enough of it: 4 GiB of addresses. */

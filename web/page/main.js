@@ -319,11 +319,18 @@ document.addEventListener('visibilitychange', () => {
 
 addEventListener('unhandledrejection', (event) => say(`${event.reason?.message ?? event.reason}: reload the page`, true));
 
+engine.onProgress = (loaded, total) => {
+  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+  document.getElementById('loaded').textContent = `${megabytes(loaded)}${total ? ` of ${megabytes(total)}` : ''} MB`;
+  if (total) Object.assign(document.getElementById('loading'), { value: loaded, max: total });
+};
+
 engine.ready.then(() => {
   panel.replaceChildren();
   engine.send(`setoption name Hash value ${HASH_MIB}`);
   // The page needs a processor too.
   setThreads(engine.hasThreads ? Math.max(mostThreads() - 1, 1) : 1);
 }, (error) => {
+  panel.replaceChildren(document.getElementById('status'));
   document.getElementById('status').textContent = `The engine cannot be loaded: ${error.message}`;
 });

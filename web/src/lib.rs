@@ -30,6 +30,13 @@ pub fn describe(fen: &str, moves: &str) -> Result<String, String> {
     serde_json::to_string(&described).map_err(|error| error.to_string())
 }
 
+/// Takes the endgame tables of three and four men, the content of `tables.gzip`. Without them the engine plays, too.
+#[cfg(target_family = "wasm")]
+#[wasm_bindgen(js_name = addTables)]
+pub fn add_tables(files: Vec<u8>) -> Result<(), String> {
+    engine::chess::tables::provide(files)
+}
+
 /// Why the engine takes no more lines after `quit` or an error.
 fn end(result: Result<(), LoadError>) -> String {
     result.map_or_else(|error| error.to_string(), |()| "the engine has quit".to_owned())

@@ -11,6 +11,8 @@ const POSITIONS = [
   ['', ['e2e4', 'e7e5', 'g1f3']],
   ['r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1', []],
   ['8/8/8/1P2k2p/1K2q1p1/6PP/8/2r5 w - - 1 50', []],
+  // Only tables know that White wins.
+  ['8/8/8/4k3/8/8/8/KBN5 w - - 0 1', []],
 ];
 
 /** What the native program answers, up to its move. */

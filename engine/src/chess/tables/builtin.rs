@@ -1,4 +1,4 @@
-//! The built-in tables of three and four men.
+//! The tables of three and four men: in the program, but in WebAssembly they come later, by [`provide`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,47 @@ use shakmaty_syzygy::filesystem::OsFilesystem;
 use shakmaty_syzygy::filesystem::{Filesystem, RandomAccessFile, ReadHint};
 
 #[cfg(target_family = "wasm")]
+pub(super) use self::later::have_come;
+#[cfg(target_family = "wasm")]
+pub use self::later::provide;
+#[cfg(target_family = "wasm")]
 use self::no_files::NoFiles as OsFilesystem;
 
 struct BuiltinTable {
     /// As `KRvK`.
     class: &'static str,
-    wdl: &'static [u8],
-    dtz: &'static [u8],
+    wdl: Content,
+    dtz: Content,
+}
+
+#[cfg(not(target_family = "wasm"))]
+type Content = &'static [u8];
+
+/// The length of the file.
+#[cfg(target_family = "wasm")]
+type Content = usize;
+
+#[cfg(not(target_family = "wasm"))]
+const fn content(bytes: &'static [u8]) -> Content {
+    bytes
+}
+
+#[cfg(target_family = "wasm")]
+const fn content(bytes: &[u8]) -> Content {
+    bytes.len()
+}
+
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn have_come() -> bool {
+    true
 }
 
 macro_rules! builtin {
     ($($class:literal)*) => {
         &[$(BuiltinTable {
             class: $class,
-            wdl: include_bytes!(concat!("../../../syzygy/", $class, ".rtbw")),
-            dtz: include_bytes!(concat!("../../../syzygy/", $class, ".rtbz")),
+            wdl: content(include_bytes!(concat!("../../../syzygy/", $class, ".rtbw"))),
+            dtz: content(include_bytes!(concat!("../../../syzygy/", $class, ".rtbz"))),
         }),*]
     };
 }
@@ -57,7 +83,27 @@ pub(super) fn paths() -> impl Iterator<Item = PathBuf> {
 pub(super) struct TableFiles(OsFilesystem);
 
 impl TableFiles {
+    #[cfg(not(target_family = "wasm"))]
     fn bytes(path: &Path) -> Option<&'static [u8]> {
+        TableFiles::content(path)
+    }
+
+    #[cfg(target_family = "wasm")]
+    fn bytes(path: &Path) -> Option<&'static [u8]> {
+        later::bytes(path.strip_prefix(FOLDER).ok()?)
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn length(path: &Path) -> Option<usize> {
+        TableFiles::content(path).map(<[u8]>::len)
+    }
+
+    #[cfg(target_family = "wasm")]
+    fn length(path: &Path) -> Option<usize> {
+        TableFiles::content(path)
+    }
+
+    fn content(path: &Path) -> Option<Content> {
         let name = path.strip_prefix(FOLDER).ok()?;
         let table = TABLES.iter().find(|table| name.file_stem().is_some_and(|stem| stem == table.class))?;
         let is_wdl = name.extension().is_some_and(|extension| extension == "rtbw");
@@ -67,8 +113,8 @@ impl TableFiles {
 
 impl Filesystem for TableFiles {
     fn regular_file_size(&self, path: &Path) -> io::Result<u64> {
-        match TableFiles::bytes(path) {
-            Some(bytes) => Ok(bytes.len() as u64),
+        match TableFiles::length(path) {
+            Some(length) => Ok(length as u64),
             None => self.0.regular_file_size(path),
         }
     }
@@ -82,6 +128,54 @@ impl Filesystem for TableFiles {
             Some(bytes) => Ok(Box::new(BuiltinFile(bytes))),
             None => self.0.open(path),
         }
+    }
+}
+
+#[cfg(target_family = "wasm")]
+mod later {
+    use std::path::Path;
+    use std::sync::OnceLock;
+
+    use super::TABLES;
+
+    static PROVIDED: OnceLock<Vec<u8>> = OnceLock::new();
+
+    /// Takes the tables of three and four men: all files, one after the other, sorted by their names in ASCII. Until then
+    /// there are none.
+    pub fn provide(files: Vec<u8>) -> Result<(), String> {
+        let wanted = places().last().map_or(0, |(_, from, length)| from + length);
+        if files.len() != wanted {
+            return Err(format!("the endgame tables have {} bytes instead of {wanted}", files.len()));
+        }
+        PROVIDED.set(files).map_err(|_| "the endgame tables are there already".to_owned())
+    }
+
+    pub(in super::super) fn have_come() -> bool {
+        PROVIDED.get().is_some()
+    }
+
+    pub(super) fn bytes(name: &Path) -> Option<&'static [u8]> {
+        let files = PROVIDED.get()?;
+        let (_, from, length) = places().into_iter().find(|(file, ..)| name == Path::new(file))?;
+        files.get(from..from + length)
+    }
+
+    /// The name of each file, where it begins, and its length.
+    fn places() -> Vec<(String, usize, usize)> {
+        let mut files: Vec<_> = TABLES
+            .iter()
+            .flat_map(|table| {
+                [(format!("{}.rtbw", table.class), table.wdl), (format!("{}.rtbz", table.class), table.dtz)]
+            })
+            .collect();
+        files.sort_unstable();
+        let mut next = 0;
+        let place = |(name, length): (String, usize)| {
+            let from = next;
+            next += length;
+            (name, from, length)
+        };
+        files.into_iter().map(place).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Syzygy endgame tables: [`Tables::wdl`] for positions in the search tree, [`Tables::root`] for root moves.
 //!
-//! Tables of three and four men are built in; others are read from folders. A position whose table is missing or
+//! Tables of three and four men are built in (in WebAssembly they come later); others are read from folders. A position whose table is missing or
 //! damaged has no result, and [`Tables::warnings`] says so once.
 
 mod builtin;
@@ -19,6 +19,8 @@ use thiserror::Error;
 use crate::chess::position::Game;
 use builtin::TableFiles;
 
+#[cfg(target_family = "wasm")]
+pub use builtin::provide;
 pub use root::{RankedResult, TableMove, TableMoves};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +155,9 @@ impl Tables {
 
     /// 0 without tables.
     pub fn max_pieces(&self) -> usize {
+        if self.shared.builtin && !builtin::have_come() {
+            return 0;
+        }
         self.rules.pieces.min(self.shared.base.max_pieces())
     }
 
