@@ -66,6 +66,13 @@ pub(super) fn read_san(
     let legal = match written(word, language).ok_or(NoMove::Unreadable)? {
         Written::Null => return Err(NoMove::Null),
         Written::Castle(side) => San::Castle(side).to_move(position).ok(),
+        Written::PawnCapture { from, to } => {
+            let moves = position.legal_moves();
+            let mut fitting = moves.iter().filter(|m| {
+                m.role() == Role::Pawn && m.from().map(Square::file) == Some(from) && m.to().file() == to
+            });
+            fitting.next().filter(|_| fitting.next().is_none()).copied()
+        }
         Written::Normal(read) => {
             let mut moves = read.iter().filter_map(|normal| normal.to_move(position));
             moves.next().filter(|first| moves.all(|other| other == *first))
@@ -88,6 +95,10 @@ pub(super) fn read_variation(word: &[u8], position: &Chess) -> Option<Step> {
 enum Written {
     Null,
     Castle(CastlingSide),
+    PawnCapture {
+        from: File,
+        to: File,
+    },
     /// Several readings: a small b is a file or the bishop.
     Normal(Vec<Normal>),
 }
@@ -147,7 +158,18 @@ fn written(word: &[u8], language: &mut Language) -> Option<Written> {
     if let Some(squares) = plain.strip_prefix('b').filter(|_| !read.iter().any(is_two_squares)) {
         read.extend(normal(Some(Role::Bishop), squares, language));
     }
+    if let Some(files) = capture_by_files(&plain) {
+        return Some(files);
+    }
     (!read.is_empty() && !language.is_mixed()).then_some(Written::Normal(read))
+}
+
+/// A pawn's capture as in `exd` or `ed`.
+fn capture_by_files(text: &str) -> Option<Written> {
+    let mut letters = text.chars();
+    let from = File::from_char(letters.next()?)?;
+    let to = File::from_char(letters.next().filter(|c| *c != 'x').or_else(|| letters.next())?)?;
+    (letters.next().is_none() && from != to).then_some(Written::PawnCapture { from, to })
 }
 
 /// Parses squares, as in `f3`, `xd5`, `b1-c3`, `1xf3`, with a promotion, as in `a8=Q`, `xa8N`, `b7a8q`.
@@ -276,6 +298,9 @@ pub fn is_chess960(variant: &[u8]) -> Option<bool> {
         | b"doublechess960"
         | b"doublefischerandom"
         | b"doublefischerrandom"
+        | b"chess960fischerrandom"
+        | b"fischerrandomchess960"
+        | b"wildfr"
         | b"freestyle" => Some(true),
         _ => None,
     }
@@ -297,7 +322,8 @@ mod tests {
         for (text, uci) in [
             ("cxd5", "c4d5"),
             ("cd5", "c4d5"),
-            ("cd", ""),
+            ("cd", "c4d5"),
+            ("ab", ""),
             ("exd5!?", "e4d5"),
             ("Ba4+", "b3a4"),
             ("ba4", "b3a4"),
@@ -350,6 +376,8 @@ mod tests {
             (ep, "exd6ep", "e5d6"),
             (ep, "exd6e.p.", "e5d6"),
             (ep, "e5d6", "e5d6"),
+            (ep, "exd", "e5d6"),
+            (ep, "ed+", "e5d6"),
             (ep, "exd6!?", "e5d6"),
             ("1nb1k3/8/8/8/8/8/8/4K3 b - - 0 1", "b8d7", "b8d7"),
             ("1nb1k3/8/8/8/8/8/8/4K3 b - - 0 1", "bd7", "c8d7"),
@@ -375,6 +403,9 @@ mod tests {
         // A small b is a pawn or a bishop.
         let both = "4k3/8/8/2p5/1P6/4B3/8/4K3 w - - 0 1";
         assert_eq!(san(both, "bc5"), Err(NoMove::Illegal));
+        let two = "4k3/8/3p4/2P5/3p4/2P5/8/4K3 w - - 0 1";
+        assert_eq!(san(two, "cxd"), Err(NoMove::Illegal), "two captures fit");
+        assert_eq!(san(two, "dxc"), Err(NoMove::Illegal));
         assert_eq!(san(both, "bxc5").as_deref(), Ok("b4c5"), "as the standard says");
         assert_eq!(san(both, "bd4").as_deref(), Ok("e3d4"));
         assert_eq!(san(both, "bb5").as_deref(), Ok("b4b5"));
@@ -402,6 +433,8 @@ mod tests {
             "chess 960 ",
             "FRC",
             "Freestyle Chess",
+            "Chess960 (Fischer Random)",
+            "wild/fr",
         ] {
             assert_eq!(is_chess960(name.as_bytes()), Some(true), "{name}");
         }

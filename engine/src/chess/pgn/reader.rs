@@ -1,5 +1,6 @@
 use std::ops::ControlFlow;
 
+use memchr::memchr;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, KnownOutcome, Move, Outcome, Position};
 use thiserror::Error;
@@ -8,7 +9,7 @@ use super::lexer::{Lexeme, Lexer, Part, line_end};
 use super::lines::{is_aside, is_blank, without_byte_order_mark};
 use super::moves::{Language, NoMove, read_san};
 use super::split::{game_starts, quoted_game, resembles_tag};
-use super::tags::{Tags, read_tags, text_of};
+use super::tags::{Tags, is_remark, read_tags, text_of};
 
 const SHOWN: usize = 20;
 
@@ -341,7 +342,13 @@ fn tag_section(lexer: &mut Lexer<'_>) -> TagSection {
             }
             let length = read_tags(line, &mut section.tags);
             lexer.at = at + length;
-            if length < line.len() {
+            // After the last tag it is the game's own comment.
+            let is_among_tags = || {
+                let next = text.get(end + 1..).unwrap_or_default();
+                is_remark(&line[length..])
+                    && resembles_tag(&next[..memchr(b'\n', next).unwrap_or(next.len())])
+            };
+            if length < line.len() && !is_among_tags() {
                 break;
             }
         } else if !is_blank(line) && !is_aside(line) {

@@ -194,9 +194,10 @@ fn is_tag(line: &[u8]) -> bool {
     length > 0 && name[length..].trim_ascii_start().starts_with(b"\"")
 }
 
-/// Whether a line belongs to a tag section, even if malformed: a bad tag does not start a game.
+/// Whether a line belongs to a tag section, even if malformed: a bad tag does not start a game. A command of a comment,
+/// as `[%clk 1]`, is none.
 pub(super) fn resembles_tag(line: &[u8]) -> bool {
-    matches!(indented(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
+    matches!(indented(line), [b'[', byte, ..] if *byte != b'%')
 }
 
 /// Whether the tag pair `line` starts a game; `gap`: an empty line precedes. ChessBase leaves empty lines among tags,

@@ -41,13 +41,51 @@ pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
         let (name, value, length) = match pair(&line[at..]) {
             Some(pair) => pair,
             // A tag without a value ends at its bracket, or else with the line.
-            None => return memchr(b']', &line[at..]).map_or(line.len(), |close| at + close + 1),
+            None => {
+                let end = memchr(b']', &line[at..]).map_or(line.len(), |close| at + close + 1);
+                tags.extend(bare_start(&line[at..end]));
+                return end;
+            }
         };
-        tags.push((name.to_owned(), value.into_owned()));
+        let name = if name.eq_ignore_ascii_case(b"FEN") { b"FEN" } else { name };
+        // Other names could not be written again.
+        if !name.is_empty() && !name.iter().any(|byte| byte.is_ascii_whitespace() || b"[]%;".contains(byte)) {
+            tags.push((name.to_owned(), value.into_owned()));
+        }
         at += length;
         at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     }
     at
+}
+
+/// A FEN tag without quotes, or with others than `"`. One that cannot be read must not leave its game with the initial
+/// position, so it becomes an unusable start.
+fn bare_start(tag: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let inside = tag.trim_ascii().strip_prefix(b"[")?.trim_ascii();
+    let inside = inside.strip_suffix(b"]").unwrap_or(inside);
+    let (name, value) = inside.split_at_checked(3)?;
+    if !name.eq_ignore_ascii_case(b"FEN") || value.first().is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    let value = text_of(value);
+    let value = value.trim_matches(|c: char| c.is_whitespace() || "'`´‘’“”„«»".contains(c));
+    Some((b"FEN".to_vec(), if value.is_empty() { b"?".to_vec() } else { value.as_bytes().to_vec() }))
+}
+
+/// Whether the rest of a line after its tags is a remark: comments, markup, commas.
+pub(super) fn is_remark(mut rest: &[u8]) -> bool {
+    loop {
+        rest = rest.trim_ascii();
+        let close = match rest {
+            [] | [b';', ..] => return true,
+            [b',', ..] => Some(0),
+            [b'{', ..] => memchr(b'}', rest),
+            [b'<', ..] => memchr(b'>', rest),
+            _ => return false,
+        };
+        let Some(close) = close else { return false };
+        rest = &rest[close + 1..];
+    }
 }
 
 type Pair<'a> = (&'a [u8], Cow<'a, [u8]>, usize);
@@ -132,8 +170,28 @@ mod tests {
         let (tags, length) = read("[A \"1\"] [B \"2\"] 1. e4");
         assert_eq!((tags.len(), length), (2, 16));
         assert_eq!(read("[Bad tag] e4"), (vec![], 9));
-        let (tags, length) = read("[A \"1\"][\u{91} \"x\"]");
+        let (tags, length) = read("[A \"1\"][%clk \"x\"]");
         assert_eq!((tags.len(), length), (1, 7), "what would be no tag on a line of its own is none here");
+        let (tags, length) = read("[Événement \"1\"] [_ \"2\"] [ B \"3\" ]");
+        let names: Vec<&str> = tags.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names, length), (vec!["Événement", "_", "B"], 35));
+        assert_eq!(read("[]"), (vec![], 2));
+        for (line, fen) in [
+            ("[FEN 8/8 w - -]", "8/8 w - -"),
+            ("[FEN “8/8 w - -”]", "8/8 w - -"),
+            ("[FEN '8/8 w - -']", "8/8 w - -"),
+            ("[Fen \"8/8 w - -\"]", "8/8 w - -"),
+            ("[FEN", "?"),
+        ] {
+            assert_eq!(read(line), (vec![("FEN".to_owned(), fen.to_owned())], line.len()), "{line}");
+        }
+        assert_eq!(read("[FENCE x]"), (vec![], 9));
+        for remark in ["", " ; x", "{a} {b} ; c", "<br />", " , "] {
+            assert!(is_remark(remark.as_bytes()), "{remark}");
+        }
+        for moves in ["1. e4", "{a} 1. e4", "{open", "*", "<br"] {
+            assert!(!is_remark(moves.as_bytes()), "{moves}");
+        }
         assert_eq!(
             read("\u{feff}[A \"1\"]"),
             (vec![("A".into(), "1".into())], 10),
