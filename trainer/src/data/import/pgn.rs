@@ -13,8 +13,8 @@ use thiserror::Error;
 use super::blocks::TextBlock;
 use super::reader::Filters;
 use crate::data::record::{
-    EvalCounts, EvalSide, FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN, NO_EVAL,
-    find_eval,
+    EvalCounts, EvalSide, FLAG_ADJUDICATED, FLAG_CHESS960, FoundEval, GameRecord, GameResult, INITIAL_FEN,
+    NO_EVAL, find_eval,
 };
 
 /// Most bytes of a start FEN in `games/1`.
@@ -141,7 +141,8 @@ struct ParserState {
     game: GameRecord,
     /// Score of the current position, if a comment already gave it.
     next_eval: Option<i16>,
-    lichess: bool,
+    /// What [`EvalSide::Auto`] means in this game: [`EvalSide::After`].
+    evals_after: bool,
     evals: EvalCounts,
 }
 
@@ -207,7 +208,7 @@ impl GameVisitor for GameParser<'_> {
                 | if tags.adjudicated { FLAG_ADJUDICATED } else { 0 },
             ..GameRecord::default()
         };
-        self.game = Some(ParserState { game, lichess: tags.lichess, ..ParserState::default() });
+        self.game = Some(ParserState { game, evals_after: tags.lichess, ..ParserState::default() });
         Ok(position)
     }
 
@@ -258,9 +259,19 @@ impl GameVisitor for GameParser<'_> {
 
 impl ParserState {
     fn comment(&mut self, comment: &[u8], side: EvalSide, position: &Chess) {
-        let Some((score, is_chessbase)) = find_eval(comment) else { return };
+        let score = match find_eval(comment) {
+            FoundEval::None => return,
+            FoundEval::Unreadable => {
+                self.evals.unreadable += 1;
+                return;
+            }
+            FoundEval::Score { score, has_depth } => {
+                self.evals_after |= has_depth;
+                score
+            }
+        };
         let side = match side {
-            EvalSide::Auto if self.lichess || is_chessbase => EvalSide::After,
+            EvalSide::Auto if self.evals_after => EvalSide::After,
             EvalSide::Auto => EvalSide::Before,
             side => side,
         };
@@ -310,15 +321,23 @@ fn elo(value: &[u8]) -> u16 {
     std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// From `2017.06.24` or `1996.??.??` to yyyymmdd; `None` if the year is unknown.
+/// From `2017.06.24` or `1996.??.??` to yyyymmdd; `None` if the year is unknown. Of a date whose year comes last, only the
+/// year is certain: 03/04/2020 may be in March or April.
 fn date(value: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(value).ok()?;
-    let mut parts = text.trim().split(['.', '-', '/']);
-    let mut part = |most: u32| parts.next().and_then(|part| part.parse().ok()).filter(|n| *n <= most);
-    let year: u32 = part(9999).filter(|year| *year > 0)?;
-    let month = part(12).unwrap_or(0);
-    let day = part(31).unwrap_or(0);
-    Some(year * 10_000 + month * 100 + day)
+    let word = text.split_whitespace().next()?;
+    let parts: Vec<u32> = word.split(['.', '-', '/']).map(|part| part.parse().unwrap_or(0)).collect();
+    let is_year = |part: &u32| (1000..=9999).contains(part);
+    let (year, [month, day]) = match *parts.as_slice() {
+        [year, month, day, ..] if is_year(&year) => (year, [month, day]),
+        [year, month] if is_year(&year) => (year, [month, 0]),
+        [.., year] => (year, [0, 0]),
+        [] => return None,
+    };
+    let days = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let month = if month <= 12 { month } else { 0 };
+    let day = if day <= days[month as usize] { day } else { 0 };
+    is_year(&year).then_some(year * 10_000 + month * 100 + day)
 }
 
 #[cfg(test)]

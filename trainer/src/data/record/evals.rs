@@ -16,8 +16,8 @@ pub const MATE_LIMIT: u32 = 999;
 /// To which position the `[%eval]` after a move belongs, and from whose point of view it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EvalSide {
-    /// `after` in games whose tags name Lichess, and for scores in ChessBase's form (centipawns and a depth); else
-    /// `before`
+    /// `after` in games whose tags name Lichess, and from the first score with a depth on, as ChessBase (`23,14`, in
+    /// centipawns) and python-chess (`0.23,14`) write it; else `before`
     #[default]
     Auto,
     /// The position before the move, for White; `#n` counts plies, the move included (written by `export-pgn`)
@@ -33,6 +33,8 @@ pub struct EvalCounts {
     pub before: u64,
     pub after: u64,
     pub mover: u64,
+    /// Neither pawns nor `#n`.
+    pub unreadable: u64,
 }
 
 impl EvalCounts {
@@ -48,6 +50,7 @@ impl EvalCounts {
         self.before += other.before;
         self.after += other.after;
         self.mover += other.mover;
+        self.unreadable += other.unreadable;
     }
 }
 
@@ -58,11 +61,14 @@ impl fmt::Display for EvalCounts {
             (self.after, "of the position after the move"),
             (self.mover, "of the position before the move, for the side that moves"),
         ];
-        let named: Vec<String> = counts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} taken as {what}"))
-            .collect();
+        let taken = counts.iter().filter(|(count, _)| *count > 0);
+        let mut named: Vec<String> = taken.map(|(count, what)| format!("{count} taken as {what}")).collect();
+        if self.unreadable > 0 {
+            named.push(format!(
+                "{} left out, because they are neither pawns (0.31) nor mates (#3)",
+                self.unreadable
+            ));
+        }
         f.write_str(if named.is_empty() { "none" } else { "" })?;
         f.write_str(&named.join(", "))
     }
@@ -79,24 +85,44 @@ pub(crate) enum EvalComment {
     },
 }
 
-/// The score in a comment, if valid. The flag says whether it has ChessBase's form, integer centipawns and a depth;
-/// other programs write decimal pawns.
-pub(crate) fn find(comment: &[u8]) -> Option<(EvalComment, bool)> {
+/// The first `[%eval …]` of a comment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FoundEval {
+    None,
+    Unreadable,
+    /// With a depth, integers are centipawns (ChessBase); other scores are decimal pawns.
+    Score {
+        score: EvalComment,
+        has_depth: bool,
+    },
+}
+
+pub(crate) fn find(comment: &[u8]) -> FoundEval {
     const MARK: &[u8] = b"[%eval";
-    let start = memchr::memmem::find(comment, MARK)? + MARK.len();
-    let rest = comment[start..].trim_ascii_start();
-    let end = rest.iter().position(|byte| matches!(byte, b']' | b',' | b' '))?;
-    let text = std::str::from_utf8(&rest[..end]).ok()?;
-    if rest[end] == b','
-        && let Ok(centipawns) = text.parse::<i64>()
-    {
-        let limit = i64::from(MAX_CENTIPAWNS);
-        return Some((EvalComment::Centipawns(centipawns.clamp(-limit, limit) as i16), true));
-    }
-    Some((parse(text)?, false))
+    // Not `[%eval_depth …]`.
+    let is_longer =
+        |rest: &[u8]| rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    let mut found = memchr::memmem::find_iter(comment, MARK).map(|start| &comment[start + MARK.len()..]);
+    let Some(rest) = found.find(|rest| !is_longer(rest)) else { return FoundEval::None };
+    let rest = rest.trim_ascii_start();
+    let ends = |byte: &u8| matches!(byte, b']' | b',' | b'/') || byte.is_ascii_whitespace();
+    let end = rest.iter().position(ends).unwrap_or(rest.len());
+    let has_depth = matches!(rest.get(end), Some(b',' | b'/'));
+    let text = std::str::from_utf8(&rest[..end]).unwrap_or_default();
+    let score = match text.parse::<i64>() {
+        Ok(centipawns) if has_depth => {
+            let limit = i64::from(MAX_CENTIPAWNS);
+            Some(EvalComment::Centipawns(centipawns.clamp(-limit, limit) as i16))
+        }
+        _ => parse(text).filter(|_| end < rest.len()),
+    };
+    score.map_or(FoundEval::Unreadable, |score| FoundEval::Score { score, has_depth })
 }
 
 fn parse(text: &str) -> Option<EvalComment> {
+    // Some write M5 for #5.
+    let text = text.replace('M', "#");
+    let text = text.as_str();
     let Some(mate) = text.strip_prefix('#').or_else(|| text.strip_prefix("-#").map(|_| text)) else {
         let pawns: f64 = text.parse().ok()?;
         let limit = f64::from(MAX_CENTIPAWNS);
@@ -197,8 +223,15 @@ mod tests {
 
     fn centipawns(comment: &str) -> Option<i16> {
         match find(comment.as_bytes()) {
-            Some((EvalComment::Centipawns(score), _)) => Some(score),
+            FoundEval::Score { score: EvalComment::Centipawns(score), .. } => Some(score),
             _ => None,
+        }
+    }
+
+    fn found(comment: &str) -> EvalComment {
+        match find(comment.as_bytes()) {
+            FoundEval::Score { score, .. } => score,
+            other => panic!("{comment}: {other:?}"),
         }
     }
 
@@ -209,27 +242,35 @@ mod tests {
         assert_eq!(centipawns("[%eval 2.5,31]"), Some(250), "with a depth");
         assert_eq!(centipawns("[%eval 290.00]"), Some(29_000));
         assert_eq!(centipawns("[%eval -1000]"), Some(-29_000));
-        assert_eq!(find(b"[%eval 23,14]"), Some((EvalComment::Centipawns(23), true)), "ChessBase");
-        assert_eq!(find(b"[%eval -32745,0]"), Some((EvalComment::Centipawns(-29_000), true)));
-        for bad in ["", "[%clk 0:01:00]", "[%eval ]", "[%eval NaN]", "[%eval 1.2", "[%eval x]"] {
-            assert_eq!(find(bad.as_bytes()), None, "{bad}");
+        let with_depth = |score| FoundEval::Score { score: EvalComment::Centipawns(score), has_depth: true };
+        assert_eq!(find(b"[%eval 23,14]"), with_depth(23), "ChessBase");
+        assert_eq!(find(b"[%eval -32745,0]"), with_depth(-29_000));
+        assert_eq!(find(b"[%eval 0.23,14]"), with_depth(23), "python-chess");
+        assert_eq!(find(b"[%eval 0.23/14]"), with_depth(23));
+        assert_eq!(centipawns("[%eval_depth 20] [%eval -0.6\n]"), Some(-60));
+        for none in ["", "[%clk 0:01:00]", "[%evaluation 0.3]"] {
+            assert_eq!(find(none.as_bytes()), FoundEval::None, "{none}");
+        }
+        for bad in ["[%eval ]", "[%eval NaN]", "[%eval 1.2", "[%eval x]", "[%eval", "[%eval mate 5]"] {
+            assert_eq!(find(bad.as_bytes()), FoundEval::Unreadable, "{bad}");
         }
     }
 
     #[test]
     fn mates_before_the_move_count_plies() {
-        let score = |text: &str| find(text.as_bytes()).unwrap().0.before(Color::White, false);
+        let score = |text: &str| found(text).before(Color::White, false);
         assert_eq!(score("[%eval #5]"), 29_995);
         assert_eq!(score("[%eval #-6]"), -29_994);
         assert_eq!(score("[%eval -#6]"), -29_994);
+        assert_eq!([score("[%eval M5]"), score("[%eval -M6]")], [29_995, -29_994]);
         assert_eq!(score("[%eval #5000]"), 29_001);
         assert_eq!(score("[%eval #0]"), NO_EVAL);
-        assert_eq!(find(b"[%eval #0]").unwrap().0.before(Color::Black, true), -29_999);
+        assert_eq!(found("[%eval #0]").before(Color::Black, true), -29_999);
     }
 
     #[test]
     fn mates_after_the_move_count_moves() {
-        let score = |text: &str, turn| find(text.as_bytes()).unwrap().0.after(turn);
+        let score = |text: &str, turn| found(text).after(turn);
         assert_eq!(score("[%eval #1]", Color::White), 29_999, "White mates at once");
         assert_eq!(score("[%eval #1]", Color::Black), 29_998, "Black moves first");
         assert_eq!(score("[%eval #-3]", Color::Black), -29_995);
@@ -239,7 +280,7 @@ mod tests {
     fn written_scores_are_read_back() {
         for turn in Color::ALL {
             for eval in [0, 7, -115, 29_000, -29_000, 29_995, -29_994, 29_999, 29_001] {
-                let read = |text: Option<String>| Some(find(format!("[%eval {}]", text?).as_bytes())?.0);
+                let read = |text: Option<String>| Some(found(&format!("[%eval {}]", text?)));
                 let before = read(write(eval, EvalSide::Before, turn)).unwrap();
                 assert_eq!(before.before(turn, false), eval, "{eval} before");
                 // Plies to mate are odd for the winner to move, even for the loser.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use engine::chess::openings::{LONGEST_LINE, Opening, opening_of};
-pub(crate) use evals::{EvalComment, find as find_eval};
+pub(crate) use evals::{EvalComment, FoundEval, find as find_eval};
 pub use evals::{EvalCounts, EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
 pub use notation::{PlayedMove, date, eval_text, played_moves, write_pgn};
 pub use openings::opening;

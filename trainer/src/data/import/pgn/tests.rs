@@ -239,6 +239,24 @@ fn evaluations_belong_to_the_position_that_their_writer_means() {
     assert_eq!(score(&plain, EvalSide::Mover), (vec![31, -20, NO_EVAL], (0, 0, 2)), "for Black");
     let chessbase = "1. e4 {[%eval 23,14] best} e5 {[%eval -5,20]} 2. Nf3 *\n";
     assert_eq!(score(chessbase, EvalSide::Auto), (vec![NO_EVAL, 23, -5], (0, 2, 0)));
+    let python = "1. e4 {[%eval 0.23,14]} e5 {[%eval -0.05]} 2. Nf3 *\n";
+    assert_eq!(score(python, EvalSide::Auto), (vec![NO_EVAL, 23, -5], (0, 2, 0)), "one side for a game");
+    // White mates in four moves after 1... e5, thus in seven plies before 2. Nf3.
+    let mate = "1. e4 {[%eval 23,14]} e5 {[%eval #4,12]} 2. Nf3 {[%eval -5,3]} *\n";
+    assert_eq!(score(mate, EvalSide::Auto).0, [NO_EVAL, 23, 29_993]);
+}
+
+#[test]
+fn evaluations_that_cannot_be_read_are_counted() {
+    let pgn = "1. e4 {[%eval mate 5]} e5 {[%eval abc]} 2. Nf3 {[%evaluated x]} Nc6 {[%eval 0.31} 3. d4 {[%eval 0.2]} *\n";
+    let block = TextBlock { file: 0, format: TextFormat::Pgn, first_line: 1, text: pgn.as_bytes().to_vec() };
+    let filters = Filters { unknown_results: true, ..Filters::default() };
+    let Some(ParsedGame::Game(game, counts)) = parse_block(&block, EvalSide::Auto, &filters).pop() else {
+        panic!("the game is read");
+    };
+    assert_eq!(game.evals, [NO_EVAL, NO_EVAL, NO_EVAL, NO_EVAL, 20]);
+    assert_eq!((counts.before, counts.unreadable), (1, 3));
+    assert!(counts.to_string().contains(", 3 left out, because"), "{counts}");
 }
 
 #[test]
@@ -261,4 +279,23 @@ fn games_survive_writing_and_reading_pgn() {
     assert!(text.contains("\n\n1. e4 {[%eval 0.31]} 1... e5 2. Qh5"), "{text}");
     assert!(text.lines().all(|line| line.len() < 80), "{text}");
     assert!(written(&games[1], EvalSide::Before).contains("\n\n31... O-O 32. O-O *\n\n"));
+}
+
+#[test]
+fn dates_are_stored_as_far_as_they_are_certain() {
+    for (text, stored) in [
+        ("2017.06.24", Some(20_170_624)),
+        ("1996.??.??", Some(19_960_000)),
+        ("2018.07.17 12:00", Some(20_180_717)),
+        ("2023.02.30", Some(20_230_200)),
+        ("2020.13.01", Some(20_200_000)),
+        ("31.12.2020", Some(20_200_000)),
+        ("12/31/2020", Some(20_200_000)),
+        ("2020", Some(20_200_000)),
+        ("192", None),
+        ("????.??.??", None),
+        ("", None),
+    ] {
+        assert_eq!(date(text.as_bytes()), stored, "{text}");
+    }
 }
