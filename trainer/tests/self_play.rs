@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use trainer::base::lock::Lock;
 use trainer::data::dataset;
 
 fn trainer(folder: &Path, arguments: &[&str]) -> Command {
@@ -390,4 +391,22 @@ fn damage_by_a_ruinous_learning_rate_is_vetoed_and_undone() {
     assert!(said.contains("iteration 3: start stays the best"), "{said}");
     let state = checked_state(&at.join("run"));
     assert_eq!((&state["totals"]["vetoes"], &state["escalation"]["streak"]), (&json!(2), &json!(0)));
+}
+
+/// Of two matches with one output, the second is refused; the first writes it.
+#[test]
+fn a_match_claims_its_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let held = Lock::take(&folder.path().join("games.lock")).expect("a lock");
+    let arena = || {
+        let arguments = ["arena", "random", "random", "--games", "2", "--out", "games.h5"];
+        trainer(folder.path(), &arguments).output().expect("the trainer starts")
+    };
+    let refused = arena();
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(75) && why.contains("in use"), "{why}");
+    drop(held);
+    assert!(arena().status.success());
+    assert_eq!(dataset::read(&folder.path().join("games.h5")).expect("a file").games(), 2);
+    assert!(!folder.path().join("games.lock").exists());
 }

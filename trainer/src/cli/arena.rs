@@ -8,6 +8,7 @@ use super::export_pgn::arena_source;
 use super::interrupt;
 use super::out_args::count;
 use crate::base::files::check_output;
+use crate::base::lock::Lock;
 use crate::base::progress::{Counted, progress};
 use crate::config::bounds::{MAX_AT_ONCE, MAX_GAMES, MAX_PLIES, MAX_RANDOM_PLIES, MAX_THREADS, MAX_VISITS};
 use crate::config::{MatchRules, Sprt};
@@ -68,6 +69,7 @@ pub struct ArenaArgs {
 impl ArenaArgs {
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
+        let _lock = self.claim_out()?;
         let report = self.play(&stop)?;
         say!("{} against {}: {}", self.first, self.second, report.results);
         if let Some(sprt) = &self.sprt {
@@ -82,17 +84,22 @@ impl ArenaArgs {
         Ok(write(&chunk, path)?)
     }
 
+    /// Until the lock is dropped, no other match writes to `--out`.
+    fn claim_out(&self) -> Result<Option<Lock>> {
+        let Some(path) = &self.out else { return Ok(None) };
+        let named = [&self.first, &self.second].into_iter().map(Path::new);
+        check_output(path, named.chain(self.book.as_deref()))?;
+        let shown = path.display();
+        ensure!(
+            path.extension().is_some_and(|end| end == "h5"),
+            "--out {shown}: games/1 is HDF5, name a .h5 file"
+        );
+        let lock = Lock::take(&path.with_extension("lock"))?;
+        ensure!(!path.exists(), "--out {shown} exists: name another file, or remove it first");
+        Ok(Some(lock))
+    }
+
     fn play(&self, stop: &AtomicBool) -> Result<MatchReport> {
-        if let Some(path) = &self.out {
-            let named = [&self.first, &self.second].into_iter().map(Path::new);
-            check_output(path, named.chain(self.book.as_deref()))?;
-            let shown = path.display();
-            ensure!(
-                path.extension().is_some_and(|end| end == "h5"),
-                "--out {shown}: games/1 is HDF5, name a .h5 file"
-            );
-            ensure!(!path.exists(), "--out {shown} exists: name another file, or remove it first");
-        }
         let [first, second] = [&self.first, &self.second].map(|name| Contender::named(name, self.visits));
         let (first, second) = (first?, second?);
         let rules = MatchRules {

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::judge::evaluate::report::markdown;
-use crate::judge::evaluate::{BestMeasure, BestOfRun, best_of_runs};
+use crate::judge::evaluate::{BestMeasure, BestOfRun, BestOfRuns, best_of_runs};
 
 /// Find the best network over all runs, by their validations
 #[derive(Args, Debug)]
@@ -27,7 +27,8 @@ pub struct BestArgs {
 
 impl BestArgs {
     pub fn run(&self) -> Result<()> {
-        let runs = best_of_runs(&self.folders, self.by)?;
+        let BestOfRuns { runs, left_out } = best_of_runs(&self.folders, self.by)?;
+        left_out.iter().for_each(|why| log::warn!("{why}; left out"));
         let groups: Vec<&[BestOfRun]> = match self.by {
             BestMeasure::PolicyLoss => runs.chunk_by(|a, b| a.loss_over == b.loss_over).collect(),
             BestMeasure::WdlLoss | BestMeasure::Top1 => vec![&runs],

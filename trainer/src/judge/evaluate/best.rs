@@ -22,6 +22,16 @@ pub enum BestMeasure {
     Top1,
 }
 
+impl BestMeasure {
+    fn name(self) -> &'static str {
+        match self {
+            BestMeasure::PolicyLoss => "policy loss",
+            BestMeasure::WdlLoss => "WDL loss",
+            BestMeasure::Top1 => "top-1 accuracy",
+        }
+    }
+}
+
 /// The moves in the softmax of a run's policy loss. Over all outputs losses are higher, because illegal moves take
 /// probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,20 +87,38 @@ impl BestOfRun {
     }
 }
 
-/// The best validation of each run in and below `folders`, best run first. Fails if there is none. For the policy loss,
-/// runs are grouped by [`LossOver`].
-pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestOfRuns {
+    /// Best first; for the policy loss grouped by [`LossOver`].
+    pub runs: Vec<BestOfRun>,
+    /// What was not compared: a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// The best validation of each run in and below `folders`. Fails if there is none.
+pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<BestOfRuns> {
     let mut files = Vec::new();
     for folder in folders {
         find(folder, DEPTH, &mut files).with_context(|| folder.display().to_string())?;
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
     for file in &files {
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let folder = file.parent().unwrap_or(Path::new("."));
         let loss_over = LossOver::of_run(folder);
-        let validations = text.lines().filter_map(|line| validation(folder, loss_over, line));
-        let known = validations.filter_map(|run| run.key(by).map(|key| (key, run)));
+        let mut lines = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            match serde_json::from_str::<Value>(line) {
+                Ok(line) => lines.push(line),
+                Err(_) => left_out.push(format!("{}:{}: no JSON object", file.display(), number + 1)),
+            }
+        }
+        let validations: Vec<BestOfRun> =
+            lines.iter().filter_map(|line| validation(folder, loss_over, line)).collect();
+        if !validations.is_empty() && validations.iter().all(|run| run.key(by).is_none()) {
+            left_out.push(format!("{}: no validation has a finite {}", folder.display(), by.name()));
+        }
+        let known = validations.into_iter().filter_map(|run| run.key(by).map(|key| (key, run)));
         runs.extend(known.min_by(|(a, _), (b, _)| a.total_cmp(b)));
     }
     ensure!(
@@ -101,7 +129,8 @@ pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRu
     );
     let group = |run: &BestOfRun| (by == BestMeasure::PolicyLoss).then_some(run.loss_over);
     runs.sort_by(|(a, first), (b, second)| group(first).cmp(&group(second)).then(a.total_cmp(b)));
-    Ok(runs.into_iter().map(|(_, run)| BestOfRun { network: network(&run.folder), ..run }).collect())
+    let runs = runs.into_iter().map(|(_, run)| BestOfRun { network: network(&run.folder), ..run }).collect();
+    Ok(BestOfRuns { runs, left_out })
 }
 
 /// `depth` is in levels below `folder`.
@@ -120,8 +149,7 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()>
     Ok(())
 }
 
-fn validation(folder: &Path, loss_over: LossOver, line: &str) -> Option<BestOfRun> {
-    let line: Value = serde_json::from_str(line).ok()?;
+fn validation(folder: &Path, loss_over: LossOver, line: &Value) -> Option<BestOfRun> {
     let measures = line.get("validation")?;
     let number = |key: &str| measured(measures, key);
     Some(BestOfRun {
@@ -181,7 +209,7 @@ mod tests {
         run(root.path(), "none", "{\"samples\": 15, \"policy_loss\": 1.0}\n", &[]);
         let folders = [root.path().to_owned()];
         let best = |by| {
-            let found = best_of_runs(&folders, by).unwrap();
+            let found = best_of_runs(&folders, by).unwrap().runs;
             let name = |run: &BestOfRun| run.folder.file_name().unwrap().to_str().unwrap().to_owned();
             found.iter().map(|run| (name(run), run.samples)).collect::<Vec<_>>()
         };
@@ -189,7 +217,14 @@ mod tests {
         assert_eq!(best(BestMeasure::PolicyLoss), [named("first", 20), named("second", 5)]);
         assert_eq!(best(BestMeasure::Top1), [named("second", 5), named("first", 20)]);
         assert_eq!(best(BestMeasure::WdlLoss), [named("first", 10)]);
-        let found = best_of_runs(&folders, BestMeasure::PolicyLoss).unwrap();
+        let BestOfRuns { runs: found, left_out } = best_of_runs(&folders, BestMeasure::PolicyLoss).unwrap();
+        let [torn] = left_out.as_slice() else { panic!("{left_out:?}") };
+        assert!(torn.ends_with("first/metrics.jsonl:5: no JSON object"), "{torn}");
+        let by_wdl = best_of_runs(&folders, BestMeasure::WdlLoss).unwrap().left_out;
+        assert!(
+            by_wdl.iter().any(|why| why.ends_with("second: no validation has a finite WDL loss")),
+            "{by_wdl:?}"
+        );
         let files: Vec<String> = found
             .iter()
             .map(|run| run.network.as_ref().unwrap().file_name().unwrap().to_str().unwrap().to_owned())
@@ -218,7 +253,7 @@ mod tests {
         run(root.path(), "old", &line(2.0, 0.45), &[]);
         with_config("value only", 0.0, 0.0, r#"{"mask_illegal": true}"#);
         let names = |by| -> Vec<String> {
-            let found = best_of_runs(&[root.path().to_owned()], by).unwrap();
+            let found = best_of_runs(&[root.path().to_owned()], by).unwrap().runs;
             found.iter().map(|run| run.folder.file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(BestMeasure::PolicyLoss), ["sparse", "untrained", "trained", "worse", "old"]);

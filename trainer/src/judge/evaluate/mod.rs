@@ -13,7 +13,7 @@ mod best;
 pub(crate) mod accuracy;
 pub(crate) mod value;
 
-pub use best::{BestMeasure, BestOfRun, LossOver, best_of_runs};
+pub use best::{BestMeasure, BestOfRun, BestOfRuns, LossOver, best_of_runs};
 pub use canary::{CATEGORIES, Category, canaries, weight};
 pub use criterion::Criterion;
 pub use judge::{GradedAnswer, TestPosition, judge};
