@@ -53,7 +53,7 @@ fn looked_in(folders: &[PathBuf]) -> String {
 
 /// Searches the working directory, the program's folder and the network folders for a relative path, with and without a
 /// leading `nets/`.
-fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
+pub fn locate(weights: &Path) -> Result<PathBuf, LoadError> {
     let missing = |looked| LoadError::Missing(weights.to_owned(), looked);
     if weights.is_file() {
         return Ok(weights.to_owned());

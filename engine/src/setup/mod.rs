@@ -17,5 +17,5 @@ pub use self::engine::{Engine, EngineBuilder, SearchRequest, SetupError};
 pub use self::engine_args::EngineArgs;
 pub use self::evaluators::workers;
 pub use self::legal::{first_legal, legal_part};
-pub use self::loaded::LoadError;
+pub use self::loaded::{LoadError, locate};
 pub use self::traffic_log::TrafficLog;

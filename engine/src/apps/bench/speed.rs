@@ -17,6 +17,7 @@ use crate::nets::eval::{EvalError, Evaluator, Precision, Request, SplitEvaluator
 use crate::nets::onnx::{NetError, Network, NetworkPair, OnnxSession};
 use crate::nets::sparse::{SparseError, SparseEvaluator, SparseFile, SparseNetwork};
 use crate::search::{Params, Pool};
+use crate::setup::{LoadError, locate};
 
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub struct SpeedConfig {
@@ -46,6 +47,7 @@ impl Default for SpeedConfig {
 
 #[derive(Debug)]
 pub enum SpeedError {
+    Missing(LoadError),
     Network(NetError),
     Native(SparseError),
     Evaluation(EvalError),
@@ -56,6 +58,7 @@ pub enum SpeedError {
 impl fmt::Display for SpeedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            SpeedError::Missing(error) => write!(f, "{error}"),
             SpeedError::Network(error) => write!(f, "{error}"),
             SpeedError::Native(error) => write!(f, "{error}"),
             SpeedError::Evaluation(error) => write!(f, "{error}"),
@@ -93,6 +96,8 @@ pub fn print(
     config: &SpeedConfig,
     out: &mut impl Write,
 ) -> Result<(), SpeedError> {
+    let found = weights.map(locate).transpose().map_err(SpeedError::Missing)?;
+    let weights = found.as_deref();
     let native = match weights {
         None => Some(SparseNetwork::embedded()),
         Some(file) => match std::fs::read(file).ok().and_then(|bytes| SparseFile::recognise(&bytes)) {

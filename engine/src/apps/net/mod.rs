@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::nets::card_file::{CardReadError, FileCard};
 use crate::nets::catalogue::{self, Catalogue, ShippedNetwork};
 use crate::nets::sparse::SparseNetwork;
+use crate::setup::{LoadError, locate};
 
 const EMBEDDED: &str = "<embedded>";
 
@@ -45,6 +46,8 @@ pub enum NetCommandError {
     Card(PathBuf, CardReadError),
     #[error("{path}: {1}", path = .0.display())]
     Check(PathBuf, String),
+    #[error(transparent)]
+    Missing(#[from] LoadError),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
@@ -62,7 +65,7 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
             let card = FileCard::read(&bytes).map_err(|error| NetCommandError::Card(name.clone(), error))?;
             writeln!(out, "{}: {}", name.display(), card.name)?;
             let failed = |why| NetCommandError::Check(name.clone(), why);
-            check::check(&bytes, &card, file.as_deref(), out).map_err(failed)?;
+            check::check(&bytes, &card, file.as_ref().map(|_| name.as_path()), out).map_err(failed)?;
         }
     }
     Ok(())
@@ -71,8 +74,9 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
 /// Name and content; `None` is the embedded network.
 fn read(file: Option<&Path>) -> Result<(PathBuf, Vec<u8>), NetCommandError> {
     let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::embedded_file().to_vec())) };
-    let bytes = std::fs::read(file).map_err(|error| NetCommandError::File(file.to_owned(), error))?;
-    Ok((file.to_owned(), bytes))
+    let file = locate(file)?;
+    let bytes = std::fs::read(&file).map_err(|error| NetCommandError::File(file.clone(), error))?;
+    Ok((file, bytes))
 }
 
 fn list(catalogue: &Catalogue, out: &mut impl Write) -> io::Result<()> {

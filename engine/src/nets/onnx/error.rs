@@ -39,6 +39,11 @@ pub enum NetError {
          FILE --out NAME.onnx`)"
     )]
     Leela,
+    #[error(
+        "a checkpoint (safetensors), not a network: `philidor-trainer export --checkpoint FILE --out NAME.onnx` \
+         makes one of it"
+    )]
+    Checkpoint,
     #[error(transparent)]
     Card(#[from] CardError),
     /// A tensor is missing, or its type or shape is not the card's.

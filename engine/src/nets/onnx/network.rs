@@ -50,6 +50,9 @@ impl Network {
         if LEELA.iter().any(|beginning| bytes.starts_with(beginning)) {
             return Err(NetError::Leela);
         }
+        if is_safetensors(&bytes) {
+            return Err(NetError::Checkpoint);
+        }
         let session = OnnxSession::open_on(device, &bytes)?;
         let card = match session.tensors() {
             TensorNames::Ours => {
@@ -129,6 +132,13 @@ impl Network {
         }
         Ok(timing)
     }
+}
+
+/// Such a file begins with the length of a JSON object in eight bytes, low byte first, and the object.
+fn is_safetensors(bytes: &[u8]) -> bool {
+    bytes.split_first_chunk().is_some_and(|(length, rest)| {
+        u64::from_le_bytes(*length) <= rest.len() as u64 && rest.starts_with(b"{\"")
+    })
 }
 
 /// First bytes of lc0 weights: gzip, or the magic number of unpacked weights.

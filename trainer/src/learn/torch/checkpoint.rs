@@ -143,8 +143,9 @@ impl Checkpoint {
 
     fn read(path: &Path) -> Result<Checkpoint> {
         let bytes = std::fs::read(path)?;
-        let (_, metadata) = SafeTensors::read_metadata(&bytes)
-            .map_err(|error| anyhow!("not a checkpoint, or truncated ({error:?})"))?;
+        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| {
+            anyhow!("not a checkpoint (a .safetensors file of `train` or `rl`), or truncated ({error:?})")
+        })?;
         let metadata = metadata.metadata().clone().unwrap_or_default();
         let format = metadata.get("format").map_or("none", String::as_str);
         ensure!(format == FORMAT, "format is {format}, expected {FORMAT}");
